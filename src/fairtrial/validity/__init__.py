@@ -1,0 +1,1 @@
+"""The validity board: does every p-value and interval hold its level?"""

@@ -1,0 +1,91 @@
+"""Cells of the validity board: a design, a claim, repeats, and a verdict by a binomial band.
+
+A method's module in this folder lists its cells as `CELLS`. A cell's seed derives from its name and is
+never chosen. A cell fails when its error rate is above its limit at one-sided 99.9% given the repeats;
+conservatism is shown, not failed. Cells with `variant="paper"` run a published variant that does not hold
+its level in this design, and are expected to fail.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+Claim = Literal["size", "coverage", "false flagging rate", "wrong certification", "power"]
+METHODS = ("measure", "certify", "flag", "scan", "transport", "explain", "improve")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One line of the board. `run(repeats, generator)` returns one error indicator (or share) per repeat."""
+
+    method: str
+    name: str
+    design: str
+    claim: Claim
+    run: Callable[[int, np.random.Generator], np.ndarray]
+    nominal: float = 0.05
+    variant: Literal["ours", "paper"] = "ours"
+    short: int = 400
+    long: int = 2000
+
+    @property
+    def limit(self) -> float:
+        """The error rate above which a method is a bug: 6% for a 5% test, 6.5% for a 95% interval."""
+        return self.nominal * (1.3 if self.claim == "coverage" else 1.2)
+
+    def seed(self, extra: int = 0) -> np.random.Generator:
+        digest = hashlib.sha256(f"{self.method}/{self.name}".encode()).digest()
+        return np.random.default_rng([int.from_bytes(digest[:8], "big"), extra])
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A cell after its repeats."""
+
+    cell: Cell
+    repeats: int
+    error: float
+    tail: float
+
+    @property
+    def holds(self) -> bool:
+        """False when the error rate is above the limit beyond chance (one-sided 99.9%)."""
+        return self.tail >= 0.001
+
+    @property
+    def as_expected(self) -> bool:
+        """Ours holds; a paper's variant listed here does not."""
+        return self.holds if self.cell.variant == "ours" else not self.holds
+
+
+def judge(cell: Cell, repeats: int, extra_seed: int = 0) -> Judged:
+    """Run a cell and compare its errors with the limit.
+
+    A claim of power (nominal = the promised power) fails when the power is below the promise by the same rule.
+    """
+    from scipy.stats import binom, norm
+
+    errors = np.asarray(cell.run(repeats, cell.seed(extra_seed)), dtype=float)
+    if errors.shape != (repeats,):
+        raise ValueError(f"{cell.name}: one error per repeat is needed, got shape {errors.shape}")
+    rate = float(errors.mean())
+    if cell.claim == "power":
+        tail = float(binom.cdf(errors.sum(), repeats, cell.nominal))
+    elif np.isin(errors, (0.0, 1.0)).all():
+        tail = float(binom.sf(errors.sum() - 1, repeats, cell.limit))
+    else:  # shares, as in the false flagging rate
+        spread = errors.std(ddof=1) / np.sqrt(repeats)
+        tail = float(norm.sf((rate - cell.limit) / max(spread, 1e-12)))
+    return Judged(cell, repeats, rate, tail)
+
+
+def cells(method: str | None = None) -> Iterator[Cell]:
+    """All cells of the board, or one method's."""
+    for name in METHODS if method is None else (method,):
+        yield from importlib.import_module(f"fairtrial.validity.{name}").CELLS

@@ -1,0 +1,215 @@
+"""Long loops: one seed gives the same numbers for any number of jobs, and nothing finished is lost.
+
+Every permutation, bootstrap, refit or split loop goes through `map_batches`. The batch size is fixed by
+the caller and never depends on `jobs`; batch i draws from a generator seeded by (seed, task name, i);
+finished batches go into a store before the next ones start.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairtrial.errors import Cancelled, InputError
+
+Arrays = dict[str, NDArray[np.generic]]
+Task = Callable[[range, np.random.Generator], Arrays]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a named loop is."""
+
+    name: str
+    done: int
+    total: int
+    seconds: float
+
+
+class Store(Protocol):
+    """Where finished batches are kept."""
+
+    def load(self, key: str) -> Arrays | None: ...
+    def save(self, key: str, arrays: Mapping[str, NDArray[np.generic]]) -> None: ...
+
+
+class MemoryStore:
+    """Keeps finished batches as long as the object lives."""
+
+    def __init__(self) -> None:
+        self.batches: dict[str, Arrays] = {}
+
+    def load(self, key: str) -> Arrays | None:
+        return self.batches.get(key)
+
+    def save(self, key: str, arrays: Mapping[str, NDArray[np.generic]]) -> None:
+        self.batches[key] = dict(arrays)
+
+
+class FileStore:
+    """Keeps finished batches as .npz files (written whole or not at all, never pickled)."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def load(self, key: str) -> Arrays | None:
+        path = self.folder / f"{key}.npz"
+        try:
+            with np.load(path, allow_pickle=False) as stored:
+                return {name: stored[name] for name in stored.files}
+        except (OSError, ValueError, EOFError, KeyError):
+            return None
+
+    def save(self, key: str, arrays: Mapping[str, NDArray[np.generic]]) -> None:
+        partial = self.folder / f".{key}.{os.getpid()}.part"
+        with partial.open("wb") as file:
+            np.savez(file, **dict(arrays))  # type: ignore[arg-type]
+        partial.replace(self.folder / f"{key}.npz")
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What loops use when their caller names nothing else."""
+
+    jobs: int = 1
+    progress: Callable[[Progress], None] | None = None
+    cancel: Callable[[], bool] | None = None
+    store: Store | None = field(default=None)
+
+
+_session: ContextVar[Session] = ContextVar("fairtrial_session", default=Session())  # noqa: B039
+
+
+@contextlib.contextmanager
+def session(
+    *,
+    jobs: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    cancel: Callable[[], bool] | None = None,
+    store: Store | None = None,
+) -> Iterator[Session]:
+    """Set jobs, progress, cancel and store for every loop run inside the `with` block."""
+    current = _session.get()
+    chosen = replace(
+        current,
+        jobs=current.jobs if jobs is None else jobs,
+        progress=progress or current.progress,
+        cancel=cancel or current.cancel,
+        store=store or current.store,
+    )
+    token = _session.set(chosen)
+    try:
+        yield chosen
+    finally:
+        _session.reset(token)
+
+
+def generator(seed: int, name: str, index: int = 0) -> np.random.Generator:
+    """The generator of batch `index` of the task `name`."""
+    digest = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
+    return np.random.Generator(np.random.PCG64DXSM(np.random.SeedSequence([seed, digest, index])))
+
+
+def map_batches(
+    task: Task,
+    n: int,
+    *,
+    name: str,
+    seed: int,
+    batch_size: int,
+    key: str = "",
+    jobs: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    cancel: Callable[[], bool] | None = None,
+    store: Store | None = None,
+    prefer: Literal["threads", "processes"] = "threads",
+) -> Arrays:
+    """Run `task(range, generator)` over 0..n-1 in batches and return its arrays joined in order.
+
+    `task` returns a dict of arrays whose first axis has the length of its range. `key` must name all
+    that the numbers depend on (data digest and arguments), so that a store is never read for other work.
+
+    >>> draws = map_batches(lambda part, random: {"x": random.normal(size=len(part))},
+    ...                     10, name="example", seed=0, batch_size=4)
+    >>> draws["x"].shape
+    (10,)
+    """
+    check_seed(seed)
+    if n < 1 or batch_size < 1:
+        raise InputError(name, f"a loop needs at least one step and a positive batch size, got {n} and {batch_size}")
+    current = _session.get()
+    jobs = current.jobs if jobs is None else jobs
+    progress = progress or current.progress
+    cancel = cancel or current.cancel
+    store = store or current.store or MemoryStore()
+    loop = _Loop(task, n, name, seed, batch_size, key, store, progress, cancel)
+    return loop.run(max(1, jobs), prefer)
+
+
+def check_seed(seed: object) -> None:
+    """A seed is a whole number ≥ 0: it can be recorded and used again."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise InputError("seed", f"'seed' must be a whole number of at least 0, got {seed!r}")
+
+
+@dataclass(slots=True)
+class _Loop:
+    task: Task
+    n: int
+    name: str
+    seed: int
+    batch_size: int
+    key: str
+    store: Store
+    progress: Callable[[Progress], None] | None
+    cancel: Callable[[], bool] | None
+
+    def run(self, jobs: int, prefer: str) -> Arrays:
+        parts = [range(start, min(start + self.batch_size, self.n)) for start in range(0, self.n, self.batch_size)]
+        found = {i: arrays for i in range(len(parts)) if (arrays := self.store.load(self._key(i))) is not None}
+        waiting = [i for i in range(len(parts)) if i not in found]
+        started = time.monotonic()
+        done = sum(len(parts[i]) for i in found)
+        self._tell(done, started)
+        for wave in _waves(waiting, jobs):
+            if self.cancel is not None and self.cancel():
+                raise Cancelled(f"{self.name}: stopped after {done} of {self.n}; finished batches are kept")
+            for i, arrays in zip(wave, self._compute(wave, parts, jobs, prefer), strict=True):
+                self.store.save(self._key(i), arrays)
+                found[i] = arrays
+                done += len(parts[i])
+            self._tell(done, started)
+        return {field: np.concatenate([found[i][field] for i in range(len(parts))]) for field in found[0]}
+
+    def _compute(self, wave: list[int], parts: list[range], jobs: int, prefer: str) -> list[Arrays]:
+        calls = [(parts[i], generator(self.seed, self.name, i)) for i in wave]
+        if jobs == 1 or len(calls) == 1:
+            return [self.task(*call) for call in calls]
+        from joblib import Parallel, delayed
+
+        return list(Parallel(n_jobs=jobs, prefer=prefer)(delayed(self.task)(*call) for call in calls))
+
+    def _key(self, index: int) -> str:
+        identity = f"{self.name}|{self.key}|{self.seed}|{self.n}|{self.batch_size}|{index}"
+        return hashlib.sha256(identity.encode()).hexdigest()[:32]
+
+    def _tell(self, done: int, started: float) -> None:
+        if self.progress is not None:
+            self.progress(Progress(self.name, done, self.n, time.monotonic() - started))
+
+
+def _waves(items: list[int], jobs: int) -> Iterator[list[int]]:
+    """Batches started together; cancel is polled and results are stored between waves."""
+    for start in range(0, len(items), jobs):
+        yield items[start : start + jobs]
