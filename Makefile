@@ -1,0 +1,35 @@
+# `make help` lists the targets. Everything runs in .venv, which scripts/environment.py makes and keeps up to date.
+SHELL := /bin/sh
+PYTHON ?= python3
+RUN := .venv/bin/python
+
+# One thread per process keeps numbers and times steady; caches stay in the project, HOME may be read-only.
+export OMP_NUM_THREADS := 1
+export OPENBLAS_NUM_THREADS := 1
+export NUMBA_CACHE_DIR := $(CURDIR)/.cache/numba
+export PYTHONDONTWRITEBYTECODE :=
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+FAST := not slow and not validity and not browser and not spark
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+
+demo: ## audit the bundled COMPAS data: prints the findings and where the files are
+	@$(PYTHON) scripts/environment.py demo
+	@$(RUN) -m fairtrial.cli demo
+
+test: ## make the environment, then run all tests and all docstring examples
+	@$(PYTHON) scripts/environment.py test
+	@echo "fairtrial: running all tests on two processes (about 20 minutes on two cores)"
+	@$(RUN) -m pytest -q -n 2 --dist loadgroup --doctest-modules tests src
+
+check: ## lint, strict types and the fast tests, in under a minute once warm
+	@$(PYTHON) scripts/environment.py test
+	@$(RUN) -m ruff check .
+	@$(RUN) -m ruff format --check .
+	@$(RUN) -m mypy
+	@$(RUN) -m pytest -q -n 2 --dist loadgroup -m "$(FAST)" tests

@@ -1,0 +1,185 @@
+"""Make the virtual environment that the Makefile's targets run in.
+
+    python3 scripts/environment.py demo | test | bench
+
+Needs nothing but Python 3.11 with pip; needs no root, no writable HOME, no ensurepip, and never touches the
+system's or the user's packages. A stamp inside the environment, keyed on pyproject.toml, this file and the
+interpreter, makes a second run return at once. Older interpreters must be able to parse this file, so that
+they print the message about the version.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+
+MINIMUM = (3, 11)
+# The environment's folder and what is installed into it. `bench` holds the peers of the benchmarks apart, because
+# some of them pin old releases.
+STAGES = {
+    "demo": (".venv", ["-e", "."]),
+    "test": (".venv", ["-e", ".[test]"]),
+    "bench": (".venv-bench", ["-e", ".", "pandas", "polars"]),
+}
+PEERS = ["fairlearn", "aif360", "aequitas", "statsmodels"]
+PYSPARK = "pyspark>=4,<5"  # as in pyproject.toml's extra `spark`
+
+
+def say(text):
+    print("fairtrial: " + text, flush=True)
+
+
+def main():
+    if len(sys.argv) != 2 or sys.argv[1] not in STAGES:
+        sys.exit("usage: python3 scripts/environment.py " + "|".join(sorted(STAGES)))
+    if sys.version_info < MINIMUM:
+        sys.exit(
+            "fairtrial needs Python 3.11 or newer, and {} is {}.{}. With a newer one installed, name it: "
+            "make PYTHON=python3.12 {}".format(sys.executable, *sys.version_info[:2], sys.argv[1])
+        )
+    os.chdir(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    stage = sys.argv[1]
+    folder, packages = STAGES[stage]
+    # Relative on purpose: an absolute path with a space in it breaks some tools.
+    python = os.path.join(folder, "bin", "python")
+    create(folder, python)
+    if stage == "test":
+        system_packages()
+    for name, step in steps(stage, python, packages):
+        stamp = os.path.join(folder, "fairtrial-{}-{}.stamp".format(name, fingerprint(python)))
+        if not os.path.exists(stamp) and step():
+            with open(stamp, "w") as file:
+                file.write("installed\n")
+
+
+def steps(stage, python, packages):
+    """The named installation steps of a stage; each is repeated on the next run unless it returned True."""
+
+    def install_package():
+        say(
+            "installing the package and what '{}' needs into {} (a few minutes the first time)".format(
+                stage, os.path.dirname(os.path.dirname(python))
+            )
+        )
+        pip(python, packages)
+        return True
+
+    result = [(stage, install_package)]
+    if stage == "test":
+        result.append(("spark", lambda: install_spark(python)))
+    if stage == "bench":
+        result += [("peer-" + peer, lambda peer=peer: install_peer(python, peer)) for peer in PEERS]
+    return result
+
+
+def fingerprint(python):
+    digest = hashlib.sha256()
+    for path in ("pyproject.toml", os.path.join("scripts", "environment.py")):
+        with open(path, "rb") as file:
+            digest.update(file.read())
+    # An editable install remembers where the project lies, and an environment its interpreter.
+    digest.update(repr((os.getcwd(), sys.version_info[:3], os.path.realpath(python))).encode())
+    return digest.hexdigest()[:16]
+
+
+def create(folder, python):
+    if works(python, "import sys"):
+        if works(python, "import pip"):
+            return
+    else:
+        if os.path.lexists(folder):
+            say("{} is not usable any more; making it anew".format(folder))
+            shutil.rmtree(folder)
+        say("making the virtual environment {} with Python {}.{}.{}".format(folder, *sys.version_info[:3]))
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    # Debian splits ensurepip from python3; pip itself can then install into the environment from outside.
+    bundled = subprocess.run(
+        [python, "-m", "ensurepip", "--default-pip"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    if bundled.returncode == 0:
+        return
+    outside = subprocess.run([sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "pip"])
+    if outside.returncode != 0:
+        sys.exit(
+            "fairtrial: {} has neither ensurepip nor a pip that can install into {}. Install pip 22.3 or newer "
+            "for it (Debian: python3-pip or python3-venv) and run make again.".format(sys.executable, folder)
+        )
+
+
+def works(python, code):
+    try:
+        return (
+            subprocess.run(
+                [python, "-c", code], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            ).returncode
+            == 0
+        )
+    except OSError:
+        return False
+
+
+def pip(python, packages, check=True):
+    # PIP_USER or a user-wide configuration must not divert the installation out of the environment.
+    environment = dict(os.environ, PIP_USER="0", PIP_DISABLE_PIP_VERSION_CHECK="1", PIP_NO_INPUT="1")
+    environment.pop("PIP_TARGET", None)
+    environment.pop("PIP_PREFIX", None)
+    command = [python, "-m", "pip", "install", "--quiet", *packages]
+    result = subprocess.run(command, env=environment)
+    if check and result.returncode != 0:
+        sys.exit("fairtrial: pip could not install {}; its message is above.".format(" ".join(packages)))
+    return result.returncode == 0
+
+
+def system_packages():
+    """Chromium for the browser tests and Java for Spark: Debian packages, so only where root may install them."""
+    sys.path.insert(0, "tests")
+    from requirements import find_chromium, find_java
+
+    wanted = []
+    if find_chromium()[0] is None:
+        wanted.append(("chromium", "the browser tests"))
+    if find_java()[0] is None:
+        wanted.append(("default-jre-headless", "the Spark tests"))
+    if not wanted:
+        return
+    names = [name for name, _ in wanted]
+    purpose = " and ".join(purpose for _, purpose in wanted)
+    if os.geteuid() != 0 or shutil.which("apt-get") is None:
+        say(
+            "without root and apt-get the Debian packages {} cannot be installed; {} will skip".format(
+                ", ".join(names), purpose
+            )
+        )
+        return
+    say("installing the Debian packages {} for {} (a minute or two)".format(", ".join(names), purpose))
+    environment = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
+    quiet = {"env": environment, "stdout": subprocess.DEVNULL}
+    subprocess.run(["apt-get", "update", "-qq"], **quiet)
+    for name in names:
+        if subprocess.run(
+            ["apt-get", "install", "-y", "-qq", "--no-install-recommends", name], **quiet
+        ).returncode:
+            say("apt-get could not install {}; its message is above".format(name))
+
+
+def install_spark(python):
+    from requirements import find_java
+
+    path, reason = find_java()
+    if path is None:
+        say("pyspark is not installed: " + reason)
+        return False
+    say("installing pyspark for the Spark tests (450 MB; a minute or two)")
+    return pip(python, [PYSPARK], check=False)
+
+
+def install_peer(python, peer):
+    say("installing the peer {} for the benchmarks".format(peer))
+    if not pip(python, [peer], check=False):
+        say("{} does not install here; the benchmarks report it as missing".format(peer))
+    return True
+
+
+if __name__ == "__main__":
+    main()

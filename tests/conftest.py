@@ -1,0 +1,63 @@
+"""Shared by all tests: markers by folder, one worker for Spark, the Spark session and a Chromium browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from requirements import CHROMIUM_FLAGS, require_chromium, require_java
+
+TESTS = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        fixtures = getattr(item, "fixturenames", ())
+        path = Path(item.path)
+        if TESTS / "validity" in path.parents:
+            item.add_marker("validity")
+        if "spark" in fixtures:
+            item.add_marker("spark")
+        if "browser" in fixtures:
+            item.add_marker("browser")
+        # `pytest -n 2 --dist loadgroup`: a file's tests share one worker, hence its module fixtures; all Spark tests
+        # share one Java process.
+        item.add_marker(pytest.mark.xdist_group("spark" if item.get_closest_marker("spark") else str(path)))
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A small local Spark session; the test skips when Java or pyspark is missing."""
+    require_java()
+    from pyspark.sql import SparkSession
+
+    scratch = tmp_path_factory.mktemp("spark")
+    session = (
+        SparkSession.builder.master("local[1]")
+        .appName("fairtrial-tests")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.driver.memory", "1g")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.local.dir", str(scratch))
+        .config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """A Playwright browser driving the system's Chromium; the test skips when Chromium is missing."""
+    path = require_chromium()
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=path, args=CHROMIUM_FLAGS)
+        yield chromium
+        chromium.close()
