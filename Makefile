@@ -7,7 +7,6 @@ RUN := .venv/bin/python
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 export NUMBA_CACHE_DIR := $(CURDIR)/.cache/numba
-export PYTHONDONTWRITEBYTECODE :=
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 FAST := not slow and not validity and not browser and not spark
@@ -20,7 +19,7 @@ help: ## list the targets
 
 demo: ## audit the bundled COMPAS data: prints the findings and where the files are
 	@$(PYTHON) scripts/environment.py demo
-	@$(RUN) -m fairtrial.cli demo
+	@.venv/bin/fairtrial demo
 
 test: ## make the environment, then run all tests and all docstring examples
 	@$(PYTHON) scripts/environment.py test

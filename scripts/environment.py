@@ -15,8 +15,8 @@ import subprocess
 import sys
 
 MINIMUM = (3, 11)
-# The environment's folder and what is installed into it. `bench` holds the peers of the benchmarks apart, because
-# some of them pin old releases.
+# The environment's folder and what is installed into it. The benchmarks have their own, because some of the
+# peers pin old releases.
 STAGES = {
     "demo": (".venv", ["-e", "."]),
     "test": (".venv", ["-e", ".[test]"]),
@@ -47,7 +47,7 @@ def main():
     if stage == "test":
         system_packages()
     for name, step in steps(stage, python, packages):
-        stamp = os.path.join(folder, "fairtrial-{}-{}.stamp".format(name, fingerprint(python)))
+        stamp = os.path.join(folder, f"fairtrial-{name}-{fingerprint(python)}.stamp")
         if not os.path.exists(stamp) and step():
             with open(stamp, "w") as file:
                 file.write("installed\n")
@@ -57,11 +57,7 @@ def steps(stage, python, packages):
     """The named installation steps of a stage; each is repeated on the next run unless it returned True."""
 
     def install_package():
-        say(
-            "installing the package and what '{}' needs into {} (a few minutes the first time)".format(
-                stage, os.path.dirname(os.path.dirname(python))
-            )
-        )
+        say(f"installing the package and what '{stage}' needs (a few minutes the first time)")
         pip(python, packages)
         return True
 
@@ -89,7 +85,7 @@ def create(folder, python):
             return
     else:
         if os.path.lexists(folder):
-            say("{} is not usable any more; making it anew".format(folder))
+            say(f"{folder} is not usable any more; making it anew")
             shutil.rmtree(folder)
         say("making the virtual environment {} with Python {}.{}.{}".format(folder, *sys.version_info[:3]))
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
@@ -102,8 +98,8 @@ def create(folder, python):
     outside = subprocess.run([sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "pip"])
     if outside.returncode != 0:
         sys.exit(
-            "fairtrial: {} has neither ensurepip nor a pip that can install into {}. Install pip 22.3 or newer "
-            "for it (Debian: python3-pip or python3-venv) and run make again.".format(sys.executable, folder)
+            f"fairtrial: {sys.executable} has neither ensurepip nor a pip that can install into {folder}. "
+            "Install pip 22.3 or newer for it (Debian: python3-pip or python3-venv) and run make again."
         )
 
 
@@ -132,7 +128,7 @@ def pip(python, packages, check=True):
 
 
 def system_packages():
-    """Chromium for the browser tests and Java for Spark: Debian packages, so only where root may install them."""
+    """Chromium for the browser tests and Java for Spark: Debian packages, which only root may install."""
     sys.path.insert(0, "tests")
     from requirements import find_chromium, find_java
 
@@ -160,7 +156,7 @@ def system_packages():
         if subprocess.run(
             ["apt-get", "install", "-y", "-qq", "--no-install-recommends", name], **quiet
         ).returncode:
-            say("apt-get could not install {}; its message is above".format(name))
+            say(f"apt-get could not install {name}; its message is above")
 
 
 def install_spark(python):
@@ -175,9 +171,9 @@ def install_spark(python):
 
 
 def install_peer(python, peer):
-    say("installing the peer {} for the benchmarks".format(peer))
+    say(f"installing the peer {peer} for the benchmarks")
     if not pip(python, [peer], check=False):
-        say("{} does not install here; the benchmarks report it as missing".format(peer))
+        say(f"{peer} does not install here; the benchmarks report it as missing")
     return True
 
 

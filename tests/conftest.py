@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from requirements import CHROMIUM_FLAGS, require_chromium, require_java
 
 TESTS = Path(__file__).parent
@@ -22,7 +23,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("spark")
         if "browser" in fixtures:
             item.add_marker("browser")
-        # `pytest -n 2 --dist loadgroup`: a file's tests share one worker, hence its module fixtures; all Spark tests
+        # With `--dist loadgroup` a file's tests share one worker, hence its module fixtures, and all Spark tests
         # share one Java process.
         item.add_marker(pytest.mark.xdist_group("spark" if item.get_closest_marker("spark") else str(path)))
 

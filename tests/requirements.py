@@ -1,8 +1,8 @@
 """What some tests need beyond Python packages: found here, or the test skips with the reason.
 
-Where everything can be installed, in CI as root, a skip would hide a missing installation step, so it is a failure
-there; `FAIRTRIAL_REQUIRE_ALL=1` asks for the same anywhere. Standard library only at the top: scripts/environment.py
-uses the finders before anything is installed.
+Where everything can be installed, in CI as root, a skip would hide a missing installation step, so it is a
+failure there; `FAIRTRIAL_REQUIRE_ALL=1` asks for the same anywhere. Only the standard library at the top, because
+scripts/environment.py uses the finders before anything is installed.
 """
 
 import os
@@ -41,7 +41,7 @@ def find_java():
     if version is None:
         return None, "Java is not installed (Debian package: default-jre-headless)"
     if int(version.group(1)) < MINIMUM_JAVA:
-        return None, "Java {} is older than {}, which Spark needs".format(version.group(1), MINIMUM_JAVA)
+        return None, f"Java {version.group(1)} is older than {MINIMUM_JAVA}, which Spark needs"
     return path, ""
 
 
