@@ -90,10 +90,7 @@ def create(folder, python):
         say("making the virtual environment {} with Python {}.{}.{}".format(folder, *sys.version_info[:3]))
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     # Debian splits ensurepip from python3; pip itself can then install into the environment from outside.
-    bundled = subprocess.run(
-        [python, "-m", "ensurepip", "--default-pip"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    if bundled.returncode == 0:
+    if subprocess.run([python, "-m", "ensurepip", "--default-pip"], capture_output=True).returncode == 0:
         return
     outside = subprocess.run([sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "pip"])
     if outside.returncode != 0:
@@ -105,12 +102,7 @@ def create(folder, python):
 
 def works(python, code):
     try:
-        return (
-            subprocess.run(
-                [python, "-c", code], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-            ).returncode
-            == 0
-        )
+        return subprocess.run([python, "-c", code], capture_output=True).returncode == 0
     except OSError:
         return False
 

@@ -23,8 +23,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("spark")
         if "browser" in fixtures:
             item.add_marker("browser")
-        # With `--dist loadgroup` a file's tests share one worker, hence its module fixtures, and all Spark tests
-        # share one Java process.
+        # With `--dist loadgroup` a file's tests share one worker, hence its module fixtures, and all Spark
+        # tests share one Java process.
         item.add_marker(pytest.mark.xdist_group("spark" if item.get_closest_marker("spark") else str(path)))
 
 

@@ -1,7 +1,7 @@
 """What some tests need beyond Python packages: found here, or the test skips with the reason.
 
 Where everything can be installed, in CI as root, a skip would hide a missing installation step, so it is a
-failure there; `FAIRTRIAL_REQUIRE_ALL=1` asks for the same anywhere. Only the standard library at the top, because
+failure there; `FAIRTRIAL_REQUIRE_ALL=1` asks for the same anywhere. Only the standard library at the top:
 scripts/environment.py uses the finders before anything is installed.
 """
 
