@@ -1,0 +1,125 @@
+"""Imports point downwards only, and importing the package stays light."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fairtrial
+
+SOURCE = Path(fairtrial.__file__).parent
+
+# From the ground up; a module may import its own layer and the layers below it.
+LAYERS: list[tuple[str, set[str]]] = [
+    ("errors", {"errors"}),
+    ("stats", {"stats"}),
+    (
+        "core",
+        {"audit", "charts", "datasets", "frames", "groups", "labels", "metrics", "results", "views", "work"},
+    ),
+    ("methods", {"measure", "certify", "flag", "plan", "scan", "transport", "explain", "improve"}),
+    ("trial", {"trial", "spec"}),
+    ("report", {"report", "validity"}),
+    ("surface", {"cli", "web"}),
+]
+# What light imports must not load.
+HEAVY = {"numba", "sklearn", "scipy.stats", "altair", "pandas", "polars", "pyarrow", "duckdb", "pydantic"}
+
+
+def part_of(path: Path) -> str:
+    """The first name below the package: fairtrial/stats/roots.py → stats, fairtrial/certify.py → certify."""
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def layer_of(part: str) -> int:
+    """Private modules belong to the public one they start with: _scan_search → scan."""
+    name = part.lstrip("_")
+    for rank, (_, parts) in enumerate(LAYERS):
+        if name in parts or any(name.startswith(f"{public}_") for public in parts):
+            return rank
+    raise AssertionError(f"{part} is in no layer: add it to LAYERS")
+
+
+def imported_parts(path: Path) -> list[tuple[int, str]]:
+    """(line, part) of every import of this package in a file, those inside functions included."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: relative import"
+            if node.module == "fairtrial":
+                names = [f"fairtrial.{alias.name}" for alias in node.names]
+            else:
+                names = [node.module or ""]
+        found += [(node.lineno, n.split(".")[1]) for n in names if n.startswith("fairtrial.")]
+    return found
+
+
+def test_imports_point_downwards() -> None:
+    upwards = []
+    for path in sorted(SOURCE.rglob("*.py")):
+        part = part_of(path)
+        if part == "__init__":
+            continue
+        for line, other in imported_parts(path):
+            # The package's own registry and version are not parts.
+            if other not in {"RESULTS", "__version__"} and layer_of(other) > layer_of(part):
+                upwards.append(f"{path.relative_to(SOURCE)}:{line} ({part}) imports {other}")
+    assert upwards == []
+
+
+def test_only_frames_knows_dataframe_libraries() -> None:
+    libraries = {"pandas", "polars", "duckdb", "pyspark", "dask", "narwhals"}
+    allowed = {"frames", "audit", "datasets", "metrics"}
+    offenders = []
+    for path in sorted(SOURCE.rglob("*.py")):
+        if part_of(path) in allowed:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom):
+                names = [node.module or ""]
+            offenders += [f"{path.relative_to(SOURCE)}: {n}" for n in names if n.split(".")[0] in libraries]
+    assert offenders == []
+
+
+def heavy_after(code: str) -> set[str]:
+    """The heavy modules loaded in a fresh interpreter after running `code`."""
+    program = f"{code}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return HEAVY & set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_import_is_light() -> None:
+    assert heavy_after("import fairtrial") == set()
+    assert heavy_after("import fairtrial; dir(fairtrial); fairtrial.InputError") == set()
+
+
+def test_the_heavy_modules_would_be_noticed() -> None:
+    assert heavy_after("import pandas") >= {"pandas"}
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"]])
+def test_command_line_help_is_light(arguments: list[str]) -> None:
+    code = f"""
+import sys
+sys.argv = ["fairtrial", *{arguments!r}]
+from fairtrial.cli import main
+try:
+    main()
+except SystemExit as stop:
+    assert not stop.code, stop.code
+"""
+    assert heavy_after(code) == set()
+
+
+@pytest.mark.parametrize("name", [n for n in fairtrial.__all__ if not n.startswith("_")])
+def test_every_public_name_resolves(name: str) -> None:
+    assert getattr(fairtrial, name) is not None
