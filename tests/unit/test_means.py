@@ -1,0 +1,95 @@
+"""Means against scipy's tests and against plain nested searches."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from fairtrial.stats import means
+from fairtrial.stats.empirical_likelihood import Sample, difference_log_ratio
+from fairtrial.stats.proportions import difference_interval, difference_root
+from oracles.elfa_intervals import el_statistic, two_sample_el_statistic
+
+
+def summary(x):
+    return x.size, x.mean(), np.sum((x - x.mean()) ** 2)
+
+
+@pytest.fixture
+def samples():
+    rng = np.random.default_rng(3)
+    return rng.exponential(size=140), 2.0 * rng.exponential(size=230)
+
+
+def test_student_and_welch_equal_scipy(samples):
+    x, y = samples
+    one = stats.ttest_1samp(x, 0.0).confidence_interval(0.9)
+    assert means.mean_interval(*summary(x), 0.9) == pytest.approx((one.low, one.high), rel=1e-12)
+    test = stats.ttest_ind(x, y, equal_var=False)
+    two = test.confidence_interval(0.95)
+    arguments = (*summary(x), *summary(y))
+    assert means.mean_difference_interval(*arguments) == pytest.approx((two.low, two.high), rel=1e-12)
+    assert means.mean_difference_p(*arguments) == pytest.approx(test.pvalue, rel=1e-10)
+
+
+def test_empirical_likelihood_limits_reach_the_critical_value(samples):
+    x, y = samples
+    critical = stats.chi2.isf(0.05, 1)
+    for limit in means.el_mean_interval(x):
+        assert el_statistic(x, limit) == pytest.approx(critical, rel=1e-9)
+    for limit in means.el_mean_difference_interval(x, y):
+        assert two_sample_el_statistic(x, y, limit) == pytest.approx(critical, rel=1e-8)
+
+
+def test_profile_equals_the_nested_search(samples):
+    x, y = samples
+    for gap in (-1.6, -0.9, -0.4, 0.3):
+        fast = difference_log_ratio(Sample.of(x), Sample.of(y), gap)
+        assert fast == pytest.approx(two_sample_el_statistic(x, y, gap), rel=1e-8)
+
+
+def test_binary_profile_equals_the_two_binomial_likelihood_ratio():
+    k1, n1, k2, n2 = 61, 150, 90, 400
+    x, y = np.repeat([1.0, 0.0], [k1, n1 - k1]), np.repeat([1.0, 0.0], [k2, n2 - k2])
+    for gap in (-0.4, 0.0, 0.11, 0.3, 0.7):
+        expected = float(difference_root(k1, n1, k2, n2, gap, "likelihood")) ** 2
+        assert difference_log_ratio(Sample.of(x), Sample.of(y), gap) == pytest.approx(expected, rel=1e-8)
+    expected = difference_interval(k1, n1, k2, n2, method="likelihood")
+    limits = means.el_mean_difference_interval(x, y)
+    assert limits == pytest.approx((float(expected.low), float(expected.high)), abs=1e-9)
+
+
+def test_small_samples_are_t_calibrated():
+    rng = np.random.default_rng(4)
+    x, y = rng.normal(size=20), rng.normal(size=30)
+    _, _, df = means.welch(*summary(x), *summary(y))
+    assert df == pytest.approx(stats.ttest_ind(x, y, equal_var=False).df, rel=1e-12)
+    low, high = means.el_mean_difference_interval(x, y)
+    critical = stats.t.isf(0.025, df) ** 2
+    for limit in (low, high):
+        assert difference_log_ratio(Sample.of(x), Sample.of(y), limit) == pytest.approx(critical, rel=1e-9)
+        assert means.el_mean_difference_p(x, y, limit) == pytest.approx(0.05, rel=1e-9)
+
+
+def test_undefined_is_nan_and_never_an_exception():
+    constant, one, nobody = np.ones(5), np.array([2.0]), np.array([])
+    fine = np.array([1.0, 2.0, 4.0])
+    for x in (constant, one, nobody):
+        assert np.isnan(means.el_mean_interval(x)).all()
+        assert np.isnan(means.el_mean_difference_interval(x, fine)).all()
+        assert np.isnan(means.el_mean_p(x, 0.0))
+    assert np.isnan(means.mean_interval([1, 5], [2.0, 1.0], [0.0, 0.0])).all()
+    assert np.isnan(means.mean_difference_interval(1, 2.0, 0.0, 9, 1.0, 4.0)).all()
+
+
+def test_outside_the_hull_the_ratio_is_infinite():
+    x, y = np.array([0.0, 1.0]), np.array([5.0, 6.0])
+    assert difference_log_ratio(Sample.of(x), Sample.of(y), 0.0) == np.inf
+
+
+def test_counts_stand_for_repeated_rows():
+    values, counts = np.array([0.0, 1.0, 5.0]), np.array([3, 4, 2])
+    other = Sample.of(np.array([1.0, 2.0, 2.5, 9.0]))
+    grouped = difference_log_ratio(Sample.of(values, counts), other, 0.2)
+    assert grouped == pytest.approx(difference_log_ratio(Sample.of(np.repeat(values, counts)), other, 0.2))
