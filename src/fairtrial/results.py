@@ -47,11 +47,21 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Primary:
-    """One primary p-value of a result, as it enters the trial-wide correction."""
+    """One primary p-value of a result, as it enters the trial-wide correction.
+
+    What the p-value is about goes with it where it exists: the effect with its interval (`kind` says how
+    views format it), what it is compared with, and how many people it rests on.
+    """
 
     metric: str
     subject: str
     p_value: float
+    effect: float | None = None
+    low: float | None = None
+    high: float | None = None
+    kind: Kind = "points"
+    against: str = ""
+    n: int | None = None
 
 
 def undefined(reason: str) -> dict[str, Any]:
