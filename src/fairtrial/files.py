@@ -1,0 +1,207 @@
+"""CSV and Parquet files through DuckDB, read so that nothing is changed or lost on the way.
+
+DuckDB's own CSV guessing turns Yes/No into booleans, 1-5-10 into a date, renames duplicate headers and swaps
+columns between the files of a glob. So the header is read here, every column is read as text, and only
+columns in which every value is a plain number become numbers.
+"""
+
+from __future__ import annotations
+
+import csv
+import glob
+import gzip
+import io
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fairtrial.errors import InputError
+
+WHO = "Audit"
+_NUMBER = r"^[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
+_WHOLE = r"^-?(0|[1-9][0-9]{0,17})$"
+_WORD = r"^[+-]?(nan|inf|infinity)$"
+
+
+def connect() -> Any:
+    """An in-memory DuckDB of our own that never downloads an extension."""
+    import duckdb
+
+    return duckdb.connect(config={"autoinstall_known_extensions": False, "autoload_known_extensions": False})
+
+
+class Files:
+    """One or several files of one kind, seen as one table."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.paths = _find(path)
+        self.csv = not _is_parquet(self.paths)
+        self.connection = connect()
+        if self.csv:
+            self.headers = {file: _header(file) for file in self.paths}
+            first = self.headers[self.paths[0]]
+            _check_same_columns(self.headers)
+            self.columns: tuple[str, ...] = tuple(first.names)
+        else:
+            self.columns = _parquet_columns(self.connection, self.paths)
+        self._loaded: dict[frozenset[str], Any] = {}
+
+    def relation(self, columns: Sequence[str]) -> Any:
+        """The chosen columns: a scan for Parquet, a table loaded once for CSV."""
+        if not self.csv:
+            listed = ", ".join(_quote(name) for name in columns)
+            return self._run(f"SELECT {listed} FROM {_parquet_scan(self.paths)}")
+        wanted = frozenset(columns)
+        for loaded, relation in self._loaded.items():
+            if wanted <= loaded:
+                return relation
+        self._loaded[wanted] = self._load_csv(sorted(wanted))
+        return self._loaded[wanted]
+
+    def _load_csv(self, columns: list[str]) -> Any:
+        listed = ", ".join(_quote(name) for name in columns)
+        parts = [f"SELECT {listed} FROM {_csv_scan(file, self.headers[file])}" for file in self.paths]
+        raw, typed = f"raw{len(self._loaded)}", f"typed{len(self._loaded)}"
+        self._run(f"CREATE TEMP TABLE {raw} AS " + " UNION ALL ".join(parts), execute=True)
+        tests = ", ".join(
+            f"count({name}), count(*) FILTER (regexp_matches({name}, '{_NUMBER}') OR regexp_matches({name}, '{_WORD}',"
+            f" 'i')), count(*) FILTER (regexp_matches({name}, '{_WHOLE}'))"
+            for name in map(_quote, columns)
+        )
+        counts = self.connection.execute(f"SELECT {tests} FROM {raw}").fetchone()
+        casts = []
+        for i, name in enumerate(columns):
+            present, numbers, whole = counts[3 * i : 3 * i + 3]
+            kind = "BIGINT" if present and whole == present else "DOUBLE" if present and numbers == present else "VARCHAR"
+            casts.append(f"CAST({_quote(name)} AS {kind}) AS {_quote(name)}")
+        self.connection.execute(f"CREATE TEMP TABLE {typed} AS SELECT {', '.join(casts)} FROM {raw}")
+        self.connection.execute(f"DROP TABLE {raw}")
+        return self.connection.table(typed)
+
+    def _run(self, sql: str, execute: bool = False) -> Any:
+        import duckdb
+
+        try:
+            return self.connection.execute(sql) if execute else self.connection.sql(sql)
+        except duckdb.Error as error:
+            raise InputError(WHO, f"cannot read {self.paths[0]}: {_first_lines(error)}") from None
+
+
+class _Header:
+    def __init__(self, names: list[str], delimiter: str) -> None:
+        self.names = names
+        self.delimiter = delimiter
+
+
+def _find(path: str | os.PathLike[str]) -> list[str]:
+    text = os.fspath(path)
+    if "://" in text:
+        raise InputError(WHO, f"'data' must be a local file, got {text!r}: nothing is fetched from elsewhere")
+    found = [text] if os.path.exists(text) else sorted(glob.glob(text, recursive=True))
+    if not found:
+        raise InputError(WHO, f"'data' names no file: {text!r} does not exist")
+    if os.path.isdir(text):
+        raise InputError(WHO, f"'data' is a folder: {text!r}. Name its files, e.g. {os.path.join(text, '*.parquet')!r}")
+    return found
+
+
+def _is_parquet(paths: list[str]) -> bool:
+    kinds = {".parquet" if path.lower().endswith((".parquet", ".pq")) else ".csv" for path in paths}
+    if len(kinds) > 1:
+        raise InputError(WHO, f"'data' mixes CSV and Parquet files: {paths[:4]}")
+    known = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".parquet", ".pq")
+    other = [path for path in paths if not path.lower().endswith(known)]
+    if other:
+        raise InputError(WHO, f"'data' must be CSV or Parquet ({', '.join(known)}), got {other[0]!r}")
+    return kinds == {".parquet"}
+
+
+def _header(path: str) -> _Header:
+    """Names and delimiter from the first line, with the faults a reader would hide."""
+    try:
+        with gzip.open(path) if path.lower().endswith(".gz") else open(path, "rb") as file:
+            start = file.read(1 << 20)
+    except (OSError, EOFError) as error:
+        raise InputError(WHO, f"cannot read {path}: {error}") from None
+    if not start.strip():
+        raise InputError(WHO, f"{path} is empty")
+    if b"\0" in start[:4096]:
+        raise InputError(WHO, f"{path} is not a text file; save it as CSV in UTF-8")
+    try:
+        text = start.decode("utf-8-sig", errors="strict" if len(start) < 1 << 20 else "ignore")
+    except UnicodeDecodeError as error:
+        line = start[: error.start].count(b"\n") + 1
+        raise InputError(WHO, f"{path} is not UTF-8 (line {line}); it looks like Latin-1: save it as UTF-8") from None
+    first = text.splitlines()[0]
+    delimiter = max(",;\t|", key=first.count)
+    names = next(csv.reader(io.StringIO(text), delimiter=delimiter))
+    _check_names(path, names)
+    return _Header(names, delimiter)
+
+
+def _check_names(path: str, names: list[str]) -> None:
+    if any(not name.strip() for name in names):
+        place = next(i for i, name in enumerate(names) if not name.strip()) + 1
+        raise InputError(WHO, f"{path}: column {place} has no name in the header")
+    folded: dict[str, str] = {}
+    for name in names:
+        other = folded.get(name.lower())
+        if other is not None:
+            how = "twice" if other == name else f"and {other!r}, which differ only in case"
+            raise InputError(WHO, f"{path}: the header has {name!r} {how}; rename one")
+        folded[name.lower()] = name
+
+
+def _check_same_columns(headers: dict[str, _Header]) -> None:
+    first_path, first = next(iter(headers.items()))
+    for path, header in headers.items():
+        differing = sorted(set(header.names) ^ set(first.names))
+        if differing:
+            raise InputError(WHO, f"{path} and {first_path} do not have the same columns: {differing[:5]}")
+
+
+def _csv_scan(path: str, header: _Header) -> str:
+    columns = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in header.names)
+    return (
+        f"read_csv({_text(path)}, header=true, auto_detect=false, columns={{{columns}}}, delim={_text(header.delimiter)}, "
+        "quote='\"', escape='\"', strict_mode=true, null_padding=false, ignore_errors=false)"
+    )
+
+
+def _parquet_scan(paths: list[str]) -> str:
+    return f"read_parquet([{', '.join(map(_text, paths))}], union_by_name=true)"
+
+
+def _parquet_columns(connection: Any, paths: list[str]) -> tuple[str, ...]:
+    import duckdb
+
+    try:
+        columns = {path: connection.sql(f"SELECT * FROM {_parquet_scan([path])}").columns for path in paths}
+    except duckdb.Error as error:
+        raise InputError(WHO, f"cannot read {paths[0]}: {_first_lines(error)}") from None
+    first = columns[paths[0]]
+    for path, names in columns.items():
+        differing = sorted(set(names) ^ set(first))
+        if differing:
+            raise InputError(WHO, f"{path} and {paths[0]} do not have the same columns: {differing[:5]}")
+    return tuple(first)
+
+
+def _first_lines(error: Exception) -> str:
+    """What DuckDB found, without its hints to switch the checks off."""
+    lines = []
+    for line in str(error).splitlines():
+        if line.startswith(("Possible", "*")):
+            break
+        if line.strip():
+            lines.append(line.strip())
+    return "; ".join(lines[:4])
+
+
+def _quote(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _text(value: str | Path) -> str:
+    return "'" + str(value).replace("'", "''") + "'"

@@ -1,0 +1,169 @@
+"""The only file that knows dataframe libraries: any source in, one lazy narwhals frame out."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import narwhals as nw
+import numpy as np
+
+from fairtrial.errors import InputError
+
+if TYPE_CHECKING:
+    from fairtrial.results import Column
+
+Frame = Literal["pandas", "polars", "pyarrow"]
+Kind = Literal["bool", "int", "float", "text", "other"]
+WHO = "Audit"
+
+
+class Source:
+    """A table wherever it lives. In-memory frames and files are queried through DuckDB, lazy ones in place."""
+
+    def __init__(self, data: object) -> None:
+        self._files: Any = None
+        self._eager: nw.DataFrame[Any] | None = None
+        self._lazy: nw.LazyFrame[Any] | None = None
+        self._arrow: dict[str, Any] = {}
+        self._connection: Any = None
+        self.frame: Frame = "pyarrow"
+        self.ordered = True
+        self._open(data)
+
+    def _open(self, data: object) -> None:
+        if isinstance(data, str | os.PathLike):
+            from fairtrial.files import Files
+
+            self._files = Files(data)
+            self.columns: tuple[str, ...] = self._files.columns
+            return
+        _check_duplicates(data)
+        try:
+            native = nw.from_native(data)  # type: ignore[call-overload]
+        except TypeError:
+            raise InputError(
+                WHO,
+                "'data' must be a dataframe (pandas, Polars, PyArrow, DuckDB, PySpark) or a path of CSV or Parquet "
+                f"files, got {type(data).__name__}",
+            ) from None
+        if isinstance(native, nw.DataFrame):
+            self._eager = native
+        else:
+            self._lazy = native
+            self.ordered = native.implementation.is_polars() or native.implementation.is_duckdb()
+        self.frame = _frame_kind(native)
+        self.columns = tuple(native.collect_schema().names())
+
+    def lazy(self, columns: Sequence[str]) -> nw.LazyFrame[Any]:
+        """The chosen columns as a lazy frame, run where the data lives."""
+        if self._lazy is not None:
+            return self._lazy.select(list(columns))
+        if self._files is not None:
+            frame: nw.LazyFrame[Any] = nw.from_native(self._files.relation(columns))
+            return frame.select(list(columns))
+        return nw.from_native(self._relation(columns))
+
+    def _relation(self, columns: Sequence[str]) -> Any:
+        """In-memory columns as a DuckDB relation; each is converted once."""
+        import pyarrow as pa
+
+        from fairtrial.files import connect
+
+        assert self._eager is not None
+        for name in columns:
+            if name not in self._arrow:
+                self._arrow[name] = _arrow_column(self._eager, name)
+        if self._connection is None:
+            self._connection = connect()
+        table = pa.table({name: self._arrow[name] for name in columns})
+        return self._connection.from_arrow(table)
+
+    def kinds(self, columns: Sequence[str]) -> dict[str, Kind]:
+        """What each column holds."""
+        return {name: _kind(dtype) for name, dtype in self.lazy(columns).collect_schema().items()}
+
+
+def collect(frame: nw.LazyFrame[Any]) -> dict[str, Any]:
+    """Run the query; columns as PyArrow arrays."""
+    table = frame.collect("pyarrow").to_native()
+    return {name: table.column(name).combine_chunks() for name in table.column_names}
+
+
+def to_native(table: Mapping[str, Sequence[Any]], backend: str, columns: Sequence[Column]) -> Any:
+    """A dict of columns as a dataframe of the asked kind; undefined values are null."""
+    import pyarrow as pa
+
+    if backend not in ("pandas", "polars", "pyarrow"):
+        raise InputError("to_frame", f"'backend' must be 'pandas', 'polars' or 'pyarrow', got {backend!r}")
+    types = {"text": pa.string(), "verdict": pa.string(), "count": pa.int64(), "flag": pa.bool_()}
+    arrays = {
+        column.name: pa.array(table[column.name], type=types.get(column.kind, pa.float64())) for column in columns
+    }
+    return from_arrow(pa.table(arrays), backend)
+
+
+def from_arrow(table: Any, backend: str) -> Any:
+    """A PyArrow table as the asked kind of frame."""
+    if backend == "pandas":
+        _require("pandas")
+        return table.to_pandas()
+    if backend == "polars":
+        _require("polars")
+        import polars as pl
+
+        return pl.from_arrow(table)
+    return table
+
+
+def frame_for_estimators(table: Any, frame: Frame) -> Any:
+    """A frame scikit-learn takes: the caller's kind, or pandas or Polars where one is installed."""
+    if frame != "pyarrow":
+        return from_arrow(table, frame)
+    for backend in ("pandas", "polars"):
+        if importlib.util.find_spec(backend):
+            return from_arrow(table, backend)
+    return np.column_stack([np.asarray(column.to_pylist(), dtype=object) for column in table.columns])
+
+
+def _require(backend: str) -> None:
+    if importlib.util.find_spec(backend) is None:
+        raise InputError("to_frame", f"{backend} is not installed; use backend='pyarrow' or install {backend}")
+
+
+def _check_duplicates(data: object) -> None:
+    names = [str(name) for name in getattr(data, "columns", [])]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(WHO, f"'data' has duplicated columns: {', '.join(map(repr, twice))}; rename them")
+
+
+def _frame_kind(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> Frame:
+    if frame.implementation.is_pandas():
+        return "pandas"
+    return "polars" if frame.implementation.is_polars() else "pyarrow"
+
+
+def _arrow_column(frame: nw.DataFrame[Any], name: str) -> Any:
+    """One column as Arrow; a pandas column of mixed Python objects becomes text."""
+    import pyarrow as pa
+
+    try:
+        return frame.select(name).to_arrow().column(name)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError):
+        from fairtrial.labels import canonical, is_missing
+
+        values = frame.get_column(name).to_list()
+        return pa.array([None if is_missing(value) else canonical(value) for value in values], type=pa.string())
+
+
+def _kind(dtype: nw.dtypes.DType) -> Kind:
+    if dtype == nw.Boolean:
+        return "bool"
+    if dtype.is_integer():
+        return "int"
+    if dtype.is_float() or dtype.is_decimal():
+        return "float"
+    return "text" if dtype in (nw.String, nw.Categorical) or isinstance(dtype, nw.Enum) else "other"

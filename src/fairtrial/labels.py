@@ -1,0 +1,39 @@
+"""One canonical text for a label on every engine: 1, 1.0 and '1' are '1', booleans 'true' and 'false'."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+MISSING = "(missing)"
+_WHOLE = re.compile(r"-?(0|[1-9][0-9]*)\.0+")
+
+
+def is_missing(value: Any) -> bool:
+    """None, NaN, NaT and pandas' NA are missing; an empty text too, since files cannot say otherwise."""
+    if value is None or value == "":
+        return True
+    if isinstance(value, float):
+        return math.isnan(value)
+    return type(value).__name__ in ("NAType", "NaTType")
+
+
+def canonical(value: Any) -> str:
+    """The one text of a label.
+
+    >>> [canonical(value) for value in (1, 1.0, "1", "1.0", True, "True", "01", None, 0.5)]
+    ['1', '1', '1', '1', 'true', 'true', '01', '(missing)', '0.5']
+    """
+    if is_missing(value):
+        return MISSING
+    if hasattr(value, "item"):  # NumPy and Arrow scalars
+        value = value.item()
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**63:
+        return str(int(value))
+    text = str(value)
+    if _WHOLE.fullmatch(text):
+        return text.split(".")[0]
+    return text.lower() if text in ("True", "False") else text
