@@ -12,7 +12,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 FAST := not slow and not validity and not browser and not spark
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check
+# Which benchmarks: all unless named, as in `make bench PARTS=measure`.
+PARTS ?=
+
+.PHONY: help demo test check bench bench-check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -32,3 +35,11 @@ check: ## lint, strict types and the fast tests, in under a minute once warm
 	@$(RUN) -m ruff format --check .
 	@$(RUN) -m mypy
 	@$(RUN) -m pytest -q -n 2 --dist loadgroup -m "$(FAST)" tests
+
+bench: ## race the peers and the physical limits, write docs/benchmarks.md
+	@$(PYTHON) scripts/environment.py bench
+	@.venv-bench/bin/python benchmarks/run.py $(if $(PARTS),,--write) $(PARTS)
+
+bench-check: ## a small race that fails when fairtrial has become much slower
+	@$(PYTHON) scripts/environment.py bench
+	@.venv-bench/bin/python benchmarks/run.py --check $(PARTS)
