@@ -92,7 +92,9 @@ def create(folder, python):
     # Debian splits ensurepip from python3; pip itself can then install into the environment from outside.
     if subprocess.run([python, "-m", "ensurepip", "--default-pip"], capture_output=True).returncode == 0:
         return
-    outside = subprocess.run([sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "pip"])
+    outside = subprocess.run(
+        [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "pip"], env=pip_environment()
+    )
     if outside.returncode != 0:
         sys.exit(
             f"fairtrial: {sys.executable} has neither ensurepip nor a pip that can install into {folder}. "
@@ -108,15 +110,27 @@ def works(python, code):
 
 
 def pip(python, packages, check=True):
-    # PIP_USER or a user-wide configuration must not divert the installation out of the environment.
-    environment = dict(os.environ, PIP_USER="0", PIP_DISABLE_PIP_VERSION_CHECK="1", PIP_NO_INPUT="1")
-    environment.pop("PIP_TARGET", None)
-    environment.pop("PIP_PREFIX", None)
+    environment = pip_environment()
     command = [python, "-m", "pip", "install", "--quiet", *packages]
     result = subprocess.run(command, env=environment)
     if check and result.returncode != 0:
         sys.exit("fairtrial: pip could not install {}; its message is above.".format(" ".join(packages)))
     return result.returncode == 0
+
+
+def pip_environment():
+    # A user-wide setting must not divert the installation out of the environment.
+    environment = dict(os.environ, PIP_USER="0", PIP_DISABLE_PIP_VERSION_CHECK="1", PIP_NO_INPUT="1")
+    for name in ("PIP_TARGET", "PIP_PREFIX"):
+        environment.pop(name, None)
+    cache = os.environ.get("PIP_CACHE_DIR") or os.path.join(
+        os.environ.get("XDG_CACHE_HOME") or os.path.expanduser(os.path.join("~", ".cache")), "pip"
+    )
+    while not os.path.exists(cache) and os.path.dirname(cache) != cache:
+        cache = os.path.dirname(cache)
+    if not os.access(cache, os.W_OK):
+        environment["PIP_NO_CACHE_DIR"] = "1"  # with a read-only HOME pip would warn about it every time
+    return environment
 
 
 def system_packages():
