@@ -1,0 +1,328 @@
+"""Second stage: what each player contributes to group rates, with every row's influence.
+
+Amri-Jouidel, Kemel and Mussard, "Shapley meets Rawls", Section 3.3 and Appendix B. Their variance is a double sum
+over pairs of coalitions (4^N terms). An ESL value is linear in the worths, so each row has one influence value
+per player, L_i = Σ_S c_k(S)·(value_iS − p(S)·weight_iS)/Σ weight, and the variance follows from a single matrix
+product of the n × 2^N decisions with the coefficients: cost n·2^N for all values and players together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairtrial.stats.esl import Floats, Masks
+from fairtrial.stats.influence import Spread, combine
+
+Decisions = NDArray[np.uint8] | NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+# Decisions are widened to floats in blocks of about this many numbers, so memory does not grow with n·2^N.
+BLOCK_NUMBERS = 2_000_000
+# Sums of zeros and ones stay exact in 32-bit floats below this many rows per block sum.
+EXACT_ROWS = 2**24
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowForm:
+    """A metric row by row: value·weight and weight if the row's decision were 0 and if it were 1.
+
+    E[value | given] is Σ value / Σ weight. A metric is linear in a 0/1 decision, so these four columns say all:
+    the true positive rate has weight0 = weight1 = outcome, the positive predictive value weight0 = 0, weight1 = 1.
+    """
+
+    value0: Floats
+    value1: Floats
+    weight0: Floats
+    weight1: Floats
+
+    @property
+    def ratio(self) -> bool:
+        """Whether the denominator depends on the decision (predictive values, false omission rate)."""
+        return bool((self.weight0 != self.weight1).any())
+
+    @property
+    def depends_on_decision(self) -> bool:
+        return self.ratio or bool((self.value0 != self.value1).any())
+
+    def at(self, share: Floats | float) -> tuple[Floats, Floats]:
+        """Value and weight of rows that are decided 1 with probability `share`."""
+        value = self.value0 + (self.value1 - self.value0) * share
+        weight = self.weight0 + (self.weight1 - self.weight0) * share
+        return value, weight
+
+    def take(self, rows: NDArray[np.intp]) -> RowForm:
+        return RowForm(self.value0[rows], self.value1[rows], self.weight0[rows], self.weight1[rows])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Targets:
+    """What is decomposed: for each target t and value v, Σ_J weight[t, v, J]·p_J(S), a game over coalitions S.
+
+    p_J is the pooled rate of the union of groups `unions[J]` (a bit mask over groups).
+    """
+
+    unions: Masks
+    weights: Floats  # (targets, values, unions)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CoalitionRates:
+    """Rates p_J(S) per union (rows) and coalition (columns) with their denominators; 0 where undefined."""
+
+    rate: Floats
+    weight: Floats
+
+    @property
+    def defined(self) -> NDArray[np.bool_]:
+        return np.asarray(self.weight > 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupForms:
+    """One group's rows and their forms (rows, forms, values, players).
+
+    The influence of row i on target t is Σ_u mix[t, v, u]·forms[i, u, v, k] − weight_i·centre[t, v, k].
+    """
+
+    rows: NDArray[np.intp]
+    forms: NDArray[np.floating]
+    mix: Floats  # (targets, values, forms)
+    weight: Floats  # (rows,)
+    centre: Floats  # (targets, values, players)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contributions:
+    """Estimates (targets, values, players) with what their variance and the rows' influence are made of.
+
+    `undefined` (targets, values) marks what rests on a rate without a denominator.
+    """
+
+    estimate: Floats
+    undefined: NDArray[np.bool_]
+    row_count: int
+    groups: tuple[GroupForms, ...]
+
+    def spread(self) -> Spread:
+        """Standard errors with the groups (among the rows that count) as strata."""
+        parts = [_group_variance(part) for part in self.groups]
+        df = np.array([max(part.rows.size - 1, 1) for part in self.groups], dtype=float)
+        return combine(np.array(parts), df)
+
+    def influence(self, value: int) -> Floats:
+        """Rows' influence on every target and player under one value: (rows, targets, players).
+
+        The estimation error is the sum of these over the rows.
+        """
+        targets, _, players = self.estimate.shape
+        result = np.zeros((self.row_count, targets, players))
+        for part in self.groups:
+            mixed = np.einsum("tu,iuk->itk", part.mix[:, value], part.forms[:, :, value].astype(np.float64))
+            result[part.rows] = mixed - part.weight[:, None, None] * part.centre[None, :, value]
+        return result
+
+
+def group_members(unions: Masks, groups: int) -> Floats:
+    """1 where a group (column) lies in a union (row)."""
+    return ((unions[:, None] >> np.arange(groups)[None, :]) & 1).astype(np.float64)
+
+
+def coalition_rates(
+    decisions: Decisions, form: RowForm, group: Codes, groups: int, unions: Masks
+) -> CoalitionRates:
+    """p_J(S) for every union J of groups and every coalition S (a column of `decisions`)."""
+    indicator = (group[None, :] == np.arange(groups)[:, None]).astype(np.float64)
+    slope_value, slope_weight = form.value1 - form.value0, form.weight1 - form.weight0
+    stacked = np.vstack([indicator * slope_value, indicator * slope_weight])
+    moved = _weighted_sums(decisions, stacked)
+    values = (indicator @ form.value0)[:, None] + moved[:groups]
+    weights = (indicator @ form.weight0)[:, None] + moved[groups:]
+    members = group_members(unions, groups)
+    value, weight = members @ values, members @ weights
+    positive = weight > 0
+    return CoalitionRates(np.where(positive, value / np.where(positive, weight, 1.0), 0.0), weight)
+
+
+def contributions(
+    decisions: Decisions,
+    form: RowForm,
+    group: Codes,
+    groups: int,
+    coefficients: Floats,
+    targets: Targets,
+    rates: CoalitionRates | None = None,
+) -> Contributions:
+    """Decompose every target over the players; `coefficients` is (values, players, coalitions)."""
+    rates = coalition_rates(decisions, form, group, groups, targets.unions) if rates is None else rates
+    union_value = np.einsum("vkm,jm->vkj", coefficients, rates.rate, optimize=True)
+    estimate = np.einsum("tvj,vkj->tvk", targets.weights, union_value)
+    by_rows = _ratio_forms if form.ratio else _mean_forms
+    parts = by_rows(decisions, form, group, groups, coefficients, targets, rates, union_value)
+    undefined = undefined_targets(coefficients, targets, rates)
+    return Contributions(estimate, undefined, group.size, tuple(parts))
+
+
+def undefined_targets(coefficients: Floats, targets: Targets, rates: CoalitionRates) -> NDArray[np.bool_]:
+    """Which (target, value) pairs use a rate p_J(S) that has no denominator."""
+    used = (coefficients != 0).any(axis=1)  # values, coalitions
+    missing = ~rates.defined  # unions, coalitions
+    hit = (used[:, None, :] & missing[None, :, :]).any(axis=2)  # values, unions
+    return np.asarray(((targets.weights != 0) & hit[None, :, :]).any(axis=2))
+
+
+def undefined_unions(used: NDArray[np.bool_], rates: CoalitionRates) -> list[tuple[int, int]]:
+    """The (union, coalition) positions without a denominator among the coalitions used."""
+    places = np.argwhere(~rates.defined & used[None, :])
+    return [(int(union), int(coalition)) for union, coalition in places]
+
+
+def _mean_forms(
+    decisions: Decisions,
+    form: RowForm,
+    group: Codes,
+    groups: int,
+    coefficients: Floats,
+    targets: Targets,
+    rates: CoalitionRates,
+    union_value: Floats,
+) -> Iterator[GroupForms]:
+    """The denominator does not depend on S: one product Ŷ·c serves every union of groups.
+
+    For a row of union J: (value0·Σc + slope·(Ŷ·c) − weight·Σ_S c(S)p_J(S)) / Σ weight.
+    """
+    values, players, columns = coefficients.shape
+    weight = rates.weight[:, 0]
+    inverse = np.where(weight > 0, 1.0 / np.where(weight > 0, weight, 1.0), 0.0)
+    members = group_members(targets.unions, groups)
+    mix = np.einsum("tvj,j,jh->htv", targets.weights, inverse, members)
+    centre = np.einsum("tvj,j,vkj,jh->htvk", targets.weights, inverse, union_value, members)
+    slope = (form.value1 - form.value0).astype(np.float32)
+    constant = coefficients.sum(axis=2).reshape(-1)
+    for h in range(groups):
+        rows = np.flatnonzero((group == h) & (form.weight0 > 0))
+        forms = _linear_forms(decisions, coefficients.reshape(values * players, columns), rows)
+        if (slope[rows] != 1).any():
+            forms *= slope[rows, None]
+        if form.value0[rows].any():
+            forms += (form.value0[rows, None] * constant).astype(forms.dtype)
+        shaped = forms.reshape(rows.size, 1, values, players)
+        yield GroupForms(rows, shaped, mix[h][:, :, None], form.weight0[rows], centre[h])
+
+
+def _ratio_forms(
+    decisions: Decisions,
+    form: RowForm,
+    group: Codes,
+    groups: int,
+    coefficients: Floats,
+    targets: Targets,
+    rates: CoalitionRates,
+    union_value: Floats,
+) -> Iterator[GroupForms]:
+    """The denominator depends on S: Σ_S c(S)·(value_iS − p_J(S)·weight_iS)/Σ weight(S), per union J of the row.
+
+    Rows that share the four numbers of the form share the columns of the product, so there is one product per row.
+    """
+    values, players, columns = coefficients.shape
+    flat = coefficients.reshape(values * players, columns)
+    inverse = np.where(rates.defined, 1.0 / np.where(rates.defined, rates.weight, 1.0), 0.0)
+    members = group_members(targets.unions, groups)
+    pattern, patterns = _distinct(form)
+    no_centre = np.zeros_like(union_value, shape=(targets.weights.shape[0], values, players))
+    for h in range(groups):
+        unions = np.flatnonzero(members[:, h] > 0)
+        rows = np.flatnonzero(group == h)
+        forms = np.empty((rows.size, unions.size * values * players), dtype=_product_kind(decisions))
+        for q, (value0, slope_value, weight0, slope_weight) in enumerate(patterns):
+            here = np.flatnonzero(pattern[rows] == q)
+            if here.size == 0:
+                continue
+            moved = (slope_value - slope_weight * rates.rate[unions]) * inverse[unions]  # unions, coalitions
+            fixed = (value0 - weight0 * rates.rate[unions]) * inverse[unions]
+            lines = (moved[:, None, :] * flat[None]).reshape(-1, columns)
+            constant = np.einsum("vkm,jm->jvk", coefficients, fixed, optimize=True).reshape(-1)
+            forms[here] = _linear_forms(decisions, lines, rows[here]) + constant.astype(forms.dtype)
+        shaped = forms.reshape(rows.size, unions.size, values, players)
+        yield GroupForms(rows, shaped, targets.weights[:, :, unions], np.zeros(rows.size), no_centre)
+
+
+def _group_variance(part: GroupForms) -> Floats:
+    """n/(n−1)·Σ(influence − mean)² of one group's rows, (targets, values, players); NaN below two rows."""
+    size, forms, values, players = part.forms.shape
+    if size < 2:
+        return np.full((part.mix.shape[0], values, players), np.nan)
+    flat = part.forms.reshape(size, -1)
+    largest = np.abs(flat).max(axis=0).astype(np.float64)
+    deviation = flat - flat.mean(axis=0, dtype=np.float64).astype(flat.dtype)
+    shaped = deviation.reshape(size, forms, values, players)
+    # Rounding of 32-bit products must not pass for variation where every row is the same.
+    noise = (size * (1e-6 * largest) ** 2).reshape(forms, values, players)
+    result = np.zeros((part.mix.shape[0], values, players))
+    for u in range(forms):
+        for w in range(u, forms):
+            moment = np.einsum("ivk,ivk->vk", shaped[:, u], shaped[:, w], dtype=np.float64)
+            if u == w:
+                moment = np.where(moment > noise[u], moment, 0.0)
+            twice = 1.0 if u == w else 2.0
+            result += twice * (part.mix[:, :, u] * part.mix[:, :, w])[:, :, None] * moment[None]
+    return np.asarray(np.maximum(result, 0.0) * (size / (size - 1)))
+
+
+def _distinct(form: RowForm) -> tuple[Codes, Floats]:
+    """Number the distinct rows of (value0, slope of value, weight0, slope of weight)."""
+    table = np.column_stack(
+        [form.value0, form.value1 - form.value0, form.weight0, form.weight1 - form.weight0]
+    )
+    code = np.zeros(table.shape[0], dtype=np.int64)
+    for column in table.T:
+        labels, number = np.unique(column, return_inverse=True)
+        code = code * labels.size + number
+    _, first, pattern = np.unique(code, return_index=True, return_inverse=True)
+    return pattern.astype(np.int64), table[first]
+
+
+def _product_kind(decisions: Decisions) -> type[np.floating]:
+    """0/1 decisions are multiplied in 32 bits: only variances are made from the products."""
+    return np.float32 if decisions.dtype == np.uint8 else np.float64
+
+
+def _weighted_sums(decisions: Decisions, weights: Floats) -> Floats:
+    """weights @ decisions; exact for 0/1 decisions under weights of −1, 0 and 1, also in 32 bits."""
+    total = np.zeros((weights.shape[0], decisions.shape[1]))
+    used = np.flatnonzero((weights != 0).any(axis=0))
+    small = decisions.dtype == np.uint8 and bool(np.isin(weights, (-1.0, 0.0, 1.0)).all())
+    kind = np.float32 if small and used.size < EXACT_ROWS else np.float64
+    busy = np.flatnonzero((weights != 0).any(axis=1))
+    if used.size and busy.size:
+        for block in _blocks(used, decisions.shape[1]):
+            left = np.asarray(weights[np.ix_(busy, block)], dtype=kind)
+            total[busy] += left @ _widen(decisions, block, kind)
+    return total
+
+
+def _linear_forms(decisions: Decisions, lines: Floats, rows: NDArray[np.intp]) -> NDArray[np.floating]:
+    """decisions[rows] @ linesᵀ."""
+    kind = _product_kind(decisions)
+    right = np.ascontiguousarray(lines.T, dtype=kind)
+    result = np.empty((rows.size, lines.shape[0]), dtype=kind)
+    done = 0
+    for block in _blocks(rows, decisions.shape[1]):
+        np.matmul(_widen(decisions, block, kind), right, out=result[done : done + block.size])
+        done += block.size
+    return result
+
+
+def _blocks(rows: NDArray[np.intp], columns: int) -> list[NDArray[np.intp]]:
+    size = max(1, BLOCK_NUMBERS // max(1, columns))
+    return [rows[start : start + size] for start in range(0, rows.size, size)]
+
+
+def _widen(decisions: Decisions, rows: NDArray[np.intp], kind: type[np.floating]) -> NDArray[np.floating]:
+    """Rows as floats; a run of consecutive rows is sliced, which is much faster than picking."""
+    if rows.size and rows[-1] - rows[0] + 1 == rows.size:
+        return decisions[rows[0] : rows[-1] + 1].astype(kind)
+    return decisions[rows].astype(kind)

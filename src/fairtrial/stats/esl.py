@@ -1,0 +1,167 @@
+"""Efficient, symmetric and linear (ESL) values of cooperative games.
+
+Amri-Jouidel, Kemel and Mussard, "Shapley meets Rawls", Proposition 4.1: an ESL value is given by one sequence
+b_0 = 0, b_1, …, b_{n−1}, b_n = 1, and equals φ_k = Σ_S c_k(S)·v(S) with
+
+    c_k(S) = P(s−1)·b_s if k ∈ S, else −P(s)·b_s,   P(s) = (n−s−1)!·s!/n!,   s = |S|.
+
+A coalition is a bit mask: player k is in S when bit k is set. Because b_0 = 0, the empty coalition never counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Masks = NDArray[np.int64]
+
+MEMBERS = ("shapley", "equal_surplus", "solidarity", "consensus", "lsp")
+# Masks are 64-bit integers; all coalitions at once only up to this many players (2^20 columns).
+LARGEST_EXACT = 20
+LARGEST_PLAYERS = 62
+
+
+def b_sequence(member: str, players: int) -> Floats:
+    """b_0 … b_n of one of the five named members (Section 4.1).
+
+    >>> b_sequence("solidarity", 3)
+    array([0.        , 0.5       , 0.33333333, 1.        ])
+    """
+    n = players
+    inner: list[float] = []
+    for s in range(1, n):
+        match member:
+            case "shapley":
+                inner.append(1.0)
+            case "equal_surplus":
+                inner.append(float(n - 1) if s == 1 else 0.0)
+            case "solidarity":
+                inner.append(1.0 / (s + 1))
+            case "consensus":
+                inner.append(n / 2.0 if s == 1 else 0.5)
+            case "lsp":
+                inner.append(comb(n - 1, s) * s / 2.0 ** (n - 2))
+            case _:
+                raise ValueError(f"member must be one of {MEMBERS}, got {member!r}")
+    return np.array([0.0, *inner, 1.0])
+
+
+def given_sequence(inner: Sequence[float] | Callable[[int, int], float], players: int) -> Floats:
+    """b_0 … b_n from the caller's b_1 … b_{n−1}, or from a function b(s, n).
+
+    >>> given_sequence([1.0, 0.5], 3)
+    array([0. , 1. , 0.5, 1. ])
+    """
+    if callable(inner):
+        values = [float(inner(s, players)) for s in range(1, players)]
+    else:
+        values = [float(b) for b in inner]
+    if len(values) != players - 1:
+        raise ValueError(
+            f"{players} players need {players - 1} numbers b_1 … b_{players - 1}, got {len(values)}"
+        )
+    if not np.isfinite(values).all():
+        raise ValueError(f"every b must be a finite number, got {values}")
+    return np.array([0.0, *values, 1.0])
+
+
+def all_coalitions(players: int) -> Masks:
+    """The masks 0 … 2^n − 1."""
+    if players > LARGEST_EXACT:
+        raise ValueError(f"all coalitions of {players} players are too many (at most {LARGEST_EXACT})")
+    return np.arange(1 << players, dtype=np.int64)
+
+
+def needed_coalitions(b: Floats) -> Masks:
+    """The coalitions whose size has b_s ≠ 0: n + 1 of them for Equal Surplus, 2^n − 1 for Shapley."""
+    players = b.size - 1
+    sizes = np.flatnonzero(b)
+    if set(sizes.tolist()) <= {1, players}:
+        singles = [1 << k for k in range(players)] if 1 in sizes else []
+        return np.unique(np.array([*singles, (1 << players) - 1], dtype=np.int64))
+    masks = all_coalitions(players)
+    return np.asarray(masks[b[coalition_sizes(masks, players)] != 0])
+
+
+def coalition_sizes(masks: Masks, players: int) -> Masks:
+    """The number of players in each coalition."""
+    return np.asarray(((masks[None, :] >> np.arange(players)[:, None]) & 1).sum(axis=0))
+
+
+def coefficients(b: Floats, masks: Masks | None = None) -> Floats:
+    """c_k(S) for every player k (rows) and coalition S (columns), Proposition 4.1.
+
+    >>> coefficients(b_sequence("shapley", 2))
+    array([[ 0. ,  0.5, -0.5,  0.5],
+           [ 0. , -0.5,  0.5,  0.5]])
+    """
+    players = b.size - 1
+    masks = all_coalitions(players) if masks is None else masks
+    sizes = coalition_sizes(masks, players)
+    share = np.array([1.0 / (players * comb(players - 1, s)) for s in range(players)])
+    if_inside = np.zeros(players + 1)
+    if_inside[1:] = share * b[1:]
+    if_outside = np.zeros(players + 1)
+    if_outside[:players] = -share * b[:players]
+    inside = (masks[None, :] >> np.arange(players)[:, None]) & 1
+    return np.where(inside == 1, if_inside[sizes], if_outside[sizes])
+
+
+def esl_value(b: Floats, worth: Floats) -> Floats:
+    """φ of the game whose 2^n worths are `worth`, in mask order.
+
+    >>> esl_value(b_sequence("shapley", 2), np.array([0.0, 1.0, 3.0, 5.0]))
+    array([1.5, 3.5])
+    """
+    return np.asarray(coefficients(b) @ worth)
+
+
+def pooling_matrix(b: Floats, weights: Floats) -> Floats:
+    """A with φ = A·p when v(S) is the pooled rate Σ_{h∈S} w_h·p_h / Σ_{h∈S} w_h of the groups in S."""
+    groups = b.size - 1
+    masks = all_coalitions(groups)[1:]
+    inside = ((masks[:, None] >> np.arange(groups)[None, :]) & 1) * weights[None, :]
+    return np.asarray(coefficients(b, masks) @ (inside / inside.sum(axis=1, keepdims=True)))
+
+
+def tells_groups_apart(b: Floats, weights: Floats) -> bool:
+    """Whether equal φ means equal rates: the contrasts of φ must have rank n − 1 in the rates.
+
+    Two groups: φ_1 − φ_2 = b_1·(p_1 − p_2)/baseline, so b_1 = 0 would make φ equal whatever the rates
+    (Theorem 4.1 needs b_1 > 0). More groups: the rank is checked at the observed weights.
+    """
+    pooling = pooling_matrix(b, weights)
+    contrasts = pooling[1:] - pooling[:1]
+    return int(np.linalg.matrix_rank(contrasts, tol=1e-9)) == b.size - 2
+
+
+def tensor_coefficients(sequences: Sequence[Floats]) -> tuple[list[tuple[int, ...]], Floats]:
+    """Multi-stage ESL over several attributes (Theorem A.1): the tensor product of their coefficients.
+
+    Returns the tuples of non-empty level masks, one mask per attribute, and for every cell of levels (rows, the
+    last attribute fastest) its coefficient on the worth of each tuple. The order of the attributes only
+    permutes cells and tuples.
+    """
+    product: Floats = np.ones((1, 1))
+    tuples: list[tuple[int, ...]] = [()]
+    for b in sequences:
+        masks = all_coalitions(b.size - 1)[1:]
+        product = np.asarray(np.kron(product, coefficients(b, masks)), dtype=np.float64)
+        tuples = [(*head, int(mask)) for head in tuples for mask in masks]
+    return tuples, product
+
+
+def cells_in(levels: Sequence[int], tuple_of_masks: Sequence[int]) -> list[int]:
+    """The cells (last attribute fastest) whose level lies in every attribute's mask.
+
+    >>> cells_in([2, 2], [0b01, 0b11])
+    [0, 1]
+    """
+    cells = [0]
+    for count, mask in zip(levels, tuple_of_masks, strict=True):
+        cells = [cell * count + level for cell in cells for level in range(count) if mask >> level & 1]
+    return cells

@@ -1,0 +1,91 @@
+"""From rows' influence values to standard errors, intervals and tests.
+
+The error of an estimate is the sum of independent rows' influence values, so its variance is the sum, over
+strata, of n_s/(n_s−1)·Σ(influence − stratum mean)². Strata are the groups, or the groups among the rows that meet
+the metric's condition when the condition does not depend on the decision.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from fairtrial.stats.esl import Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spread:
+    """Standard errors with Welch–Satterthwaite degrees of freedom (infinite for large samples)."""
+
+    error: Floats
+    df: Floats
+
+
+def spread(influence: NDArray[np.floating], stratum: NDArray[np.int64]) -> Spread:
+    """Standard error of each column (all axes after the first); rows of stratum −1 are not counted."""
+    parts: list[Floats] = []
+    freedom: list[int] = []
+    for label in np.unique(stratum[stratum >= 0]):
+        rows = np.asarray(influence[stratum == label], dtype=np.float64)
+        size = rows.shape[0]
+        if size < 2:
+            parts.append(np.full(rows.shape[1:], np.nan))
+        else:
+            # Rounding of 32-bit products must not pass for variation where every row is the same.
+            deviation = rows - rows.mean(axis=0)
+            variation = (deviation**2).sum(axis=0) * (size / (size - 1))
+            noise = size * (np.abs(rows).max(axis=0) * 1e-6) ** 2
+            parts.append(np.where(variation > noise, variation, 0.0))
+        freedom.append(max(size - 1, 1))
+    stacked = np.array(parts)
+    return combine(stacked, np.array(freedom, dtype=float))
+
+
+def combine(variances: Floats, df: Floats) -> Spread:
+    """Add independent variance estimates (first axis), each with its degrees of freedom."""
+    total = variances.sum(axis=0)
+    shape = (-1,) + (1,) * (variances.ndim - 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        freedom = total**2 / (variances**2 / df.reshape(shape)).sum(axis=0)
+    return Spread(np.sqrt(total), np.where(np.isfinite(freedom) & (freedom > 0), freedom, np.inf))
+
+
+def interval(estimate: Floats, spread: Spread, level: float) -> tuple[Floats, Floats]:
+    """estimate ± t·error."""
+    with np.errstate(invalid="ignore"):
+        half = quantile(spread.df, level) * spread.error
+    return estimate - half, estimate + half
+
+
+def quantile(df: Floats, level: float) -> Floats:
+    """Two-sided quantile of Student's t; the normal one for infinite degrees of freedom."""
+    tail = (1.0 + level) / 2.0
+    finite = np.where(np.isfinite(df), df, 1.0)
+    return np.where(np.isfinite(df), special.stdtrit(finite, tail), special.ndtri(tail))
+
+
+def two_sided_p(estimate: Floats, spread: Spread) -> Floats:
+    """P(|t| ≥ |estimate|/error), by the lower tail; NaN without variation."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = -np.abs(estimate) / spread.error
+    finite = np.where(np.isfinite(spread.df), spread.df, 1.0)
+    tail = np.where(np.isfinite(spread.df), special.stdtr(finite, ratio), special.ndtr(ratio))
+    return np.where(spread.error > 0, np.minimum(1.0, 2.0 * tail), np.nan)
+
+
+def with_estimated_scale(
+    influence: NDArray[np.floating], estimate: Floats, scale_influence: Floats, scale: float
+) -> NDArray[np.floating]:
+    """Influence of estimate = θ/scale when the scale is estimated too: subtract estimate·(its influence)/scale."""
+    shape = (-1,) + (1,) * estimate.ndim
+    return influence - estimate[None] * (scale_influence.reshape(shape) / scale)
+
+
+def wald(estimate: Floats, covariance: Floats) -> tuple[float, int, float]:
+    """Statistic, degrees of freedom (the covariance's rank) and p-value of 'all estimates are zero'."""
+    rank = int(np.linalg.matrix_rank(covariance))
+    statistic = float(estimate @ np.linalg.pinv(covariance) @ estimate)
+    return statistic, rank, float(special.chdtrc(rank, statistic)) if rank else float("nan")
