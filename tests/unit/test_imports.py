@@ -50,13 +50,17 @@ def imported_parts(path: Path) -> list[tuple[int, str]]:
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}:{node.lineno}: relative import"
-            if node.module == "fairtrial":
-                names = [f"fairtrial.{alias.name}" for alias in node.names]
-            else:
-                names = [node.module or ""]
+            module = absolute(path, node)
+            names = [f"fairtrial.{alias.name}" for alias in node.names] if module == "fairtrial" else [module]
         found += [(node.lineno, n.split(".")[1]) for n in names if n.startswith("fairtrial.")]
     return found
+
+
+def absolute(path: Path, node: ast.ImportFrom) -> str:
+    if node.level == 0:
+        return node.module or ""
+    package = path.relative_to(SOURCE.parent).parts[: -node.level]
+    return ".".join([*package, node.module] if node.module else package)
 
 
 def test_imports_point_downwards() -> None:
