@@ -1,0 +1,143 @@
+"""Random small transport problems for every criterion × distance kind, edge cases included."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairtrial.stats.transport_tuple import (
+    DiscerningTuple,
+    band,
+    disjoint_families,
+    from_matrices,
+    overlapping_families,
+)
+
+Floats = np.ndarray
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One problem; `kind` says which criterion, distance and edge case it is of."""
+
+    problem: DiscerningTuple
+    distance: Floats
+    lower: Floats
+    upper: Floats
+    criterion: str
+    distance_kind: str
+    edge: str
+    direction: str
+
+
+def _groups(rng: np.random.Generator, n: int, k: int) -> np.ndarray:
+    """Codes 0..k−1 of uneven sizes, each present."""
+    codes = rng.choice(k, size=n, p=rng.dirichlet(np.full(k, 2.0)))
+    codes[:k] = np.arange(k)
+    return codes
+
+
+def _single(rng: np.random.Generator, outcome: np.ndarray, group: np.ndarray, event: np.ndarray, want: int | None):
+    codes = group.copy()
+    if want is not None:
+        codes = np.where(outcome == want, group, -1)
+    present = np.unique(codes[codes >= 0])
+    renumbered = np.where(codes >= 0, np.searchsorted(present, codes), -1)
+    k = present.size
+    return disjoint_families(renumbered, [(range(k), int(rng.integers(k)))], event)
+
+
+def _by_stratum(rng: np.random.Generator, stratum: np.ndarray, group: np.ndarray, event: np.ndarray):
+    """One family per stratum; strata where only one group occurs are left out."""
+    codes, families, used = np.full(group.size, -1), [], 0
+    for value in np.unique(stratum):
+        present = np.unique(group[stratum == value])
+        if present.size < 2:
+            continue
+        for offset, label in enumerate(present):
+            codes[(stratum == value) & (group == label)] = used + offset
+        families.append((range(used, used + present.size), used + int(rng.integers(present.size))))
+        used += present.size
+    return disjoint_families(codes, families, event)
+
+
+def _overlapping(rng: np.random.Generator, outcome: np.ndarray, event: np.ndarray, n: int) -> DiscerningTuple:
+    count = int(rng.integers(2, 4))
+    inside = outcome == 1 if rng.random() < 0.5 else np.ones(n, bool)
+    while inside.sum() < 8:
+        inside = np.ones(n, bool)
+    columns = []
+    for _ in range(count):
+        k = int(rng.integers(2, 4))
+        column = np.full(n, -1)
+        column[inside] = _groups(rng, int(inside.sum()), k)
+        columns.append(column)
+    return overlapping_families(columns, [0] * count, event)
+
+
+def _own(rng: np.random.Generator, event: np.ndarray, n: int) -> DiscerningTuple:
+    """A tuple of one's own: cells that may overlap, contrasts that may mix several of them."""
+    cells, contrasts = int(rng.integers(2, 5)), int(rng.integers(1, 3))
+    u = (rng.random((n, cells)) < 0.5).astype(float)
+    u[:cells] = np.eye(cells)
+    w = rng.normal(size=(contrasts, cells)).round(1)
+    w[:, 0] += 0.1
+    w -= w.mean(axis=1, keepdims=True)
+    w[:, -1] -= w.sum(axis=1)
+    return from_matrices(u, w, event)
+
+
+CRITERIA: dict[str, Callable[..., DiscerningTuple]] = {
+    "equal opportunity": lambda r, n, y, t: _single(r, y, _groups(r, n, 2), t, 1),
+    "predictive equality": lambda r, n, y, t: _single(r, y, _groups(r, n, 2), t, 0),
+    "statistical parity": lambda r, n, y, t: _single(r, y, _groups(r, n, 2), t, None),
+    "accuracy equality": lambda r, n, y, t: _single(r, y, _groups(r, n, 2), (t == y).astype(int), None),
+    "false negative rate": lambda r, n, y, t: _single(r, y, _groups(r, n, 2), 1 - t, 1),
+    "equalized odds": lambda r, n, y, t: _by_stratum(r, y, _groups(r, n, 2), t),
+    "equalized odds, 4 groups": lambda r, n, y, t: _by_stratum(r, y, _groups(r, n, 4), t),
+    "conditional parity": lambda r, n, y, t: _by_stratum(r, r.integers(0, 4, n), _groups(r, n, 2), t),
+    "k groups": lambda r, n, y, t: _single(r, y, _groups(r, n, int(r.integers(3, 7))), t, 1),
+    "overlapping attributes": lambda r, n, y, t: _overlapping(r, y, t, n),
+    "own tuple": lambda r, n, y, t: _own(r, t, n),
+}
+
+DISTANCES = ("continuous", "discrete score", "mixed discrete", "one feature")
+EDGES = ("none", "on the boundary", "cannot move", "tolerance", "infeasible")
+
+
+def _distances(rng: np.random.Generator, kind: str, n: int) -> Floats:
+    if kind == "continuous":
+        return np.abs(rng.normal(size=n))
+    if kind == "discrete score":
+        return np.abs(rng.integers(1, 11, size=n) - 5.5) * 0.1
+    if kind == "mixed discrete":
+        margin = np.abs(rng.normal(size=n))
+        return np.minimum(margin, 0.3 + np.maximum(margin - 0.8, 0))
+    return np.abs(rng.integers(-3, 4, size=n) * 17.0)  # large units, zeros included
+
+
+def make_instance(seed: int, criterion: str, distance_kind: str, edge: str) -> Instance:
+    """The instance of this seed; the draw is repeated until every compared cell has rows."""
+    rng = np.random.default_rng([seed, 4])
+    while True:
+        n = int(rng.integers(30, 160))
+        outcome, decision = rng.integers(0, 2, n), (rng.random(n) < rng.uniform(0.2, 0.8)).astype(int)
+        try:
+            problem = CRITERIA[criterion](rng, n, outcome, decision)
+            break
+        except ValueError:
+            continue
+    distance = _distances(rng, distance_kind, n)
+    tolerance, direction = 0.0, str(rng.choice(["differs", "differs", "above", "below"]))
+    if edge == "on the boundary":
+        distance[rng.random(n) < 0.15] = 0.0
+    elif edge == "cannot move":
+        distance[rng.random(n) < 0.4] = np.inf
+    elif edge == "tolerance":
+        tolerance = float(rng.uniform(0.01, 0.15))
+    elif edge == "infeasible":
+        distance[rng.random(n) < 0.97] = np.inf
+    lower, upper = band(problem.size, tolerance, direction)
+    return Instance(problem, distance, lower, upper, criterion, distance_kind, edge, direction)
