@@ -1,0 +1,67 @@
+"""Narwhals expressions that mean the same on every engine: missing values, bins, losses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import narwhals as nw
+
+from fairtrial.errors import InputError
+from fairtrial.frames import Kind
+
+
+def clean_number(column: str, kind: Kind) -> nw.Expr:
+    """The column as a float; NaN becomes null, since engines disagree on how NaN compares."""
+    if kind == "bool":
+        return nw.col(column).cast(nw.Int64).cast(nw.Float64)
+    number = nw.col(column).cast(nw.Float64)
+    return nw.when(~number.is_nan()).then(number) if kind == "float" else number
+
+
+def present(column: str, kind: Kind) -> nw.Expr:
+    """True where the column has a value; an empty text is none."""
+    if kind == "float":
+        number = nw.col(column).cast(nw.Float64)
+        return ~number.is_null() & ~nw.when(number.is_null()).then(nw.lit(0.0)).otherwise(number).is_nan()
+    if kind == "text":
+        return ~nw.col(column).is_null() & (nw.col(column).cast(nw.String) != "")
+    return ~nw.col(column).is_null()
+
+
+def bin_labels(edges: Sequence[float], kind: Kind) -> list[str]:
+    """Readable intervals, closed on the left.
+
+    >>> bin_labels([25, 45], "int"), bin_labels([0.5], "float")
+    (['under 25', '25–44', '45 and over'], ['under 0.5', '0.5 and over'])
+    """
+    whole = kind in ("int", "bool") and all(float(edge).is_integer() for edge in edges)
+    inner = []
+    for low, high in zip(edges, edges[1:], strict=False):
+        if whole:
+            inner.append(f"{low:g}" if high - low == 1 else f"{low:g}–{high - 1:g}")
+        else:
+            inner.append(f"{low:g} to under {high:g}")
+    return [f"under {edges[0]:g}", *inner, f"{edges[-1]:g} and over"]
+
+
+def bin_expression(number: nw.Expr, edges: Sequence[float], labels: Sequence[str]) -> nw.Expr:
+    """Nested conditions: the one form of binning that every engine has."""
+    result: nw.Expr = nw.when(number >= edges[-1]).then(nw.lit(labels[-1]))
+    for edge, label in zip(reversed(edges), reversed(labels[:-1]), strict=True):
+        result = nw.when(number < edge).then(nw.lit(label)).otherwise(result)
+    return result
+
+
+def derived_expression(name: str, score: nw.Expr, outcome: nw.Expr) -> nw.Expr:
+    """Losses of a score against the outcome."""
+    if name == "squared_error":
+        return (score - outcome) * (score - outcome)
+    if name == "absolute_error":
+        return nw.when(score >= outcome).then(score - outcome).otherwise(outcome - score)
+    if name == "log_loss":
+        inside = nw.when(score < 1e-15).then(nw.lit(1e-15)).otherwise(
+            nw.when(score > 1 - 1e-15).then(nw.lit(1 - 1e-15)).otherwise(score)
+        )
+        loss = -(outcome * inside.log() + (1 - outcome) * (1 - inside).log())
+        return nw.when((score < 0) | (score > 1)).then(nw.lit(float("inf"))).otherwise(loss)
+    raise InputError("Metric", f"unknown value 'role.{name}'")
