@@ -1,0 +1,72 @@
+"""One chart per result: charts show what the result holds and compute nothing."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairtrial.errors import InputError
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from fairtrial.results import Result
+
+# kind of result -> the module that draws it
+_MODULES = {
+    "measure": "measure",
+    "certify": "certify",
+    "flag": "flag",
+    "plan": "plan",
+    "scan": "scan",
+    "scan_all": "scan",
+    "transport": "transport",
+    "explain": "explain",
+    "compare": "explain",
+    "improve": "improve",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A chart with its title and a sentence for those who cannot see it."""
+
+    name: str
+    title: str
+    alt: str
+    chart: alt.TopLevelMixin
+
+
+def charts_for(result: Result) -> list[Picture]:
+    """All charts of a result, the main one first."""
+    module = importlib.import_module(f"fairtrial.charts.{_MODULES[result.kind]}")
+    pictures: list[Picture] = module.pictures(result)
+    return pictures
+
+
+def main_chart(result: Result) -> alt.TopLevelMixin:
+    """The chart that answers the question."""
+    return charts_for(result)[0].chart
+
+
+def save_chart(result: Result, path: str) -> Path:
+    """Write the main chart as .html, .svg or .png."""
+    import vl_convert
+
+    target = Path(path)
+    kind = target.suffix.lower()
+    if kind not in (".html", ".svg", ".png"):
+        raise InputError("chart", f"the chart's file must end in .html, .svg or .png, got {path!r}")
+    if kind == ".html":
+        from fairtrial.charts.page import write_page
+
+        write_page(charts_for(result), target, title=result.question)
+        return target
+    spec = main_chart(result).to_dict()
+    if kind == ".svg":
+        target.write_text(vl_convert.vegalite_to_svg(spec), encoding="utf-8")
+    else:
+        target.write_bytes(vl_convert.vegalite_to_png(spec, scale=2))
+    return target

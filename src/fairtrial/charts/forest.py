@@ -1,0 +1,74 @@
+"""The forest chart: one line per group, its estimate and interval, a mark for what it is compared with."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+import altair as alt
+
+from fairtrial.charts.theme import COLOURS
+
+SHAPES = {
+    "violated": "diamond",
+    "flagged": "diamond",
+    "certified": "circle",
+    "undetermined": "triangle-up",
+    "measured": "circle",
+    "not tested": "cross",
+}
+
+
+class ForestRow(TypedDict):
+    """What the chart needs of one group."""
+
+    label: str
+    panel: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    n: int
+    state: str
+    text: str
+
+
+def forest(
+    rows: list[ForestRow], *, axis: str, percent: bool, zero: bool, band: tuple[float, float] | None = None
+) -> Any:
+    """Estimates with intervals; `zero` draws the line of no difference, `band` the tolerance."""
+    data = alt.Data(values=[dict(row) for row in rows])
+    order = list(dict.fromkeys(row["label"] for row in rows))
+    y = alt.Y("label:N", sort=order, title=None)
+    states = list(dict.fromkeys(row["state"] for row in rows))
+    scale = alt.Scale(domain=states, range=[COLOURS.get(state, COLOURS["neutral"]) for state in states])
+    shapes = alt.Scale(domain=states, range=[SHAPES.get(state, "circle") for state in states])
+    form = ".0%" if percent else "~g"
+    x = alt.X("estimate:Q", title=axis, axis=alt.Axis(format=form), scale=alt.Scale(zero=False, nice=True))
+    tooltip = [
+        alt.Tooltip("label:N", title="group"),
+        alt.Tooltip("text:N", title="estimate"),
+        alt.Tooltip("n:Q", title="n", format=","),
+        alt.Tooltip("state:N", title="verdict"),
+    ]
+    base = alt.Chart(data).transform_filter("datum.estimate != null").encode(y=y, tooltip=tooltip)
+    intervals = base.mark_rule(strokeWidth=2).encode(
+        x=alt.X("low:Q", title=axis), x2="high:Q", color=alt.Color("state:N", scale=scale, legend=None)
+    )
+    points = base.mark_point(filled=True, size=90, opacity=1).encode(
+        x=x,
+        color=alt.Color("state:N", scale=scale, title=None),
+        shape=alt.Shape("state:N", scale=shapes, title=None),
+    )
+    absent = (
+        alt.Chart(data)
+        .transform_filter("datum.estimate == null")
+        .mark_text(align="left", color=COLOURS["not tested"], fontStyle="italic", fontSize=11)
+        .encode(y=y, x=alt.value(4), text="text:N")
+    )
+    layers = [absent, intervals, points]
+    if zero:
+        line = alt.Chart(alt.Data(values=[{"x": 0}])).mark_rule(color=COLOURS["neutral"], strokeDash=[4, 3])
+        layers.insert(0, line.encode(x="x:Q"))
+    if band is not None:
+        shade = alt.Chart(alt.Data(values=[{"low": band[0], "high": band[1]}]))
+        layers.insert(0, shade.mark_rect(color=COLOURS["certified"], opacity=0.08).encode(x="low:Q", x2="high:Q"))
+    return alt.layer(*layers)

@@ -1,0 +1,175 @@
+"""Options that commands share: how the data is opened, how results leave."""
+
+from __future__ import annotations
+
+import json as json_module
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fairtrial.errors import InputError
+from fairtrial.labels import canonical
+
+if TYPE_CHECKING:
+    from fairtrial.audit import Audit
+    from fairtrial.results import Result
+
+_DATA, _ASK, _OUT = "Data", "Question", "Output"
+
+Data = Annotated[str, typer.Argument(help="CSV or Parquet file, or a glob of them.")]
+Outcome = Annotated[str | None, typer.Option(help="Column of what really happened.", rich_help_panel=_DATA)]
+Decision = Annotated[str | None, typer.Option(help="Column of the decision.", rich_help_panel=_DATA)]
+Score = Annotated[str | None, typer.Option(help="Column of the score.", rich_help_panel=_DATA)]
+Threshold = Annotated[float | None, typer.Option(help="Decision = score ≥ threshold.", rich_help_panel=_DATA)]
+Positive = Annotated[
+    list[str] | None,
+    typer.Option(help="Label that counts as 1; or decision=LABEL, outcome=LABEL.", rich_help_panel=_DATA),
+]
+Bins = Annotated[
+    list[str] | None, typer.Option(help="Cut a column: age=25,45 (edges) or age=4 (quarters).", rich_help_panel=_DATA)
+]
+Missing = Annotated[str, typer.Option(help="Missing values: error, drop or category.", rich_help_panel=_DATA)]
+Features = Annotated[
+    list[str] | None, typer.Option("--feature", help="Feature column; repeat it.", rich_help_panel=_DATA)
+]
+Weight = Annotated[str | None, typer.Option(help="Column of survey weights.", rich_help_panel=_DATA)]
+Unit = Annotated[str | None, typer.Option(help="Column naming the person of repeated rows.", rich_help_panel=_DATA)]
+By = Annotated[list[str], typer.Option("--by", help="Attribute to compare; repeat it.", rich_help_panel=_ASK)]
+MetricName = Annotated[str, typer.Option("--metric", help="Metric, e.g. fpr.", rich_help_panel=_ASK)]
+MetricNames = Annotated[list[str], typer.Option("--metric", help="Metric, e.g. fpr; repeat it.", rich_help_panel=_ASK)]
+Depth = Annotated[int, typer.Option(help="Intersections of up to this many attributes.", rich_help_panel=_ASK)]
+TargetText = Annotated[
+    str, typer.Option("--target", help="rest, overall, a number, or a group: race=Caucasian.", rich_help_panel=_ASK)
+]
+Level = Annotated[float, typer.Option("--confidence-level", help="Of the intervals.", rich_help_panel=_ASK)]
+Seed = Annotated[int, typer.Option(help="Same seed, same numbers.", rich_help_panel=_ASK)]
+Jobs = Annotated[int, typer.Option(help="Parallel workers; numbers do not depend on it.", rich_help_panel=_ASK)]
+Json = Annotated[str | None, typer.Option("--json", help="Write the result as JSON; - for the terminal.", rich_help_panel=_OUT)]
+Csv = Annotated[str | None, typer.Option("--csv", help="Write the table as CSV.", rich_help_panel=_OUT)]
+Chart = Annotated[str | None, typer.Option("--chart", help="Write the chart: .html, .png or .svg.", rich_help_panel=_OUT)]
+
+
+def open_audit(
+    data: str,
+    *,
+    positive: list[str] | None = None,
+    bins: list[str] | None = None,
+    by: list[str] | None = None,
+    features: list[str] | None = None,
+    **roles: Any,
+) -> Audit:
+    """The Audit that the options describe."""
+    from fairtrial.audit import Audit
+
+    return Audit(
+        data,
+        groups=by or (),
+        features=features or (),
+        positive=_positive(positive or []),
+        bins=dict(_cut(text) for text in bins or []),
+        **roles,
+    )
+
+
+def parse_target(text: str) -> object:
+    """`rest`, `overall`, a number, or `attribute=value` pairs joined by commas."""
+    if "=" in text:
+        return dict(part.split("=", 1) for part in text.split(","))
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def emit(result: Result, *, json: str | None = None, csv: str | None = None, chart: str | None = None) -> None:
+    """Print the result and write the files asked for; `--json -` prints JSON alone."""
+    content = json_module.dumps(result.to_dict(), indent=2, ensure_ascii=False)
+    if json == "-":
+        typer.echo(content)
+    else:
+        typer.echo(result.summary())
+    written = []
+    if json not in (None, "-"):
+        written.append(_write(str(json), content + "\n"))
+    if csv is not None:
+        written.append(_write(csv, csv_text(result)))
+    if chart is not None:
+        from fairtrial.charts import save_chart
+
+        written.append(save_chart(result, chart))
+    for path in written:
+        typer.echo(f"wrote {path}", err=True)
+
+
+def csv_text(result: Result) -> str:
+    """The table as CSV; a text that a spreadsheet would run as a formula is quoted with an apostrophe."""
+    import csv
+    import io
+
+    from fairtrial.results import reason, scalar
+
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow([column.name for column in result.columns] + ["reason"])
+    for row in result.estimates:
+        cells = [row.get(column.name) for column in result.columns]
+        why = next((reason(cell) for cell in cells if reason(cell)), "")
+        writer.writerow([_safe(scalar(cell)) for cell in cells] + [_safe(why)])
+    return out.getvalue()
+
+
+def _safe(value: Any) -> Any:
+    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
+        return "'" + value
+    return "" if value is None else value
+
+
+def _write(path: str, text: str) -> Path:
+    target = Path(path)
+    try:
+        target.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError("output", f"cannot write {path}: {error.strerror}") from None
+    return target
+
+
+def _positive(texts: list[str]) -> object:
+    pairs = [text.split("=", 1) for text in texts if "=" in text]
+    if pairs:
+        return {name: canonical(label) for name, label in pairs}
+    return canonical(texts[0]) if texts else None
+
+
+def _cut(text: str) -> tuple[str, int | list[float]]:
+    name, _, edges = text.partition("=")
+    try:
+        numbers = [float(edge) for edge in edges.split(",")]
+    except ValueError:
+        raise InputError("--bins", f"must look like age=25,45 or age=4, got {text!r}") from None
+    if len(numbers) == 1 and "," not in edges and numbers[0].is_integer():
+        return name, int(numbers[0])
+    return name, numbers
+
+
+def show_progress() -> Any:
+    """A Rich progress display on a terminal, nothing otherwise."""
+    if not sys.stderr.isatty():
+        return None
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    tasks: dict[str, Any] = {}
+
+    def tell(event: Any) -> None:
+        if event.name not in tasks:
+            bar.start()
+            tasks[event.name] = bar.add_task(event.name, total=event.total)
+        bar.update(tasks[event.name], completed=event.done)
+        if event.done >= event.total:
+            bar.stop()
+
+    return tell

@@ -1,0 +1,108 @@
+"""Results as text and as HTML. Views compute nothing: they format what the result holds."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from fairtrial.results import escape, reason, scalar
+
+if TYPE_CHECKING:
+    from fairtrial.results import Column, Kind, Result
+
+
+def format_value(value: Any, kind: Kind) -> str:
+    """One value as people read it: rates in percent, differences in points, p-values with three digits.
+
+    >>> format_value(0.44847, "rate"), format_value(0.2139, "points"), format_value(3e-7, "p"), format_value(None, "p")
+    ('44.8%', '+21.4', '<0.001', '–')
+    """
+    if value is None:
+        return "–"
+    if kind in ("text", "verdict"):
+        return str(value)
+    if kind == "flag":
+        return "yes" if value else "no"
+    if kind == "count":
+        return f"{int(value):,}"
+    if kind == "rate":
+        return f"{100 * value:.1f}%"
+    if kind == "points":
+        return f"{100 * value:+.1f}"
+    if kind == "p":
+        return "<0.001" if value < 0.001 else f"{value:.3f}"
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
+def shown_columns(result: Result) -> list[Column]:
+    """Columns that are shown and not empty throughout."""
+    return [
+        column
+        for column in result.columns
+        if column.shown and any(row.get(column.name) is not None for row in result.estimates)
+    ]
+
+
+def table(result: Result) -> tuple[list[str], list[list[str]]]:
+    """Headings and formatted lines; an undefined value shows its reason once per line."""
+    columns = shown_columns(result)
+    lines = []
+    for row in result.estimates:
+        line, told = [], set()
+        for column in columns:
+            cell = row.get(column.name)
+            why = reason(cell)
+            if why is not None:
+                line.append("–" if why in told else why)
+                told.add(why)
+            else:
+                line.append(format_value(scalar(cell), column.kind))
+        lines.append(line)
+    return [column.title for column in columns], lines
+
+
+def text_table(headings: Sequence[str], lines: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
+    """Columns aligned with spaces; a long cell does not widen the numeric columns of the others."""
+    widths = [len(heading) for heading in headings]
+    for line in lines:
+        for i, cell in enumerate(line):
+            widths[i] = max(widths[i], min(len(cell), 36 if not right[i] else 12))
+    out = []
+    for line in [list(headings), *lines]:
+        cells = [cell.rjust(width) if flush else cell.ljust(width) for cell, width, flush in zip(line, widths, right, strict=True)]
+        out.append("  ".join(cells).rstrip())
+    return "\n".join(out)
+
+
+def summary_text(result: Result) -> str:
+    """Question, table, verdict and notes."""
+    headings, lines = table(result)
+    right = [column.kind not in ("text", "verdict", "flag") for column in shown_columns(result)]
+    notes = [textwrap.fill(f"- {note.text}", 110, subsequent_indent="  ") for note in result.notes]
+    parts = [result.question, "", text_table(headings, lines, right), "", f"Verdict: {result.verdict.text}"]
+    if notes:
+        parts += ["", "Notes", *notes]
+    return "\n".join(parts)
+
+
+def html_table(result: Result) -> str:
+    """The estimates as an HTML table; every text from data is escaped."""
+    headings, lines = table(result)
+    head = "".join(f"<th scope='col'>{escape(heading)}</th>" for heading in headings)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in line) + "</tr>" for line in lines)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def summary_html(result: Result) -> str:
+    """Table and chart for a notebook: no script, nothing fetched."""
+    import vl_convert
+
+    from fairtrial.charts import main_chart
+
+    picture = vl_convert.vegalite_to_svg(main_chart(result).to_dict())
+    notes = "".join(f"<li>{escape(note.text)}</li>" for note in result.notes)
+    return (
+        f"<h4>{escape(result.question)}</h4><p>{escape(result.verdict.text)}</p>{html_table(result)}"
+        f"<div>{picture}</div><ul>{notes}</ul>"
+    )
