@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairtrial.stats import distances, distances_search
 from fairtrial.stats.transport_tuple import (
     DiscerningTuple,
     band,
@@ -39,7 +40,9 @@ def _groups(rng: np.random.Generator, n: int, k: int) -> np.ndarray:
     return codes
 
 
-def _single(rng: np.random.Generator, outcome: np.ndarray, group: np.ndarray, event: np.ndarray, want: int | None):
+def _single(
+    rng: np.random.Generator, outcome: np.ndarray, group: np.ndarray, event: np.ndarray, want: int | None
+):
     codes = group.copy()
     if want is not None:
         codes = np.where(outcome == want, group, -1)
@@ -103,19 +106,74 @@ CRITERIA: dict[str, Callable[..., DiscerningTuple]] = {
     "own tuple": lambda r, n, y, t: _own(r, t, n),
 }
 
-DISTANCES = ("continuous", "discrete score", "mixed discrete", "one feature")
 EDGES = ("none", "on the boundary", "cannot move", "tolerance", "infeasible")
+_THETA = np.array([1.0, -0.6, 0.4])
 
 
-def _distances(rng: np.random.Generator, kind: str, n: int) -> Floats:
-    if kind == "continuous":
-        return np.abs(rng.normal(size=n))
-    if kind == "discrete score":
-        return np.abs(rng.integers(1, 11, size=n) - 5.5) * 0.1
-    if kind == "mixed discrete":
-        margin = np.abs(rng.normal(size=n))
-        return np.minimum(margin, 0.3 + np.maximum(margin - 0.8, 0))
-    return np.abs(rng.integers(-3, 4, size=n) * 17.0)  # large units, zeros included
+def _linear(x: Floats, norm: str) -> tuple[Floats, Floats]:
+    margin = x @ _THETA - 0.1
+    return margin >= 0, distances.linear_distance(margin, _THETA, norm, np.array([True, True, False]))
+
+
+def _mixed(x: Floats) -> tuple[Floats, Floats]:
+    discrete = np.round(x[:, :1])
+    margin = discrete[:, 0] * _THETA[0] + x[:, 1:] @ _THETA[1:]
+    part, reachable = discrete[:, 0] * _THETA[0], np.unique(discrete) * _THETA[0]
+    return margin >= 0, distances.mixed_distance(margin, part, reachable, _THETA[1:], 0.3)
+
+
+def _score(x: Floats, units: str) -> tuple[Floats, Floats]:
+    score = np.round(1 / (1 + np.exp(-x @ _THETA)), 1 if units == "score" else 2).clip(0.01, 0.99)
+    return score >= 0.5, distances.score_distance(score, 0.5, units)
+
+
+def _predict(x: Floats) -> tuple[Floats, Floats]:
+    def rule(points: Floats) -> Floats:
+        return ((points[:, 0] ** 2 + points[:, 1]) > 0.7).astype(int)
+
+    return rule(x), distances_search.predict_distance(x, rule(x), rule)
+
+
+def _labels(x: Floats) -> Floats:
+    labels = (x[:, 0] * x[:, 1] + 0.2 * x[:, 2] > 0).astype(int)
+    labels[:2] = 0, 1
+    return labels
+
+
+def _kernel(x: Floats) -> tuple[Floats, Floats]:
+    from sklearn.svm import SVC
+
+    model = SVC(kernel="rbf", gamma=0.5).fit(x, _labels(x))
+    squared = ((model.support_vectors_[:, None] - model.support_vectors_[None]) ** 2).sum(axis=2)
+    values = model.decision_function(x)
+    return values >= 0, distances.kernel_distance(values, model.dual_coef_, np.exp(-0.5 * squared))
+
+
+def _tree(x: Floats) -> tuple[Floats, Floats]:
+    from sklearn.tree import DecisionTreeClassifier
+
+    x = x.astype(np.float32).astype(float)
+    model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(x, _labels(x))
+    tree, decision = model.tree_, model.predict(x)
+    nodes, lows, highs = distances_search.leaf_boxes(
+        tree.children_left, tree.children_right, tree.feature, tree.threshold, x.shape[1]
+    )
+    leaf_decision = tree.value[nodes, 0].argmax(axis=1)
+    return decision, distances_search.tree_distance(x, decision, lows, highs, leaf_decision)
+
+
+DISTANCES: dict[str, Callable[[Floats], tuple[Floats, Floats]]] = {
+    "linear l2": lambda x: _linear(x, "l2"),
+    "linear l1": lambda x: _linear(x, "l1"),
+    "linear l∞": lambda x: _linear(x, "linf"),
+    "mixed discrete": _mixed,
+    "discrete score": lambda x: _score(x, "score"),
+    "score in log-odds": lambda x: _score(x, "log-odds"),
+    "predict function": _predict,
+    "kernel machine": _kernel,
+    "decision tree": _tree,
+    "column in large units": lambda x: (x[:, 0] > 0, np.abs(np.round(2 * x[:, 1]) * 17.0)),
+}
 
 
 def make_instance(seed: int, criterion: str, distance_kind: str, edge: str) -> Instance:
@@ -123,13 +181,14 @@ def make_instance(seed: int, criterion: str, distance_kind: str, edge: str) -> I
     rng = np.random.default_rng([seed, 4])
     while True:
         n = int(rng.integers(30, 160))
-        outcome, decision = rng.integers(0, 2, n), (rng.random(n) < rng.uniform(0.2, 0.8)).astype(int)
+        x, outcome = rng.normal(size=(n, 3)) + rng.uniform(-0.4, 0.4, 3), rng.integers(0, 2, n)
+        decision, distance = DISTANCES[distance_kind](x)
+        decision = np.asarray(decision).astype(int)
         try:
             problem = CRITERIA[criterion](rng, n, outcome, decision)
             break
         except ValueError:
             continue
-    distance = _distances(rng, distance_kind, n)
     tolerance, direction = 0.0, str(rng.choice(["differs", "differs", "above", "below"]))
     if edge == "on the boundary":
         distance[rng.random(n) < 0.15] = 0.0

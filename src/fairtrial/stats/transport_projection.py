@@ -80,15 +80,15 @@ def project(problem: DiscerningTuple, distance: Floats, lower: Floats, upper: Fl
             )
         total += cost
     edge = np.full_like(moved, -1.0)
-    for kind in np.flatnonzero(moved.ravel()):
-        edge.flat[kind] = _edge(movable.of(kind), moved.flat[kind])
+    for kind in np.flatnonzero(moved.ravel()).tolist():
+        edge.flat[kind] = _edge(movable.of(kind), float(moved.flat[kind]))
     return Projection(statistic=total, moved=moved, edge=edge, routes=tuple(dict.fromkeys(routes)))
 
 
 def transport_plan(problem: DiscerningTuple, distance: Floats, projection: Projection) -> Floats:
     """p of (7), the probability that each row moves: 1 inside its class's band, shared at the band's edge."""
     edge = projection.edge.ravel()[problem.class_of_row]
-    plan = (distance < edge).astype(float)
+    plan: Floats = (distance < edge).astype(float)
     at_edge = np.flatnonzero(distance == edge)
     kinds = problem.class_of_row[at_edge]
     size = 2 * len(problem.cells)
@@ -125,7 +125,9 @@ def _solve_part(
     if star is not None:
         return _by_common_rate(problem, movable, star, contrasts, low, high, moved)
     if contrasts.size == 1:
-        return _by_sorting(problem, movable, patterns, phi[:, 0], float(gap[0]), float(low[0]), float(high[0]), moved)
+        return _by_sorting(
+            problem, movable, patterns, phi[:, 0], float(gap[0]), float(low[0]), float(high[0]), moved
+        )
     return _by_refinement(problem, movable, patterns, phi, gap, low, high, moved)
 
 
@@ -247,7 +249,10 @@ def _by_sorting(
     reached = np.cumsum(gain)
     last = min(int(np.searchsorted(reached, deficit * (1 - 1e-14))), ratio.size - 1)
     # rows with the same ratio as the last one share what is missing, in equal parts
-    first_tied, end_tied = np.searchsorted(ratio, ratio[last], "left"), np.searchsorted(ratio, ratio[last], "right")
+    first_tied, end_tied = (
+        np.searchsorted(ratio, ratio[last], "left"),
+        np.searchsorted(ratio, ratio[last], "right"),
+    )
     before = reached[first_tied - 1] if first_tied else 0.0
     share = min(1.0, (deficit - before) / gain[first_tied:end_tied].sum())
     mass = np.concatenate([np.ones(first_tied), np.full(end_tied - first_tied, share)])
@@ -272,7 +277,9 @@ def _by_refinement(
     answer = refine(distances, direction, problem.rows * gap, problem.rows * low, problem.rows * high)
     if answer is None:
         stuck = [kind for kind in kinds if movable.count(kind) < movable.of(kind).size]
-        named = sorted({_cell_name(problem, cell) for kind in stuck for cell in _cells_of(problem, kind // 2)})
+        named = sorted(
+            {_cell_name(problem, cell) for kind in stuck for cell in _cells_of(problem, kind // 2)}
+        )
         return np.inf, "refinement", f"no plan exists: rows that cannot move are in {', '.join(named)}"
     cost, mass = answer
     for kind, value in zip(kinds, mass, strict=True):

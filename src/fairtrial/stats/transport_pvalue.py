@@ -214,7 +214,9 @@ def _bound_tail(form: Floats, covariance: Floats, projected: float, seed: int) -
     """P(max_{γ ≥ 0} γᵀV − ½γᵀSγ ≥ N·P) of Theorem 2, by drawing V and trying every set of active γ."""
     size = len(form)
     if size > 10:
-        raise ArithmeticError(f"the article's one-sided bound is offered up to 10 equalities, here are {size}")
+        raise ArithmeticError(
+            f"the article's one-sided bound is offered up to 10 equalities, here are {size}"
+        )
     draws = np.random.default_rng(seed).multivariate_normal(np.zeros(size), covariance, size=_BOUND_DRAWS)
     best = np.zeros(_BOUND_DRAWS)
     for count in range(1, size + 1):

@@ -9,15 +9,10 @@ one-sided bands, rows that cannot move and ties need no special case, which Newt
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import linprog
 
+from fairtrial.stats.transport_highs import band_program
 from fairtrial.stats.transport_tuple import Floats, Integers
 
-_OPTIONS = {
-    "presolve": False,  # thirty times slower here
-    "primal_feasibility_tolerance": 1e-10,
-    "dual_feasibility_tolerance": 1e-10,
-}
 _CERTIFICATE = 1e-12
 
 
@@ -69,7 +64,9 @@ def _refined(cuts: Integers, values: Floats, crossing: float) -> Integers:
     left, right = np.searchsorted(values, crossing, "left"), np.searchsorted(values, crossing, "right")
     new = []
     for place in {int(left), int(right)}:
-        bucket = int(np.clip(np.searchsorted(cuts, place, "right") - 1, 0, cuts.size - 2)) if cuts.size > 1 else 0
+        bucket = (
+            int(np.clip(np.searchsorted(cuts, place, "right") - 1, 0, cuts.size - 2)) if cuts.size > 1 else 0
+        )
         if cuts.size < 2 or place in (cuts[bucket], cuts[bucket + 1]):
             continue
         steps = 4 ** np.arange(int(np.log(max(values.size, 2)) / np.log(4)) + 1)
@@ -89,35 +86,16 @@ def _bucket_program(
     totals: list[Floats], cuts: list[Integers], direction: Floats, start: Floats, low: Floats, high: Floats
 ) -> tuple[Floats, Floats] | None:
     """Solve the small program; returns (mass per class, γ)."""
-    kind = np.concatenate([np.full(max(cut.size - 1, 0), index) for index, cut in enumerate(cuts)]).astype(int)
+    kind = np.concatenate([np.full(max(cut.size - 1, 0), index) for index, cut in enumerate(cuts)]).astype(
+        int
+    )
     size = np.concatenate([np.diff(cut) for cut in cuts]).astype(float)
     price = np.concatenate([np.diff(total[cut]) for total, cut in zip(totals, cuts, strict=True)]) / size
-    columns = direction[kind].T
-    equal = low == high
-    upper = np.isfinite(high) & ~equal
-    lower = np.isfinite(low) & ~equal
-    answer = linprog(
-        price,
-        A_eq=columns[equal] if equal.any() else None,
-        b_eq=(low - start)[equal] if equal.any() else None,
-        A_ub=np.vstack([columns[upper], -columns[lower]]) if (upper | lower).any() else None,
-        b_ub=np.concatenate([(high - start)[upper], (start - low)[lower]]) if (upper | lower).any() else None,
-        bounds=np.column_stack([np.zeros_like(size), size]),
-        method="highs-ds",
-        options=_OPTIONS,
-    )
-    if answer.status == 2:
+    solved = band_program(price, direction[kind].T, size, start, low, high)
+    if solved is None:
         return None
-    if answer.status != 0:
-        raise ArithmeticError(f"the linear program was not solved: {answer.message}")
-    gamma = np.zeros(start.size)
-    if equal.any():
-        gamma[equal] = -answer.eqlin.marginals
-    if (upper | lower).any():
-        multipliers = -answer.ineqlin.marginals
-        gamma[upper] += multipliers[: upper.sum()]
-        gamma[lower] -= multipliers[upper.sum() :]
-    return np.bincount(kind, weights=answer.x, minlength=len(cuts)), gamma
+    mass = np.bincount(kind, weights=solved[0], minlength=len(cuts)).astype(float)
+    return mass, solved[1]
 
 
 def _dual_value(

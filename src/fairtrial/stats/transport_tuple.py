@@ -42,8 +42,10 @@ class DiscerningTuple:
     @cached_property
     def class_of_row(self) -> NDArray[np.integer]:
         """2·pattern + T: rows of one class have the same φ and move the same way."""
-        kind = np.uint16 if 2 * len(self.cells) <= 65_536 else np.int64
-        return self.pattern.astype(kind) * kind(2) + self.event.astype(kind)
+        small = 2 * len(self.cells) <= 65_536  # sorted by radix, many times faster
+        wide: NDArray[np.integer] = self.pattern.astype(np.uint16 if small else np.int64)
+        codes: NDArray[np.integer] = np.left_shift(wide, 1) | self.event
+        return codes
 
     @cached_property
     def class_count(self) -> Integers:
@@ -105,7 +107,7 @@ class DiscerningTuple:
     def moved_mass(self, plan: Floats) -> Floats:
         """Σ of the plan's move probabilities per (pattern, T)."""
         sums = np.bincount(self.class_of_row, weights=plan, minlength=2 * len(self.cells))
-        return sums.reshape(-1, 2)
+        return sums.reshape(-1, 2).astype(float)
 
 
 def _linked(incidence: NDArray[np.bool_]) -> list[Integers]:
@@ -121,6 +123,8 @@ def _linked(incidence: NDArray[np.bool_]) -> list[Integers]:
 
 
 def _check(made: DiscerningTuple) -> DiscerningTuple:
+    if made.size == 0:
+        raise ValueError("nothing to compare: at least two cells are needed")
     if not np.isin(made.cells, (0.0, 1.0)).all():
         raise ValueError("U must hold 0 and 1 only")
     if np.abs(made.contrast.sum(axis=1)).max(initial=0.0) > 1e-12:
@@ -231,6 +235,8 @@ def from_matrices(u: ArrayLike, w: ArrayLike, event: ArrayLike, names: Sequence[
         )
     if not np.isin(flips, (0, 1)).all():
         raise ValueError("T must hold 0 and 1 only")
+    if not (contrast != 0).any(axis=1).all():
+        raise ValueError("every row of W must compare something: one of them is zero")
     # cells that no contrast uses must not split the patterns
     used = (contrast != 0).any(axis=0)
     matrix, contrast = matrix[:, used], contrast[:, used]

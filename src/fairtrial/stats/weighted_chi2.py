@@ -69,7 +69,7 @@ def quadratic_form_weights(form: NDArray[np.float64], covariance: NDArray[np.flo
     root = np.linalg.cholesky(form)
     half = np.linalg.solve(root, covariance)
     whitened = np.linalg.solve(root, half.T)
-    eigenvalues: NDArray[np.float64] = np.linalg.eigvalsh((whitened + whitened.T) / 2)
+    eigenvalues = np.asarray(np.linalg.eigvalsh((whitened + whitened.T) / 2), dtype=float)
     largest = max(float(eigenvalues.max(initial=0.0)), 0.0)
     # rounding leaves eigenvalues of size 1e-17 where the covariance is singular
     return np.where(eigenvalues > 1e-12 * largest, eigenvalues, 0.0)
