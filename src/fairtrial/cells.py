@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,7 +101,44 @@ def pool_moments(count: Ints, total: Floats, m2: Floats) -> tuple[int, float, fl
     return n, float(total.sum()), float(m2.sum()) + between
 
 
-def code_labels(columns: Mapping[str, Coded]) -> tuple[Codes, dict[str, tuple[str, ...]]]:
-    """Stack coded columns beside each other."""
-    codes = np.column_stack([coded.codes for coded in columns.values()]).astype(np.int32)
-    return codes, {name: coded.labels for name, coded in columns.items()}
+def digest_of(data: Cells | Rows) -> str:
+    """A fingerprint of keys and integer counts (cells) or of the arrays (rows)."""
+    content = hashlib.sha256()
+    if isinstance(data, Cells):
+        lines = [data.codes, data.rows, *[data.roles[name] for name in sorted(data.roles)]]
+        content.update(repr(sorted(data.labels.items())).encode())
+        lines += [data.count[name] for name in sorted(data.count)]
+    else:
+        lines = [coded.codes for _, coded in sorted(data.attributes.items())]
+        for part in (data.roles, data.values, data.given, data.columns):
+            lines += [values for _, values in sorted(part.items())]
+    for values in lines:
+        content.update(np.ascontiguousarray(values).tobytes())
+    return content.hexdigest()[:16]
+
+
+def distinct(keys: list[Any], roles: list[Floats], n: int) -> tuple[Any, Any]:
+    """First position and group number of each distinct key, in sorted order."""
+    if not keys and not roles:
+        return np.zeros(1, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    combined = np.zeros(n, dtype=np.int64)
+    for column in [*keys, *[np.unique(values, return_inverse=True)[1] for values in roles]]:
+        _, combined = np.unique(combined * (int(column.max(initial=0)) + 1) + column, return_inverse=True)
+    _, first, inverse = np.unique(combined, return_index=True, return_inverse=True)
+    return first, inverse
+
+
+def sum_by(inverse: Any, values: Any, size: int) -> Ints:
+    total = np.zeros(size, dtype=np.int64)
+    np.add.at(total, inverse, values.astype(np.int64))
+    return total
+
+
+def pool_m2(inverse: Any, count: Ints, total: Floats, m2: Floats, size: int) -> Floats:
+    """Squared deviations of merged lines: within plus between."""
+    counts, totals = np.bincount(inverse, count, size), np.bincount(inverse, total, size)
+    mean = np.divide(totals, counts, out=np.zeros(size), where=counts > 0)
+    line_mean = np.divide(total, count, out=np.zeros(len(total)), where=count > 0)
+    between = count * (line_mean - mean[inverse]) ** 2
+    pooled: Floats = np.bincount(inverse, m2 + between, size)
+    return pooled

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import narwhals as nw
 
@@ -36,7 +37,7 @@ def bin_labels(edges: Sequence[float], kind: Kind) -> list[str]:
     """
     whole = kind in ("int", "bool") and all(float(edge).is_integer() for edge in edges)
     inner = []
-    for low, high in zip(edges, edges[1:], strict=False):
+    for low, high in pairwise(edges):
         if whole:
             inner.append(f"{low:g}" if high - low == 1 else f"{low:g}–{high - 1:g}")
         else:
@@ -59,8 +60,10 @@ def derived_expression(name: str, score: nw.Expr, outcome: nw.Expr) -> nw.Expr:
     if name == "absolute_error":
         return nw.when(score >= outcome).then(score - outcome).otherwise(outcome - score)
     if name == "log_loss":
-        inside = nw.when(score < 1e-15).then(nw.lit(1e-15)).otherwise(
-            nw.when(score > 1 - 1e-15).then(nw.lit(1 - 1e-15)).otherwise(score)
+        inside = (
+            nw.when(score < 1e-15)
+            .then(nw.lit(1e-15))
+            .otherwise(nw.when(score > 1 - 1e-15).then(nw.lit(1 - 1e-15)).otherwise(score))
         )
         loss = -(outcome * inside.log() + (1 - outcome) * (1 - inside).log())
         return nw.when((score < 0) | (score > 1)).then(nw.lit(float("inf"))).otherwise(loss)

@@ -73,7 +73,13 @@ class Files:
         casts = []
         for i, name in enumerate(columns):
             present, numbers, whole = counts[3 * i : 3 * i + 3]
-            kind = "BIGINT" if present and whole == present else "DOUBLE" if present and numbers == present else "VARCHAR"
+            kind = (
+                "BIGINT"
+                if present and whole == present
+                else "DOUBLE"
+                if present and numbers == present
+                else "VARCHAR"
+            )
             casts.append(f"CAST({_quote(name)} AS {kind}) AS {_quote(name)}")
         self.connection.execute(f"CREATE TEMP TABLE {typed} AS SELECT {', '.join(casts)} FROM {raw}")
         self.connection.execute(f"DROP TABLE {raw}")
@@ -102,7 +108,9 @@ def _find(path: str | os.PathLike[str]) -> list[str]:
     if not found:
         raise InputError(WHO, f"'data' names no file: {text!r} does not exist")
     if os.path.isdir(text):
-        raise InputError(WHO, f"'data' is a folder: {text!r}. Name its files, e.g. {os.path.join(text, '*.parquet')!r}")
+        raise InputError(
+            WHO, f"'data' is a folder: {text!r}. Name its files, e.g. {os.path.join(text, '*.parquet')!r}"
+        )
     return found
 
 
@@ -132,7 +140,9 @@ def _header(path: str) -> _Header:
         text = start.decode("utf-8-sig", errors="strict" if len(start) < 1 << 20 else "ignore")
     except UnicodeDecodeError as error:
         line = start[: error.start].count(b"\n") + 1
-        raise InputError(WHO, f"{path} is not UTF-8 (line {line}); it looks like Latin-1: save it as UTF-8") from None
+        raise InputError(
+            WHO, f"{path} is not UTF-8 (line {line}); it looks like Latin-1: save it as UTF-8"
+        ) from None
     first = text.splitlines()[0]
     delimiter = max(",;\t|", key=first.count)
     names = next(csv.reader(io.StringIO(text), delimiter=delimiter))

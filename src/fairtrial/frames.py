@@ -100,7 +100,8 @@ def to_native(table: Mapping[str, Sequence[Any]], backend: str, columns: Sequenc
         raise InputError("to_frame", f"'backend' must be 'pandas', 'polars' or 'pyarrow', got {backend!r}")
     types = {"text": pa.string(), "verdict": pa.string(), "count": pa.int64(), "flag": pa.bool_()}
     arrays = {
-        column.name: pa.array(table[column.name], type=types.get(column.kind, pa.float64())) for column in columns
+        column.name: pa.array(table[column.name], type=types.get(column.kind, pa.float64()))
+        for column in columns
     }
     return from_arrow(pa.table(arrays), backend)
 
@@ -130,7 +131,9 @@ def frame_for_estimators(table: Any, frame: Frame) -> Any:
 
 def _require(backend: str) -> None:
     if importlib.util.find_spec(backend) is None:
-        raise InputError("to_frame", f"{backend} is not installed; use backend='pyarrow' or install {backend}")
+        raise InputError(
+            "to_frame", f"{backend} is not installed; use backend='pyarrow' or install {backend}"
+        )
 
 
 def _check_duplicates(data: object) -> None:
@@ -156,7 +159,9 @@ def _arrow_column(frame: nw.DataFrame[Any], name: str) -> Any:
         from fairtrial.labels import canonical, is_missing
 
         values = frame.get_column(name).to_list()
-        return pa.array([None if is_missing(value) else canonical(value) for value in values], type=pa.string())
+        return pa.array(
+            [None if is_missing(value) else canonical(value) for value in values], type=pa.string()
+        )
 
 
 def _kind(dtype: nw.dtypes.DType) -> Kind:

@@ -81,7 +81,8 @@ def find_target(who: str, target: object) -> Target:
         return Target("rest")
     hint = did_you_mean(target, ["overall", "rest"])
     raise InputError(
-        who, f"'target' must be a number, 'overall', 'rest' or a group like {{'race': 'A'}}, got {target!r}.{hint}"
+        who,
+        f"'target' must be a number, 'overall', 'rest' or a group like {{'race': 'A'}}, got {target!r}.{hint}",
     )
 
 
@@ -125,10 +126,16 @@ def _entries(who: str, audit: Audit, by: object) -> list[str | Mapping[str, Any]
     if by is None:
         by = list(audit.groups)
     listed = [by] if isinstance(by, str | Mapping) else by
-    if not isinstance(listed, list | tuple) or not all(isinstance(entry, str | Mapping) and entry for entry in listed):
-        raise InputError(who, f"'by' must be a column, a list of columns or a list of group dicts, got {by!r}")
+    if not isinstance(listed, list | tuple) or not all(
+        isinstance(entry, str | Mapping) and entry for entry in listed
+    ):
+        raise InputError(
+            who, f"'by' must be a column, a list of columns or a list of group dicts, got {by!r}"
+        )
     if not listed:
-        raise InputError(who, "'by' is missing: name the attribute(s) to compare, here or as groups= of the Audit")
+        raise InputError(
+            who, "'by' is missing: name the attribute(s) to compare, here or as groups= of the Audit"
+        )
     for entry in listed:
         for name in [entry] if isinstance(entry, str) else entry:
             audit.check_column(who, "by", name)

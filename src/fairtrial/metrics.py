@@ -136,7 +136,9 @@ def _check_metric(metric: Metric) -> None:
                 raise InputError(who, f"'given' must have roles or column names as keys, got {key!r}")
     elif type(metric.given).__module__.split(".")[0] != "narwhals":
         kind = type(metric.given).__name__
-        raise InputError(who, f"'given' must be a dict {{name: value(s)}} or a narwhals expression, got {kind}")
+        raise InputError(
+            who, f"'given' must be a dict {{name: value(s)}} or a narwhals expression, got {kind}"
+        )
 
 
 def _row(
@@ -230,14 +232,19 @@ log_loss, mean_score, npv, ppv, selection_rate, squared_error, tnr, tpr. Or make
     if isinstance(metric, str) and metric in CRITERIA:
         hint = f" It is a criterion that joins {' and '.join(CRITERIA[metric])}: ask for those."
     raise InputError(
-        who, f"'metric' is unknown: {metric!r}.{hint} Known: {known}. Or make one: Metric(name, value, given)."
+        who,
+        f"'metric' is unknown: {metric!r}.{hint} Known: {known}. Or make one: Metric(name, value, given).",
     )
 
 
 def find_metrics(who: str, metrics: object) -> list[Metric]:
     """Metrics from one name or several; a criterion's name stands for the metrics it joins."""
     listed = list(metrics) if isinstance(metrics, list | tuple | set | frozenset) else [metrics]
-    names = [name for item in listed for name in (CRITERIA.get(item, (item,)) if isinstance(item, str) else (item,))]
+    names = [
+        name
+        for item in listed
+        for name in (CRITERIA.get(item, (item,)) if isinstance(item, str) else (item,))
+    ]
     found: dict[str, Metric] = {}
     for item in names:
         metric = find_metric(who, item)
@@ -253,7 +260,9 @@ def _metric_from_dict(who: str, content: Mapping[str, Any]) -> Metric:
     allowed = {"name", "value", "given", "label", "equal", "hurts", "harm"}
     unknown = set(content) - allowed
     if unknown or "name" not in content or "value" not in content:
-        raise InputError(who, f"a metric needs 'name' and 'value' and may have {sorted(allowed)}, got {dict(content)}")
+        raise InputError(
+            who, f"a metric needs 'name' and 'value' and may have {sorted(allowed)}, got {dict(content)}"
+        )
     given = {_part(who, key): value for key, value in dict(content.get("given", {})).items()}
     rest = {key: content[key] for key in ("label", "equal", "hurts", "harm") if key in content}
     return Metric(str(content["name"]), _part(who, content["value"]), given, **rest)
@@ -266,6 +275,8 @@ def _part(who: str, text: object) -> Role | str:
     if isinstance(text, str) and text.startswith("role."):
         name = text.removeprefix("role.")
         if name not in ROLES:
-            raise InputError(who, f"unknown role {text!r}; roles are {sorted(ROLES)}.{did_you_mean(name, ROLES)}")
+            raise InputError(
+                who, f"unknown role {text!r}; roles are {sorted(ROLES)}.{did_you_mean(name, ROLES)}"
+            )
         return ROLES[name]
     return str(text)

@@ -21,7 +21,6 @@ from fairtrial.metrics import ROLES, Metric, Role
 if TYPE_CHECKING:
     from fairtrial.audit import Audit
 
-OTHER = 2.0  # stands for a number that is neither 0 nor 1 in the key of a binary role
 MAX_LEVELS = 1000
 
 
@@ -189,7 +188,9 @@ class Query:
         if missing:
             faults.add(self.audit.missing_text(name, missing))
         if np.isinf(numbers).any():
-            faults.add(f"{self.audit.column_text(name)} has {int(n[np.isinf(numbers)].sum())} infinite values")
+            faults.add(
+                f"{self.audit.column_text(name)} has {int(n[np.isinf(numbers)].sum())} infinite values"
+            )
 
     def _check_values(self, table: Table, name: str, faults: Faults) -> None:
         if not np.isfinite(table.total[name]).all():
@@ -208,8 +209,8 @@ def evaluate(audit: Audit, who: str, metric: Metric, table: Table) -> tuple[Ints
     if outcome_real and metric.conditions_on_outcome:
         raise NotApplicable(
             who,
-            f"{metric.name!r} conditions on the outcome, but {audit.column_text('outcome')} is real-valued. Metrics that "
-            "only average it: base_rate, ppv, for. Or say which label counts: positive=",
+            f"{metric.name!r} conditions on the outcome, but {audit.column_text('outcome')} is real-valued. Metrics "
+            "that only average it: base_rate, ppv, for. Or say which label counts: positive=",
         )
     if isinstance(value, Role) and (value.binary or (value.name == "outcome" and not outcome_real)):
         outcome_of_line = _binary_value(value.name, table)
@@ -232,7 +233,9 @@ def _given(metric: Metric, table: Table) -> Bools:
             given &= np.isin(table.numbers["score"], [float(value) for value in values])
         else:
             coded = table.labels[name]
-            wanted = [i for i, label in enumerate(coded.labels) if label in {canonical(value) for value in values}]
+            wanted = [
+                i for i, label in enumerate(coded.labels) if label in {canonical(value) for value in values}
+            ]
             given &= np.isin(coded.codes, wanted)
     if metric.expression is not None:
         given &= table.binary[f"given {metric.name}"] == 1
@@ -249,7 +252,8 @@ def _binary_value(name: str, table: Table) -> Floats:
         return 1.0 - decision
     if name == "not_outcome" and outcome is not None:
         return 1.0 - outcome
-    assert decision is not None and outcome is not None
+    assert decision is not None
+    assert outcome is not None
     return (decision == outcome).astype(float) if name == "correct" else (decision != outcome).astype(float)
 
 
@@ -268,7 +272,9 @@ def _read_labels(column: Any, name: str, n: Ints, audit: Audit, faults: Faults) 
     if missing and (audit.missing == "error" or name in ROLES):
         faults.add(audit.missing_text(name, missing))
     if len(used) > MAX_LEVELS:
-        faults.add(f"{name!r} has {len(used):,} levels, more than {MAX_LEVELS:,}; cut it with bins={{{name!r}: [...]}}")
+        faults.add(
+            f"{name!r} has {len(used):,} levels, more than {MAX_LEVELS:,}; cut it with bins={{{name!r}: [...]}}"
+        )
     return Coded(codes, tuple(used))
 
 
@@ -288,7 +294,9 @@ def _check_collisions(name: str, raw: list[Any], texts: list[str], audit: Audit,
         if text == MISSING:
             faults.add(f"{name!r} has the label {MISSING!r}, which stands for missing values here; rename it")
         elif text in seen:
-            faults.add(f"{name!r} has the labels {seen[text]!r} and {value!r}, which are one label here; make them one")
+            faults.add(
+                f"{name!r} has the labels {seen[text]!r} and {value!r}, which are one label here; make them one"
+            )
         seen[text] = value
 
 

@@ -131,7 +131,9 @@ class Result:
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
         """The result again, from `to_dict()` or from the JSON it was saved as."""
         if content.get("schema") != SCHEMA:
-            raise InputError("Result.from_dict", f"'schema' must be {SCHEMA!r}, got {content.get('schema')!r}")
+            raise InputError(
+                "Result.from_dict", f"'schema' must be {SCHEMA!r}, got {content.get('schema')!r}"
+            )
         kind = str(content["kind"])
         result_class = _result_class(kind)
         return result_class(  # type: ignore[return-value]

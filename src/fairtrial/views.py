@@ -45,21 +45,47 @@ def shown_columns(result: Result) -> list[Column]:
 
 
 def table(result: Result) -> tuple[list[str], list[list[str]]]:
-    """Headings and formatted lines; an undefined value shows its reason once per line."""
+    """Headings and formatted lines; two limits become one cell, an undefined value shows its reason once per line."""
     columns = shown_columns(result)
-    lines = []
-    for row in result.estimates:
-        line, told = [], set()
-        for column in columns:
-            cell = row.get(column.name)
-            why = reason(cell)
-            if why is not None:
-                line.append("–" if why in told else why)
-                told.add(why)
-            else:
-                line.append(format_value(scalar(cell), column.kind))
-        lines.append(line)
-    return [column.title for column in columns], lines
+    level = result.details.get("confidence_level")
+    interval = f"{100 * level:g}% interval" if level else "interval"
+    headings = [interval if _is_low(column) else column.title for column in columns if not _is_high(column)]
+    return headings, [_line(row, columns) for row in result.estimates]
+
+
+def _line(row: dict[str, Any], columns: list[Column]) -> list[str]:
+    line: list[str] = []
+    told: set[str] = set()
+    numbers = row.get("scale") == "number"  # a real-valued metric: no percent, no points
+    for column in columns:
+        if _is_high(column):
+            continue
+        cell = row.get(column.name)
+        kind: Kind = "number" if numbers and column.kind in ("rate", "points") else column.kind
+        why = reason(cell)
+        if why is not None:
+            line.append("–" if why in told or why == row.get("finding") else why)
+            told.add(why)
+        elif _is_low(column):
+            high = row.get(column.name.removesuffix("low") + "high")
+            line.append(_interval(scalar(cell), scalar(high), kind))
+        else:
+            line.append(format_value(scalar(cell), kind))
+    return line
+
+
+def _is_low(column: Column) -> bool:
+    return column.name == "low" or column.name.endswith("_low")
+
+
+def _is_high(column: Column) -> bool:
+    return column.name == "high" or column.name.endswith("_high")
+
+
+def _interval(low: Any, high: Any, kind: Kind) -> str:
+    if low is None and high is None:
+        return "–"
+    return f"{format_value(low, kind).rstrip('%')} to {format_value(high, kind).rstrip('%')}"
 
 
 def text_table(headings: Sequence[str], lines: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
@@ -70,7 +96,10 @@ def text_table(headings: Sequence[str], lines: Sequence[Sequence[str]], right: S
             widths[i] = max(widths[i], min(len(cell), 36 if not right[i] else 12))
     out = []
     for line in [list(headings), *lines]:
-        cells = [cell.rjust(width) if flush else cell.ljust(width) for cell, width, flush in zip(line, widths, right, strict=True)]
+        cells = [
+            cell.rjust(width) if flush else cell.ljust(width)
+            for cell, width, flush in zip(line, widths, right, strict=True)
+        ]
         out.append("  ".join(cells).rstrip())
     return "\n".join(out)
 
@@ -78,7 +107,11 @@ def text_table(headings: Sequence[str], lines: Sequence[Sequence[str]], right: S
 def summary_text(result: Result) -> str:
     """Question, table, verdict and notes."""
     headings, lines = table(result)
-    right = [column.kind not in ("text", "verdict", "flag") for column in shown_columns(result)]
+    right = [
+        column.kind not in ("text", "verdict", "flag")
+        for column in shown_columns(result)
+        if not _is_high(column)
+    ]
     notes = [textwrap.fill(f"- {note.text}", 110, subsequent_indent="  ") for note in result.notes]
     parts = [result.question, "", text_table(headings, lines, right), "", f"Verdict: {result.verdict.text}"]
     if notes:

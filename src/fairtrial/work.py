@@ -147,7 +147,9 @@ def map_batches(
     """
     check_seed(seed)
     if n < 1 or batch_size < 1:
-        raise InputError(name, f"a loop needs at least one step and a positive batch size, got {n} and {batch_size}")
+        raise InputError(
+            name, f"a loop needs at least one step and a positive batch size, got {n} and {batch_size}"
+        )
     current = _session.get()
     jobs = current.jobs if jobs is None else jobs
     progress = progress or current.progress
@@ -176,8 +178,12 @@ class _Loop:
     cancel: Callable[[], bool] | None
 
     def run(self, jobs: int, prefer: str) -> Arrays:
-        parts = [range(start, min(start + self.batch_size, self.n)) for start in range(0, self.n, self.batch_size)]
-        found = {i: arrays for i in range(len(parts)) if (arrays := self.store.load(self._key(i))) is not None}
+        parts = [
+            range(start, min(start + self.batch_size, self.n)) for start in range(0, self.n, self.batch_size)
+        ]
+        found = {
+            i: arrays for i in range(len(parts)) if (arrays := self.store.load(self._key(i))) is not None
+        }
         waiting = [i for i in range(len(parts)) if i not in found]
         started = time.monotonic()
         done = sum(len(parts[i]) for i in found)

@@ -70,5 +70,7 @@ def forest(
         layers.insert(0, line.encode(x="x:Q"))
     if band is not None:
         shade = alt.Chart(alt.Data(values=[{"low": band[0], "high": band[1]}]))
-        layers.insert(0, shade.mark_rect(color=COLOURS["certified"], opacity=0.08).encode(x="low:Q", x2="high:Q"))
+        layers.insert(
+            0, shade.mark_rect(color=COLOURS["certified"], opacity=0.08).encode(x="low:Q", x2="high:Q")
+        )
     return alt.layer(*layers)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 import sys
+from typing import Annotated, Any
 
-import click
+import typer
+from typer.core import TyperGroup
 
 # command -> one line of help; the module has the same name
 COMMANDS = {
@@ -26,31 +28,51 @@ COMMANDS = {
 }
 
 
-class Commands(click.Group):
+class Commands(TyperGroup):
     """Lists commands without importing them, so that --help answers at once."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in COMMANDS:
             return None
-        import typer
-
-        module = importlib.import_module(f"fairtrial.cli.{cmd_name}")
-        command: click.Command = typer.main.get_command(module.app)
+        command = typer.main.get_command(importlib.import_module(f"fairtrial.cli.{cmd_name}").app)
         command.name = cmd_name
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="fairtrial")
-def program() -> None:
-    """Give your model a fair trial: is it fair, to whom is it not, why, and did it have to be so?"""
+program = typer.Typer(
+    cls=Commands,
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from fairtrial import __version__
+
+        typer.echo(f"fairtrial {__version__}")
+        raise typer.Exit
+
+
+@program.callback(
+    help="Give your model a fair trial: is it fair, to whom is it not, why, and did it have to be so?"
+)
+def options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
+    ] = False,
+) -> None:
+    """Options of the program itself."""
 
 
 def main() -> None:
@@ -60,5 +82,5 @@ def main() -> None:
     try:
         program(prog_name="fairtrial")
     except FairtrialError as error:
-        click.echo(str(error), err=True)
+        typer.echo(str(error), err=True)
         sys.exit(1 if isinstance(error, Cancelled) else 2)

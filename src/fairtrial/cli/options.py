@@ -28,27 +28,44 @@ Positive = Annotated[
     typer.Option(help="Label that counts as 1; or decision=LABEL, outcome=LABEL.", rich_help_panel=_DATA),
 ]
 Bins = Annotated[
-    list[str] | None, typer.Option(help="Cut a column: age=25,45 (edges) or age=4 (quarters).", rich_help_panel=_DATA)
+    list[str] | None,
+    typer.Option(help="Cut a column: age=25,45 (edges) or age=4 (quarters).", rich_help_panel=_DATA),
 ]
 Missing = Annotated[str, typer.Option(help="Missing values: error, drop or category.", rich_help_panel=_DATA)]
 Features = Annotated[
     list[str] | None, typer.Option("--feature", help="Feature column; repeat it.", rich_help_panel=_DATA)
 ]
 Weight = Annotated[str | None, typer.Option(help="Column of survey weights.", rich_help_panel=_DATA)]
-Unit = Annotated[str | None, typer.Option(help="Column naming the person of repeated rows.", rich_help_panel=_DATA)]
+Unit = Annotated[
+    str | None, typer.Option(help="Column naming the person of repeated rows.", rich_help_panel=_DATA)
+]
 By = Annotated[list[str], typer.Option("--by", help="Attribute to compare; repeat it.", rich_help_panel=_ASK)]
 MetricName = Annotated[str, typer.Option("--metric", help="Metric, e.g. fpr.", rich_help_panel=_ASK)]
-MetricNames = Annotated[list[str], typer.Option("--metric", help="Metric, e.g. fpr; repeat it.", rich_help_panel=_ASK)]
-Depth = Annotated[int, typer.Option(help="Intersections of up to this many attributes.", rich_help_panel=_ASK)]
+MetricNames = Annotated[
+    list[str], typer.Option("--metric", help="Metric, e.g. fpr; repeat it.", rich_help_panel=_ASK)
+]
+Depth = Annotated[
+    int, typer.Option(help="Intersections of up to this many attributes.", rich_help_panel=_ASK)
+]
 TargetText = Annotated[
-    str, typer.Option("--target", help="rest, overall, a number, or a group: race=Caucasian.", rich_help_panel=_ASK)
+    str,
+    typer.Option(
+        "--target", help="rest, overall, a number, or a group: race=Caucasian.", rich_help_panel=_ASK
+    ),
 ]
 Level = Annotated[float, typer.Option("--confidence-level", help="Of the intervals.", rich_help_panel=_ASK)]
 Seed = Annotated[int, typer.Option(help="Same seed, same numbers.", rich_help_panel=_ASK)]
-Jobs = Annotated[int, typer.Option(help="Parallel workers; numbers do not depend on it.", rich_help_panel=_ASK)]
-Json = Annotated[str | None, typer.Option("--json", help="Write the result as JSON; - for the terminal.", rich_help_panel=_OUT)]
+Jobs = Annotated[
+    int, typer.Option(help="Parallel workers; numbers do not depend on it.", rich_help_panel=_ASK)
+]
+Json = Annotated[
+    str | None,
+    typer.Option("--json", help="Write the result as JSON; - for the terminal.", rich_help_panel=_OUT),
+]
 Csv = Annotated[str | None, typer.Option("--csv", help="Write the table as CSV.", rich_help_panel=_OUT)]
-Chart = Annotated[str | None, typer.Option("--chart", help="Write the chart: .html, .png or .svg.", rich_help_panel=_OUT)]
+Chart = Annotated[
+    str | None, typer.Option("--chart", help="Write the chart: .html, .png or .svg.", rich_help_panel=_OUT)
+]
 
 
 def open_audit(
@@ -83,7 +100,9 @@ def parse_target(text: str) -> object:
         return text
 
 
-def emit(result: Result, *, json: str | None = None, csv: str | None = None, chart: str | None = None) -> None:
+def emit(
+    result: Result, *, json: str | None = None, csv: str | None = None, chart: str | None = None
+) -> None:
     """Print the result and write the files asked for; `--json -` prints JSON alone."""
     content = json_module.dumps(result.to_dict(), indent=2, ensure_ascii=False)
     if json == "-":

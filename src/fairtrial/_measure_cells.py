@@ -1,0 +1,249 @@
+"""`measure` from counts and moments: one grouping query, then arithmetic on cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from fairtrial._measure_lines import Line, Plan, add_impact_ratios
+from fairtrial.cells import Bools, Cells, Rows
+from fairtrial.errors import InputError
+from fairtrial.groups import Group, check_target, find_groups
+from fairtrial.metrics import Metric
+from fairtrial.stats.binary_gaps import PartCounts, gap_limits, gap_root
+from fairtrial.stats.means import (
+    el_mean_difference_interval,
+    el_mean_difference_p,
+    el_mean_interval,
+    mean_interval,
+    t_quantile,
+    welch,
+)
+from fairtrial.stats.proportions import rate_interval, ratio_interval
+
+Floats = NDArray[np.float64]
+WHO = "measure"
+MAX_LIKELIHOOD_ROWS = 1_000_000
+
+
+def cell_lines(plan: Plan) -> tuple[list[Line], Cells]:
+    """All lines, and the cells they came from."""
+    cells = plan.audit.cells(plan.attributes, plan.metrics, who=WHO)
+    check_target(WHO, plan.audit, plan.target)
+    groups = find_groups(WHO, plan.audit, plan.by, plan.depth)
+    members = [cells.mask(group) for group in groups]
+    populated = [(group, inside) for group, inside in zip(groups, members, strict=True) if inside.any()]
+    lines: list[Line] = []
+    for metric in plan.metrics:
+        chosen = _Chosen(plan, cells, metric, [g for g, _ in populated], np.array([m for _, m in populated]))
+        lines += _binary_lines(chosen) if cells.binary[metric.name] else _real_lines(chosen)
+    add_impact_ratios(lines)
+    return lines, cells
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Chosen:
+    plan: Plan
+    cells: Cells
+    metric: Metric
+    groups: list[Group]
+    members: Bools
+
+    @property
+    def reference(self) -> Bools:
+        """Per group, the cells it is compared with."""
+        target = self.plan.target
+        if target.kind == "rest":
+            return ~self.members
+        if target.kind == "reference" and target.group is not None:
+            return np.broadcast_to(self.cells.mask(target.group), self.members.shape)
+        return np.ones_like(self.members)
+
+    def sums(self, inside: Bools) -> tuple[Floats, Floats]:
+        name = self.metric.name
+        return inside @ self.cells.count[name].astype(float), inside @ self.cells.total[name]
+
+    def base(self, binary: bool) -> list[Line]:
+        count, total = self.sums(self.members)
+        lines = []
+        for group, n, k in zip(self.groups, count, total, strict=True):
+            line = Line(
+                metric=self.metric, group=group, binary=binary, n=int(n), target=self.plan.target.label
+            )
+            line.events = round(float(k)) if binary else None
+            line.level = float(k / n) if n else None
+            line.is_reference = self.plan.target.kind == "reference" and group == self.plan.target.group
+            line.reason = _too_small(int(n), self.plan.minimum)
+            lines.append(line)
+        return lines
+
+
+def _too_small(n: int, minimum: int) -> str | None:
+    if n == 0:
+        return "not tested: nobody meets the condition"
+    return f"not tested: fewer than {minimum}" if n < minimum else None
+
+
+def _binary_lines(chosen: _Chosen) -> list[Line]:
+    plan, lines = chosen.plan, chosen.base(binary=True)
+    method = plan.interval or "wilson"
+    if method in ("t", "empirical-likelihood"):
+        method = "wilson"
+    n, k = chosen.sums(chosen.members)
+    low, high = rate_interval(k, n, plan.level, method)  # type: ignore[arg-type]
+    for line, lower, upper in zip(lines, low, high, strict=True):
+        if line.n:
+            line.low, line.high = float(lower), float(upper)
+    if plan.target.kind == "number":
+        _against_number(lines, plan)
+        return lines
+    both, group_only, reference_only = _parts(chosen)
+    parts = PartCounts(
+        *(side for inside in (both, group_only, reference_only) for side in reversed(chosen.sums(inside)))
+    )
+    tested = np.array(
+        [i for i, line in enumerate(lines) if not (line.reason or line.is_reference)], dtype=np.intp
+    )
+    gaps_low, gaps_high, roots = (np.zeros(len(lines)) for _ in range(3))
+    gaps_low[tested], gaps_high[tested] = gap_limits(parts[tested], plan.level)
+    roots[tested] = gap_root(parts[tested], np.zeros(len(tested)))
+    n_ref, k_ref = chosen.sums(chosen.reference)
+    ratio_low, ratio_high = ratio_interval(k, n, k_ref, n_ref, plan.level)
+    small = parts.small
+    for i, line in enumerate(lines):
+        if n_ref[i] == 0 and not line.reason:
+            line.reason = "not tested: nobody to compare with"
+        if line.reason or line.is_reference:
+            continue
+        assert line.level is not None
+        line.target_level = float(k_ref[i] / n_ref[i])
+        line.difference = line.level - line.target_level
+        line.difference_low, line.difference_high = float(gaps_low[i]), float(gaps_high[i])
+        line.p_value = float(2 * special.ndtr(-abs(roots[i])))
+        line.ratio = line.level / line.target_level if line.target_level > 0 else np.inf
+        if parts.shape[i] == "disjoint":
+            line.ratio_low, line.ratio_high = float(ratio_low[i]), float(ratio_high[i])
+        line.method = "score" if small[i] else "likelihood"
+    return lines
+
+
+def _parts(chosen: _Chosen) -> tuple[Bools, Bools, Bools]:
+    members, reference = chosen.members, chosen.reference
+    return members & reference, members & ~reference, reference & ~members
+
+
+def _against_number(lines: list[Line], plan: Plan) -> None:
+    target = plan.target.value
+    assert target is not None
+    for line in lines:
+        if line.reason or line.level is None or line.low is None or line.high is None:
+            continue
+        line.target_level = target
+        line.difference, line.difference_low, line.difference_high = (
+            line.level - target, line.low - target, line.high - target,
+        )  # fmt: skip
+        if line.binary and not 0 < target < 1:
+            raise InputError(WHO, f"'target' of a rate must lie between 0 and 1, got {target}")
+        if line.binary:
+            line.p_value = float(
+                2 * special.ndtr(-abs(line.difference) / np.sqrt(target * (1 - target) / line.n))
+            )
+        if target != 0:
+            line.ratio, line.ratio_low, line.ratio_high = (
+                line.level / target,
+                line.low / target,
+                line.high / target,
+            )
+
+
+def _real_lines(chosen: _Chosen) -> list[Line]:
+    lines = chosen.base(binary=False)
+    plan, name = chosen.plan, chosen.metric.name
+    rows = _likelihood_rows(chosen)
+    for i, line in enumerate(lines):
+        inside = chosen.members[i]
+        n, total, m2 = chosen.cells.moments(name, inside)
+        if n < 2 or m2 <= 0:
+            line.reason = line.reason or "not tested: a constant value has no interval"
+            continue
+        values = None if rows is None else rows.values[name][rows.mask(line.group) & rows.given[name]]
+        low, high = (
+            mean_interval(n, total / n, m2, plan.level)
+            if values is None
+            else el_mean_interval(values, plan.level)
+        )
+        line.low, line.high = float(low), float(high)
+        if line.reason or line.is_reference:
+            continue
+        if plan.target.kind == "number":
+            _against_number([line], plan)
+            error = np.sqrt(m2 / (n - 1) / n)
+            line.p_value = float(2 * special.stdtr(n - 1, -abs(line.difference or 0.0) / error))
+        elif plan.target.kind == "overall":
+            _against_overall(line, chosen, inside)
+        else:
+            _against_others(line, chosen, i, values, rows)
+    return lines
+
+
+def _against_others(line: Line, chosen: _Chosen, i: int, values: Floats | None, rows: Rows | None) -> None:
+    """Welch, or profile empirical likelihood when it was asked for."""
+    name, level = chosen.metric.name, chosen.plan.level
+    reference = chosen.reference[i]
+    if (reference & chosen.members[i]).any():
+        line.reason = "not tested: the group overlaps its reference; certify takes it"
+        return
+    n1, total1, m1 = chosen.cells.moments(name, chosen.members[i])
+    n2, total2, m2 = chosen.cells.moments(name, reference)
+    gap, error, df = welch(n1, total1 / n1, m1, n2, total2 / max(n2, 1), m2)
+    if not np.isfinite(error):
+        line.reason = "not tested: the target has no spread or nobody"
+        return
+    line.target_level, line.difference = total2 / n2, float(gap)
+    if values is not None and rows is not None:
+        target = chosen.plan.target
+        outside = ~rows.mask(line.group) if target.group is None else rows.mask(target.group)
+        others = rows.values[name][outside & rows.given[name]]
+        low, high = el_mean_difference_interval(values, others, level)
+        line.p_value = el_mean_difference_p(values, others)
+    else:
+        half = float(t_quantile(df, level) * error)
+        low, high = float(gap) - half, float(gap) + half
+        line.p_value = float(2 * special.stdtr(df, -abs(gap) / error))
+    line.difference_low, line.difference_high = float(low), float(high)
+    if line.level is not None and line.target_level > 0 and line.level > 0:
+        line.ratio = line.level / line.target_level
+
+
+def _against_overall(line: Line, chosen: _Chosen, inside: Bools) -> None:
+    """The overall mean holds the group itself: gap = (1 − share) · gap to the rest, the share estimated too."""
+    name, level = chosen.metric.name, chosen.plan.level
+    n1, total1, m1 = chosen.cells.moments(name, inside)
+    n2, total2, m2 = chosen.cells.moments(name, ~inside)
+    gap, error, df = welch(n1, total1 / n1, m1, n2, total2 / max(n2, 1), m2)
+    if not np.isfinite(error):
+        line.reason = "not tested: the rest has no spread or nobody"
+        return
+    share = n1 / (n1 + n2)
+    spread = np.sqrt(((1 - share) * error) ** 2 + gap**2 * share * (1 - share) / (n1 + n2))
+    half = float(t_quantile(df, level) * spread)
+    line.target_level = (total1 + total2) / (n1 + n2)
+    line.difference = float((1 - share) * gap)
+    line.difference_low, line.difference_high = line.difference - half, line.difference + half
+    line.p_value = float(2 * special.stdtr(df, -abs(gap) / error))
+
+
+def _likelihood_rows(chosen: _Chosen) -> Rows | None:
+    """Rows for empirical likelihood, when it was asked for."""
+    plan = chosen.plan
+    if plan.interval != "empirical-likelihood":
+        return None
+    total = int(chosen.cells.rows.sum())
+    if total > MAX_LIKELIHOOD_ROWS:
+        raise InputError(
+            WHO, f"'interval' = 'empirical-likelihood' takes up to 1,000,000 rows, got {total:,}; use 't'"
+        )
+    return plan.audit.rows(attributes=plan.attributes, metrics=[chosen.metric], who=WHO)

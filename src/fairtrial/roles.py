@@ -1,0 +1,274 @@
+"""What the columns mean: the roles of an audit as expressions, with the faults their values may have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from fairtrial.cells import Floats, Ints
+from fairtrial.columns import bin_expression, bin_labels, clean_number, derived_expression, present
+from fairtrial.errors import Faults, InputError, did_you_mean
+from fairtrial.frames import Kind, Source, collect
+from fairtrial.labels import canonical
+from fairtrial.schema import check_schema, is_number
+
+ROLE_NAMES = ("outcome", "decision", "score", "weight", "unit")
+OTHER = 2.0  # stands for a number that is neither 0 nor 1 in the key of a binary role
+
+
+class Roles:
+    """Columns and their roles; knows how each is read, and nothing of what is asked of them."""
+
+    def __init__(
+        self,
+        source: Source,
+        columns: dict[str, str | None],
+        *,
+        threshold: float | None,
+        groups: tuple[str, ...],
+        features: tuple[str, ...],
+        positive: dict[str, Any],
+        bins: dict[str, Any],
+        missing: str,
+    ) -> None:
+        self.source = source
+        self.frame = source.frame
+        self.outcome, self.decision, self.score = columns["outcome"], columns["decision"], columns["score"]
+        self.weight, self.unit = columns["weight"], columns["unit"]
+        self.threshold, self.groups, self.features = threshold, groups, features
+        self.positive, self.bins, self.missing = positive, bins, missing
+        check_schema(self)
+        if self.decision is None:
+            self.positive.pop("decision", None)
+        if self.outcome is None:
+            self.positive.pop("outcome", None)
+        self._kinds: dict[str, Kind] = {}
+        self._edges: dict[str, list[float]] = {}
+        self._outcome_real: bool | None = None
+        self._dropped: tuple[int, int] | None = None
+
+    def has(self, name: str) -> bool:
+        """Whether the audit has the role; a score with a threshold gives a decision."""
+        if name == "decision":
+            return self.decision is not None or (self.score is not None and self.threshold is not None)
+        return getattr(self, name) is not None
+
+    @property
+    def outcome_may_be_real(self) -> bool:
+        """A numeric outcome without positive= may turn out to be real-valued."""
+        if self.outcome is None or "outcome" in self.positive or self._outcome_real is False:
+            return False
+        return self.kind(self.outcome) in ("int", "float")
+
+    def kind(self, column: str) -> Kind:
+        if column not in self._kinds:
+            self._kinds.update(self.source.kinds([column]))
+        return self._kinds[column]
+
+    def lazy(self, columns: Iterable[str]) -> nw.LazyFrame[Any]:
+        """The data with the audit's rule for missing values applied."""
+        wanted = set(columns)
+        if self.missing != "drop":
+            return self.source.lazy(sorted(wanted) or [self.source.columns[0]])
+        declared = self._declared()
+        frame = self.source.lazy(sorted(wanted | set(declared)))
+        return frame.filter(*[present(name, self.kind(name)) for name in declared])
+
+    # -- expressions that queries are built from ------------------------------------------------------------
+    def role_columns(self, name: str) -> list[str]:
+        if (name == "decision" and self.decision is None) or name == "score_bin":
+            return [str(self.score)]
+        return [str(getattr(self, name))]
+
+    def attribute_expression(self, name: str) -> nw.Expr:
+        if name not in self.bins:
+            return nw.col(name)
+        edges = self._bin_edges(name)
+        return bin_expression(clean_number(name, self.kind(name)), edges, bin_labels(edges, self.kind(name)))
+
+    def score_bin_expression(self) -> nw.Expr:
+        assert self.score is not None
+        kind = self.kind(self.score)
+        edges = self._bin_edges(self.score, default=10)
+        return bin_expression(clean_number(self.score, kind), edges, bin_labels(edges, kind))
+
+    def score_bins(self) -> list[str]:
+        """The labels of the score's bins, from low to high."""
+        assert self.score is not None
+        return bin_labels(self._bin_edges(self.score, default=10), self.kind(self.score))
+
+    def role_key(self, name: str) -> nw.Expr:
+        """A binary role as a grouping key: 0, 1, null, OTHER for other numbers; raw labels for text."""
+        if name == "decision" and self.decision is None:
+            assert self.threshold is not None
+            score = self.number("score")
+            return (
+                nw.when(score >= self.threshold)
+                .then(nw.lit(1.0))
+                .otherwise(nw.when(score < self.threshold).then(nw.lit(0.0)))
+            )
+        column = str(getattr(self, name))
+        kind = self.kind(column)
+        if kind in ("text", "other"):
+            return nw.col(column)
+        number = clean_number(column, kind)
+        if name in self.positive:
+            label = float(self.positive[name])
+            return (
+                nw.when(number == label)
+                .then(nw.lit(1.0))
+                .otherwise(nw.when(number != label).then(nw.lit(0.0)))
+            )
+        return (
+            nw.when((number == 0) | (number == 1))
+            .then(number)
+            .otherwise(nw.when((number != 0) & (number != 1)).then(nw.lit(OTHER)))
+        )
+
+    def number(self, name: str) -> nw.Expr:
+        """A role as a real number; text labels as 0 and 1."""
+        if name == "decision" and self.decision is None:
+            return self.role_key("decision")
+        column = str(getattr(self, name))
+        kind = self.kind(column)
+        if kind in ("text", "other"):
+            if name in ("score", "weight"):
+                raise InputError("Audit", self._not_numbers(column, name))
+            raw = self._positive_labels(name, column)
+            return (
+                nw.when(nw.col(column).is_in(raw))
+                .then(nw.lit(1.0))
+                .otherwise(nw.when(present(column, kind)).then(nw.lit(0.0)))
+            )
+        if name in self.positive:
+            return self.role_key(name)
+        return clean_number(column, kind)
+
+    def derived(self, name: str) -> nw.Expr:
+        if name in ROLE_NAMES:
+            return self.number(name)
+        return derived_expression(name, self.number("score"), self.number("outcome"))
+
+    def column_number(self, who: str, name: str) -> nw.Expr:
+        self.check_column(who, "metric", name)
+        if self.kind(name) not in ("bool", "int", "float"):
+            raise InputError(who, self._not_numbers(name, "value"))
+        return clean_number(name, self.kind(name))
+
+    # -- reading and texts ----------------------------------------------------------------------------------
+    def read_role(self, name: str, column: Any, n: Ints, faults: Faults) -> Floats:
+        """A binary role's key as 0 and 1; anything else is a fault or makes the outcome real-valued."""
+        if column.type == "string" or str(column.type).endswith("string"):
+            values = self._read_text_role(name, column, faults)
+        else:
+            values = np.asarray(column.to_numpy(zero_copy_only=False), dtype=float)
+        missing = int(n[np.isnan(values)].sum())
+        if missing:
+            faults.add(self.missing_text(name, missing))
+        if name in self.positive and not (values == 1).any():
+            faults.add(f"'positive' label {self.positive[name]!r} does not occur in {self.column_text(name)}")
+        elif name == "decision" and (values == OTHER).any():
+            faults.add(
+                f"{self.column_text(name)} holds numbers other than 0 and 1: say which counts with positive=, or name it "
+                "score= with a threshold="
+            )
+        elif name == "outcome":
+            self._outcome_real = bool((values == OTHER).any())
+        return values
+
+    def _read_text_role(self, name: str, column: Any, faults: Faults) -> Floats:
+        encoded = column.dictionary_encode()
+        labels = [canonical(value) for value in encoded.dictionary.to_pylist()]
+        positive = canonical(self.positive[name]) if name in self.positive else None
+        known = {"0": 0.0, "1": 1.0, "false": 0.0, "true": 1.0, "(missing)": np.nan}
+        if positive is not None:
+            numbers = [np.nan if label == "(missing)" else float(label == positive) for label in labels]
+        else:
+            numbers = [known.get(label, 0.0) for label in labels]
+            strange = sorted({label for label in labels if label not in known})
+            if strange:
+                shown = ", ".join(repr(label) for label in strange[:6])
+                faults.add(
+                    f"{self.column_text(name)} has the labels {shown}: say which counts as 1, e.g. "
+                    f"positive={{{name!r}: {strange[0]!r}}}"
+                )
+        indices = np.asarray(encoded.indices.fill_null(len(numbers)), dtype=np.int64)
+        return np.array([*numbers, np.nan])[indices]
+
+    def column_text(self, name: str) -> str:
+        if name == "decision" and self.decision is None:
+            return f"decision ({self.score!r} ≥ {self.threshold})"
+        if name in ROLE_NAMES:
+            return f"{name} {getattr(self, name)!r}"
+        return repr(name.removeprefix("column "))
+
+    def missing_text(self, name: str, missing: int) -> str:
+        return f"{self.column_text(name)} is missing in {missing:,} rows: choose missing='drop' (or 'category' for groups)"
+
+    def empty_text(self) -> str:
+        if self.missing == "drop" and self._count_dropped()[1]:
+            return "no rows are left: every row has a missing value in one of the columns used"
+        return "'data' has no rows"
+
+    def check_column(self, who: str, argument: str, name: object) -> None:
+        if not isinstance(name, str) or name not in self.source.columns:
+            hint = did_you_mean(name, self.source.columns)
+            raise InputError(who, f"{argument!r} names the unknown column {name!r}.{hint}")
+
+    def _declared(self) -> list[str]:
+        roles = [getattr(self, name) for name in ROLE_NAMES if getattr(self, name) is not None]
+        return list(dict.fromkeys([*roles, *self.groups, *self.features]))
+
+    def _count_dropped(self) -> tuple[int, int]:
+        if self.missing != "drop":
+            return 0, 0
+        if self._dropped is None:
+            declared = self._declared() or [self.source.columns[0]]
+            flag = nw.lit(1).cast(nw.Int64)
+            for name in declared:
+                flag = nw.when(present(name, self.kind(name))).then(flag).otherwise(nw.lit(0).cast(nw.Int64))
+            frame = self.source.lazy(declared).select(kept=flag)
+            counts = collect(frame.select(nw.len().alias("n"), nw.col("kept").sum().alias("kept")))
+            total, kept = int(counts["n"][0].as_py()), int(counts["kept"][0].as_py() or 0)
+            self._dropped = (total - kept, total)
+        return self._dropped
+
+    def _bin_edges(self, name: str, default: int | None = None) -> list[float]:
+        cut = self.bins.get(name, self.bins.get("score", default) if name == self.score else default)
+        if not isinstance(cut, int):
+            return [float(edge) for edge in cut]
+        if name not in self._edges:
+            number = clean_number(name, self.kind(name)).alias("x")
+            shares = [i / cut for i in range(1, cut)]
+            quantiles = [
+                nw.col("x").quantile(q, interpolation="linear").alias(f"q{i}") for i, q in enumerate(shares)
+            ]
+            answer = collect(
+                self.lazy([name]).select(number).filter(~nw.col("x").is_null()).select(*quantiles)
+            )
+            edges = sorted(
+                {float(column[0].as_py()) for column in answer.values() if column[0].as_py() is not None}
+            )
+            if not edges:
+                raise InputError("Audit", f"{name!r} has no values to cut into bins")
+            self._edges[name] = edges
+        return self._edges[name]
+
+    def _positive_labels(self, name: str, column: str) -> list[Any]:
+        answer = collect(self.lazy([column]).select(nw.col(column).alias("x")).unique())
+        faults = Faults("Audit")
+        values = self._read_text_role(name, answer["x"], faults)
+        faults.raise_any()
+        return [raw for raw, value in zip(answer["x"].to_pylist(), values, strict=True) if value == 1]
+
+    def _not_numbers(self, column: str, argument: str) -> str:
+        raw = collect(self.lazy([column]).select(nw.col(column).alias("x")).unique().head(1000))[
+            "x"
+        ].to_pylist()
+        strange = [str(value) for value in raw if value is not None and not is_number(value)][:3]
+        return (
+            f"{column!r} ({argument}) must hold numbers, got {', '.join(map(repr, strange)) or 'no values'}"
+        )
