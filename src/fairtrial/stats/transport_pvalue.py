@@ -61,29 +61,34 @@ def own_rates_covariance(problem: DiscerningTuple) -> Floats:
 
 def kernel_form(problem: DiscerningTuple, distance: Floats, bandwidth: float) -> Floats:
     """Ŝ of Section 5.2 with the Gaussian kernel; the kernel is symmetric, so unsigned distances do."""
+    near = _kernel_mass(problem, distance, bandwidth) / (problem.rows * bandwidth)
+    return np.asarray((problem.phi.T * near) @ problem.phi)
+
+
+def _kernel_mass(problem: DiscerningTuple, distance: Floats, bandwidth: float) -> Floats:
+    """Σ K(d/h) over the rows of each pattern."""
     with np.errstate(over="ignore"):
         kernel = np.exp(-0.5 * (distance / bandwidth) ** 2) / np.sqrt(2 * np.pi)
-    per_pattern = np.bincount(problem.pattern, weights=kernel, minlength=len(problem.cells))
-    return np.asarray((problem.phi.T * per_pattern) @ problem.phi / (problem.rows * bandwidth))
+    return np.bincount(problem.pattern, weights=kernel, minlength=len(problem.cells)).astype(float)
 
 
 def balanced_form(problem: DiscerningTuple, distance: Floats | None) -> Floats:
-    """S of the pooled calibration: half Ŝ at a scale-free bandwidth, half the plain average of φφᵀ.
+    """S of the pooled calibration: E[φφᵀ], half over the rows near the boundary, half over all rows.
 
-    The plain half keeps S positive definite where no row of a group is near the boundary; both halves are
-    normalised, so that rescaling the features changes nothing.
+    The second half keeps S positive definite where no row of a group is near the boundary. Both are averages and
+    the bandwidth follows the spread of the distances, so neither the features' units nor the choice of the
+    reference group change the p-value.
     """
-    share = problem.class_count.sum(axis=1) / problem.rows
-    plain = np.asarray((problem.phi.T * share) @ problem.phi)
-    if distance is None:
-        return plain
-    finite = distance[np.isfinite(distance)]
+    compared = (problem.phi != 0).any(axis=1)
+    share = problem.class_count.sum(axis=1) * compared
+    weight = share / share.sum()
+    finite = distance[np.isfinite(distance)] if distance is not None else np.zeros(0)
     spread = float(np.sqrt(np.mean(finite**2))) if finite.size else 0.0
-    if spread == 0.0 or not np.isfinite(spread):
-        return plain
-    kernel = kernel_form(problem, distance, 1.06 * spread * problem.rows**-0.2)
-    size, plain_size = np.trace(kernel), np.trace(plain)
-    return (kernel / size + plain / plain_size) / 2 if size > 0 else plain
+    if distance is not None and 0.0 < spread < np.inf:
+        near = _kernel_mass(problem, distance, 1.06 * spread * problem.rows**-0.2) * compared
+        if near.sum() > 0:
+            weight = (weight + near / near.sum()) / 2
+    return np.asarray((problem.phi.T * weight) @ problem.phi)
 
 
 def pooled_test(
