@@ -174,7 +174,8 @@ def _check_same_columns(headers: dict[str, _Header]) -> None:
 def _csv_scan(path: str, header: _Header) -> str:
     columns = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in header.names)
     return (
-        f"read_csv({_text(path)}, header=true, auto_detect=false, columns={{{columns}}}, delim={_text(header.delimiter)}, "
+        f"read_csv({_text(path)}, header=true, auto_detect=false, columns={{{columns}}}, "
+        f"delim={_text(header.delimiter)}, "
         "quote='\"', escape='\"', strict_mode=true, null_padding=false, ignore_errors=false)"
     )
 

@@ -172,8 +172,8 @@ class Roles:
             faults.add(f"'positive' label {self.positive[name]!r} does not occur in {self.column_text(name)}")
         elif name == "decision" and (values == OTHER).any():
             faults.add(
-                f"{self.column_text(name)} holds numbers other than 0 and 1: say which counts with positive=, or name it "
-                "score= with a threshold="
+                f"{self.column_text(name)} holds numbers other than 0 and 1: say which counts with positive=, "
+                "or name it score= with a threshold="
             )
         elif name == "outcome":
             self._outcome_real = bool((values == OTHER).any())
@@ -206,7 +206,8 @@ class Roles:
         return repr(name.removeprefix("column "))
 
     def missing_text(self, name: str, missing: int) -> str:
-        return f"{self.column_text(name)} is missing in {missing:,} rows: choose missing='drop' (or 'category' for groups)"
+        cure = "choose missing='drop' (or 'category' for groups)"
+        return f"{self.column_text(name)} is missing in {missing:,} rows: {cure}"
 
     def empty_text(self) -> str:
         if self.missing == "drop" and self._count_dropped()[1]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,5 +68,5 @@ def _check_bins(name: str, cut: Any, faults: Faults) -> None:
         or not all(is_number(edge) for edge in cut)
     ):
         faults.add(f"'bins' of {name!r} must be a list of edges or a number of quantile bins, got {cut!r}")
-    elif any(high <= low for low, high in zip(cut, cut[1:], strict=False)):
+    elif any(high <= low for low, high in pairwise(cut)):
         faults.add(f"'bins' of {name!r} must be increasing, got {list(cut)}")

@@ -15,6 +15,8 @@ SHAPES = {
     "undetermined": "triangle-up",
     "measured": "circle",
     "not tested": "cross",
+    "reference": "square",
+    "no violation shown": "circle",
 }
 
 
@@ -51,7 +53,7 @@ def forest(
     ]
     base = alt.Chart(data).transform_filter("datum.estimate != null").encode(y=y, tooltip=tooltip)
     intervals = base.mark_rule(strokeWidth=2).encode(
-        x=alt.X("low:Q", title=axis), x2="high:Q", color=alt.Color("state:N", scale=scale, legend=None)
+        x=alt.X("low:Q", title=axis), x2="high:Q", color=alt.Color("state:N", scale=scale, title=None)
     )
     points = base.mark_point(filled=True, size=90, opacity=1).encode(
         x=x,

@@ -11,6 +11,8 @@ COLOURS = {
     "certified": "#1b7f5c",
     "undetermined": "#8a6d1d",
     "measured": "#2f5d9b",
+    "reference": "#2f5d9b",
+    "no violation shown": "#5b6470",
     "not tested": "#8d939c",
     "neutral": "#5b6470",
     "accent": "#2f5d9b",
