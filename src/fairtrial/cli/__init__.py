@@ -49,6 +49,7 @@ class Commands(TyperGroup):
 program = typer.Typer(
     cls=Commands,
     add_completion=False,
+    pretty_exceptions_enable=False,
     rich_markup_mode=None,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -66,7 +67,7 @@ def _show_version(wanted: bool) -> None:
 @program.callback(
     help="Give your model a fair trial: is it fair, to whom is it not, why, and did it have to be so?"
 )
-def options(
+def _program_options(
     version: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
