@@ -19,6 +19,7 @@ LAYERS = [
     "errors",
     "stats",
     "audit cells charts columns datasets files frames groups labels metrics query results views work",
+    "candidates",
     "measure certify flag plan scan transport explain improve",
     "trial spec",
     "report validity",
