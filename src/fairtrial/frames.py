@@ -49,7 +49,9 @@ class Source:
                 "'data' must be a dataframe (pandas, Polars, PyArrow, DuckDB, PySpark) or a path of CSV or Parquet "
                 f"files, got {type(data).__name__}",
             ) from None
-        if isinstance(native, nw.DataFrame):
+        if isinstance(native, nw.DataFrame) and native.implementation.is_polars():
+            self._lazy = native.lazy()
+        elif isinstance(native, nw.DataFrame):
             self._eager = native
         else:
             self._lazy = native
@@ -61,28 +63,34 @@ class Source:
         """The chosen columns as a lazy frame, run where the data lives."""
         if self._lazy is not None:
             return self._lazy.select(list(columns))
-        if self._files is not None:
-            frame: nw.LazyFrame[Any] = nw.from_native(self._files.relation(columns))
-            return frame.select(list(columns))
-        return nw.from_native(self._relation(columns))
+        relation = self._relation(columns) if self._files is None else self._files.relation(columns)
+        frame: nw.LazyFrame[Any] = nw.from_native(relation)
+        return frame.select(list(columns))
 
     def _relation(self, columns: Sequence[str]) -> Any:
         """In-memory columns as a DuckDB relation; each is converted once."""
-        import pyarrow as pa
-
         from fairtrial.files import connect
 
-        assert self._eager is not None
-        for name in columns:
-            if name not in self._arrow:
-                self._arrow[name] = _arrow_column(self._eager, name)
         if self._connection is None:
             self._connection = connect()
-        table = pa.table({name: self._arrow[name] for name in columns})
-        return self._connection.from_arrow(table)
+        return self._connection.from_arrow(self._table(columns))
+
+    def _table(self, columns: Sequence[str]) -> Any:
+        import pyarrow as pa
+
+        return pa.table({name: self._convert(name) for name in columns})
+
+    def _convert(self, name: str) -> Any:
+        assert self._eager is not None
+        if name not in self._arrow:
+            self._arrow[name] = _arrow_column(self._eager, name)
+        return self._arrow[name]
 
     def kinds(self, columns: Sequence[str]) -> dict[str, Kind]:
         """What each column holds."""
+        if self._eager is not None:
+            schema = nw.from_native(self._table(columns)).schema
+            return {name: _kind(schema[name]) for name in columns}
         return {name: _kind(dtype) for name, dtype in self.lazy(columns).collect_schema().items()}
 
 

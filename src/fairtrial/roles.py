@@ -112,20 +112,21 @@ class Roles:
             )
         column = str(getattr(self, name))
         kind = self.kind(column)
-        if kind in ("text", "other"):
-            return nw.col(column)
-        number = clean_number(column, kind)
+        if kind != "float":
+            return nw.col(column)  # grouped as it is: engines are fastest so
         if name in self.positive:
-            label = float(self.positive[name])
-            return (
-                nw.when(number == label)
-                .then(nw.lit(1.0))
-                .otherwise(nw.when(number != label).then(nw.lit(0.0)))
-            )
+            return self._is_positive(name, column)
+        number = clean_number(column, kind)
         return (
             nw.when((number == 0) | (number == 1))
             .then(number)
             .otherwise(nw.when((number != 0) & (number != 1)).then(nw.lit(OTHER)))
+        )
+
+    def _is_positive(self, name: str, column: str) -> nw.Expr:
+        number, label = clean_number(column, self.kind(column)), _label_number(self.positive[name])
+        return (
+            nw.when(number == label).then(nw.lit(1.0)).otherwise(nw.when(number != label).then(nw.lit(0.0)))
         )
 
     def number(self, name: str) -> nw.Expr:
@@ -143,9 +144,7 @@ class Roles:
                 .then(nw.lit(1.0))
                 .otherwise(nw.when(present(column, kind)).then(nw.lit(0.0)))
             )
-        if name in self.positive:
-            return self.role_key(name)
-        return clean_number(column, kind)
+        return self._is_positive(name, column) if name in self.positive else clean_number(column, kind)
 
     def derived(self, name: str) -> nw.Expr:
         if name in ROLE_NAMES:
@@ -165,6 +164,8 @@ class Roles:
             values = self._read_text_role(name, column, faults)
         else:
             values = np.asarray(column.to_numpy(zero_copy_only=False), dtype=float)
+            if self.decision is not None or name != "decision":
+                values = self._read_number_role(name, values)
         missing = int(n[np.isnan(values)].sum())
         if missing:
             faults.add(self.missing_text(name, missing))
@@ -178,6 +179,13 @@ class Roles:
         elif name == "outcome":
             self._outcome_real = bool((values == OTHER).any())
         return values
+
+    def _read_number_role(self, name: str, values: Floats) -> Floats:
+        if self.kind(str(getattr(self, name))) == "float":
+            return values  # made 0, 1 and OTHER by the query
+        if name in self.positive:
+            return np.where(np.isnan(values), np.nan, values == _label_number(self.positive[name]))
+        return np.where(np.isnan(values) | (values == 0) | (values == 1), values, OTHER)
 
     def _read_text_role(self, name: str, column: Any, faults: Faults) -> Floats:
         encoded = column.dictionary_encode()
@@ -238,7 +246,7 @@ class Roles:
         return self._dropped
 
     def _bin_edges(self, name: str, default: int | None = None) -> list[float]:
-        cut = self.bins.get(name, self.bins.get("score", default) if name == self.score else default)
+        cut: Any = self.bins.get(name, self.bins.get("score", default) if name == self.score else default)
         if not isinstance(cut, int):
             return [float(edge) for edge in cut]
         if name not in self._edges:
@@ -273,3 +281,9 @@ class Roles:
         return (
             f"{column!r} ({argument}) must hold numbers, got {', '.join(map(repr, strange)) or 'no values'}"
         )
+
+
+def _label_number(label: object) -> float:
+    """A positive label of a numeric or boolean column as a number; NaN, which equals nothing, when it is none."""
+    text = {"true": "1", "false": "0"}.get(canonical(label), canonical(label))
+    return float(text) if is_number(text) else float("nan")

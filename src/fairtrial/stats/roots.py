@@ -11,6 +11,10 @@ Floats = NDArray[np.float64]
 
 # 0.5**64 of a bracket no wider than a few units is below the spacing of doubles.
 HALVINGS = 64
+# A signed root this close to its critical value gives a limit exact to rounding.
+FLAT = 1e-13
+# In standard errors: limits are exact to far more digits than are ever shown.
+ROOT_PRECISION = 1e-10
 
 
 def floats(*values: ArrayLike) -> list[Floats]:
@@ -21,11 +25,70 @@ def floats(*values: ArrayLike) -> list[Floats]:
 def bisect_decreasing(
     function: Callable[[Floats], Floats], low: Floats, high: Floats, halvings: int = HALVINGS
 ) -> Floats:
-    """The point of each bracket where a decreasing function changes sign (an end when it never does)."""
+    """The point of each bracket where a decreasing function changes sign (an end when it never does).
+
+    Illinois steps inside the bracket, a halving wherever they are slow or the function is infinite.
+    """
     low, high = low.astype(float), high.astype(float)
-    for _ in range(halvings):
-        middle = 0.5 * (low + high)
-        positive = function(middle) > 0
-        low = np.where(positive, middle, low)
-        high = np.where(positive, high, middle)
-    return 0.5 * (low + high)
+    at_low, at_high = function(low), function(high)
+    ends = np.where(at_low <= 0, low, high)
+    inside = (at_low > 0) & (at_high <= 0)
+    point, side, width = ends.copy(), np.zeros(low.shape), high - low
+    open_ = inside.copy()
+    for step in range(2 * halvings):
+        if not open_.any():
+            break
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            guess = high - at_high * (high - low) / (at_high - at_low)
+        # every third step must have halved the bracket, or the next one does
+        slow = (step % 3 == 2) & (high - low > 0.5 * width)
+        width = np.where(step % 3 == 2, high - low, width)
+        usable = np.isfinite(guess) & (guess > low) & (guess < high) & ~slow
+        middle = np.where(usable, guess, 0.5 * (low + high))
+        point = np.where(open_, middle, point)
+        value = function(point)
+        positive = value > 0
+        at_low = np.where(positive, value, np.where(side < 0, 0.5, 1.0) * at_low)
+        at_high = np.where(positive, np.where(side > 0, 0.5, 1.0) * at_high, value)
+        low, high = np.where(positive, point, low), np.where(positive, high, point)
+        side = np.where(positive, 1.0, -1.0)
+        small = high - low <= 4e-16 * np.maximum(np.abs(low), np.abs(high))
+        open_ &= ~(small | (np.abs(value) < FLAT))
+    return point
+
+
+def secant_limits(
+    root: Callable[[Floats], Floats], centre: Floats, error: Floats, critical: Floats
+) -> tuple[Floats, Floats]:
+    """Where a decreasing, nearly linear signed root equals +critical (below) and -critical (above)."""
+    below = _secant(lambda point: root(point) - critical, centre, centre - critical * error)
+    above = _secant(lambda point: -root(point) - critical, centre, centre + critical * error)
+    return below, above
+
+
+def _secant(excess: Callable[[Floats], Floats], inside: Floats, guess: Floats) -> Floats:
+    """A root of `excess` (negative at `inside`, rising away from it), by bracketing, then Illinois steps."""
+    near, far = inside.copy(), guess.copy()
+    at_near, at_far = excess(near), excess(far)
+    for _ in range(60):
+        short = at_far < 0
+        if not short.any():
+            break
+        near, at_near = np.where(short, far, near), np.where(short, at_far, at_near)
+        far = np.where(short, inside + 1.6 * (far - inside), far)
+        at_far = np.where(short, excess(far), at_far)
+    side = np.zeros(near.shape)
+    for _ in range(100):
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            point = far - at_far * (far - near) / (at_far - at_near)
+        point = np.where(np.isfinite(at_far) & np.isfinite(point), point, 0.5 * (near + far))
+        at_point = excess(point)
+        if np.all((np.abs(at_point) < ROOT_PRECISION) | (np.abs(far - near) <= 1e-15 * np.abs(far))):
+            break
+        crossed = at_point >= 0
+        # Illinois: an end that stays for the second time has its value halved, so that both ends close in.
+        at_near = np.where(crossed, np.where(side > 0, 0.5, 1.0) * at_near, at_point)
+        at_far = np.where(crossed, at_point, np.where(side < 0, 0.5, 1.0) * at_far)
+        near, far = np.where(crossed, near, point), np.where(crossed, point, far)
+        side = np.where(crossed, 1.0, -1.0)
+    return point
