@@ -35,12 +35,17 @@ class Cell:
     long: int = 2000
 
     @property
+    def key(self) -> str:
+        """The line's name on the board."""
+        return f"{self.method}/{self.name}" + ("" if self.variant == "ours" else " (published variant)")
+
+    @property
     def limit(self) -> float:
         """The error rate above which a method is a bug: 6% for a 5% test, 6.5% for a 95% interval."""
         return self.nominal * (1.3 if self.claim == "coverage" else 1.2)
 
     def seed(self, extra: int = 0) -> np.random.Generator:
-        digest = hashlib.sha256(f"{self.method}/{self.name}".encode()).digest()
+        digest = hashlib.sha256(self.key.encode()).digest()
         return np.random.default_rng([int.from_bytes(digest[:8], "big"), extra])
 
 
@@ -57,6 +62,15 @@ class Judged:
     def holds(self) -> bool:
         """False when the error rate is above the limit beyond chance (one-sided 99.9%)."""
         return self.tail >= 0.001
+
+    @property
+    def bound(self) -> float:
+        """The error rate above which (for power: below which) this many repeats fail."""
+        from scipy.stats import binom
+
+        if self.cell.claim == "power":
+            return float(binom.ppf(0.001, self.repeats, self.cell.nominal)) / self.repeats
+        return float(binom.isf(0.001, self.repeats, self.cell.limit)) / self.repeats
 
     @property
     def as_expected(self) -> bool:

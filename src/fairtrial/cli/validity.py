@@ -1,0 +1,48 @@
+"""`fairtrial validity`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fairtrial.cli import options as o
+
+app = typer.Typer()
+
+
+@app.command(help="Check that every p-value and interval holds its level; exit code 1 when one does not.")
+def validity(
+    method: Annotated[list[str] | None, typer.Option("--method", help="Only this method; repeat it.")] = None,
+    long: Annotated[bool, typer.Option("--long/--short", help="Thousands of repeats, or hundreds.")] = False,
+    seed: o.Seed = 0,
+    jobs: o.Jobs = 1,
+    keep: Annotated[
+        str | None, typer.Option(help="Folder that keeps finished lines, to go on after a stop.")
+    ] = None,
+    out: Annotated[str | None, typer.Option(help="Folder for validity.md and its chart.")] = None,
+) -> None:
+    from fairtrial.validity.board import METHODS
+    from fairtrial.validity.page import write_page
+    from fairtrial.validity.run import run_board
+
+    def tell(judged: Any, done: int, total: int) -> None:
+        mark = "as expected" if judged.as_expected else "NOT AS EXPECTED"
+        typer.echo(
+            f"[{done}/{total}] {judged.cell.key}: error {judged.error:.4f} of {judged.repeats:,}  {mark}"
+        )
+
+    board = run_board(
+        form="long" if long else "short",
+        methods=tuple(method or METHODS),
+        seed=seed,
+        jobs=jobs,
+        folder=Path(keep) if keep else None,
+        tell=tell,
+    )
+    if out is not None:
+        typer.echo(f"wrote {write_page(board, Path(out))}")
+    good = sum(line.as_expected for line in board.judged)
+    typer.echo(f"{good} of {len(board.judged)} lines are as expected ({board.seconds:.0f} s)")
+    raise typer.Exit(0 if board.as_expected else 1)
