@@ -203,6 +203,7 @@ def _against_others(line: Line, chosen: _Chosen, i: int, values: Floats | None, 
         line.reason = "not tested: the target has no spread or nobody"
         return
     line.target_level, line.difference = total2 / n2, float(gap)
+    line.standardized = float(gap / np.sqrt((m1 / (n1 - 1) + m2 / (n2 - 1)) / 2))
     if values is not None and rows is not None:
         target = chosen.plan.target
         outside = ~rows.mask(line.group) if target.group is None else rows.mask(target.group)

@@ -46,6 +46,7 @@ class Line:
     ratio_low: float | None = None
     ratio_high: float | None = None
     impact_ratio: float | None = None
+    standardized: float | None = None  # difference over the root mean of the two variances (real values)
     p_value: float | None = None
     p_adjusted: float | None = None
     method: str = ""

@@ -45,6 +45,7 @@ class MeasureResult(Result):
         Column("ratio_high", "high", "ratio", shown=False),
         Column("impact_ratio", "impact ratio", "ratio"),
         Column("four_fifths", "under four fifths", "flag"),
+        Column("standardized", "standardized difference", "number"),
         Column("p_value", "p", "p", shown=False),
         Column("p_adjusted", "adjusted p", "p"),
         Column("finding", "finding", "verdict"),
@@ -82,10 +83,20 @@ class MeasureResult(Result):
         return [self.verdict.text, *sentences]
 
     def primary(self) -> list[Primary]:
-        rows = [row for row in self.estimates if scalar(row["p_value"]) is not None]
         return [
-            Primary(row["metric"], f"{row['group']} vs {row['target']}", float(scalar(row["p_value"])))
-            for row in rows
+            Primary(
+                metric=str(self.details["labels"][row["metric"]]),
+                subject=str(row["group"]),
+                p_value=float(row["p_value"]),
+                effect=scalar(row["difference"]),
+                low=scalar(row["difference_low"]),
+                high=scalar(row["difference_high"]),
+                kind="points" if row["scale"] == "percent" else "number",
+                against=str(row["target"]),
+                n=int(row["n"]),
+            )
+            for row in self.estimates
+            if scalar(row["p_value"]) is not None
         ]
 
 
@@ -198,6 +209,7 @@ def _row(line: Line, alpha: float) -> dict[str, Any]:
         "ratio_high": known(line.ratio_high, "no upper limit: too few events in the target"),
         "impact_ratio": line.impact_ratio,
         "four_fifths": None if line.impact_ratio is None else line.impact_ratio < 0.8,
+        "standardized": line.standardized,
         "p_value": known(line.p_value, "no p-value"),
         "p_adjusted": known(line.p_adjusted, "no p-value"),
         "finding": line.finding(alpha),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 from fairtrial.errors import InputError
 
 if TYPE_CHECKING:
-    import altair as alt
+    from altair import TopLevelMixin
 
 SCHEMA = "fairtrial/result/1"
 Kind = Literal["text", "count", "rate", "points", "ratio", "number", "p", "flag", "verdict"]
@@ -160,7 +160,7 @@ class Result:
         table = {name: [scalar(row.get(name)) for row in self.estimates] for name in names}
         return to_native(table, backend or self.provenance.get("frame", "pyarrow"), self.columns)
 
-    def plot(self) -> alt.TopLevelMixin:
+    def plot(self) -> TopLevelMixin:
         """The main chart."""
         from fairtrial.charts import main_chart
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fairtrial.errors import InputError
 
 if TYPE_CHECKING:
-    import altair as alt
+    from altair import TopLevelMixin
 
     from fairtrial.results import Result
 
@@ -36,7 +36,7 @@ class Picture:
     name: str
     title: str
     alt: str
-    chart: alt.TopLevelMixin
+    chart: TopLevelMixin
 
 
 def charts_for(result: Result) -> list[Picture]:
@@ -46,7 +46,7 @@ def charts_for(result: Result) -> list[Picture]:
     return pictures
 
 
-def main_chart(result: Result) -> alt.TopLevelMixin:
+def main_chart(result: Result) -> TopLevelMixin:
     """The chart that answers the question."""
     return charts_for(result)[0].chart
 

@@ -113,6 +113,8 @@ def emit(
     if json not in (None, "-"):
         written.append(_write(str(json), content + "\n"))
     if csv is not None:
+        from fairtrial.report.tables import csv_text
+
         written.append(_write(csv, csv_text(result)))
     if chart is not None:
         from fairtrial.charts import save_chart
@@ -120,29 +122,6 @@ def emit(
         written.append(save_chart(result, chart))
     for path in written:
         typer.echo(f"wrote {path}", err=True)
-
-
-def csv_text(result: Result) -> str:
-    """The table as CSV; a text that a spreadsheet would run as a formula is quoted with an apostrophe."""
-    import csv
-    import io
-
-    from fairtrial.results import reason, scalar
-
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow([column.name for column in result.columns] + ["reason"])
-    for row in result.estimates:
-        cells = [row.get(column.name) for column in result.columns]
-        why = next((reason(cell) for cell in cells if reason(cell)), "")
-        writer.writerow([_safe(scalar(cell)) for cell in cells] + [_safe(why)])
-    return out.getvalue()
-
-
-def _safe(value: Any) -> Any:
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
-        return "'" + value
-    return "" if value is None else value
 
 
 def _write(path: str, text: str) -> Path:
