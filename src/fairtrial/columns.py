@@ -8,7 +8,7 @@ from itertools import pairwise
 import narwhals as nw
 
 from fairtrial.errors import InputError
-from fairtrial.frames import Kind
+from fairtrial.frames import Kind, Source, collect
 
 
 def clean_number(column: str, kind: Kind) -> nw.Expr:
@@ -27,6 +27,20 @@ def present(column: str, kind: Kind) -> nw.Expr:
     if kind == "text":
         return ~nw.col(column).is_null() & (nw.col(column).cast(nw.String) != "")
     return ~nw.col(column).is_null()
+
+
+def missing_counts(source: Source, columns: Sequence[str]) -> tuple[dict[str, int], int]:
+    """Missing values per column, and the number of rows, in one pass."""
+    kinds = source.kinds(columns)
+    one, zero = nw.lit(1).cast(nw.Int64), nw.lit(0).cast(nw.Int64)
+    flags = [
+        nw.when(present(name, kinds[name])).then(zero).otherwise(one).alias(f"m{i}")
+        for i, name in enumerate(columns)
+    ]
+    sums = [nw.col(f"m{i}").sum() for i in range(len(columns))]
+    counts = collect(source.lazy(columns).select(*flags).select(nw.len().alias("n"), *sums))
+    missing = {name: int(counts[f"m{i}"][0].as_py() or 0) for i, name in enumerate(columns)}
+    return missing, int(counts["n"][0].as_py())
 
 
 def bin_labels(edges: Sequence[float], kind: Kind) -> list[str]:

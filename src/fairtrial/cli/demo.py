@@ -1,0 +1,38 @@
+"""`fairtrial demo`: the bundled audit of COMPAS, from data to report."""
+
+from __future__ import annotations
+
+import shutil
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairtrial.cli.live import show_trial
+from fairtrial.cli.run import Resume, finish
+
+app = typer.Typer()
+
+
+@app.command()
+def demo(
+    out: Annotated[str, typer.Option("--out", help="Folder to write to.")] = "fairtrial-demo",
+    jobs: Annotated[int, typer.Option("--jobs", help="Parallel workers; numbers do not depend on it.")] = 2,
+    resume: Resume = False,
+) -> None:
+    """Audit the bundled COMPAS data and write a report."""
+    from fairtrial.errors import InputError
+    from fairtrial.trial import run as run_trial
+
+    folder = Path(out)
+    spec = folder / "audit.toml"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(str(files("fairtrial.datasets").joinpath("compas.toml")), spec)
+    except OSError as error:
+        raise InputError("demo", f"cannot write to the folder {out!r}: {error.strerror}") from None
+    typer.echo("Auditing COMPAS: 7,214 people scored in Broward County, Florida, 2013-2014", err=True)
+    with show_trial() as tell:
+        trial = run_trial(spec, out=folder, jobs=jobs, resume=resume, progress=tell)
+    finish(trial, folder, [], again=f"fairtrial demo --out {folder} --resume")

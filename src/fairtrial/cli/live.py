@@ -1,0 +1,104 @@
+"""The live display of a run: one line per section, what it is doing, and for how long."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from fairtrial.trial import Event
+
+_SIGNS = {
+    "waiting": ("·", "dim"),
+    "running": ("▸", "bold cyan"),
+    "kept": ("✓", "green"),
+    "done": ("✓", "green"),
+    "failed": ("✗", "bold red"),
+    "stopped": ("■", "yellow"),
+}
+_BAR = 16
+
+
+@contextmanager
+def show_trial() -> Iterator[Callable[[Event], None]]:
+    """A function that takes a run's events: a live table on a terminal, one plain line per finished "
+    "section elsewhere."""
+    if not sys.stderr.isatty():
+        yield _plain_line
+        return
+    from rich.console import Console
+    from rich.live import Live
+
+    table = _Table()
+    with Live(
+        table, console=Console(stderr=True), refresh_per_second=8, vertical_overflow="visible"
+    ):  # rich calls the table again for every frame, so the running time goes on between events
+        yield table.take
+
+
+def _plain_line(event: Event) -> None:
+    words = {"kept": "kept from before", "done": "done", "failed": "failed", "stopped": "stopped"}
+    if event.status in words:
+        typer.echo(
+            f"{event.section:<12} {words[event.status]:<16} {event.seconds:6.1f} s  {_short(event.text)}",
+            err=True,
+        )
+
+
+def _short(text: str, width: int = 110) -> str:
+    line = text.split("\n", 1)[0]
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+class _Table:
+    """The lines of the display; the last event of each section and when it began to run."""
+
+    def __init__(self) -> None:
+        self.events: dict[str, Event] = {}
+        self.began: dict[str, float] = {}
+
+    def take(self, event: Event) -> None:
+        self.events[event.section] = event
+        if event.status == "running":
+            self.began.setdefault(event.section, time.monotonic())
+
+    def __rich__(self) -> Any:
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table.grid(padding=(0, 2), expand=True)
+        table.add_column(no_wrap=True)
+        width = max(len(event.title) for event in self.events.values()) if self.events else 0
+        table.add_column(no_wrap=True, min_width=min(width, 48))
+        table.add_column(justify="right", no_wrap=True)
+        table.add_column(ratio=1, no_wrap=True, overflow="ellipsis")
+        for event in self.events.values():
+            sign, style = _SIGNS[event.status]
+            table.add_row(
+                Text(sign, style=style),
+                Text(event.title),
+                Text(self._seconds(event), style="dim"),
+                self._doing(event),
+            )
+        return table
+
+    def _seconds(self, event: Event) -> str:
+        if event.status == "running":
+            return f"{time.monotonic() - self.began[event.section]:.0f} s"
+        return "" if event.status in ("waiting", "kept") else f"{event.seconds:.1f} s"
+
+    def _doing(self, event: Event) -> Any:
+        from rich.text import Text
+
+        if event.status == "running" and event.total:
+            filled = round(_BAR * event.done / event.total)
+            bar = "━" * filled + "─" * (_BAR - filled)
+            return Text(f"{bar} {event.done:,} of {event.total:,}  {event.text}", style="cyan")
+        style = "red" if event.status == "failed" else "dim"
+        kept = "kept from before: " if event.status == "kept" else ""
+        return Text(kept + _short(event.text), style=style)

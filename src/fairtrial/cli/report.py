@@ -1,0 +1,42 @@
+"""`fairtrial report`: the page of saved results, again, and as PDF."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer()
+
+
+@app.command()
+def report(
+    results: Annotated[str, typer.Argument(help="results.json of a run, or its folder.")],
+    out: Annotated[
+        str | None, typer.Option("--out", help="The page to write; default: report.html beside it.")
+    ] = None,
+    pdf: Annotated[bool, typer.Option("--pdf", help="Also write it as PDF, through Chromium.")] = False,
+) -> None:
+    """Render the report of saved results again."""
+    from fairtrial.errors import InputError
+    from fairtrial.report import write_report
+    from fairtrial.report.pdf import find_chromium, print_pdf
+    from fairtrial.trial import load_results
+
+    chromium = find_chromium() if pdf else None
+    if pdf and chromium is None:
+        raise InputError(
+            "report", "--pdf needs Chromium or Chrome: install it, or print report.html from any browser"
+        )
+    content = load_results(results)
+    source = Path(results)
+    folder = source if source.is_dir() else source.parent
+    page = Path(out) if out is not None else folder / "report.html"
+    try:
+        write_report(content, page)
+    except OSError as error:
+        raise InputError("report", f"cannot write {str(page)!r}: {error.strerror}") from None
+    typer.echo(f"report   {page}")
+    if chromium is not None:
+        typer.echo(f"pdf      {print_pdf(chromium, page)}")

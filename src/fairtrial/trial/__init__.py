@@ -1,0 +1,6 @@
+"""The whole trial: one spec in, every question answered, one verdict after correction."""
+
+from fairtrial.trial.record import Answer, Trial, load_results
+from fairtrial.trial.running import Event, run
+
+__all__ = ["Answer", "Event", "Trial", "load_results", "run"]

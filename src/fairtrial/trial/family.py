@@ -1,0 +1,144 @@
+"""Many questions, one error: Holm over every primary p-value of the trial, and the verdict after it.
+
+Certifications are not in the family: each says "certified" only when its whole interval lies inside the band, and
+that all of them do is an intersection-union statement, which needs no correction (Berger, 1982).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from fairtrial.results import Result, Verdict
+from fairtrial.stats.multiplicity import holm
+
+OUTSIDE = frozenset({"certify"})
+# whose small p-values say that people are treated unequally; the others say what carries it or what could be better
+SHOWS_DISPARITY = frozenset({"measure", "flag", "scan", "scan_all", "transport"})
+SHOWS_ALTERNATIVE = frozenset({"improve"})
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One p-value of the family with its adjusted one and what it is about."""
+
+    section: str
+    method: str
+    metric: str
+    subject: str
+    against: str
+    p_value: float
+    adjusted: float
+    significant: bool
+    effect: float | None
+    low: float | None
+    high: float | None
+    kind: str
+    n: int | None
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def correct(results: Iterable[tuple[str, Result]], alpha: float) -> list[Entry]:
+    """Every primary p-value of the trial, adjusted together, strongest first."""
+    listed = [
+        (section, result.kind, primary)
+        for section, result in results
+        if result.kind not in OUTSIDE
+        for primary in result.primary()
+    ]
+    adjusted = [float(value) for value in holm([primary.p_value for _, _, primary in listed])]
+    entries = [
+        Entry(
+            section, kind, primary.metric, primary.subject, primary.against, float(primary.p_value), value,
+            bool(value <= alpha), primary.effect, primary.low, primary.high, primary.kind, primary.n,
+        )
+        for (section, kind, primary), value in zip(listed, adjusted, strict=True)
+    ]  # fmt: skip
+    return sorted(entries, key=lambda entry: (entry.p_value, -abs(entry.effect or 0.0)))
+
+
+def conclude(
+    entries: Sequence[Entry], results: Sequence[tuple[str, Result]], alpha: float, unanswered: int
+) -> Verdict:
+    """The verdict of the whole trial, after correction."""
+    level = f"{alpha:.0%}" if round(alpha * 100, 6).is_integer() else f"{alpha:.1%}"
+    tested = [entry for entry in entries if entry.method in SHOWS_DISPARITY]
+    shown = [entry for entry in tested if entry.significant]
+    certified = [result for _, result in results if result.kind == "certify"]
+    rest = _rest(entries, unanswered)
+    if shown:
+        text = (
+            f"Disparities are shown: {_of(len(shown), len(tested), 'test')} {_verb(len(shown))} "
+            f"significant after correction over the whole trial (Holm, {level})."
+        )
+        return Verdict("violated", f"{text}{rest}")
+    if not results:
+        return Verdict("undetermined", f"Nothing can be said: no question was answered.{rest}")
+    if not tested and any(result.verdict.code == "violated" for result in certified):
+        return _from_certifications(certified, rest)
+    if certified and all(result.verdict.code == "certified" for result in certified) and not unanswered:
+        text = (
+            f"Certified: {_number(len(certified), 'certification')} of this trial hold within their tolerance"
+            if len(certified) > 1
+            else "Certified: the certification of this trial holds within its tolerance"
+        )
+        also = f", and none of {_number(len(tested), 'test')} shows a disparity" if tested else ""
+        return Verdict(
+            "certified", f"{text}{also}. This covers the groups and metrics named there, nothing else.{rest}"
+        )
+    return Verdict("undetermined", f"{_undetermined(tested, certified, level)}{rest}")
+
+
+def _from_certifications(certified: Sequence[Result], rest: str) -> Verdict:
+    """Only certifications were asked for; one of them alone keeps its level, several share it by "
+    "Bonferroni."""
+    refused = sum(result.verdict.code == "violated" for result in certified)
+    if len(certified) == 1:
+        return Verdict("violated", f"Violated: {certified[0].verdict.text}.{rest}".replace("..", "."))
+    text = (
+        f"Undetermined: {_of(refused, len(certified), 'certification')} found a violation, each at its own "
+        "level; no test that is corrected over the whole trial was asked for. Add a [flag] section to "
+        "settle it."
+    )
+    return Verdict("undetermined", f"{text}{rest}")
+
+
+def _undetermined(tested: Sequence[Entry], certified: Sequence[Result], level: str) -> str:
+    parts = []
+    if tested:
+        parts.append(
+            f"Undetermined: no disparity is shown after correction over the whole trial "
+            f"({_number(len(tested), 'test')}, Holm, {level}). That is not evidence of fairness."
+        )
+    else:
+        parts.append("Undetermined: this trial holds no test of a disparity.")
+    refused = sum(result.verdict.code == "violated" for result in certified)
+    if refused:
+        parts.append(f"{_of(refused, len(certified), 'certification')} found a violation at its own level.")
+    elif certified and not all(result.verdict.code == "certified" for result in certified):
+        parts.append("Not every certification could be given.")
+    return " ".join(parts)
+
+
+def _rest(entries: Sequence[Entry], unanswered: int) -> str:
+    text = ""
+    if any(entry.significant for entry in entries if entry.method in SHOWS_ALTERNATIVE):
+        text += " A less discriminatory alternative that is as good exists."
+    if unanswered:
+        text += f" {_number(unanswered, 'question').capitalize()} could not be answered: the verdict covers the others."
+    return text
+
+
+def _verb(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _of(count: int, total: int, noun: str) -> str:
+    return f"{count} of {_number(total, noun)}"

@@ -1,0 +1,87 @@
+"""What leaves the house: numbers about very few people are masked before anything is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from fairtrial.results import Column, Result, reason, undefined
+
+# names under which methods count people, in estimates and in the details that charts read
+PEOPLE = frozenset({"n", "rows", "people", "size", "members", "n_group", "comparators"})
+MASKED = "masked:"
+_KEPT = ("text", "flag", "verdict")
+
+
+def mask_result(result: Result, below: int) -> dict[str, Any]:
+    """The result's dict with every row about fewer than `below` people reduced to its labels and a reason."""
+    content = result.to_dict()
+    if below <= 1:
+        return content
+    why = undefined(f"{MASKED} fewer than {below} people")
+    columns = {column.name: column for column in result.columns}
+    hidden: list[str] = []
+    for row in content["estimates"]:
+        if _small(row, below, columns):
+            hidden.append(str(row.get("group", "")))
+            for name in row:
+                if name not in columns or columns[name].kind not in _KEPT:
+                    row[name] = dict(why)
+                elif columns[name].kind == "verdict":
+                    row[name] = f"{MASKED} fewer than {below} people"
+    masked = len(hidden) + _prune(content["details"], below)
+    if masked:
+        text = f"Numbers about fewer than {below} people are masked ({len(hidden)} rows of the table)."
+        content["notes"].append({"code": "masked", "text": text})
+    return content
+
+
+def _small(row: Mapping[str, Any], below: int, columns: Mapping[str, Column] | None = None) -> bool:
+    counts = [
+        value
+        for name, value in row.items()
+        if name in PEOPLE and (columns is None or name not in columns or columns[name].kind == "count")
+    ]
+    return any(
+        isinstance(value, int) and not isinstance(value, bool) and 0 < value < below for value in counts
+    )
+
+
+def _prune(value: Any, below: int) -> int:
+    """Take every record about fewer than `below` people out of the details; returns how many."""
+    if isinstance(value, list):
+        small = [item for item in value if isinstance(item, dict) and _small(item, below)]
+        value[:] = [item for item in value if not any(item is other for other in small)]
+        return len(small) + sum(_prune(item, below) for item in value)
+    if isinstance(value, dict):
+        small_keys = [key for key, item in value.items() if isinstance(item, dict) and _small(item, below)]
+        for key in small_keys:
+            del value[key]
+        return len(small_keys) + sum(_prune(item, below) for item in value.values())
+    return 0
+
+
+def is_masked(row: Mapping[str, Any]) -> bool:
+    """Whether a row of published estimates was masked."""
+    return any(reason(cell) and str(reason(cell)).startswith(MASKED) for cell in row.values())
+
+
+def mask_groups(groups: Mapping[str, Any], below: int) -> dict[str, Any]:
+    """Sizes of the groups as published."""
+    return {
+        name: [{**level, "n": None if 0 < level["n"] < below else level["n"]} for level in levels]
+        for name, levels in groups.items()
+    }
+
+
+def mask_entry(entry: dict[str, Any], below: int) -> dict[str, Any]:
+    """An entry of the corrected family as published: the p-values stay, the numbers about few people go."""
+    if entry["n"] is None or not 0 < entry["n"] < below:
+        return entry
+    return {**entry, "effect": None, "low": None, "high": None, "n": None}
+
+
+def published_rows(result: Result) -> Result:
+    """The result without its masked rows: what charts and sentences may be about."""
+    return replace(result, estimates=tuple(row for row in result.estimates if not is_masked(row)))
