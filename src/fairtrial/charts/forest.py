@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, TypedDict
 
 import altair as alt
@@ -34,13 +35,24 @@ class ForestRow(TypedDict):
 
 
 def forest(
-    rows: list[ForestRow], *, axis: str, percent: bool, zero: bool, band: tuple[float, float] | None = None
+    rows: list[ForestRow],
+    *,
+    axis: str,
+    percent: bool,
+    zero: bool,
+    band: tuple[float, float] | None = None,
+    states: Iterable[str] | None = None,
 ) -> Any:
-    """Estimates with intervals; `zero` draws the line of no difference, `band` the tolerance."""
+    """Estimates with intervals; `zero` draws the line of no difference, `band` the tolerance.
+
+    Panels that share one legend give the `states` of all of them, so that a colour means the same in each.
+    """
     data = alt.Data(values=[dict(row) for row in rows])
     order = list(dict.fromkeys(row["label"] for row in rows))
     y = alt.Y("label:N", sort=order, title=None)
-    states = list(dict.fromkeys(row["state"] for row in rows))
+    present = set(states) if states is not None else {row["state"] for row in rows}
+    known = [state for state in SHAPES if state in present]
+    states = [*known, *sorted(present - set(known))]
     scale = alt.Scale(domain=states, range=[COLOURS.get(state, COLOURS["neutral"]) for state in states])
     shapes = alt.Scale(domain=states, range=[SHAPES.get(state, "circle") for state in states])
     form = ".0%" if percent else "~g"

@@ -37,6 +37,7 @@ def pictures(result: Result) -> list[Picture]:
 
 def _panels(result: Result, names: list[str], *, difference: bool) -> Any:
     charts = []
+    states = {_state(row) for row in result.estimates if not (difference and row["finding"] == "reference")}
     for name in names:
         rows = [row for row in result.estimates if row["metric"] == name]
         if difference:
@@ -49,6 +50,7 @@ def _panels(result: Result, names: list[str], *, difference: bool) -> Any:
             axis=axis,
             percent=percent,
             zero=difference,
+            states=states,
         )
         charts.append(chart.properties(width=420, height=alt.Step(26)))
     return finish(alt.vconcat(*charts).resolve_scale(color="shared", shape="shared"))
@@ -62,9 +64,12 @@ def _forest_row(row: dict[str, Any], difference: bool, percent: bool) -> ForestR
         text = reason(row[stem]) or str(row["finding"])
     else:
         text = f"{format_value(estimate, kind)} ({format_value(low, kind)} to {format_value(high, kind)})"
-    finding = str(row["finding"])
-    state = "not tested" if finding.startswith("not tested") else finding
     return ForestRow(
         label=str(row["group"]), panel=str(row["metric"]), estimate=estimate, low=low, high=high, n=int(row["n"]),
-        state=state, text=text,
+        state=_state(row), text=text,
     )  # fmt: skip
+
+
+def _state(row: dict[str, Any]) -> str:
+    finding = str(row["finding"])
+    return "not tested" if finding.startswith("not tested") else finding
