@@ -1,0 +1,130 @@
+"""`fairtrial scan`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+from fairtrial.cli import options as o
+
+app = typer.Typer()
+
+_SCAN = "Scan"
+
+
+@app.command(
+    help="Which unknown subgroups are harmed? Search all of them, with a p-value for the whole search."
+)
+def scan(
+    data: o.Data,
+    by: o.By,
+    metric: o.MetricName = "fpr",
+    protected: str | None = typer.Option(
+        None,
+        help="Protected class, e.g. race=African-American; without it every value is scanned.",
+        rich_help_panel=_SCAN,
+    ),  # fmt: skip
+    reference: str | None = typer.Option(
+        None, help="Compare with this group only: race=Caucasian.", rich_help_panel=_SCAN
+    ),
+    outcome: o.Outcome = None,
+    decision: o.Decision = None,
+    score: o.Score = None,
+    threshold: o.Threshold = None,
+    positive: o.Positive = None,
+    bins: o.Bins = None,
+    missing: o.Missing = "error",
+    features: o.Features = None,
+    direction: str | None = typer.Option(
+        None, help="above, below or both; default: what hurts.", rich_help_panel=_SCAN
+    ),
+    condition: str | None = typer.Option(
+        None, help="0, 1 or any, instead of the metric's own.", rich_help_panel=_SCAN
+    ),
+    penalty: float = typer.Option(1.0, help="Cost of every listed value.", rich_help_panel=_SCAN),
+    search: str = typer.Option("auto", help="auto, exact or restarts.", rich_help_panel=_SCAN),
+    null: str = typer.Option(
+        "stratified", help="stratified, bootstrap, propensity, global or none.", rich_help_panel=_SCAN
+    ),
+    permutations: int | None = typer.Option(
+        None,
+        help="Draws; default 999, or enough for the correction when every value is scanned.",
+        rich_help_panel=_SCAN,
+    ),
+    top: int = typer.Option(5, help="How many subgroups to list.", rich_help_panel=_SCAN),
+    ridge: float = typer.Option(0.01, help="Ridge of the logistic models.", rich_help_panel=_SCAN),
+    sigma: str = typer.Option(
+        "estimated", help="estimated or a number, for mean scores.", rich_help_panel=_SCAN
+    ),
+    expectation: str = typer.Option("logistic", help="logistic or doubly-robust.", rich_help_panel=_SCAN),
+    unsupported: str = typer.Option(
+        "flag", help="People without a counterpart: flag or drop.", rich_help_panel=_SCAN
+    ),
+    scores: str = typer.Option(
+        "exact", help="exact, or bins (see --bins) for many rows.", rich_help_panel=_SCAN
+    ),
+    probability: str = typer.Option(
+        "score", help="score, or outcome-rate when the score is no probability.", rich_help_panel=_SCAN
+    ),
+    confidence_level: o.Level = 0.95,
+    seed: o.Seed = 0,
+    jobs: o.Jobs = 1,
+    json: o.Json = None,
+    csv: o.Csv = None,
+    chart: o.Chart = None,
+) -> None:
+    from fairtrial import scan as module_scan
+    from fairtrial import scan_all as module_scan_all
+    from fairtrial.results import Result
+
+    audit = o.open_audit(
+        data, by=by, outcome=outcome, decision=decision, score=score, threshold=threshold, positive=positive, bins=bins,
+        missing=missing, features=features,
+    )  # fmt: skip
+    options: dict[str, Any] = {
+        "direction": direction,
+        "condition": int(condition) if condition in ("0", "1") else condition,
+        "penalty": penalty,
+        "search": search,
+        "null": None if null == "none" else null,
+        "top": top,
+        "ridge": ridge,
+        "sigma": _number(sigma),
+        "expectation": expectation,
+        "unsupported": unsupported,
+        "scores": scores,
+        "probability": probability,
+        "confidence_level": confidence_level,
+        "seed": seed,
+        "jobs": jobs,
+        "progress": o.show_progress(),
+    }
+    result: Result
+    if protected is None:
+        result = module_scan_all(audit, metric, by=by, permutations=permutations or "enough", **options)
+    else:
+        group = _group(protected)
+        result = module_scan(
+            audit, metric, protected=group, reference=None if reference is None else _group(reference),
+            features=[name for name in dict.fromkeys([*by, *(features or [])]) if name not in group],
+            permutations=permutations or 999, **options,
+        )  # fmt: skip
+    o.emit(result, json=json, csv=csv, chart=chart)
+
+
+def _group(text: str) -> Any:
+    """`race=African-American` or `race=A,sex=F`; `race=A|B` admits two values."""
+    from fairtrial.errors import InputError
+
+    parts = [part.partition("=") for part in text.split(",")]
+    if not all(name and equals and values for name, equals, values in parts):
+        raise InputError("scan", f"a group must look like race=African-American, got {text!r}")
+    return {name: values.split("|") for name, _, values in parts}
+
+
+def _number(text: str) -> Any:
+    try:
+        return float(text)
+    except ValueError:
+        return text
