@@ -93,7 +93,7 @@ def text_table(headings: Sequence[str], lines: Sequence[Sequence[str]], right: S
     widths = [len(heading) for heading in headings]
     for line in lines:
         for i, cell in enumerate(line):
-            widths[i] = max(widths[i], min(len(cell), 36 if not right[i] else 12))
+            widths[i] = max(widths[i], min(len(cell), 18 if right[i] else 36))
     out = []
     for line in [list(headings), *lines]:
         cells = [
