@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from harness import Growth, Row, compare, in_subprocess, interleaved, limit, peer, row, within
+from harness import Growth, Row, compare, in_subprocess, interleaved, limit, missing, peer, row, within
 
 RATES = ["selection_rate", "tpr", "fpr", "ppv"]
 ATTRIBUTES = ["region", "race", "sex"]  # 4 × 3 × 2 = 24 cells
@@ -21,18 +21,40 @@ from {source} group by all
 
 
 def run(quick: bool) -> list[Row]:
-    rows = in_memory(100_000 if quick else 1_000_000)
-    rows += on_disk(1_000_000 if quick else 10_000_000)
+    rows = against_groupings(1_000_000)
+    rows += against_libraries(100_000 if quick else 1_000_000)
+    rows += on_disk(10_000_000)
     return rows + intervals()
 
 
 def growth(quick: bool) -> list[Growth]:
     sizes = (10_000, 100_000) if quick else (10_000, 100_000, 1_000_000, 10_000_000)
-    seconds = []
-    for size in sizes:
-        data = people(size)
-        seconds.append(interleaved({"ours": lambda data=data: measured(data)}, repeats=3)["ours"])
-    return [Growth(name="measure, PyArrow in memory", axis="rows", sizes=sizes, seconds=tuple(seconds))]
+    by_rows = [best(lambda data=data: measured(data)) for data in map(people, sizes)]
+    groups = (10, 100) if quick else (10, 100, 1_000)
+    by_groups = [best(lambda data=data: measured_units(data)) for data in map(people_of_units, groups)]
+    return [
+        Growth(name="measure, in memory", axis="rows", sizes=sizes, seconds=tuple(by_rows)),
+        Growth(name="measure, 100,000 rows", axis="groups", sizes=groups, seconds=tuple(by_groups)),
+    ]
+
+
+def best(call: Callable[[], Any]) -> float:
+    return interleaved({"ours": call}, repeats=3)["ours"]
+
+
+def people_of_units(units: int) -> Any:
+    """100,000 decisions about people of many units: schools, branches, courts."""
+    import pyarrow as pa
+
+    labels = np.random.default_rng(units).integers(0, units, 100_000).astype(str)
+    return people(100_000).append_column("unit", pa.array(labels))
+
+
+def measured_units(data: Any) -> Any:
+    import fairtrial
+
+    audit = fairtrial.Audit(data, outcome="outcome", decision="decision", groups=["unit"])
+    return fairtrial.measure(audit, RATES)
 
 
 def people(n: int) -> Any:
@@ -72,7 +94,7 @@ INTERSECTION = [
 ]
 
 
-def in_memory(n: int) -> list[Row]:
+def against_groupings(n: int) -> list[Row]:
     import duckdb
 
     table = people(n)
@@ -86,8 +108,7 @@ def in_memory(n: int) -> list[Row]:
         lambda: measured(table),
         {"bare DuckDB grouping": (bare_duckdb, within(3))},
     )
-    rows += against_polars(table, n)
-    return rows + against_fairlearn(table.to_pandas(), n)
+    return rows + against_polars(table, n)
 
 
 def against_polars(table: Any, n: int) -> list[Row]:
@@ -105,33 +126,94 @@ def against_polars(table: Any, n: int) -> list[Row]:
     return compare(f"4 rates × 24 groups, {n:,} rows, Polars", lambda: measured(frame), goal)
 
 
-def against_fairlearn(frame: Any, n: int) -> list[Row]:
+def against_libraries(n: int) -> list[Row]:
+    """The same four rates of the same 24 groups from a pandas frame; the libraries give no intervals."""
+    frame = people(n).to_pandas()
+    peers = {
+        "fairlearn MetricFrame": (fairlearn_rates(frame), 20.0),
+        "aif360 ClassificationMetric": (aif360_rates(frame), 1.0),
+        "aequitas get_crosstabs": (aequitas_rates(frame), 1.0),
+    }
+    name = f"4 rates × 24 groups, {n:,} rows, pandas"
+    slow = ["fairlearn MetricFrame", "aif360 ClassificationMetric"]
+    return compare(name, lambda: measured(frame), peers, repeats=3, once=slow, note="peer: no intervals")
+
+
+def fairlearn_rates(frame: Any) -> Callable[[], Any] | None:
     fairlearn = peer("fairlearn.metrics")
-    call: Callable[[], Any] | None = None
-    if fairlearn is not None:
-        from sklearn.metrics import precision_score
+    if fairlearn is None:
+        return None
+    from sklearn.metrics import precision_score
 
-        metrics = {
-            "selection_rate": fairlearn.selection_rate,
-            "tpr": fairlearn.true_positive_rate,
-            "fpr": fairlearn.false_positive_rate,
-            "ppv": precision_score,
-        }
+    metrics = {
+        "selection_rate": fairlearn.selection_rate,
+        "tpr": fairlearn.true_positive_rate,
+        "fpr": fairlearn.false_positive_rate,
+        "ppv": precision_score,
+    }
 
-        def call() -> Any:
-            found = fairlearn.MetricFrame(
-                metrics=metrics,
-                y_true=frame["outcome"],
-                y_pred=frame["decision"],
-                sensitive_features=frame[ATTRIBUTES],
-            )
-            return found.by_group
+    def rates() -> Any:
+        found = fairlearn.MetricFrame(
+            metrics=metrics,
+            y_true=frame["outcome"],
+            y_pred=frame["decision"],
+            sensitive_features=frame[ATTRIBUTES],
+        )
+        return found.by_group
 
-    goal = {"fairlearn MetricFrame": (call, 20.0)}
-    note = "fairlearn: rates without intervals"
-    return compare(
-        f"4 rates × 24 groups, {n:,} rows, pandas", lambda: measured(frame), goal, repeats=3, note=note
+    return rates
+
+
+def aif360_rates(frame: Any) -> Callable[[], Any] | None:
+    datasets, metrics = peer("aif360.datasets"), peer("aif360.metrics")
+    if datasets is None or metrics is None:
+        return None
+
+    def rates() -> Any:
+        # It takes numbers only, and compares one group with the others at a time.
+        codes = joined(frame).astype("category").cat.codes
+        numbers = frame[["outcome"]].astype(float).assign(cell=codes.astype(float))
+        truth = datasets.BinaryLabelDataset(
+            df=numbers, label_names=["outcome"], protected_attribute_names=["cell"]
+        )
+        decided = truth.copy()
+        decided.labels = frame["decision"].to_numpy(float).reshape(-1, 1)
+        groups = range(int(codes.max()) + 1)
+        return [aif360_group(metrics, truth, decided, group, groups) for group in groups]
+
+    return rates
+
+
+def aif360_group(metrics: Any, truth: Any, decided: Any, group: int, groups: range) -> tuple[float, ...]:
+    found = metrics.ClassificationMetric(
+        truth,
+        decided,
+        unprivileged_groups=[{"cell": group}],
+        privileged_groups=[{"cell": other} for other in groups if other != group],
     )
+    return (
+        found.selection_rate(False),
+        found.true_positive_rate(False),
+        found.false_positive_rate(False),
+        found.positive_predictive_value(False),
+    )
+
+
+def aequitas_rates(frame: Any) -> Callable[[], Any] | None:
+    aequitas = peer("aequitas.group")
+    if aequitas is None:
+        return None
+
+    def rates() -> Any:
+        columns = {"score": frame["decision"], "label_value": frame["outcome"], "cell": joined(frame)}
+        return aequitas.Group().get_crosstabs(type(frame)(columns), attr_cols=["cell"])
+
+    return rates
+
+
+def joined(frame: Any) -> Any:
+    """The intersection as one text column, for libraries that take one attribute at a time."""
+    return frame["region"] + ", " + frame["race"] + ", " + frame["sex"]
 
 
 OURS_ON_DISK = f"""
@@ -185,12 +267,25 @@ def intervals() -> list[Row]:
 
     audit = fairtrial.Audit(people(20_000), outcome="outcome", decision="decision", groups=ATTRIBUTES)
     metrics = [fairtrial.METRICS[name] for name in RATES]
-    times = interleaved(
-        {
-            "cells": lambda: audit.cells(ATTRIBUTES, metrics),
-            "measure": lambda: fairtrial.measure(audit, RATES, by=INTERSECTION),
-        },
-        repeats=9,
-    )
+    statsmodels = peer("statsmodels.stats.proportion")
+    calls: dict[str, Callable[[], Any]] = {
+        "cells": lambda: audit.cells(ATTRIBUTES, metrics),
+        "measure": lambda: fairtrial.measure(audit, RATES, by=INTERSECTION),
+    }
+    if statsmodels is not None:
+        calls["statsmodels"] = lambda: statsmodels_intervals(statsmodels)
+    times = interleaved(calls, repeats=9)
     added = max(times["measure"] - times["cells"], 1e-9)
-    return [limit("intervals of 4 rates × 24 groups, on top of the counts", added, 0.005)]
+    name = "intervals of 4 rates × 24 groups, on top of the counts"
+    rows = [limit(name, added, 0.005)]
+    if statsmodels is None:
+        return [*rows, missing(name, added, "statsmodels", 1.0)]
+    note = "Wilson, score difference, score ratio, one by one"
+    return [*rows, row(name, added, "statsmodels", times["statsmodels"], 1.0, note=note)]
+
+
+def statsmodels_intervals(statsmodels: Any) -> None:
+    for _ in range(len(RATES) * len(INTERSECTION)):
+        statsmodels.proportion_confint(300, 1_000, method="wilson")
+        for kind in ("diff", "ratio"):
+            statsmodels.confint_proportions_2indep(300, 1_000, 5_000, 19_000, method="score", compare=kind)
