@@ -15,7 +15,7 @@ FAST := not slow and not validity and not browser and not spark
 # Which benchmarks: all unless named, as in `make bench PARTS=measure`.
 PARTS ?=
 
-.PHONY: help demo test check bench bench-check
+.PHONY: help demo test check bench bench-check validity papers docs
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -43,3 +43,16 @@ bench: ## race the peers and the physical limits, write docs/benchmarks.md
 bench-check: ## a small race that fails when fairtrial has become much slower
 	@$(PYTHON) scripts/environment.py bench
 	@.venv-bench/bin/python benchmarks/run.py --check $(PARTS)
+
+validity: ## thousands of repeats per line of the validity board, write docs/validity.md (goes on after a stop)
+	@$(PYTHON) scripts/environment.py test
+	@.venv/bin/fairtrial validity --long --jobs 2 --keep .cache/validity --out docs
+
+papers: ## run the tables and figures of the five papers, write docs/papers
+	@$(PYTHON) scripts/environment.py test
+	@for script in examples/papers/*.py; do echo "fairtrial: $$script"; $(RUN) "$$script" --out docs/papers || exit 1; done
+
+docs: ## build the documentation site into site/
+	@$(PYTHON) scripts/environment.py docs
+	@$(RUN) -m mkdocs build --quiet
+	@echo "fairtrial: open site/index.html"

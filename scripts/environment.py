@@ -1,6 +1,6 @@
 """Make the virtual environment that the Makefile's targets run in.
 
-    python3 scripts/environment.py demo | test | bench
+    python3 scripts/environment.py demo | test | docs | bench
 
 Needs nothing but Python 3.11 with pip; needs no root, no writable HOME, no ensurepip, and never touches the
 system's or the user's packages. A stamp inside the environment, keyed on pyproject.toml, this file and the
@@ -20,6 +20,7 @@ MINIMUM = (3, 11)
 STAGES = {
     "demo": (".venv", ["-e", "."]),
     "test": (".venv", ["-e", ".[test]"]),
+    "docs": (".venv", ["-e", ".[test,docs]"]),
     "bench": (".venv-bench", ["-e", ".", "pandas", "polars"]),
 }
 PEERS = ["fairlearn", "aif360", "aequitas", "statsmodels"]
