@@ -55,3 +55,45 @@ def two_sample_el_statistic(x: np.ndarray, y: np.ndarray, delta: float) -> float
         options={"xatol": 1e-12},
     )
     return float(found.fun)
+
+
+def multinomial_statistic(cells: np.ndarray, gap: float) -> float:
+    """2 (max - constrained max) over (both, group only, reference only) x (1, 0) by a general optimiser."""
+    group = np.array([1, 1, 1, 1, 0, 0.0])
+    reference = np.array([1, 1, 0, 0, 1, 1.0])
+    value = np.array([1, 0, 1, 0, 1, 0.0])
+    present = np.repeat(cells.reshape(3, 2).sum(axis=1) > 0, 2)
+    total = cells.sum()
+
+    def weights(x: np.ndarray) -> np.ndarray:
+        full = np.zeros(6)
+        full[present] = np.exp(x) / np.exp(x).sum()
+        return full
+
+    def constraint(x: np.ndarray) -> float:
+        w = weights(x)
+        return float(w @ (group * value) / (w @ group) - w @ (reference * value) / (w @ reference) - gap)
+
+    found = optimize.minimize(
+        lambda x: -float(cells[present] @ np.log(weights(x)[present])) / total,
+        np.log(np.maximum(cells[present], 0.5) / total),
+        constraints=[{"type": "eq", "fun": constraint}],
+        method="SLSQP",
+        options={"ftol": 1e-16, "maxiter": 1000},
+    )
+    positive = cells[cells > 0]
+    return 2.0 * float(total * found.fun + positive @ np.log(positive / total))
+
+
+def vector_el_statistic(g: np.ndarray) -> float:
+    """Vector empirical log-likelihood ratio by maximising the dual with a general optimiser."""
+
+    def negative_dual(multiplier: np.ndarray) -> float:
+        raised = 1.0 + g @ multiplier
+        return np.inf if raised.min() <= 1e-12 else -float(np.log(raised).sum())
+
+    found = optimize.minimize(
+        negative_dual, np.zeros(g.shape[1]), method="Nelder-Mead",
+        options={"xatol": 1e-12, "fatol": 1e-13, "maxiter": 20_000, "maxfev": 20_000},
+    )  # fmt: skip
+    return -2.0 * float(found.fun)

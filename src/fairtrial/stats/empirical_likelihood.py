@@ -105,8 +105,12 @@ def _tilt(sample: Sample, multiplier: float) -> tuple[float, float]:
     limit = float(raised[lowest] - sample.counts[lowest] / sample.size)
     shift = min(-(multiplier**2) * sample.variance, limit)
     for _ in range(200):
-        inverse = 1.0 / (raised - shift)
+        with np.errstate(divide="ignore"):
+            inverse = 1.0 / (raised - shift)
         total = float(sample.counts @ inverse)
+        if not np.isfinite(total):
+            # The multiplier is so large that all weight sits on one end of the sample.
+            return float(sample.centred[lowest]), np.inf
         slope = float(sample.counts @ inverse**2)
         proposal = min(shift + (sample.size / total - 1.0) * total * total / (sample.size * slope), limit)
         if abs(proposal - shift) <= 1e-15 * max(1.0, abs(shift)):
@@ -155,51 +159,69 @@ def el_mean_limits(sample: Sample, critical: float) -> tuple[float, float]:
     return limit(-1.0 / float(x.min())), limit(-1.0 / float(x.max()))
 
 
-def difference_log_ratio(first: Sample, second: Sample, gap: float) -> float:
-    """Profile log ratio of 'difference of means = gap' (the second sample's mean left free)."""
-    distance = first.mean - second.mean - gap
-    if distance == 0.0:
-        return 0.0
+def nested_point(inner: Sample, rest: Sample, multiplier: float) -> ProfilePoint:
+    """Profile likelihood of 'mean of the inner part minus mean of the whole' at one multiplier.
+
+    The gap is (1 - P)(mu_inner - mu_rest); the share P is free too and has a closed form on this path.
+    """
+    contrast, statistic, _ = two_sample_point(inner, rest, multiplier)
+    total = inner.size + rest.size
+    share = inner.size / max(total - multiplier * contrast, inner.size)
+    if share >= 1.0:
+        return ProfilePoint(0.0, np.inf, multiplier)
+    statistic += 2.0 * inner.size * np.log(inner.size / total / share)
+    statistic += 2.0 * rest.size * np.log(rest.size / total / (1.0 - share))
+    return ProfilePoint((1.0 - share) * contrast, max(statistic, 0.0), multiplier)
+
+
+PathPoint = Callable[[float], ProfilePoint]
+
+
+def path_log_ratio(point: PathPoint, parameter: float, variance: float) -> float:
+    """Log ratio of one parameter value, found on the path; infinite when the support cannot reach it."""
+    estimate = point(0.0).parameter
+    distance = estimate - parameter
+    if distance == 0.0 or variance == 0.0:
+        return 0.0 if distance == 0.0 else np.inf
     sign = float(np.sign(distance))
-    scale = first.variance / first.size + second.variance / second.size
-    reach = _reach(first, second, sign)
-    if abs(distance) >= reach or scale == 0.0:
-        return np.inf
 
     def excess(size: float) -> float:
-        moved = first.mean - second.mean - two_sample_point(first, second, sign * size).parameter
-        return sign * moved - abs(distance)
+        return sign * (estimate - point(sign * size).parameter) - abs(distance)
 
-    multiplier = solve_increasing(excess, abs(distance) / scale)
-    return two_sample_point(first, second, sign * multiplier).statistic
-
-
-def _reach(first: Sample, second: Sample, sign: float) -> float:
-    """How far the difference can be moved down (sign 1) or up (sign -1) before weights run out."""
-    low1, high1 = float(first.centred.min()), float(first.centred.max())
-    low2, high2 = float(second.centred.min()), float(second.centred.max())
-    return high2 - low1 if sign > 0 else high1 - low2
+    multiplier = solve_increasing(excess, abs(distance) / variance)
+    return np.inf if np.isinf(multiplier) else point(sign * multiplier).statistic
 
 
-def difference_limits(first: Sample, second: Sample, critical: float) -> tuple[float, float]:
-    """The differences of means whose profile log ratio is at most `critical`."""
-    scale = float(np.sqrt(critical / (first.variance / first.size + second.variance / second.size)))
+def path_limits(point: PathPoint, critical: float, variance: float) -> tuple[float, float]:
+    """The parameters whose profile log ratio is at most `critical`."""
+    guess = float(np.sqrt(critical / variance))
 
     def limit(sign: float) -> float:
         def excess(size: float) -> float:
-            statistic = two_sample_point(first, second, sign * size).statistic
-            return float(np.sqrt(statistic) - np.sqrt(critical))
+            return float(np.sqrt(point(sign * size).statistic) - np.sqrt(critical))
 
-        return two_sample_point(first, second, sign * solve_increasing(excess, scale)).parameter
+        return point(sign * solve_increasing(excess, guess)).parameter
 
     return limit(1.0), limit(-1.0)
 
 
+def difference_log_ratio(first: Sample, second: Sample, gap: float) -> float:
+    """Profile log ratio of 'difference of means = gap' (the second sample's mean left free)."""
+    variance = first.variance / first.size + second.variance / second.size
+    return path_log_ratio(lambda multiplier: two_sample_point(first, second, multiplier), gap, variance)
+
+
+def difference_limits(first: Sample, second: Sample, critical: float) -> tuple[float, float]:
+    """The differences of means whose profile log ratio is at most `critical`."""
+    variance = first.variance / first.size + second.variance / second.size
+    return path_limits(lambda multiplier: two_sample_point(first, second, multiplier), critical, variance)
+
+
 def solve_increasing(function: Callable[[float], float], guess: float) -> float:
-    """The positive root of an increasing function that is negative at zero, searched around a guess."""
+    """The positive root of an increasing function that is negative at zero; infinite when it has none."""
     low, high = 0.0, guess
-    for _ in range(200):
+    for _ in range(60):
         if function(high) >= 0.0:
-            break
+            return float(optimize.brentq(function, low, high, xtol=1e-300, rtol=8.9e-16, maxiter=200))
         low, high = high, 2.0 * high
-    return float(optimize.brentq(function, low, high, xtol=1e-300, rtol=8.9e-16, maxiter=200))
+    return np.inf

@@ -1,0 +1,58 @@
+"""Which inference fits: binary or real-valued, known or estimated target, and what the caller asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from fairtrial.stats.atoms import Atoms
+from fairtrial.stats.gaps import (
+    BinaryGaps,
+    Comparison,
+    EuclideanGaps,
+    Gaps,
+    KnownRateGaps,
+    Likelihood,
+    TargetMethod,
+)
+from fairtrial.stats.known_targets import Refinement
+from fairtrial.stats.proportions import RateMethod
+from fairtrial.stats.row_gaps import RowGaps
+from fairtrial.stats.target_methods import PlugInGaps, orthogonal_gaps
+
+
+def make_gaps(
+    atoms: Atoms,
+    comparison: Comparison,
+    *,
+    likelihood: Likelihood = "empirical",
+    target_method: TargetMethod = "profile",
+    rate_method: RateMethod = "wilson",
+    refinement: Refinement | None = None,
+) -> Gaps:
+    """Gaps of all groups to their target."""
+    if likelihood == "euclidean" or (atoms.values is None and not atoms.binary):
+        return EuclideanGaps(atoms, comparison)
+    if comparison.known is not None:
+        return _against_known(atoms, comparison, rate_method, refinement)
+    if target_method == "orthogonal":
+        return orthogonal_gaps(atoms, comparison)
+    honest: Gaps = BinaryGaps(atoms, comparison) if atoms.binary else RowGaps(atoms, comparison)
+    if target_method == "profile":
+        return honest
+    _, target, _ = atoms.pooled(comparison.reference)
+    nothing = np.zeros_like(comparison.reference)
+    plugged = replace(comparison, reference=nothing, known=np.nan_to_num(target))
+    known = _against_known(atoms, plugged, "likelihood", refinement)
+    return PlugInGaps(known, honest, scaled=target_method == "scaled")
+
+
+def _against_known(
+    atoms: Atoms, comparison: Comparison, rate_method: RateMethod, refinement: Refinement | None
+) -> Gaps:
+    if not atoms.binary:
+        return RowGaps(atoms, comparison, refinement)
+    inside = comparison.member.astype(np.float64)
+    assert comparison.known is not None
+    return KnownRateGaps(inside @ atoms.count, inside @ atoms.successes, comparison.known, rate_method)

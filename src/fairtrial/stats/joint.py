@@ -1,0 +1,257 @@
+"""One test that every group's gap is zero: empirical and Euclidean likelihood, disjoint or overlapping groups.
+
+Scores are 1_G (M - theta) with theta at its null value; with an estimated target theta is free and the
+target's own indicator joins the groups' (profile). Rows enter through their membership pattern only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize, special
+
+from fairtrial.stats.atoms import Atoms, Bools
+from fairtrial.stats.gaps import Likelihood
+from fairtrial.stats.means import SMALL_SAMPLE
+from fairtrial.stats.proportions import SMALL_COUNT, binomial_deviance
+from fairtrial.stats.roots import Floats
+
+ITERATIONS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class JointTest:
+    """The statistic, its degrees of freedom (rank of the constraints), p-value and how it was computed."""
+
+    statistic: float
+    df: int
+    p_value: float
+    rule: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Patterns:
+    """Rows grouped by which constraints they take part in; `basis` has one row per independent constraint."""
+
+    basis: Floats
+    atoms: Atoms
+    groups: Atoms
+    total: float
+
+    @property
+    def saturated(self) -> bool:
+        """Whether the constraints fix every pattern on its own (disjoint groups): the ratio is then a sum."""
+        return bool(self.basis.shape[0] == self.basis.shape[1])
+
+
+def joint_test(
+    atoms: Atoms,
+    member: Bools,
+    reference: Bools | None,
+    known: float | None,
+    likelihood: Likelihood = "empirical",
+) -> JointTest:
+    """Test 'every group's gap is zero'; `reference` holds the atoms of an estimated target."""
+    constraints = member if reference is None else np.vstack([member, reference[None]])
+    patterns = _patterns(atoms, constraints, member)
+    df = patterns.basis.shape[0] - (0 if known is not None else 1)
+    if df <= 0:
+        return JointTest(0.0, 0, 1.0, "none", "there is nothing to compare: every group is the target itself")
+    statistic, rule = _statistic(patterns, known, likelihood)
+    if not np.isfinite(statistic):
+        why = "no weights on the observed values make all gaps zero; the Euclidean likelihood is used instead"
+        statistic, rule = _euclidean(patterns, known, centred=False), f"euclidean likelihood ({why})"
+    return JointTest(statistic, df, _p_value(statistic, df, patterns, known), rule)
+
+
+def _patterns(atoms: Atoms, constraints: Bools, member: Bools) -> Patterns:
+    """Merge atoms that take part in the same constraints, and keep independent constraints only."""
+    used = (atoms.count > 0) & constraints.any(axis=0)
+    columns, index = np.unique(constraints[:, used], axis=1, return_inverse=True)
+    inside = np.arange(columns.shape[1])[:, None] == index.reshape(-1)[None, :]
+    full = np.zeros((columns.shape[1], atoms.count.size), dtype=bool)
+    full[:, used] = inside
+    count, mean, m2 = atoms.pooled(full)
+    values = None if atoms.values is None else tuple(atoms.gather(row) for row in full)
+    merged = Atoms(count, mean, m2, atoms.binary, values)
+    sizes = atoms.pooled(member)
+    groups = Atoms(sizes[0], np.nan_to_num(sizes[1]), sizes[2], atoms.binary)
+    return Patterns(_independent(columns.astype(np.float64)), merged, groups, float(atoms.count.sum()))
+
+
+def _independent(rows: Floats) -> Floats:
+    """A largest set of linearly independent rows, in order (Gram-Schmidt)."""
+    kept: list[Floats] = []
+    directions: list[Floats] = []
+    for row in rows:
+        rest = row.copy()
+        for _ in range(2):
+            for direction in directions:
+                rest = rest - (rest @ direction) * direction
+        length = float(np.linalg.norm(rest))
+        if length > 1e-9 * max(float(np.linalg.norm(row)), 1.0):
+            kept.append(row)
+            directions.append(rest / length)
+    return np.array(kept).reshape(len(kept), rows.shape[1])
+
+
+def _statistic(patterns: Patterns, known: float | None, likelihood: Likelihood) -> tuple[float, str]:
+    atoms = patterns.atoms
+    if likelihood == "euclidean" or (atoms.values is None and not atoms.binary):
+        return _euclidean(patterns, known, centred=True), "euclidean likelihood"
+    if atoms.binary:
+        k, n = patterns.groups.successes, patterns.groups.count
+        small = bool(np.any(np.minimum(k, n - k) < SMALL_COUNT))
+        if patterns.saturated:
+            return _binary_sum(atoms, known, pearson=small)
+        if small:
+            return _euclidean(patterns, known, centred=False), "score (a count below 10)"
+    return _empirical(patterns, known), "empirical likelihood"
+
+
+def _binary_sum(atoms: Atoms, known: float | None, *, pearson: bool) -> tuple[float, str]:
+    """Disjoint groups: deviances (or Pearson's terms when counts are small) add up, theta is the pooled rate."""
+    k, n = atoms.successes, atoms.count
+    rate = float(k.sum() / n.sum()) if known is None else known
+    if pearson and 0.0 < rate < 1.0:
+        return float(np.sum((k - n * rate) ** 2 / (n * rate * (1 - rate)))), "score (a count below 10)"
+    return float(binomial_deviance(k, n, rate).sum()), "likelihood ratio"
+
+
+def _euclidean(patterns: Patterns, known: float | None, *, centred: bool) -> float:
+    """n g' S^-1 g (Theorem 3), at the free theta that makes it smallest."""
+    atoms, basis, total = patterns.atoms, patterns.basis, patterns.total
+
+    def statistic(theta: float) -> float:
+        distance = atoms.mean - theta
+        score = basis @ (atoms.count * distance)
+        spread = (basis * (atoms.m2 + atoms.count * distance**2)) @ basis.T
+        raw = float(score @ np.linalg.pinv(spread, hermitian=True) @ score)
+        raw = min(raw, total * (1.0 - 1e-12))
+        return raw / (1.0 - raw / total) if centred else raw
+
+    if known is not None:
+        return statistic(known)
+    size = float(atoms.count.sum())
+    pooled = float(atoms.count @ atoms.mean / size)
+    width = float(np.sqrt(atoms.m2.sum() / size) + np.ptp(atoms.mean)) or 1.0
+    grid = pooled + width * np.linspace(-1.0, 1.0, 41)
+    best = int(np.argmin([statistic(theta) for theta in grid]))
+    low, high = grid[max(best - 1, 0)], grid[min(best + 1, 40)]
+    found = optimize.minimize_scalar(
+        statistic, bounds=(low, high), method="bounded", options={"xatol": 1e-12}
+    )
+    return float(found.fun)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Support:
+    """Support points with counts and their pattern."""
+
+    value: Floats
+    counts: Floats
+    pattern: NDArray[np.int64]
+    size: int
+
+    def sums(self, terms: Floats) -> Floats:
+        return np.asarray(np.bincount(self.pattern, self.counts * terms, self.size), dtype=np.float64)
+
+
+def _support(atoms: Atoms) -> _Support:
+    size = atoms.count.size
+    if atoms.values is not None:
+        lengths = [values.size for values in atoms.values]
+        value = np.concatenate(atoms.values)
+        return _Support(value, np.ones(value.size), np.repeat(np.arange(size), lengths), size)
+    ones, zeros = atoms.successes, atoms.count - atoms.successes
+    value, counts = np.repeat([1.0, 0.0], size), np.concatenate([ones, zeros])
+    present = counts > 0
+    return _Support(value[present], counts[present], np.tile(np.arange(size), 2)[present], size)
+
+
+def _empirical(patterns: Patterns, known: float | None) -> float:
+    """2 sum log(1 + lambda' g), the multiplier a vector, by damped Newton steps in (lambda, theta).
+
+    A row's lambda' g is its pattern's total multiplier times (M - theta), so sums over rows are per pattern.
+    """
+    support, basis = _support(patterns.atoms), patterns.basis
+    rank = basis.shape[0]
+    multiplier = np.zeros(rank)
+    theta = _start(patterns) if known is None else known
+    total = float(patterns.atoms.count.sum())
+    for _ in range(ITERATIONS):
+        pull = multiplier @ basis
+        centred = support.value - theta
+        denominator = 1.0 + pull[support.pattern] * centred
+        inverse = support.sums(1.0 / denominator)
+        square = support.sums(1.0 / denominator**2)
+        score = basis @ support.sums(centred / denominator)
+        slope = float(pull @ inverse)
+        residual = np.append(score, slope) if known is None else score
+        scale = max(float(np.abs(support.sums(np.abs(centred))).max()), 1e-300)
+        if np.abs(residual[:rank]).max() < 1e-12 * scale and (
+            known is not None or abs(slope) < 1e-10 * total
+        ):
+            return max(2.0 * float(support.counts @ np.log(denominator)), 0.0)
+        hessian = (basis * support.sums((centred / denominator) ** 2)) @ basis.T
+        matrix = -hessian
+        if known is None:
+            edge = basis @ square
+            corner = np.array([[float(pull**2 @ square)]])
+            matrix = np.block([[-hessian, -edge[:, None]], [edge[None, :], corner]])
+        step = np.linalg.lstsq(matrix, -residual, rcond=None)[0]
+        length = _fitting_length(support, basis, multiplier, theta, step, denominator)
+        if length < 1e-10:
+            return np.inf
+        multiplier = multiplier + length * step[:rank]
+        theta = theta + length * float(step[rank]) if known is None else theta
+    return np.inf
+
+
+def _start(patterns: Patterns) -> float:
+    """The precision-weighted mean of the patterns: where disjoint groups meet."""
+    atoms = patterns.atoms
+    variance = atoms.m2 / np.maximum(atoms.count, 1.0)
+    floor = max(float(variance.max()), 1e-300) * 1e-3
+    weight = atoms.count / np.maximum(variance, floor)
+    return float(weight @ atoms.mean / weight.sum())
+
+
+def _fitting_length(
+    support: _Support, basis: Floats, multiplier: Floats, theta: float, step: Floats, denominator: Floats
+) -> float:
+    """The largest of 1, 1/2, 1/4 ... that keeps every weight positive and not more than tenfold."""
+    rank = multiplier.size
+    shift = float(step[rank]) if step.size > rank else 0.0
+    length = 1.0
+    while length >= 1e-10:
+        pull = (multiplier + length * step[:rank]) @ basis
+        raised = 1.0 + pull[support.pattern] * (support.value - theta - length * shift)
+        if np.all(raised > 0.1 * denominator):
+            return length
+        length *= 0.5
+    return 0.0
+
+
+def _p_value(statistic: float, df: int, patterns: Patterns, known: float | None) -> float:
+    """Chi-square; for real values and a group below a hundred members, Welch's F in its place."""
+    count = patterns.groups.count[patterns.groups.count > 0]
+    if patterns.atoms.binary or count.min() >= SMALL_SAMPLE:
+        return max(float(special.chdtrc(df, statistic)), 1e-300)
+    spare = max(float(_welch_spare(patterns, known)), 1.0)
+    return max(float(special.fdtrc(df, spare, statistic / df)), 1e-300)
+
+
+def _welch_spare(patterns: Patterns, known: float | None) -> float:
+    """Welch's (1951) denominator degrees of freedom over the patterns; over the groups when theta is known."""
+    atoms = patterns.atoms if patterns.saturated else patterns.groups
+    usable = (atoms.count >= 2) & (atoms.m2 > 0)
+    count, spread = atoms.count[usable], atoms.m2[usable]
+    weight = count**2 / spread
+    size = count.size
+    share = weight / weight.sum() if known is None else np.zeros(size)
+    inner = float(np.sum((1.0 - share) ** 2 / (count - 1.0)))
+    return (size**2 - 1.0) / (3.0 * inner) if known is None and size > 1 else size**2 / inner
