@@ -106,7 +106,7 @@ def coefficients(b: Floats, masks: Masks | None = None) -> Floats:
     if_inside = np.zeros(players + 1)
     if_inside[1:] = share * b[1:]
     if_outside = np.zeros(players + 1)
-    if_outside[:players] = -share * b[:players]
+    if_outside[:players] = 0.0 - share * b[:players]
     inside = (masks[None, :] >> np.arange(players)[:, None]) & 1
     return np.where(inside == 1, if_inside[sizes], if_outside[sizes])
 

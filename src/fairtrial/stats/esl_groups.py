@@ -19,7 +19,7 @@ from fairtrial.stats.esl import Floats, Masks, all_coalitions, cells_in, coeffic
 from fairtrial.stats.proportions import normal_quantile
 
 
-class Test(NamedTuple):
+class WaldTest(NamedTuple):
     """A statistic, its degrees of freedom and its p-value."""
 
     statistic: float
@@ -48,7 +48,7 @@ def paper_interval(k1: float, n1: float, k2: float, n2: float, level: float) -> 
     return float(gap - half), float(gap + half)
 
 
-def homogeneity(successes: Floats, sizes: Floats) -> Test:
+def homogeneity(successes: Floats, sizes: Floats) -> WaldTest:
     """All rates are equal: the Wald statistic with the null's pooled variance, χ² with groups − 1 df.
 
     For two groups it is the square of `pooled_z`.
@@ -56,12 +56,12 @@ def homogeneity(successes: Floats, sizes: Floats) -> Test:
     pooled = successes.sum() / sizes.sum()
     df = int(sizes.size - 1)
     if pooled <= 0 or pooled >= 1:
-        return Test(0.0, df, 1.0)
+        return WaldTest(0.0, df, 1.0)
     statistic = float((sizes * (successes / sizes - pooled) ** 2).sum() / (pooled * (1.0 - pooled)))
-    return Test(statistic, df, float(special.chdtrc(df, statistic)))
+    return WaldTest(statistic, df, float(special.chdtrc(df, statistic)))
 
 
-def linear_wald(matrix: Floats, rates: Floats, variances: Floats) -> Test | None:
+def linear_wald(matrix: Floats, rates: Floats, variances: Floats) -> WaldTest | None:
     """matrix·rates = 0 with independent rates; None when a contrast has no variance to be judged by."""
     covariance = (matrix * variances[None, :]) @ matrix.T
     rank = int(np.linalg.matrix_rank(covariance))
@@ -69,7 +69,7 @@ def linear_wald(matrix: Floats, rates: Floats, variances: Floats) -> Test | None
         return None
     estimate = matrix @ rates
     statistic = float(estimate @ np.linalg.solve(covariance, estimate))
-    return Test(statistic, rank, float(special.chdtrc(rank, statistic)))
+    return WaldTest(statistic, rank, float(special.chdtrc(rank, statistic)))
 
 
 def group_targets(sequences: Sequence[Floats], baseline: float) -> Targets:
