@@ -68,7 +68,7 @@ class Faults:
 
 def did_you_mean(word: object, options: Iterable[str]) -> str:
     """`" Did you mean 'fpr'?"` when something close exists, else an empty string."""
-    close = get_close_matches(str(word), list(options), n=1, cutoff=0.6)
+    close = get_close_matches(str(word), [str(option) for option in options], n=1, cutoff=0.6)
     return f" Did you mean {close[0]!r}?" if close else ""
 
 

@@ -12,6 +12,7 @@ import glob
 import gzip
 import io
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ WHO = "Audit"
 _NUMBER = r"^[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
 _WHOLE = r"^-?(0|[1-9][0-9]{0,17})$"
 _WORD = r"^[+-]?(nan|inf|infinity)$"
+_TOO_LONG = r"[0-9]{16}"  # more digits than a float keeps: such a number is a name, and stays text
 
 
 def connect() -> Any:
@@ -66,20 +68,19 @@ class Files:
         self._run(f"CREATE TEMP TABLE {raw} AS " + " UNION ALL ".join(parts), execute=True)
         tests = ", ".join(
             f"count({name}), count(*) FILTER (regexp_matches({name}, '{_NUMBER}') OR regexp_matches({name}, '{_WORD}',"
-            f" 'i')), count(*) FILTER (regexp_matches({name}, '{_WHOLE}'))"
+            f" 'i')), count(*) FILTER (regexp_matches({name}, '{_WHOLE}')),"
+            f" count(*) FILTER (regexp_matches(split_part({name}, '.', 1), '{_TOO_LONG}'))"
             for name in map(_quote, columns)
         )
         counts = self.connection.execute(f"SELECT {tests} FROM {raw}").fetchone()
         casts = []
         for i, name in enumerate(columns):
-            present, numbers, whole = counts[3 * i : 3 * i + 3]
-            kind = (
-                "BIGINT"
-                if present and whole == present
-                else "DOUBLE"
-                if present and numbers == present
-                else "VARCHAR"
-            )
+            present, numbers, whole, too_long = counts[4 * i : 4 * i + 4]
+            kind = "VARCHAR"
+            if present and whole == present:
+                kind = "BIGINT"
+            elif present and numbers == present and not too_long:
+                kind = "DOUBLE"
             casts.append(f"CAST({_quote(name)} AS {kind}) AS {_quote(name)}")
         self.connection.execute(f"CREATE TEMP TABLE {typed} AS SELECT {', '.join(casts)} FROM {raw}")
         self.connection.execute(f"DROP TABLE {raw}")
@@ -101,7 +102,7 @@ class _Header:
 
 
 def _find(path: str | os.PathLike[str]) -> list[str]:
-    text = os.fspath(path)
+    text = os.path.expanduser(os.fspath(path))
     if "://" in text:
         raise InputError(WHO, f"'data' must be a local file, got {text!r}: nothing is fetched from elsewhere")
     found = [text] if os.path.exists(text) else sorted(glob.glob(text, recursive=True))
@@ -143,9 +144,9 @@ def _header(path: str) -> _Header:
         raise InputError(
             WHO, f"{path} is not UTF-8 (line {line}); it looks like Latin-1: save it as UTF-8"
         ) from None
-    first = text.splitlines()[0]
-    delimiter = max(",;\t|", key=first.count)
-    names = next(csv.reader(io.StringIO(text), delimiter=delimiter))
+    outside_quotes = re.sub(r'"[^"]*"', "", text).lstrip("\r\n").splitlines()[0]
+    delimiter = max(",;\t|", key=outside_quotes.count)
+    names = next(csv.reader(io.StringIO(text, newline=None), delimiter=delimiter))
     _check_names(path, names)
     return _Header(names, delimiter)
 
@@ -174,29 +175,45 @@ def _check_same_columns(headers: dict[str, _Header]) -> None:
 def _csv_scan(path: str, header: _Header) -> str:
     columns = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in header.names)
     return (
-        f"read_csv({_text(path)}, header=true, auto_detect=false, columns={{{columns}}}, "
+        f"read_csv({_literal(path)}, header=true, auto_detect=false, columns={{{columns}}}, "
         f"delim={_text(header.delimiter)}, "
         "quote='\"', escape='\"', strict_mode=true, null_padding=false, ignore_errors=false)"
     )
 
 
 def _parquet_scan(paths: list[str]) -> str:
-    return f"read_parquet([{', '.join(map(_text, paths))}], union_by_name=true)"
+    return f"read_parquet([{', '.join(map(_literal, paths))}], union_by_name=true)"
 
 
 def _parquet_columns(connection: Any, paths: list[str]) -> tuple[str, ...]:
     import duckdb
 
     try:
-        columns = {path: connection.sql(f"SELECT * FROM {_parquet_scan([path])}").columns for path in paths}
+        # The schema as written: the scan itself renames a column whose name another has too.
+        columns = {path: _written_columns(connection, path) for path in paths}
     except duckdb.Error as error:
         raise InputError(WHO, f"cannot read {paths[0]}: {_first_lines(error)}") from None
     first = columns[paths[0]]
+    for path, names in columns.items():
+        _check_names(path, names)
     for path, names in columns.items():
         differing = sorted(set(names) ^ set(first))
         if differing:
             raise InputError(WHO, f"{path} and {paths[0]} do not have the same columns: {differing[:5]}")
     return tuple(first)
+
+
+def _written_columns(connection: Any, path: str) -> list[str]:
+    """Names of the top level: a depth-first listing in which each element tells how many lie below it."""
+    rows = connection.execute(f"SELECT name, num_children FROM parquet_schema({_literal(path)})").fetchall()
+    names, position = [], 1
+    while position < len(rows):
+        names.append(str(rows[position][0]))
+        below = 1
+        while below:
+            below += (rows[position][1] or 0) - 1
+            position += 1
+    return names
 
 
 def _first_lines(error: Exception) -> str:
@@ -212,6 +229,11 @@ def _first_lines(error: Exception) -> str:
 
 def _quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
+
+
+def _literal(path: str) -> str:
+    """A path that DuckDB takes as it is written, not as a pattern."""
+    return _text(re.sub(r"([*?\[])", r"[\1]", path))
 
 
 def _text(value: str | Path) -> str:

@@ -12,11 +12,13 @@ _WHOLE = re.compile(r"-?(0|[1-9][0-9]*)\.0+")
 
 def is_missing(value: Any) -> bool:
     """None, NaN, NaT and pandas' NA are missing; an empty text too, since files cannot say otherwise."""
-    if value is None or value == "":
+    if hasattr(value, "item"):  # NumPy and Arrow scalars
+        value = value.item()
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(value, float):
         return math.isnan(value)
-    return type(value).__name__ in ("NAType", "NaTType")
+    return isinstance(value, str) and value == ""
 
 
 def canonical(value: Any) -> str:
@@ -27,7 +29,7 @@ def canonical(value: Any) -> str:
     """
     if is_missing(value):
         return MISSING
-    if hasattr(value, "item"):  # NumPy and Arrow scalars
+    if hasattr(value, "item"):
         value = value.item()
     if isinstance(value, bool):
         return "true" if value else "false"
