@@ -22,6 +22,7 @@ from fairtrial.stats.power import (
     smallest_detectable,
 )
 from fairtrial.stats.proportions import binomial_deviance, constrained_rates, difference_root
+from fairtrial.stats.region import region_test
 from fairtrial.stats.target_methods import estimate_gaps
 from oracles.elfa_intervals import multinomial_statistic, vector_el_statistic
 
@@ -124,15 +125,35 @@ def test_joint_degrees_of_freedom_are_a_rank(samples, overlapping):
     assert (nothing.df, nothing.p_value) == (0, 1.0)
 
 
-def test_shifting_disjoint_groups_moves_the_null(samples):
-    atoms, everyone = atoms_of(samples), np.eye(4, dtype=bool)
-    shift = np.array([x.mean() for x in samples]) - 1.0
-    assert joint_test(atoms, everyone, None, 1.0, shift).statistic == pytest.approx(0.0, abs=1e-10)
-    moved = [x - gap for x, gap in zip(samples, [0.1, -0.1, 0.0, 0.2], strict=True)]
-    direct = joint_test(atoms_of(moved), everyone, None, 1.0).statistic
-    assert joint_test(atoms, everyone, None, 1.0, np.array([0.1, -0.1, 0.0, 0.2])).statistic == pytest.approx(
-        direct
-    )
+def test_the_region_is_centred_at_the_estimates(samples):
+    everyone = np.eye(4, dtype=bool)
+    rows, binary = atoms_of(samples), atoms_of([(x > 1).astype(float) for x in samples], binary=True)
+    for atoms in (rows, binary):
+        gaps = atoms.mean - 0.5
+        assert region_test(atoms, everyone, None, 0.5, gaps).statistic == pytest.approx(0.0, abs=1e-9)
+        gaps = atoms.mean[:3] - atoms.mean[3]
+        assert region_test(atoms, everyone[:3], everyone[3], None, gaps).statistic == pytest.approx(
+            0.0, abs=1e-9
+        )
+
+
+def test_the_region_at_zero_is_the_joint_test(samples):
+    everyone = np.eye(4, dtype=bool)
+    rows, binary = atoms_of(samples), atoms_of([(x > 1).astype(float) for x in samples], binary=True)
+    for atoms in (rows, binary):
+        joint = joint_test(atoms, everyone[:3], everyone[3], None)
+        region = region_test(atoms, everyone[:3], everyone[3], None, np.zeros(3))
+        assert (region.statistic, region.df) == (pytest.approx(joint.statistic, rel=1e-9), joint.df)
+
+
+def test_the_region_of_overlapping_groups_is_a_quadratic_form(samples, overlapping):
+    atoms = atoms_of(samples)
+    other = np.array([0, 0, 0, 1], dtype=bool)
+    estimate = atoms.pooled(overlapping[:2])[1] - atoms.mean[3]
+    covariance = gap_covariance(atoms, overlapping[:2], np.tile(other, (2, 1)))
+    expected = estimate @ np.linalg.solve(covariance, estimate)
+    region = region_test(atoms, overlapping[:2], other, None, np.zeros(2))
+    assert (region.statistic, region.df) == (pytest.approx(expected, rel=1e-9), 2)
 
 
 @pytest.mark.parametrize("likelihood", ["empirical", "euclidean"])
