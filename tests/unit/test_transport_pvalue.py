@@ -130,6 +130,41 @@ def test_a_contrast_that_does_not_equate_all_rates_is_not_pooled() -> None:
     assert pooled_test(problem, None, np.zeros(1), "differs").p_value == pytest.approx(expected, rel=1e-9)
 
 
+def test_small_counts_are_tested_given_the_number_of_events() -> None:
+    """Expected counts below five: Fisher's exact test for two cells (one-sided tails are the same)."""
+    group = np.repeat([0, 1], [300, 40])
+    event = np.zeros(340, int)
+    event[[0, 300, 301]] = 1
+    problem = disjoint_families(group, [((0, 1), 0)], event)
+    table = [[2, 38], [1, 299]]
+    for direction, alternative in (("above", "greater"), ("below", "less")):
+        expected = stats.fisher_exact(table, alternative=alternative).pvalue
+        assert pooled_test(problem, None, np.zeros(1), direction).p_value == pytest.approx(expected, rel=1e-9)
+    both = pooled_test(problem, None, np.zeros(1), "differs")
+    assert both.p_value == pytest.approx(stats.fisher_exact(table).pvalue, rel=1e-9)
+    assert "given the number of events" in both.how
+    wide = pooled_test(problem, None, np.full(1, 0.01), "differs").p_value
+    assert wide > both.p_value, "a tolerance can only make it harder to reject"
+
+
+def test_small_counts_of_several_groups_are_drawn_given_the_number_of_events() -> None:
+    """With two groups of three equal in size the draws must agree with the exact hypergeometric answer."""
+    group = np.repeat([0, 1, 2], [200, 60, 60])
+    event = np.zeros(320, int)
+    event[[0, 1, 200, 201, 202, 203, 204]] = 1
+    problem = disjoint_families(group, [(range(3), 0)], event)
+    test = pooled_test(problem, None, np.zeros(2), "differs")
+    generator = np.random.default_rng(0)
+    far = []
+    plain = np.asarray((problem.phi.T * (problem.class_count.sum(axis=1) / 320)) @ problem.phi)
+    inverse = np.linalg.inv(plain)
+    for _ in range(4000):
+        shuffled = disjoint_families(group, [(range(3), 0)], generator.permutation(event))
+        far.append(shuffled.gap @ inverse @ shuffled.gap)
+    expected = np.mean(np.array(far) >= problem.gap @ inverse @ problem.gap * (1 - 1e-9))
+    assert test.p_value == pytest.approx(expected, abs=0.02)
+
+
 def test_article_one_sided_halves_the_two_sided_tail() -> None:
     group, distance, event = _drawn(11)
     problem = disjoint_families(group, [((0, 1), 0)], event)

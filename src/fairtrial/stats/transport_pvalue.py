@@ -15,7 +15,14 @@ from itertools import combinations
 import numpy as np
 from scipy.special import gammaincc, ndtr
 
-from fairtrial.stats.transport_tuple import DiscerningTuple, Floats
+from fairtrial.stats.transport_small import (
+    SMALL_EXPECTED,
+    conditional_form,
+    conditional_pair,
+    exact_band,
+    smallest_expected,
+)
+from fairtrial.stats.transport_tuple import DiscerningTuple, Floats, Integers
 from fairtrial.stats.weighted_chi2 import quadratic_form_weights, weighted_chi2_sf
 
 _BOUND_DRAWS = 20_000
@@ -92,14 +99,20 @@ def balanced_form(problem: DiscerningTuple, distance: Floats | None) -> Floats:
 
 
 def pooled_test(
-    problem: DiscerningTuple, distance: Floats | None, tolerance: Floats, direction: str
+    problem: DiscerningTuple, distance: Floats | None, tolerance: Floats, direction: str, seed: int = 0
 ) -> GapTest:
-    """The default: the level holds for any scores, ties and units."""
+    """The default: the level holds for any scores, ties and units; small counts are handled exactly."""
+    pooled = all(problem.pools(family) for family in problem.families)
+    small = pooled and smallest_expected(problem, null_rates(problem)) < SMALL_EXPECTED
     if direction == "differs" and not tolerance.any():
+        if small:
+            return _small_equalities(problem, distance, seed)
         if problem.size == 1:
             return _one_equality(problem)
         return _all_equalities(problem, distance)
-    tests = [_one_band(problem, index, float(tolerance[index]), direction) for index in range(problem.size)]
+    pairs = bool(((problem.contrast == 1).sum(axis=1) == 1).all() and ((problem.contrast != 0).sum(axis=1) == 2).all())
+    one = _one_small_band if small and pairs else _one_band
+    tests = [one(problem, index, float(tolerance[index]), direction) for index in range(problem.size)]
     smallest = min(tests, key=lambda test: test.p_value)
     if problem.size == 1:
         return smallest
@@ -107,7 +120,7 @@ def pooled_test(
         p_value=min(1.0, problem.size * smallest.p_value),
         statistic=smallest.statistic,
         weights=np.zeros(0),
-        how=f"the smallest of {problem.size} p-values, times {problem.size}",
+        how=f"the smallest of {problem.size} p-values, times {problem.size}: {smallest.how}",
     )
 
 
@@ -126,17 +139,78 @@ def _one_equality(problem: DiscerningTuple) -> GapTest:
 def _all_equalities(problem: DiscerningTuple, distance: Floats | None) -> GapTest:
     """Q = ½ N gapᵀS⁻¹gap, on the directions in which the gap can vary at all."""
     covariance = gap_covariance(problem, null_rates(problem))
-    form = balanced_form(problem, distance)
-    values, vectors = np.linalg.eigh(form)
-    kept = vectors[:, values > 1e-10 * values.max()]
+    kept, small = _varying(balanced_form(problem, distance))
     gap = kept.T @ problem.gap
-    small = kept.T @ form @ kept
     quadratic = 0.5 * problem.rows * float(gap @ np.linalg.solve(small, gap))
     weights = quadratic_form_weights(small, kept.T @ covariance @ kept)
     p = weighted_chi2_sf(2 * quadratic, weights) if weights.any() else 1.0
     return GapTest(
         p_value=p, statistic=quadratic, weights=weights, how="all gaps at once, pooled under the null"
     )
+
+
+def _varying(form: Floats) -> tuple[Floats, Floats]:
+    """(basis of the directions with a positive form, the form on them): an attribute given twice counts once."""
+    values, vectors = np.linalg.eigh(form)
+    kept = np.asarray(vectors[:, values > 1e-10 * values.max()])
+    return kept, np.asarray(kept.T @ form @ kept)
+
+
+def _small_equalities(problem: DiscerningTuple, distance: Floats | None, seed: int) -> GapTest:
+    """Given the number of events, so that small counts do no harm; overlapping families are taken one by one."""
+    kept, small = _varying(balanced_form(problem, distance))
+    inverse = np.asarray(kept @ np.linalg.solve(small, kept.T))
+    quadratic = 0.5 * problem.rows * float(problem.gap @ inverse @ problem.gap)
+    if problem.size == 1:
+        p, how = conditional_pair(*_pair(problem, 0), "differs"), "two rates, given the number of events"
+    elif problem.disjoint:
+        p = conditional_form(problem, inverse, problem.families, seed)
+        how = "all gaps at once, drawn given the number of events"
+    else:
+        parts = [
+            conditional_form(_only(problem, family), _inverse_of(problem, family), [family], seed)
+            for family in problem.families
+        ]
+        p = min(1.0, len(parts) * min(parts))
+        how = f"each attribute given its number of events, the smallest of {len(parts)} p-values times {len(parts)}"
+    return GapTest(p_value=p, statistic=quadratic, weights=np.zeros(0), how=how)
+
+
+def _only(problem: DiscerningTuple, family: Integers) -> DiscerningTuple:
+    """The problem with the contrasts of one family."""
+    own = (problem.contrast[:, family] != 0).any(axis=1)
+    return DiscerningTuple(
+        pattern=problem.pattern, cells=problem.cells, contrast=problem.contrast[own], event=problem.event
+    )
+
+
+def _inverse_of(problem: DiscerningTuple, family: Integers) -> Floats:
+    kept, small = _varying(balanced_form(_only(problem, family), None))
+    return np.asarray(kept @ np.linalg.solve(small, kept.T))
+
+
+def _pair(problem: DiscerningTuple, index: int) -> tuple[int, int, int, int]:
+    """(events, rows) of the cell with +1 and of the cell with −1 of a plain contrast."""
+    first, second = int(problem.contrast[index].argmax()), int(problem.contrast[index].argmin())
+    counts = [
+        problem.cell_events[first],
+        problem.cell_rows[first],
+        problem.cell_events[second],
+        problem.cell_rows[second],
+    ]
+    k1, n1, k0, n0 = (round(float(value)) for value in counts)
+    return k1, n1, k0, n0
+
+
+def _one_small_band(problem: DiscerningTuple, index: int, tolerance: float, direction: str) -> GapTest:
+    if tolerance == 0 and direction != "differs":
+        p, how = conditional_pair(*_pair(problem, index), direction), "two rates, given the number of events"
+    else:
+        p, how = (
+            exact_band(*_pair(problem, index), tolerance, direction),
+            "exact limits of two rates against the tolerance",
+        )
+    return GapTest(p_value=p, statistic=0.0, weights=np.zeros(0), how=how)
 
 
 def _one_band(problem: DiscerningTuple, index: int, tolerance: float, direction: str) -> GapTest:
@@ -146,15 +220,13 @@ def _one_band(problem: DiscerningTuple, index: int, tolerance: float, direction:
     error = _error_at_edge(problem, index, towards * tolerance)
     excess = towards * gap - tolerance
     if error == 0.0:
-        z = np.inf if excess > 1e-12 else -np.inf
-        second = 0.0
+        z, second = (np.inf if excess > 1e-12 else -np.inf), 0.0
     else:
         z = excess / error
         # the law of |gap| at |gap| = ε has two tails; at ε = 0 this is the usual two-sided p
         second = float(ndtr(-(z + 2 * tolerance / error))) if direction == "differs" else 0.0
-    p = min(1.0, float(ndtr(-z)) + second)
     return GapTest(
-        p_value=p,
+        p_value=min(1.0, float(ndtr(-z)) + second),
         statistic=0.5 * max(z, 0.0) ** 2 if np.isfinite(z) else 0.0,
         weights=np.zeros(0),
         how="the gap against the edge of the tolerance",

@@ -16,6 +16,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fairtrial.stats.cell_bootstrap import distinct_rows
+
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
@@ -185,15 +187,9 @@ def overlapping_families(
     """Example 6: one column of codes per attribute (−1: in none of its cells), each attribute one family."""
     sizes = [int(column.max()) + 1 for column in columns]
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    code = np.zeros(len(columns[0]), dtype=np.int64)
-    for column, size in zip(columns, sizes, strict=True):
-        code = code * (size + 1) + (np.asarray(column) + 1)
-    distinct, pattern = _renumber(code, int(np.prod([size + 1 for size in sizes], dtype=float)))
-    cells = np.zeros((distinct.size, starts[-1]))
-    left = distinct.copy()
-    for index in reversed(range(len(columns))):
-        member = left % (sizes[index] + 1) - 1
-        left //= sizes[index] + 1
+    pattern, members = _patterns(columns, sizes)
+    cells = np.zeros((len(members), starts[-1]))
+    for index, member in enumerate(members.T):
         inside = np.flatnonzero(member >= 0)
         cells[inside, starts[index] + member[inside]] = 1.0
     contrast = np.zeros((sum(sizes) - len(sizes), starts[-1]))
@@ -213,19 +209,26 @@ def overlapping_families(
     )
 
 
-def _renumber(code: Integers, possible: int) -> tuple[Integers, Integers]:
-    """The distinct codes and each row's place among them; by counting where that is cheaper than sorting."""
+def _patterns(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int]) -> tuple[Integers, Integers]:
+    """(pattern of each row, codes of each pattern); by counting where that is cheaper than sorting."""
+    possible = float(np.prod([size + 1.0 for size in sizes]))
     if possible > 1_000_000:
-        distinct, place = np.unique(code, return_inverse=True)
-        return distinct, place
-    present = np.bincount(code, minlength=possible) > 0
-    return np.flatnonzero(present), (np.cumsum(present) - 1)[code]
+        pattern, first, _ = distinct_rows(list(columns))
+        return pattern, np.column_stack([np.asarray(column)[first] for column in columns])
+    code = np.zeros(len(columns[0]), dtype=np.int64)
+    for column, size in zip(columns, sizes, strict=True):
+        code = code * (size + 1) + (np.asarray(column) + 1)
+    present = np.bincount(code, minlength=int(possible)) > 0
+    left = np.flatnonzero(present)
+    members = np.empty((left.size, len(sizes)), dtype=np.int64)
+    for index in reversed(range(len(sizes))):
+        members[:, index] = left % (sizes[index] + 1) - 1
+        left = left // (sizes[index] + 1)
+    return (np.cumsum(present) - 1)[code], members
 
 
 def from_matrices(u: ArrayLike, w: ArrayLike, event: ArrayLike, names: Sequence[str] = ()) -> DiscerningTuple:
     """A criterion of one's own: U (N × cells, 0/1), W (m × cells, rows summing to zero) and T (0/1)."""
-    from fairtrial.stats.cell_bootstrap import distinct_rows
-
     matrix = np.atleast_2d(np.asarray(u, dtype=float))
     contrast = np.atleast_2d(np.asarray(w, dtype=float))
     flips = np.asarray(event)
