@@ -96,7 +96,8 @@ def _joint_verdict(metric: Metric, rows: list[dict[str, Any]], shown: list[dict[
         return Verdict(
             "found",
             f"found: {len(shown)} of {len(rows)} protected classes have a subgroup with a deviating {metric.label}; "
-            f"strongest: {best['protected']} ({best['subgroup']}, n {best['n']:,}), adjusted p = {best['p_adjusted']:.3g}",
+            f"strongest: {best['protected']} ({best['subgroup']}, n {best['n']:,}), "
+            f"adjusted p = {best['p_adjusted']:.3g}",
         )
     return Verdict(
         "not-shown", "no bias shown: no scan remains after adjustment (this is not a certificate of fairness)"

@@ -227,9 +227,17 @@ def _fit_row(attribute: str, value: str, told: Rates) -> dict[str, Any]:
     }
 
 
-def histogram(scores: FloatArray, bins: int = 40) -> list[dict[str, Any]]:
-    """The null distribution as bars."""
-    counts, edges = np.histogram(scores, bins=bins, range=(0.0, max(float(scores.max()), 1e-6)))
+def histogram(scores: FloatArray, observed: float, bins: int = 40) -> list[dict[str, Any]]:
+    """The null distribution as bars; the rare draws far above all else share the last bar."""
+    top = max(float(np.quantile(scores, 0.995)), 1.1 * observed, 1e-6)
+    counts, edges = np.histogram(np.minimum(scores, top), bins=bins, range=(0.0, top))
+    highest = np.append(edges[1:-1], max(top, float(scores.max())))
     return [
-        {"low": float(edges[i]), "high": float(edges[i + 1]), "draws": int(counts[i])} for i in range(bins)
+        {
+            "low": float(edges[i]),
+            "high": float(edges[i + 1]),
+            "draws": int(counts[i]),
+            "highest": float(highest[i]),
+        }
+        for i in range(bins)
     ]

@@ -113,8 +113,8 @@ class ScanAllResult(Result):
 
     kind: ClassVar[str] = "scan_all"
     columns: ClassVar[tuple[Column, ...]] = (
+        Column("attribute", "attribute", "text"),
         Column("protected", "protected class", "text"),
-        Column("attribute", "attribute", "text", shown=False),
         Column("subgroup", "subgroup", "text"),
         Column("direction", "direction", "text", shown=False),
         Column("n", "n", "count"),

@@ -300,7 +300,7 @@ def _told(
     }
     if luck is not None:
         details["null_draws"] = luck.draws
-        details["null_histogram"] = histogram(luck.scores)
+        details["null_histogram"] = histogram(luck.scores, best.score)
         details["null_critical"] = float(np.quantile(luck.scores, options.confidence_level, method="higher"))
     return ScanResult(
         question=f"Which subgroup of {asked.protected.label} has the most deviating {label}?",

@@ -24,7 +24,7 @@ def scan(
         None,
         help="Protected class, e.g. race=African-American; without it every value is scanned.",
         rich_help_panel=_SCAN,
-    ),  # fmt: skip
+    ),
     reference: str | None = typer.Option(
         None, help="Compare with this group only: race=Caucasian.", rich_help_panel=_SCAN
     ),
@@ -74,9 +74,9 @@ def scan(
     csv: o.Csv = None,
     chart: o.Chart = None,
 ) -> None:
-    from fairtrial import scan as module_scan
-    from fairtrial import scan_all as module_scan_all
     from fairtrial.results import Result
+    from fairtrial.scan import scan as run
+    from fairtrial.scan import scan_all as run_all
 
     audit = o.open_audit(
         data, by=by, outcome=outcome, decision=decision, score=score, threshold=threshold, positive=positive, bins=bins,
@@ -102,10 +102,10 @@ def scan(
     }
     result: Result
     if protected is None:
-        result = module_scan_all(audit, metric, by=by, permutations=permutations or "enough", **options)
+        result = run_all(audit, metric, by=by, permutations=permutations or "enough", **options)
     else:
         group = _group(protected)
-        result = module_scan(
+        result = run(
             audit, metric, protected=group, reference=None if reference is None else _group(reference),
             features=[name for name in dict.fromkeys([*by, *(features or [])]) if name not in group],
             permutations=permutations or 999, **options,
