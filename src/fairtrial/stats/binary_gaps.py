@@ -23,6 +23,7 @@ from fairtrial.stats.proportions import (
     DifferenceMethod,
     binomial_deviance,
     constrained_rates,
+    difference_error,
     difference_root,
     normal_quantile,
 )
@@ -164,29 +165,20 @@ def _exact_tails(parts: PartCounts, gap: Floats) -> tuple[Floats, Floats]:
 def _limits_of_shape(
     shape: str, parts: PartCounts, critical: Floats, method: DifferenceMethod
 ) -> tuple[Floats, Floats]:
-    full = np.ones_like(critical)
+    ends = (-np.ones_like(critical), np.ones_like(critical))
     if shape == "disjoint":
         table = _disjoint(parts)
-        centre = table[0] / table[1] - table[2] / table[3]
-
-        def by_gap(gap: Floats) -> Floats:
-            return difference_root(*table, gap, method)
-
-        low = bisect_decreasing(lambda gap: by_gap(gap) - critical, -full, centre)
-        return low, bisect_decreasing(lambda gap: by_gap(gap) + critical, centre, full)
+        centre, error = table[0] / table[1] - table[2] / table[3], difference_error(*table)
+        return secant_limits(lambda gap: difference_root(*table, gap, method), centre, error, critical, ends)
     if shape == "partial":
         centre, error = _partial_wald(parts, method)
-        low, high = secant_limits(lambda gap: _partial_root(parts, gap, method), centre, error, critical)
-        return np.maximum(low, -1.0), np.minimum(high, 1.0)
+        return secant_limits(lambda gap: _partial_root(parts, gap, method), centre, error, critical, ends)
     nested, sign = _nested(parts, shape)
     score = _score(parts, method)
-
-    def by_contrast(contrast: Floats) -> Floats:
-        return _nested_root(nested, contrast, score)
-
-    contrast = nested[0] / nested[1] - nested[2] / nested[3]
-    below = bisect_decreasing(lambda value: by_contrast(value) - critical, -full, contrast)
-    above = bisect_decreasing(lambda value: by_contrast(value) + critical, contrast, full)
+    centre, error = nested[0] / nested[1] - nested[2] / nested[3], difference_error(*nested)
+    below, above = secant_limits(
+        lambda contrast: _nested_root(nested, contrast, score), centre, error, critical, ends
+    )
     low, high = _nested_gap(nested, below, score), _nested_gap(nested, above, score)
     return (low, high) if sign > 0 else (-high, -low)
 
@@ -276,12 +268,12 @@ VALUE = np.array([1.0, 0.0, 1.0, 0.0, 1.0, 0.0])
 
 def _partial_root(parts: PartCounts, gap: Floats, method: DifferenceMethod) -> Floats:
     cells, score = _partial_table(parts, method)
-    shape = cells.shape
+    shape = (*gap.shape, cells.shape[-1])
     return overlap_root(
         np.broadcast_to(VALUE, shape),
         np.broadcast_to(IN_GROUP, shape),
         np.broadcast_to(IN_REFERENCE, shape),
-        cells,
+        np.broadcast_to(cells, shape),
         gap,
         score,
     )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from fairtrial.stats.roots import Floats, bisect_decreasing, floats
+from fairtrial.stats.roots import Floats, bisect_decreasing, floats, secant_limits
 
 RateMethod = Literal["wilson", "likelihood", "half-count", "exact"]
 DifferenceMethod = Literal["auto", "likelihood", "score"]
@@ -188,17 +188,25 @@ def difference_interval(
     """Limits for the first rate minus the second, both estimated; [-1, 1] when a side has nobody."""
     k1, n1, k2, n2 = floats(k1, n1, k2, n2)
     score = _uses_score(k1, n1, k2, n2, method)
-    critical = normal_quantile(level)
     known = (n1 > 0) & (n2 > 0)
     gap = np.where(known, k1 / np.where(n1 > 0, n1, 1.0) - k2 / np.where(n2 > 0, n2, 1.0), 0.0)
-
-    def root(delta: Floats) -> Floats:
-        return difference_root(k1, n1, k2, n2, delta, method)
-
-    low = bisect_decreasing(lambda delta: root(delta) - critical, np.full_like(gap, -1.0), gap)
-    high = bisect_decreasing(lambda delta: root(delta) + critical, gap, np.ones_like(gap))
+    critical = np.full(gap.shape, normal_quantile(level))
+    low, high = secant_limits(
+        lambda delta: difference_root(k1, n1, k2, n2, delta, method),
+        gap,
+        difference_error(k1, n1, k2, n2),
+        critical,
+        (-np.ones_like(gap), np.ones_like(gap)),
+    )
     low, high = np.where(known, low, -1.0), np.where(known, high, 1.0)
     return DifferenceInterval(low, high, np.where(score, "score", "likelihood"))
+
+
+def difference_error(k1: Floats, n1: Floats, k2: Floats, n2: Floats) -> Floats:
+    """Standard error of a difference of rates with half a count added on each side: never zero."""
+    rates = [(k + 0.5) / (n + 1.0) for k, n in ((k1, n1), (k2, n2))]
+    variance = sum(rate * (1 - rate) / (n + 1.0) for rate, n in zip(rates, (n1, n2), strict=True))
+    return np.asarray(np.sqrt(variance), dtype=np.float64)
 
 
 def ratio_interval(
@@ -206,14 +214,23 @@ def ratio_interval(
 ) -> tuple[Floats, Floats]:
     """Limits for the first rate over the second (Koopman 1984, score); an upper limit may be infinite."""
     k1, n1, k2, n2 = floats(k1, n1, k2, n2)
-    critical = normal_quantile(level)
-    widest = np.full_like(k1, 60.0)
-
-    def root(log_ratio: Floats) -> Floats:
-        return _ratio_root(k1, n1, k2, n2, np.exp(log_ratio))
-
-    low = np.exp(bisect_decreasing(lambda value: root(value) - critical, -widest, widest))
-    high = np.exp(bisect_decreasing(lambda value: root(value) + critical, -widest, widest))
+    # Half counts give a finite centre and error on the log scale whatever the table.
+    first, second = (k1 + 0.5) / (n1 + 0.5), (k2 + 0.5) / (n2 + 0.5)
+    error = np.sqrt(1 / (k1 + 0.5) - 1 / (n1 + 1.0) + 1 / (k2 + 0.5) - 1 / (n2 + 1.0))
+    usable = (k1 > 0) & (k2 > 0)
+    centre = np.where(
+        usable,
+        np.log(np.where(usable, k1 * n2, 1.0) / np.where(usable, k2 * n1, 1.0)),
+        np.log(first / second),
+    )
+    low, high = secant_limits(
+        lambda value: _ratio_root(k1, n1, k2, n2, np.exp(value)),
+        centre,
+        error,
+        np.full(centre.shape, normal_quantile(level)),
+        (np.full(centre.shape, -60.0), np.full(centre.shape, 60.0)),
+    )
+    low, high = np.exp(low), np.exp(high)
     known = (n1 > 0) & (n2 > 0)
     return np.where(known & (k1 > 0), low, 0.0), np.where(known & (k2 > 0), high, np.inf)
 

@@ -58,32 +58,57 @@ def bisect_decreasing(
 
 
 def secant_limits(
-    root: Callable[[Floats], Floats], centre: Floats, error: Floats, critical: Floats
+    root: Callable[[Floats], Floats],
+    centre: Floats,
+    error: Floats,
+    critical: Floats,
+    ends: tuple[Floats, Floats],
 ) -> tuple[Floats, Floats]:
-    """Where a decreasing, nearly linear signed root equals +critical (below) and -critical (above)."""
-    below = _secant(lambda point: root(point) - critical, centre, centre - critical * error)
-    above = _secant(lambda point: -root(point) - critical, centre, centre + critical * error)
-    return below, above
+    """Where a decreasing, nearly linear signed root equals +critical (below) and -critical (above).
+
+    Both limits are searched together: `root` takes points of shape (2, groups). `ends` bound the parameter;
+    an end is the limit where the root never gets there.
+    """
+    sign = np.array([-1.0, 1.0]).reshape(2, *(1,) * centre.ndim)
+    inside = np.broadcast_to(centre, (2, *centre.shape)).copy()
+    end = np.stack([np.broadcast_to(side, centre.shape) for side in ends])
+
+    def excess(point: Floats) -> Floats:
+        value = -sign * root(point) - critical
+        return np.where(np.isnan(value), np.inf, value)
+
+    step = np.where(error > 0, critical * error, np.abs(end - inside) / 2.0)
+    found = _secant(excess, inside, inside + sign * step, end)
+    return found[0], found[1]
 
 
-def _secant(excess: Callable[[Floats], Floats], inside: Floats, guess: Floats) -> Floats:
-    """A root of `excess` (negative at `inside`, rising away from it), by bracketing, then Illinois steps."""
-    near, far = inside.copy(), guess.copy()
+def _secant(excess: Callable[[Floats], Floats], inside: Floats, guess: Floats, end: Floats) -> Floats:
+    """A root of `excess` (negative at `inside`, rising towards `end`), by bracketing, then Illinois steps."""
+
+    def bounded(point: Floats) -> Floats:
+        return np.where(end > inside, np.minimum(point, end), np.maximum(point, end))
+
+    near, far = inside.copy(), bounded(guess)
+    # At the estimate itself the root is zero, so the excess is minus the critical value there.
     at_near, at_far = excess(near), excess(far)
     for _ in range(60):
-        short = at_far < 0
+        short = (at_far < 0) & (far != end)
         if not short.any():
             break
         near, at_near = np.where(short, far, near), np.where(short, at_far, at_near)
-        far = np.where(short, inside + 1.6 * (far - inside), far)
+        far = np.where(short, bounded(inside + 1.6 * (far - inside)), far)
         at_far = np.where(short, excess(far), at_far)
+    never = at_far < 0
     side = np.zeros(near.shape)
+    point = far
     for _ in range(100):
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             point = far - at_far * (far - near) / (at_far - at_near)
         point = np.where(np.isfinite(at_far) & np.isfinite(point), point, 0.5 * (near + far))
+        point = np.where(never, far, point)
         at_point = excess(point)
-        if np.all((np.abs(at_point) < ROOT_PRECISION) | (np.abs(far - near) <= 1e-15 * np.abs(far))):
+        closed = np.abs(far - near) <= 4e-16 * np.maximum(np.abs(far), np.abs(near))
+        if np.all(never | (np.abs(at_point) < ROOT_PRECISION) | closed):
             break
         crossed = at_point >= 0
         # Illinois: an end that stays for the second time has its value halved, so that both ends close in.

@@ -59,17 +59,20 @@ class OverlapGap:
         self.error = error
 
     def _root(self, gap: Floats) -> Floats:
-        counts = np.ones_like(self.value)
-        return overlap_root(
-            self.value, self.in_group, self.in_reference, counts, gap, np.zeros(1, dtype=bool)
+        shape = (*gap.shape, self.value.shape[-1])
+        value, group, reference = (
+            np.broadcast_to(column, shape) for column in (self.value, self.in_group, self.in_reference)
         )
+        return overlap_root(value, group, reference, np.ones(shape), gap, np.zeros(1, dtype=bool))
 
     def log_ratio(self, gap: float) -> float:
         return float(self._root(np.array([gap]))[0] ** 2)
 
     def limits(self, critical: float) -> tuple[float, float]:
         centre, error = np.array([self.centre]), np.array([self.error])
-        low, high = secant_limits(self._root, centre, error, np.sqrt(np.array([critical])))
+        far = np.array([1e6 * self.error])
+        quantile = np.sqrt(np.array([critical]))
+        low, high = secant_limits(self._root, centre, error, quantile, (centre - far, centre + far))
         return float(low[0]), float(high[0])
 
 
