@@ -86,7 +86,7 @@ def _secant(excess: Callable[[Floats], Floats], inside: Floats, guess: Floats, e
     """A root of `excess` (negative at `inside`, rising towards `end`), by bracketing, then Illinois steps."""
 
     def bounded(point: Floats) -> Floats:
-        return np.where(end > inside, np.minimum(point, end), np.maximum(point, end))
+        return np.clip(point, np.minimum(inside, end), np.maximum(inside, end))
 
     near, far = inside.copy(), bounded(guess)
     # At the estimate itself the root is zero, so the excess is minus the critical value there.
