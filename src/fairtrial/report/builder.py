@@ -31,7 +31,7 @@ def build_page(content: Mapping[str, Any]) -> dict[str, Any]:
         "decision": report["decision"],
         "verdict": {**content["verdict"], "word": _word(content), "tone": tone(content["verdict"]["code"])},
         "problems": [
-            {"title": section["title"], "text": section["error"]}
+            {"title": section["title"] or METHODS[section["method"]].question, "text": section["error"]}
             for section in content["sections"]
             if section["error"]
         ],
@@ -54,7 +54,7 @@ def build_section(section: Mapping[str, Any]) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "id": section["id"],
         "short": method.short,
-        "title": section["title"],
+        "title": section["title"] or method.question,
         "status": {"stopped": "Stopped.", "failed": "Not answered."}.get(section["status"], ""),
         "error": section["error"],
         "verdict": None,
@@ -66,7 +66,8 @@ def build_section(section: Mapping[str, Any]) -> dict[str, Any]:
     visible = published_rows(result)
     reading = [sentence for sentence in visible.reading() if sentence.strip() != result.verdict.text.strip()]
     return shown | {
-        "question": result.question,
+        "title": section["title"] or result.question,
+        "question": result.question if section["title"] else "",
         "null": result.null,
         "verdict": {
             "code": result.verdict.code,
@@ -132,7 +133,7 @@ def limits(content: Mapping[str, Any]) -> list[str]:
     """What a reader must not conclude."""
     asked = {section["method"] for section in content["sections"] if section["status"] == "done"}
     texts = [
-        "A disparity is a difference in numbers. Whether it is discrimination, and what caused it, is not settled here.",
+        "A disparity is a difference in numbers. Whether it is discrimination, and its cause, is not settled here.",
         "No significant difference is not evidence of fairness: only a certification within a tolerance is.",
         "Outcomes and groups are taken as recorded; errors and bias in the records carry over.",
         "Only the metrics and groups below were looked at.",

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fairtrial.report.tables import Cell, TableColumn, number_class
+from fairtrial.report.tables import Cell, TableColumn, number_class, shown
 from fairtrial.spec import METHODS
-from fairtrial.views import format_value
 
 SHOWN = 5
 
@@ -32,14 +31,14 @@ def _finding(entry: Mapping[str, Any]) -> dict[str, Any]:
     effect, unit = effect_text(entry)
     interval = ""
     if entry["low"] is not None and entry["high"] is not None:
-        interval = f"{format_value(entry['low'], kind)} to {format_value(entry['high'], kind)}"
+        interval = f"{shown(entry['low'], kind)} to {shown(entry['high'], kind)}"
     return {
         "section": entry["section"],
         "what": what(entry),
         "effect": effect,
         "unit": unit,
         "interval": interval,
-        "adjusted": format_value(entry["adjusted"], "p"),
+        "adjusted": shown(entry["adjusted"], "p"),
         "n": "" if entry["n"] is None else f"{entry['n']:,}",
         "question": METHODS[entry["method"]].short,
     }
@@ -57,7 +56,7 @@ def effect_text(entry: Mapping[str, Any]) -> tuple[str, str]:
     if entry["effect"] is None:
         return "", ""
     unit = {"points": "points", "ratio": "times"}.get(entry["kind"], "")
-    return format_value(entry["effect"], entry["kind"]), unit
+    return shown(entry["effect"], entry["kind"]), unit
 
 
 def correction_text(content: Mapping[str, Any]) -> str:
@@ -119,4 +118,4 @@ def family_table(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _cell(value: Any, kind: Any) -> Cell:
-    return Cell(format_value(value, kind) if value != "" else "–", value, number_class(kind))
+    return Cell(shown(value, kind) if value != "" else "–", value, number_class(kind))

@@ -30,7 +30,8 @@ def print_pdf(chromium: str, page: Path) -> Path:
         partial = Path(profile) / "page.pdf"
         command = [
             chromium, "--headless", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-            "--disable-component-update", "--disable-sync", "--disable-extensions", f"--user-data-dir={profile}/profile",
+            "--disable-component-update", "--disable-sync", "--disable-extensions",
+            f"--user-data-dir={profile}/profile",
             "--no-pdf-header-footer", f"--virtual-time-budget={_WAIT}", f"--print-to-pdf={partial}",
             *(["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []),
             page.absolute().as_uri(),

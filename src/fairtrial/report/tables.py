@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairtrial.results import Column, Result, reason, scalar
+from fairtrial.results import Column, Kind, Result, reason, scalar
 from fairtrial.views import format_value, shown_columns
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -38,7 +38,11 @@ def number_class(kind: str) -> str:
 
 def build_table(result: Result) -> dict[str, Any]:
     """Columns and lines of a result's estimates, as the page shows them."""
-    columns = shown_columns(result)
+    columns = [
+        column
+        for column in shown_columns(result)
+        if any(scalar(row.get(column.name)) is not None for row in result.estimates)
+    ]
     return {
         "columns": [TableColumn(column.title, number_class(column.kind)) for column in columns],
         "lines": [_line(row, columns) for row in result.estimates],
@@ -54,13 +58,19 @@ def _line(row: Mapping[str, Any], columns: Sequence[Column]) -> list[Cell]:
         cell = row.get(column.name)
         value, why, css = scalar(cell), reason(cell) or "", number_class(column.kind)
         if not why:
-            line.append(Cell(format_value(value, column.kind), "" if value is None else value, css))
+            line.append(Cell(shown(value, column.kind), "" if value is None else value, css))
         elif any(why in text or text in why for text in told if text):
             line.append(Cell("–", "", f"{css} none", why))
         else:
             line.append(Cell(why, "", f"{css} why", why))
             told.add(why)
     return line
+
+
+def shown(value: Any, kind: Kind) -> str:
+    """A value as the page prints it: like everywhere, with a true minus sign."""
+    text = format_value(value, kind)
+    return text if kind in ("text", "verdict") else text.replace("-", "−")
 
 
 def csv_text(result: Result) -> str:

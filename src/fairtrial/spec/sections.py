@@ -71,9 +71,17 @@ class Section:
 
 @cache
 def arguments_of(method: str) -> Mapping[str, inspect.Parameter]:
-    """The arguments a section may set; empty when the method cannot be imported."""
+    """The arguments a section may set, without the audit; `scan_all` passes on those of `scan`."""
     parameters = list(inspect.signature(METHODS[method].call).parameters.values())[1:]
-    return {parameter.name: parameter for parameter in parameters if parameter.name not in _RESERVED}
+    named = {
+        parameter.name: parameter for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD
+    }
+    if len(named) < len(parameters):
+        passed_on = {
+            name: parameter for name, parameter in arguments_of("scan").items() if name != "protected"
+        }
+        named = {**passed_on, **named}
+    return {name: parameter for name, parameter in named.items() if name not in _RESERVED}
 
 
 def read_sections(

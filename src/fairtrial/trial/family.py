@@ -71,8 +71,8 @@ def conclude(
     rest = _rest(entries, unanswered)
     if shown:
         text = (
-            f"Disparities are shown: {_of(len(shown), len(tested), 'test')} {_verb(len(shown))} "
-            f"significant after correction over the whole trial (Holm, {level})."
+            f"{_of(len(shown), len(tested), 'test')} {_verb(len(shown))} a disparity that remains after "
+            f"correction over the whole trial (Holm, {level}).{_clearest(shown)}"
         )
         return Verdict("violated", f"{text}{rest}")
     if not results:
@@ -132,8 +132,18 @@ def _rest(entries: Sequence[Entry], unanswered: int) -> str:
     return text
 
 
+def _clearest(shown: Sequence[Entry]) -> str:
+    """The strongest finding that can be said in one plain sentence."""
+    for entry in shown:
+        if entry.kind == "points" and entry.effect is not None and entry.subject and entry.against:
+            where = "above" if entry.effect > 0 else "below"
+            size = f"{abs(100 * entry.effect):.1f} points"
+            return f" The clearest: the {entry.metric} of {entry.subject} is {size} {where} {entry.against}."
+    return ""
+
+
 def _verb(count: int) -> str:
-    return "is" if count == 1 else "are"
+    return "shows" if count == 1 else "show"
 
 
 def _number(count: int, noun: str) -> str:

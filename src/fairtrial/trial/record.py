@@ -136,10 +136,8 @@ def _page_module() -> Any:
 
 
 def _section(answer: Answer, below: int) -> dict[str, Any]:
-    method = METHODS[answer.section.method]
     return {
         **answer.section.to_dict(),
-        "title": answer.section.title or method.question,
         "status": answer.status,
         "error": answer.error,
         "result": mask_result(answer.result, below) if answer.result is not None else None,

@@ -40,14 +40,16 @@
       spec.width = room;
       spec.autosize = { type: "fit-x", contains: "padding" };
     } else if (typeof spec.width === "number") {
-      spec.width = Math.max(140, Math.min(spec.width, room - 180));
+      spec.width = Math.max(140, Math.min(640, room - 190));
     }
   };
 
-  // Texts the specs leave to Vega's default black.
-  const onDark = () => {
-    const ink = { labelColor: "#c8cfd8", titleColor: "#a7b0bc" };
-    return isDark() ? { legend: ink, header: ink, axis: ink, text: { color: "#c8cfd8" } } : {};
+  // What the specs leave open: legends stand above, and texts are not Vega's default black on a dark page.
+  const settings = (room) => {
+    const ink = isDark() ? { labelColor: "#c8cfd8", titleColor: "#a7b0bc" } : {};
+    const legend = { ...ink, orient: "top", columns: room < narrow ? 2 : 5, labelLimit: room < narrow ? 130 : 260 };
+    const axis = room < narrow ? { ...ink, labelLimit: 120 } : ink;
+    return { legend, header: ink, axis, ...(isDark() ? { text: { color: "#c8cfd8" } } : {}) };
   };
 
   // A chart inside a closed fold-out has no width of its own yet: it takes its nearest visible ancestor's.
@@ -69,7 +71,7 @@
       actions: false,
       renderer: "svg",
       defaultStyle: false,
-      config: onDark(),
+      config: settings(room),
       tooltip: { disableDefaultStyle: true, theme: "page" },
     });
     target.dataset.drawn = "true";

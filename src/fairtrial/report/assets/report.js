@@ -54,7 +54,7 @@
   const tableText = (table) =>
     all("tr", table)
       .filter((row) => !row.hidden)
-      .map((row) => [...row.cells].map((cell) => cell.textContent.trim()).join("\t"))
+      .map((row) => [...row.cells].map((cell) => cell.textContent.trim().replace(/^−/, "-")).join("\t"))
       .join("\n");
 
   for (const box of all("[data-table]")) {

@@ -1,0 +1,72 @@
+"""`fairtrial diff`: two audits side by side."""
+
+from __future__ import annotations
+
+import json as json_module
+from typing import Annotated, Any
+
+import typer
+
+app = typer.Typer()
+
+
+@app.command()
+def diff(
+    old: Annotated[str, typer.Argument(help="results.json of the earlier audit, or its folder.")],
+    new: Annotated[str, typer.Argument(help="results.json of the later audit, or its folder.")],
+    json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """Compare two audits: what changed, and what became significant."""
+    from fairtrial.trial import load_results
+    from fairtrial.trial.difference import difference
+
+    found = difference(load_results(old), load_results(new))
+    typer.echo(json_module.dumps(found, indent=2, ensure_ascii=False) if json else _text(found))
+
+
+def _text(found: dict[str, Any]) -> str:
+    verdict = found["verdict"]
+    lines = [
+        "The verdict changed" if verdict["changed"] else "The verdict is the same",
+        f"  old  {verdict['old']['text']}",
+        f"  new  {verdict['new']['text']}",
+    ]
+    if found["setting"]:
+        lines += ["", "What differs around the numbers"]
+        lines += [f"  {item['what']}: {item['old']} → {item['new']}" for item in found["setting"]]
+    for title, key in (
+        ("Became significant", "became_significant"),
+        ("No longer significant", "no_longer_significant"),
+    ):
+        if found[key]:
+            lines += ["", title, *[f"  {_test(test)}" for test in found[key]]]
+    others = [test for test in found["tests"] if test["change"].startswith(("new", "no longer asked"))]
+    if others:
+        lines += ["", "Asked in one audit only", *[f"  {test['change']}: {_test(test)}" for test in others]]
+    changed = [section for section in found["sections"] if section["changed"]]
+    if changed:
+        lines += ["", "Answers that changed"]
+        for section in changed:
+            lines += [
+                f"  {section['id']}",
+                f"    old  {section['old']['text']}",
+                f"    new  {section['new']['text']}",
+            ]
+    if not (
+        found["setting"] or changed or others or found["became_significant"] or found["no_longer_significant"]
+    ):
+        lines += ["", "Nothing changed."]
+    return "\n".join(lines)
+
+
+def _test(test: dict[str, Any]) -> str:
+    against = f" compared with {test['against']}" if test["against"] else ""
+    sides = [_side(test[side]) for side in ("old", "new") if test[side] is not None]
+    return f"{test['metric']} of {test['subject']}{against} ({test['method']}): {' → '.join(sides)}"
+
+
+def _side(entry: dict[str, Any]) -> str:
+    from fairtrial.views import format_value
+
+    effect = "" if entry["effect"] is None else f"{format_value(entry['effect'], entry['kind'])}, "
+    return f"{effect}adjusted p {format_value(entry['adjusted'], 'p')}"

@@ -1,0 +1,143 @@
+"""`fairtrial init`: look at a data file, propose roles, write a commented audit.toml."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fairtrial.errors import InputError, check_choice, did_you_mean
+
+if TYPE_CHECKING:
+    from fairtrial.spec.guess import Guess
+    from fairtrial.spec.profile import Profile
+
+app = typer.Typer()
+
+
+@app.command()
+def init(
+    data: Annotated[str, typer.Argument(help="CSV or Parquet file, or a glob of them.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing, take the guesses.")] = False,
+    preset: Annotated[
+        str | None,
+        typer.Option("--preset", help="employment, lending, risk-score or healthcare; default: a guess."),
+    ] = None,
+    out: Annotated[str, typer.Option("--out", help="The spec to write.")] = "audit.toml",
+    force: Annotated[bool, typer.Option("--force", help="Write over an existing spec.")] = False,
+) -> None:
+    """Look at a data file and write a commented audit.toml."""
+    from fairtrial.spec.compose import compose
+    from fairtrial.spec.guess import guess
+    from fairtrial.spec.profile import profile_file
+    from fairtrial.spec.schema import PRESETS
+    from fairtrial.trial.keeping import write_whole
+
+    target = Path(out)
+    if target.exists() and not force:
+        raise InputError(
+            "init", f"{out!r} exists already: choose another name with --out, or write over it with --force"
+        )
+    if preset is not None:
+        check_choice("init", "--preset", preset, PRESETS)
+    if not yes and not sys.stdin.isatty():
+        raise InputError("init", "questions need a terminal; take the guesses with --yes and check the file")
+    profiles = profile_file(data)
+    found = guess(profiles, preset)
+    if not yes:
+        found = _ask(found, profiles)
+    _check(found)
+    source = os.path.relpath(data, target.absolute().parent) if not os.path.isabs(data) else data
+    title = f"Fairness audit of {Path(data).stem}"
+    try:
+        write_whole(target, compose(found, source, title))
+    except OSError as error:
+        raise InputError("init", f"cannot write {out!r}: {error.strerror}") from None
+    _tell(found, target)
+
+
+def _check(found: Guess) -> None:
+    if not found.groups:
+        raise InputError(
+            "init", "found no column to compare people by (2 to 25 different labels); write the spec by hand"
+        )
+    if found.decision is None and found.outcome is None and found.score is None:
+        raise InputError(
+            "init", "found no decision, outcome or score; name them by running init on a terminal"
+        )
+
+
+def _ask(found: Guess, profiles: list[Profile]) -> Guess:
+    """Each guess is offered as the default; an empty answer with - takes the part away."""
+    from fairtrial.spec.guess import positive_label
+    from fairtrial.spec.schema import PRESETS
+
+    by_name = {profile.name: profile for profile in profiles}
+    typer.echo("Columns: " + ", ".join(by_name), err=True)
+    typer.echo("Enter takes the proposal in brackets; - means there is none.\n", err=True)
+    while (
+        preset := typer.prompt(f"Kind of audit ({', '.join(PRESETS)})", default=found.preset)
+    ) not in PRESETS:
+        typer.echo(f"There is no preset {preset!r}.{did_you_mean(preset, PRESETS)}", err=True)
+    found.preset = preset
+    for role, words in (
+        ("decision", "Column of the decision"),
+        ("outcome", "Column of what really happened"),
+        ("score", "Column of the score"),
+    ):
+        setattr(found, role, _ask_column(words, getattr(found, role), by_name))
+    found.positive = {
+        role: typer.prompt(
+            f"Label of {role} that counts as 1 ({', '.join(by_name[name].labels)})",
+            default=positive_label(by_name[name]),
+        )
+        for role in ("decision", "outcome")
+        if (name := getattr(found, role)) is not None and by_name[name].binary and not by_name[name].zero_one
+    }
+    if found.positive:
+        found.remarks["positive"] = "the labels that count as 1"
+    if found.score is not None and found.decision is None:
+        answer = typer.prompt("Decision is a score of at least", default=str(found.threshold or "median"))
+        found.threshold = "median" if answer == "median" else _number(answer)
+        found.remarks["threshold"] = "decision = score at or above it"
+    else:
+        found.threshold = None
+    groups = typer.prompt("Attributes to compare, with commas", default=", ".join(found.groups))
+    found.groups = [_existing(name.strip(), by_name) for name in groups.split(",") if name.strip()]
+    return found
+
+
+def _ask_column(words: str, default: str | None, by_name: dict[str, Profile]) -> str | None:
+    while True:
+        answer = str(typer.prompt(words, default=default or "-")).strip()
+        if answer == "-":
+            return None
+        if answer in by_name:
+            return answer
+        typer.echo(f"There is no column {answer!r}.{did_you_mean(answer, by_name)}", err=True)
+
+
+def _existing(name: str, by_name: dict[str, Profile]) -> str:
+    if name not in by_name:
+        raise InputError("init", f"there is no column {name!r}.{did_you_mean(name, by_name)}")
+    return name
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError("init", f"the threshold must be a number or median, got {text!r}") from None
+
+
+def _tell(found: Guess, target: Path) -> None:
+    parts = [f"preset {found.preset}"]
+    parts += [
+        f"{role} {getattr(found, role)}" for role in ("decision", "outcome", "score") if getattr(found, role)
+    ]
+    parts.append(f"groups {', '.join(found.groups)}")
+    typer.echo(f"wrote {target}: {'; '.join(parts)}")
+    typer.echo(f"Check it, then: fairtrial run {target}")
