@@ -11,7 +11,7 @@ from scipy import special
 from fairtrial._measure_lines import Line, Plan, add_impact_ratios
 from fairtrial.cells import Bools, Cells, Rows
 from fairtrial.errors import InputError
-from fairtrial.groups import Group, check_target, find_groups
+from fairtrial.groups import Group, check_target, explicit_groups, find_groups
 from fairtrial.metrics import Metric
 from fairtrial.stats.binary_gaps import PartCounts, gap_limits, gap_root
 from fairtrial.stats.means import (
@@ -35,7 +35,12 @@ def cell_lines(plan: Plan) -> tuple[list[Line], Cells]:
     check_target(WHO, plan.audit, plan.target)
     groups = find_groups(WHO, plan.audit, plan.by, plan.depth)
     members = [cells.mask(group) for group in groups]
-    populated = [(group, inside) for group, inside in zip(groups, members, strict=True) if inside.any()]
+    asked_for = explicit_groups(plan.by)  # listed even when nobody is in them
+    populated = [
+        (group, inside)
+        for group, inside in zip(groups, members, strict=True)
+        if inside.any() or group in asked_for
+    ]
     lines: list[Line] = []
     for metric in plan.metrics:
         chosen = _Chosen(plan, cells, metric, [g for g, _ in populated], np.array([m for _, m in populated]))

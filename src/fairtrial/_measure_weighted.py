@@ -7,7 +7,7 @@ import numpy as np
 from fairtrial._measure_lines import Line, Plan, add_impact_ratios
 from fairtrial.cells import Rows
 from fairtrial.errors import InputError
-from fairtrial.groups import Group, check_target, find_groups
+from fairtrial.groups import Group, check_target, explicit_groups, find_groups
 from fairtrial.metrics import Metric
 from fairtrial.stats.survey import WeightedMean, linear_interval, weighted_mean, weighted_rate_interval
 
@@ -26,13 +26,14 @@ def weighted_lines(plan: Plan) -> tuple[list[Line], Rows]:
         raise InputError(WHO, f"weight {audit.weight!r} must not be negative and must not sum to zero")
     person = rows.attributes["unit"].codes if audit.has("unit") else np.arange(rows.n, dtype=np.int32)
     check_target(WHO, audit, plan.target)
+    asked_for = explicit_groups(plan.by)
     lines = []
     for metric in plan.metrics:
         values = rows.values[metric.name]
         binary = bool(np.isin(values[rows.given[metric.name]], (0.0, 1.0)).all())
         for group in find_groups(WHO, audit, plan.by, plan.depth):
             inside = rows.mask(group) & rows.given[metric.name]
-            if rows.mask(group).any():
+            if rows.mask(group).any() or group in asked_for:
                 lines.append(_line(plan, rows, metric, group, inside, binary, weight, person))
     add_impact_ratios(lines)
     return lines, rows

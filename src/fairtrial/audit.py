@@ -11,9 +11,10 @@ from fairtrial.cells import Cells, Design, Floats, Rows, digest_of, distinct, po
 from fairtrial.errors import Faults, InputError, NotApplicable
 from fairtrial.frames import Source, collect, frame_for_estimators
 from fairtrial.metrics import ROLES, Metric
-from fairtrial.query import Query, evaluate
+from fairtrial.query import SCORE_BIN, Query, evaluate
 from fairtrial.results import Note, provenance
 from fairtrial.roles import ROLE_NAMES, Roles
+from fairtrial.schema import column_list
 
 
 class Audit(Roles):
@@ -52,8 +53,8 @@ class Audit(Roles):
             Source(data),
             {"outcome": outcome, "decision": decision, "score": score, "weight": weight, "unit": unit},
             threshold=threshold,
-            groups=(groups,) if isinstance(groups, str) else tuple(groups),
-            features=(features,) if isinstance(features, str) else tuple(features),
+            groups=column_list("groups", groups),
+            features=column_list("features", features),
             positive=dict(positive) if isinstance(positive, Mapping) else _both(positive),
             bins=dict(bins or {}),
             missing=missing,
@@ -173,7 +174,7 @@ class Audit(Roles):
         for metric in metrics:
             count, total, m2, binary = evaluate(self, who, metric, table)
             cells.count[metric.name] = sum_by(inverse, count, len(first))
-            cells.total[metric.name] = np.bincount(inverse, total, len(first))
+            cells.total[metric.name] = np.bincount(inverse, total, len(first)).astype(np.float64)
             cells.m2[metric.name] = pool_m2(inverse, count, total, m2, len(first))
             cells.binary[metric.name] = binary
         return cells
@@ -254,9 +255,7 @@ class Audit(Roles):
 
         chosen = self._features(who, features)
         expressions = [self.attribute_expression(name).alias(name) for name in chosen]
-        frame = self.lazy(chosen).select(*expressions)
-        if not self.source.ordered:
-            frame = frame.sort(*chosen)
+        frame = self.lazy(chosen, in_order=True).select(*expressions)
         return frame_for_estimators(pa.table(collect(frame)), self.frame)
 
     # -- checks and helpers ---------------------------------------------------------------------------------
@@ -309,7 +308,7 @@ def _both(positive: object) -> dict[str, Any]:
 
 def _role_values(table: Any, name: str) -> Floats:
     if name == "score_bin":
-        codes: Floats = table.labels["score_bin"].codes.astype(float)
+        codes: Floats = table.labels[SCORE_BIN].codes.astype(float)
         return codes
     values: Floats = table.binary[name] if name in table.binary else table.numbers[name]
     return values

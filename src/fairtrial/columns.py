@@ -10,6 +10,9 @@ import narwhals as nw
 from fairtrial.errors import InputError
 from fairtrial.frames import Kind, Source, collect
 
+LARGEST = 1.7976931348623157e308  # the largest finite float
+INFINITE = "(infinite)"  # stands for ±inf in a binned column; never a valid label
+
 
 def clean_number(column: str, kind: Kind) -> nw.Expr:
     """The column as a float; NaN becomes null, since engines disagree on how NaN compares."""
@@ -50,13 +53,23 @@ def bin_labels(edges: Sequence[float], kind: Kind) -> list[str]:
     (['under 25', '25–44', '45 and over'], ['under 0.5', '0.5 and over'])
     """
     whole = kind in ("int", "bool") and all(float(edge).is_integer() for edge in edges)
+    texts = [f"{edge:.0f}" for edge in edges] if whole else _edge_texts(edges)
     inner = []
-    for low, high in pairwise(edges):
+    for i, (low, high) in enumerate(pairwise(edges)):
         if whole:
-            inner.append(f"{low:g}" if high - low == 1 else f"{low:g}–{high - 1:g}")
+            inner.append(texts[i] if high - low == 1 else f"{texts[i]}–{high - 1:.0f}")
         else:
-            inner.append(f"{low:g} to under {high:g}")
-    return [f"under {edges[0]:g}", *inner, f"{edges[-1]:g} and over"]
+            inner.append(f"{texts[i]} to under {texts[i + 1]}")
+    return [f"under {texts[0]}", *inner, f"{texts[-1]} and over"]
+
+
+def _edge_texts(edges: Sequence[float]) -> list[str]:
+    """As few digits as tell the edges apart: two bins must never share a label."""
+    for digits in range(6, 18):
+        texts = [f"{edge:.{digits}g}" for edge in edges]
+        if len(set(texts)) == len(texts):
+            break
+    return texts
 
 
 def bin_expression(number: nw.Expr, edges: Sequence[float], labels: Sequence[str]) -> nw.Expr:
@@ -64,7 +77,12 @@ def bin_expression(number: nw.Expr, edges: Sequence[float], labels: Sequence[str
     result: nw.Expr = nw.when(number >= edges[-1]).then(nw.lit(labels[-1]))
     for edge, label in zip(reversed(edges), reversed(labels[:-1]), strict=True):
         result = nw.when(number < edge).then(nw.lit(label)).otherwise(result)
-    return result
+    return nw.when(infinite(number)).then(nw.lit(INFINITE)).otherwise(result)
+
+
+def infinite(number: nw.Expr) -> nw.Expr:
+    """True at ±inf."""
+    return (number > LARGEST) | (number < -LARGEST)
 
 
 def derived_expression(name: str, score: nw.Expr, outcome: nw.Expr) -> nw.Expr:

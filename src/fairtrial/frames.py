@@ -78,6 +78,7 @@ class Source:
     def _table(self, columns: Sequence[str]) -> Any:
         import pyarrow as pa
 
+        _check_case(columns)
         return pa.table({name: self._convert(name) for name in columns})
 
     def _convert(self, name: str) -> Any:
@@ -96,7 +97,15 @@ class Source:
 
 def collect(frame: nw.LazyFrame[Any]) -> dict[str, Any]:
     """Run the query; columns as PyArrow arrays."""
-    table = frame.collect("pyarrow").to_native()
+    try:
+        table = frame.collect("pyarrow").to_native()
+    except Exception as error:
+        if (
+            type(error).__name__ not in ("InvalidInputException", "IOException")
+            or not frame.implementation.is_duckdb()
+        ):
+            raise
+        raise InputError(WHO, f"cannot read the data: {str(error).splitlines()[0]}") from None
     return {name: table.column(name).combine_chunks() for name in table.column_names}
 
 
@@ -145,10 +154,24 @@ def _require(backend: str) -> None:
 
 
 def _check_duplicates(data: object) -> None:
-    names = [str(name) for name in getattr(data, "columns", [])]
+    if hasattr(data, "collect_schema"):
+        return  # Polars has no duplicates, and asking a lazy frame for its columns costs
+    names = [str(name) for name in getattr(data, "column_names", getattr(data, "columns", []))]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InputError(WHO, f"'data' has duplicated columns: {', '.join(map(repr, twice))}; rename them")
+
+
+def _check_case(names: Sequence[str]) -> None:
+    """DuckDB does not tell such columns apart."""
+    folded: dict[str, str] = {}
+    for name in names:
+        other = folded.setdefault(name.lower(), name)
+        if other != name:
+            raise InputError(
+                WHO,
+                f"the columns {other!r} and {name!r} differ only in case and are used together; rename one",
+            )
 
 
 def _frame_kind(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> Frame:
@@ -166,10 +189,17 @@ def _arrow_column(frame: nw.DataFrame[Any], name: str) -> Any:
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError):
         from fairtrial.labels import canonical, is_missing
 
-        values = frame.get_column(name).to_list()
-        return pa.array(
-            [None if is_missing(value) else canonical(value) for value in values], type=pa.string()
-        )
+        texts: list[str | None] = []
+        first: dict[str, Any] = {}
+        for value in frame.get_column(name).to_list():
+            text = None if is_missing(value) else canonical(value)
+            texts.append(text)
+            if text is not None and first.setdefault(text, value) != value:
+                raise InputError(
+                    WHO,
+                    f"{name!r} has the labels {first[text]!r} and {value!r}, which are one label here; make them one",
+                ) from None
+        return pa.array(texts, type=pa.string())
 
 
 def _kind(dtype: nw.dtypes.DType) -> Kind:

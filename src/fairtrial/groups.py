@@ -111,6 +111,12 @@ def find_groups(who: str, audit: Audit, by: object = None, depth: int = 1) -> li
     return list(dict.fromkeys([*intersections(audit, attributes, depth), *explicit]))
 
 
+def explicit_groups(by: object) -> set[Group]:
+    """The groups that `by` lists as dicts."""
+    listed = [by] if isinstance(by, Mapping) else by if isinstance(by, list | tuple) else []
+    return {Group.of(entry) for entry in listed if isinstance(entry, Mapping)}
+
+
 def intersections(audit: Audit, attributes: Sequence[str], depth: int) -> list[Group]:
     """Groups of one attribute, then of two, up to `depth`."""
     found = []
@@ -145,6 +151,8 @@ def _entries(who: str, audit: Audit, by: object) -> list[str | Mapping[str, Any]
 def _check_group(who: str, audit: Audit, group: Group, argument: str) -> None:
     for attribute, values in group.where:
         audit.check_column(who, argument, attribute)
+        if not values:
+            raise InputError(who, f"{argument!r} names no value of {attribute!r}")
         levels = audit.levels(attribute)
         for value in values:
             if value not in levels:

@@ -10,7 +10,7 @@ from fairtrial._measure_cells import cell_lines
 from fairtrial._measure_lines import Line, Plan
 from fairtrial._measure_weighted import weighted_lines
 from fairtrial.audit import Audit
-from fairtrial.errors import NotApplicable, check_between, check_choice
+from fairtrial.errors import InputError, NotApplicable, check_between, check_choice
 from fairtrial.groups import MINIMUM_SIZE, by_attributes, find_target
 from fairtrial.metrics import Metric, find_metrics, role
 from fairtrial.results import Column, Kind, Note, Primary, Result, Verdict, defined_or, scalar, undefined
@@ -127,6 +127,8 @@ def measure(
     asked = [concrete for metric in find_metrics(WHO, metrics) for concrete in _each_bin(audit, metric)]
     compared = find_target(WHO, target)
     check_between(WHO, "confidence_level", confidence_level, 0, 1)
+    if isinstance(minimum, bool) or not isinstance(minimum, int) or minimum < 1:
+        raise InputError(WHO, f"'minimum' must be a whole number of at least 1, got {minimum!r}")
     if interval is not None:
         check_choice(WHO, "interval", interval, INTERVALS)
     attributes = tuple(

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial.cells import Bools, Coded, Floats, Ints
+from fairtrial.columns import INFINITE, clean_number
 from fairtrial.errors import Faults, NotApplicable
 from fairtrial.frames import collect
 from fairtrial.labels import MISSING, canonical, is_missing
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from fairtrial.audit import Audit
 
 MAX_LEVELS = 1000
+SCORE_BIN = "role.score_bin"  # where the score's bins are kept, apart from any column of that name
 
 
 @dataclass(slots=True, eq=False)
@@ -70,7 +72,7 @@ class Query:
         elif name == "score":
             self._key("number", "score", lambda: self.audit.number("score"))
         elif name == "score_bin":
-            self._key("label", "score_bin", self.audit.score_bin_expression)
+            self._key("label", SCORE_BIN, self.audit.score_bin_expression)
 
     def column(self, name: str) -> None:
         self.columns.add(name)
@@ -133,10 +135,7 @@ class Query:
     def plain(self) -> Table:
         """The rows themselves, in the defined order."""
         named = {f"v{i}": value for i, value in enumerate(self.values.values())}
-        frame = self._prepared(named).select(*self.keys, *named)
-        if not self.audit.source.ordered:
-            frame = frame.sort(*self.keys, *named)
-        answer = collect(frame)
+        answer = collect(self._prepared(named, in_order=True).select(*self.keys, *named))
         length = len(next(iter(answer.values())))
         table = Table(n=np.ones(length, dtype=np.int64))
         for alias, name in zip(named, self.values, strict=True):
@@ -148,9 +147,13 @@ class Query:
             table.others[name] = int((present & (values != 0) & (values != 1)).sum())
         return self._read_keys(table, answer)
 
-    def _prepared(self, named: dict[str, nw.Expr]) -> nw.LazyFrame[Any]:
+    def _prepared(self, named: dict[str, nw.Expr], *, in_order: bool = False) -> nw.LazyFrame[Any]:
         """Keys and values as columns of their own first: aggregating conditional expressions is unsafe."""
-        frame = self.audit.lazy(self.columns)
+        frame = self.audit.lazy(self.columns, in_order=in_order)
+        if any(kind == "expression" for kind, _ in self.meaning.values()):
+            # NaN becomes null before a caller's condition sees it: engines disagree on how NaN compares
+            floats = [name for name in sorted(self.columns) if self.audit.kind(name) == "float"]
+            frame = frame.with_columns(*[clean_number(name, "float").alias(name) for name in floats])
         columns = [expression.alias(alias) for alias, expression in {**self.keys, **named}.items()]
         frame = frame.select(*columns) if columns else frame
         other = [
@@ -194,11 +197,15 @@ class Query:
 
     def _check_values(self, table: Table, name: str, faults: Faults) -> None:
         if not np.isfinite(table.total[name]).all():
-            faults.add(f"{self.audit.column_text(name)} has infinite values; remove or cap them")
-        if name in ("score", "outcome") or name.startswith("column "):
-            missing = int((table.n - table.count[name]).sum())
-            if missing and not (name == "outcome" and "outcome" in table.binary):
-                faults.add(self.audit.missing_text(name.removeprefix("column "), missing))
+            if name == "log_loss":
+                faults.add(
+                    f"log loss needs scores from 0 to 1, but {self.audit.column_text('score')} has others"
+                )
+            else:
+                faults.add(f"{self.audit.column_text(name)} has infinite values; remove or cap them")
+        missing = int((table.n - table.count[name]).sum())
+        if missing and not (name == "outcome" and "outcome" in table.binary):
+            faults.add(self.audit.missing_text(name, missing))
 
 
 def evaluate(audit: Audit, who: str, metric: Metric, table: Table) -> tuple[Ints, Floats, Floats, bool]:
@@ -232,7 +239,7 @@ def _given(metric: Metric, table: Table) -> Bools:
         elif isinstance(part, Role) and part.name == "score":
             given &= np.isin(table.numbers["score"], [float(value) for value in values])
         else:
-            coded = table.labels[name]
+            coded = table.labels[SCORE_BIN if isinstance(part, Role) else name]
             wanted = [
                 i for i, label in enumerate(coded.labels) if label in {canonical(value) for value in values}
             ]
@@ -254,7 +261,8 @@ def _binary_value(name: str, table: Table) -> Floats:
         return 1.0 - outcome
     assert decision is not None
     assert outcome is not None
-    return (decision == outcome).astype(float) if name == "correct" else (decision != outcome).astype(float)
+    same: Floats = (decision == outcome).astype(np.float64)
+    return same if name == "correct" else 1.0 - same
 
 
 def _read_labels(column: Any, name: str, n: Ints, audit: Audit, faults: Faults) -> Coded:
@@ -269,8 +277,8 @@ def _read_labels(column: Any, name: str, n: Ints, audit: Audit, faults: Faults) 
     lookup = np.array([code_of.get(text, -1) for text in texts], dtype=np.int32)
     codes = lookup[positions]
     missing = int(n[codes == code_of[MISSING]].sum()) if MISSING in code_of else 0
-    if missing and (audit.missing == "error" or name in ROLES):
-        faults.add(audit.missing_text(name, missing))
+    if missing and (audit.missing != "category" or name == SCORE_BIN):
+        faults.add(audit.missing_text("score" if name == SCORE_BIN else f"column {name}", missing))
     if len(used) > MAX_LEVELS:
         faults.add(
             f"{name!r} has {len(used):,} levels, more than {MAX_LEVELS:,}; cut it with bins={{{name!r}: [...]}}"
@@ -281,9 +289,12 @@ def _read_labels(column: Any, name: str, n: Ints, audit: Audit, faults: Faults) 
 def _read_units(column: Any, name: str, n: Ints, faults: Faults) -> Coded:
     """Persons as integers; their names are not kept."""
     encoded = column.dictionary_encode()
-    if encoded.null_count:
-        faults.add(f"{name!r} (unit) is missing in {encoded.null_count:,} rows: every row needs its person")
-    return Coded(np.asarray(encoded.indices.fill_null(-1), dtype=np.int32), ())
+    codes = np.asarray(encoded.indices.fill_null(-1), dtype=np.int32)
+    nobody = [i for i, person in enumerate(encoded.dictionary.to_pylist()) if is_missing(person)]
+    missing = int(np.isin(codes, [-1, *nobody]).sum())
+    if missing:
+        faults.add(f"{name!r} (unit) is missing in {missing:,} rows: every row needs its person")
+    return Coded(codes, ())
 
 
 def _check_collisions(name: str, raw: list[Any], texts: list[str], audit: Audit, faults: Faults) -> None:
@@ -293,7 +304,9 @@ def _check_collisions(name: str, raw: list[Any], texts: list[str], audit: Audit,
             continue
         if text == MISSING:
             faults.add(f"{name!r} has the label {MISSING!r}, which stands for missing values here; rename it")
-        elif text in seen:
+        elif value in (INFINITE, float("inf"), float("-inf")):
+            faults.add(f"{name!r} has infinite values; remove or cap them")
+        elif text in seen and seen[text] != value:  # 0.0 and -0.0 are equal
             faults.add(
                 f"{name!r} has the labels {seen[text]!r} and {value!r}, which are one label here; make them one"
             )

@@ -9,10 +9,11 @@ import narwhals as nw
 import numpy as np
 
 from fairtrial.cells import Floats, Ints
-from fairtrial.columns import bin_expression, bin_labels, clean_number, derived_expression, present
+from fairtrial.columns import bin_expression, bin_labels, clean_number, derived_expression, infinite, present
 from fairtrial.errors import Faults, InputError, did_you_mean
 from fairtrial.frames import Kind, Source, collect
 from fairtrial.labels import canonical
+from fairtrial.metrics import ROLES
 from fairtrial.schema import check_schema, is_number
 
 ROLE_NAMES = ("outcome", "decision", "score", "weight", "unit")
@@ -68,14 +69,17 @@ class Roles:
             self._kinds.update(self.source.kinds([column]))
         return self._kinds[column]
 
-    def lazy(self, columns: Iterable[str]) -> nw.LazyFrame[Any]:
-        """The data with the audit's rule for missing values applied."""
-        wanted = set(columns)
-        if self.missing != "drop":
-            return self.source.lazy(sorted(wanted) or [self.source.columns[0]])
-        declared = self._declared()
+    def lazy(self, columns: Iterable[str], *, in_order: bool = False) -> nw.LazyFrame[Any]:
+        """The data with the audit's rule for missing values applied, in the order of rows() where asked for."""
+        wanted = set(columns) or {self.source.columns[0]}
+        sort = in_order and not self.source.ordered
+        if sort:  # by every column: only rows alike in all of them can change places
+            wanted = set(self.source.columns)
+        declared = self._declared() if self.missing == "drop" else []
         frame = self.source.lazy(sorted(wanted | set(declared)))
-        return frame.filter(*[present(name, self.kind(name)) for name in declared])
+        if declared:
+            frame = frame.filter(*[present(name, self.kind(name)) for name in declared])
+        return frame.sort(*sorted(wanted)) if sort else frame
 
     # -- expressions that queries are built from ------------------------------------------------------------
     def role_columns(self, name: str) -> list[str]:
@@ -86,6 +90,8 @@ class Roles:
     def attribute_expression(self, name: str) -> nw.Expr:
         if name not in self.bins:
             return nw.col(name)
+        if self.kind(name) not in ("bool", "int", "float"):
+            raise InputError("Audit", self._not_numbers(name, "bins"))
         edges = self._bin_edges(name)
         return bin_expression(clean_number(name, self.kind(name)), edges, bin_labels(edges, self.kind(name)))
 
@@ -105,11 +111,12 @@ class Roles:
         if name == "decision" and self.decision is None:
             assert self.threshold is not None
             score = self.number("score")
-            return (
+            decided = (
                 nw.when(score >= self.threshold)
                 .then(nw.lit(1.0))
                 .otherwise(nw.when(score < self.threshold).then(nw.lit(0.0)))
             )
+            return nw.when(infinite(score)).then(nw.lit(OTHER)).otherwise(decided)
         column = str(getattr(self, name))
         kind = self.kind(column)
         if kind != "float":
@@ -160,7 +167,9 @@ class Roles:
     # -- reading and texts ----------------------------------------------------------------------------------
     def read_role(self, name: str, column: Any, n: Ints, faults: Faults) -> Floats:
         """A binary role's key as 0 and 1; anything else is a fault or makes the outcome real-valued."""
-        if column.type == "string" or str(column.type).endswith("string"):
+        if str(column.type).startswith("dictionary"):
+            column = column.dictionary_decode()
+        if str(column.type).endswith("string"):
             values = self._read_text_role(name, column, faults)
         else:
             values = np.asarray(column.to_numpy(zero_copy_only=False), dtype=float)
@@ -171,6 +180,8 @@ class Roles:
             faults.add(self.missing_text(name, missing))
         if name in self.positive and not (values == 1).any():
             faults.add(f"'positive' label {self.positive[name]!r} does not occur in {self.column_text(name)}")
+        elif name == "decision" and self.decision is None and (values == OTHER).any():
+            faults.add(f"{self.column_text('score')} has {int(n[values == OTHER].sum()):,} infinite values")
         elif name == "decision" and (values == OTHER).any():
             faults.add(
                 f"{self.column_text(name)} holds numbers other than 0 and 1: say which counts with positive=, "
@@ -199,10 +210,13 @@ class Roles:
             strange = sorted({label for label in labels if label not in known})
             if strange:
                 shown = ", ".join(repr(label) for label in strange[:6])
-                faults.add(
-                    f"{self.column_text(name)} has the labels {shown}: say which counts as 1, e.g. "
-                    f"positive={{{name!r}: {strange[0]!r}}}"
-                )
+                cure = f"say which counts as 1, e.g. positive={{{name!r}: {strange[-1]!r}}}"
+                if len(strange) < len(labels):
+                    shown, cure = (
+                        f"{shown} besides 0 and 1",
+                        f"leave them empty where they mean missing, or {cure}",
+                    )
+                faults.add(f"{self.column_text(name)} has the labels {shown}: {cure}")
         indices = np.asarray(encoded.indices.fill_null(len(numbers)), dtype=np.int64)
         return np.array([*numbers, np.nan])[indices]
 
@@ -211,10 +225,16 @@ class Roles:
             return f"decision ({self.score!r} ≥ {self.threshold})"
         if name in ROLE_NAMES:
             return f"{name} {getattr(self, name)!r}"
+        if name in ROLES and len(ROLES[name].needs) > 1:
+            return " or ".join(self.column_text(need) for need in ROLES[name].needs)
         return repr(name.removeprefix("column "))
 
     def missing_text(self, name: str, missing: int) -> str:
         cure = "choose missing='drop' (or 'category' for groups)"
+        if self.missing == "drop":
+            cure = "name it in groups= or features= of the Audit, so that missing='drop' sees it"
+        elif self.missing == "category":
+            cure = "missing='category' is for groups; choose missing='drop'"
         return f"{self.column_text(name)} is missing in {missing:,} rows: {cure}"
 
     def empty_text(self) -> str:
@@ -247,7 +267,7 @@ class Roles:
 
     def _bin_edges(self, name: str, default: int | None = None) -> list[float]:
         cut: Any = self.bins.get(name, self.bins.get("score", default) if name == self.score else default)
-        if not isinstance(cut, int):
+        if not isinstance(cut, int | np.integer):
             return [float(edge) for edge in cut]
         if name not in self._edges:
             number = clean_number(name, self.kind(name)).alias("x")

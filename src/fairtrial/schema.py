@@ -13,6 +13,15 @@ if TYPE_CHECKING:
     from fairtrial.roles import Roles
 
 
+def column_list(argument: str, columns: object) -> tuple[str, ...]:
+    """One column or several, as a tuple."""
+    if isinstance(columns, str):
+        return (columns,)
+    if not isinstance(columns, list | tuple):
+        raise InputError("Audit", f"{argument!r} must be a column or a list of columns, got {columns!r}")
+    return tuple(columns)
+
+
 def check_schema(audit: Roles) -> None:
     """All faults of the declaration in one message, before any data is read."""
     faults = Faults("Audit")
@@ -35,7 +44,7 @@ def check_schema(audit: Roles) -> None:
         faults.add("'threshold' needs a score: name its column with score=")
     if audit.threshold is not None and audit.decision is not None:
         faults.add("'decision' and 'threshold' both define the decision: give one of them")
-    if audit.threshold is not None and not is_number(audit.threshold):
+    if audit.threshold is not None and (isinstance(audit.threshold, str) or not is_number(audit.threshold)):
         faults.add(f"'threshold' must be a finite number, got {audit.threshold!r}")
     fault = choice_fault("missing", audit.missing, ["error", "drop", "category"])
     if fault:
@@ -58,7 +67,7 @@ def is_number(value: object) -> bool:
 
 
 def _check_bins(name: str, cut: Any, faults: Faults) -> None:
-    if isinstance(cut, int) and not isinstance(cut, bool):
+    if isinstance(cut, int | np.integer) and not isinstance(cut, bool):
         if not 2 <= cut <= 100:
             faults.add(f"'bins' of {name!r} must be 2 to 100 quantile bins, got {cut}")
         return
