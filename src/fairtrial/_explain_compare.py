@@ -16,7 +16,7 @@ from fairtrial.stats.multiplicity import holm
 from fairtrial.views import format_value
 
 WHO = "compare"
-SAME = "the two rules decide alike for everybody, so there is nothing to judge by"
+SAME = "the same for everybody under both rules"
 
 
 def compare(
@@ -117,6 +117,7 @@ def _numbers(result: ExplainResult) -> dict[str, Floats]:
     influence = found.influence(0)
     order = [*range(2 * groups, found.estimate.shape[0]), *range(groups, 2 * groups)]
     estimate = np.where(found.undefined[order, 0][:, None], np.nan, found.estimate[order, 0])
+    estimate = np.where(np.abs(estimate) < 1e-13, 0.0, estimate)
     part = influence[:, order]
     return {
         "estimate": np.concatenate([estimate.sum(axis=1, keepdims=True), estimate], axis=1),

@@ -280,6 +280,7 @@ def _estimates(value: Floats, error: Spread, undefined: NDArray[np.bool_], level
     gone = np.broadcast_to(
         undefined.reshape(undefined.shape + (1,) * (value.ndim - undefined.ndim)), value.shape
     )
+    value = np.where(np.abs(value) < 1e-13, 0.0, value)
     low, high = interval(value, error, level)
     p = two_sided_p(value, error)
     parts = [np.where(gone, np.nan, part) for part in (value, low, high, error.error, p)]

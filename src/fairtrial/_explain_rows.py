@@ -17,7 +17,7 @@ from fairtrial.results import defined_or, undefined
 from fairtrial.stats.coalitions import group_members
 from fairtrial.stats.multiplicity import holm
 
-NO_VARIATION = "no one's decisions depend on it, so there is no sampling error to judge by"
+NO_VARIATION = "it contributes the same for everybody of a group, so there is no sampling error to judge by"
 INTERACTION = "interaction"
 
 

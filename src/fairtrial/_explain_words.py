@@ -82,11 +82,19 @@ def drivers_text(told: Told, rows: list[dict[str, Any]]) -> str:
         return "The contributions of the features are undefined; the table says why."
     known.sort(key=lambda row: -abs(row["points"]))
     alpha = 1.0 - told.problem.level
-    parts = []
-    for row in known:
-        p = scalar(row["p_adjusted"])
-        shown = "" if p is not None and p <= alpha else " (not distinguishable from 0)"
-        parts.append(f"{row['feature']} {_signed(told, row['points'])}{shown}")
+    shown = [row for row in known if (p := scalar(row["p_adjusted"])) is not None and p <= alpha]
+    rest = [row for row in known if row not in shown]
+    parts = [f"{row['feature']} {_signed(told, row['points'])}" for row in shown]
+    if len(rest) > 3:
+        parts.append(
+            f"the other {len(rest)} features {_signed(told, sum(r['points'] for r in rest))} together"
+        )
+    else:
+        parts += [
+            f"{row['feature']} {_signed(told, row['points'])} (not distinguishable from 0)" for row in rest
+        ]
+    if len(rest) > 3:
+        parts[-1] += " (none distinguishable from 0)"
     total = sum(row["points"] for row in known)
     words = WORDS[told.problem.allocations[0].name]
     whole = f"{group} minus {versus} = {_signed(told, total)}{_unit(told)}"

@@ -24,6 +24,8 @@ Codes = NDArray[np.int64]
 BLOCK_NUMBERS = 2_000_000
 # Sums of zeros and ones stay exact in 32-bit floats below this many rows per block sum.
 EXACT_ROWS = 2**24
+# Differences below this share of Σ|coefficients| are the rounding of 32-bit products, not variation.
+ROUNDING = 3e-7
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -209,6 +211,7 @@ def _mean_forms(
             forms *= slope[rows, None]
         if form.value0[rows].any():
             forms += (form.value0[rows, None] * constant).astype(forms.dtype)
+        _drop_rounding(forms, np.abs(coefficients).sum(axis=2).reshape(-1))
         shaped = forms.reshape(rows.size, 1, values, players)
         yield GroupForms(rows, shaped, mix[h][:, :, None], form.weight0[rows], centre[h])
 
@@ -237,6 +240,7 @@ def _ratio_forms(
         unions = np.flatnonzero(members[:, h] > 0)
         rows = np.flatnonzero(group == h)
         forms = np.empty((rows.size, unions.size * values * players), dtype=_product_kind(decisions))
+        largest = np.zeros(forms.shape[1])
         for q, (value0, slope_value, weight0, slope_weight) in enumerate(patterns):
             here = np.flatnonzero(pattern[rows] == q)
             if here.size == 0:
@@ -246,8 +250,17 @@ def _ratio_forms(
             lines = (moved[:, None, :] * flat[None]).reshape(-1, columns)
             constant = np.einsum("vkm,jm->jvk", coefficients, fixed, optimize=True).reshape(-1)
             forms[here] = _linear_forms(decisions, lines, rows[here]) + constant.astype(forms.dtype)
+            largest = np.maximum(largest, np.abs(lines).sum(axis=1))
+        _drop_rounding(forms, largest)
         shaped = forms.reshape(rows.size, unions.size, values, players)
         yield GroupForms(rows, shaped, targets.weights[:, :, unions], np.zeros(rows.size), no_centre)
+
+
+def _drop_rounding(forms: NDArray[np.floating], largest: Floats) -> None:
+    """Make columns that differ by rounding alone exactly constant: no variation must stay no variation."""
+    if forms.shape[0]:
+        same = (forms.max(axis=0) - forms.min(axis=0)) <= ROUNDING * largest
+        forms[:, same] = forms[0, same]
 
 
 def _group_variance(part: GroupForms) -> Floats:
@@ -255,18 +268,12 @@ def _group_variance(part: GroupForms) -> Floats:
     size, forms, values, players = part.forms.shape
     if size < 2:
         return np.full((part.mix.shape[0], values, players), np.nan)
-    flat = part.forms.reshape(size, -1)
-    largest = np.abs(flat).max(axis=0).astype(np.float64)
-    deviation = flat - flat.mean(axis=0, dtype=np.float64).astype(flat.dtype)
-    shaped = deviation.reshape(size, forms, values, players)
-    # Rounding of 32-bit products must not pass for variation where every row is the same.
-    noise = (size * (1e-6 * largest) ** 2).reshape(forms, values, players)
+    mean = part.forms.mean(axis=0, dtype=np.float64).astype(part.forms.dtype)
+    shaped = part.forms - mean
     result = np.zeros((part.mix.shape[0], values, players))
     for u in range(forms):
         for w in range(u, forms):
             moment = np.einsum("ivk,ivk->vk", shaped[:, u], shaped[:, w], dtype=np.float64)
-            if u == w:
-                moment = np.where(moment > noise[u], moment, 0.0)
             twice = 1.0 if u == w else 2.0
             result += twice * (part.mix[:, :, u] * part.mix[:, :, w])[:, :, None] * moment[None]
     return np.asarray(np.maximum(result, 0.0) * (size / (size - 1)))

@@ -45,11 +45,11 @@ def spread(influence: NDArray[np.floating], stratum: NDArray[np.int64]) -> Sprea
 
 
 def combine(variances: Floats, df: Floats) -> Spread:
-    """Add independent variance estimates (first axis), each with its degrees of freedom."""
+    """Add independent variance estimates (first axis), each with its degrees of freedom (one, or one per entry)."""
     total = variances.sum(axis=0)
-    shape = (-1,) + (1,) * (variances.ndim - 1)
+    degrees = df.reshape(df.shape + (1,) * (variances.ndim - df.ndim))
     with np.errstate(divide="ignore", invalid="ignore"):
-        freedom = total**2 / (variances**2 / df.reshape(shape)).sum(axis=0)
+        freedom = total**2 / (variances**2 / degrees).sum(axis=0)
     return Spread(np.sqrt(total), np.where(np.isfinite(freedom) & (freedom > 0), freedom, np.inf))
 
 
