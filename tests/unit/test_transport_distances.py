@@ -72,6 +72,9 @@ def test_score_distance_units() -> None:
         dist.score_distance(score, 0.5, "log-odds")[:3], np.abs(np.log(score[:3] / (1 - score[:3])))
     )
     assert np.isinf(dist.score_distance(score, 0.5, "log-odds")[3])
+    deciles = np.array([1.0, 4.0, 5.0, 10.0])
+    assert dist.score_distance(deciles, 5).tolist() == [4, 1, 1, 6], "whole numbers move in whole steps"
+    assert dist.score_distance(deciles, 4.5).tolist() == [4, 1, 1, 6]
     with pytest.raises(ValueError, match="between 0 and 1"):
         dist.score_distance(np.array([1.2]), 0.5, "log-odds")
 

@@ -59,8 +59,14 @@ def mixed_distance(
 
 
 def score_distance(score: Floats, threshold: float, units: Literal["score", "log-odds"] = "score") -> Floats:
-    """|s − τ|, or the same in log-odds: for a black box the distance that needs nothing but its score."""
+    """|s − τ|, or the same in log-odds: for a black box the distance that needs nothing but its score.
+
+    A score of whole numbers moves in whole steps: with τ = 5, a 5 must fall to 4 and a 4 rise to 5, one step each.
+    """
     if units == "score":
+        if score.size and (score == np.floor(score)).all():
+            first_accepted = np.ceil(threshold)
+            return np.where(score >= threshold, score - (first_accepted - 1), first_accepted - score)
         return np.abs(score - threshold)
     if (score < 0).any() or (score > 1).any() or not 0 < threshold < 1:
         raise ValueError("log-odds need scores between 0 and 1 and a threshold inside")

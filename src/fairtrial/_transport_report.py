@@ -1,0 +1,215 @@
+"""From arrays to what is shown: a line per group, the moved bands, and a histogram of signed distances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairtrial._transport_criterion import Posed
+from fairtrial._transport_distance import Distances
+from fairtrial.results import undefined
+from fairtrial.stats.proportions import difference_interval
+from fairtrial.stats.transport_projection import Projection, transport_plan
+
+Floats = NDArray[np.float64]
+_MOST_HISTOGRAM_ROWS = 4000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moved:
+    """The plan, and its sums per cell."""
+
+    plan: Floats
+    gained: Floats  # mass whose decision turns from 0 to 1, per cell
+    lost: Floats
+    cost: Floats
+    largest: Floats
+    tied: Floats
+    rates_after: Floats
+
+    cost_total: float
+
+    @property
+    def total(self) -> float:
+        """How many people move: a row in two compared cells counts once here."""
+        return float(self.plan.sum())
+
+
+def moved(posed: Posed, distance: Floats, projection: Projection) -> Moved:
+    """Sums of the plan over each cell; a row in two cells counts in both."""
+    problem = posed.problem
+    plan = transport_plan(problem, distance, projection)
+    up = posed.decision == 0
+
+    def per_cell(weights: Floats) -> Floats:
+        return np.asarray(
+            np.bincount(problem.pattern, weights=weights, minlength=len(problem.cells)) @ problem.cells
+        )
+
+    moving = plan > 0
+    farthest = np.zeros(len(problem.cells))
+    np.maximum.at(farthest, problem.pattern[moving], distance[moving])
+    largest = (problem.cells * farthest[:, None]).max(axis=0)
+    return Moved(
+        plan=plan,
+        gained=per_cell(np.where(up, plan, 0.0)),
+        lost=per_cell(np.where(up, 0.0, plan)),
+        cost=per_cell(plan * np.where(moving, distance, 0.0)),
+        largest=largest,
+        tied=per_cell(((plan > 0) & (plan < 1)).astype(float)),
+        rates_after=problem.rates_after(problem.moved_mass(plan)),
+        cost_total=float(plan[moving] @ distance[moving]),
+    )
+
+
+def group_lines(
+    posed: Posed, distances: Distances, after: Moved | None, why: str, level: float, minimum: int
+) -> list[dict[str, Any]]:
+    """One line per cell, then one per group that was too small to compare."""
+    problem, lines = posed.problem, []
+    rows, events, rates = problem.cell_rows, problem.cell_events, problem.rates
+    stuck = _cannot_move(posed, distances)
+    for index, cell in enumerate(posed.lines):
+        reference = cell.reference
+        is_reference = reference == index
+        line: dict[str, Any] = {
+            "comparison": cell.comparison,
+            "attribute": cell.attribute,
+            "group": cell.group,
+            "n": int(rows[index]),
+            "rate": float(rates[index]),
+            "rate_after": undefined(why) if after is None else float(after.rates_after[index]),
+            "reference": None if is_reference or reference < 0 else posed.lines[reference].group,
+            "difference": None,
+            "difference_low": None,
+            "difference_high": None,
+            "gained": undefined(why) if after is None else float(after.gained[index]),
+            "lost": undefined(why) if after is None else float(after.lost[index]),
+            "share_moved": undefined(why)
+            if after is None
+            else float((after.gained[index] + after.lost[index]) / rows[index]),
+            "mean_shift": _shift(after, index, why),
+            "largest_shift": undefined(why) if after is None else float(after.largest[index]) or None,
+            "cannot_move": None if stuck is None else int(stuck[index]),
+            "tied": None if after is None else int(after.tied[index]),
+            "finding": _finding(is_reference, rates[index], after, index),
+        }
+        if reference >= 0 and not is_reference:
+            limits = difference_interval(
+                events[index], rows[index], events[reference], rows[reference], level
+            )
+            line["difference"] = float(rates[index] - rates[reference])
+            line["difference_low"], line["difference_high"] = float(limits.low), float(limits.high)
+        lines.append(line)
+    for comparison, group, count in posed.left_out:
+        reason = (
+            f"not compared: fewer than {minimum} rows"
+            if count < minimum
+            else "not compared: nobody to compare with"
+        )
+        empty = {name: undefined(reason) for name in ("rate", "rate_after", "difference")}
+        blank = dict.fromkeys(line, None)
+        lines.append(
+            {**blank, "comparison": comparison, "group": group, "n": count, **empty, "finding": reason}
+        )
+    return lines
+
+
+def _shift(after: Moved | None, index: int, why: str) -> Any:
+    if after is None:
+        return undefined(why)
+    mass = float(after.gained[index] + after.lost[index])
+    return float(after.cost[index] / mass) if mass > 0 else None
+
+
+def _finding(is_reference: bool, rate: float, after: Moved | None, index: int) -> str:
+    prefix = "reference" if is_reference else ""
+    if after is None:
+        return prefix or "compared"
+    change = float(after.rates_after[index]) - rate
+    words = "stays" if abs(change) < 1e-9 else "rises" if change > 0 else "falls"
+    return f"{prefix}, {words}" if prefix else words
+
+
+def _cannot_move(posed: Posed, distances: Distances) -> Floats | None:
+    if distances.values is None:
+        return None
+    stuck = np.bincount(
+        posed.problem.pattern, weights=np.isinf(distances.values), minlength=len(posed.problem.cells)
+    )
+    return np.asarray(stuck @ posed.problem.cells)
+
+
+def bands(posed: Posed, distance: Floats, after: Moved) -> list[dict[str, Any]]:
+    """Who moves, as bands of distance: per cell and direction, never as individuals."""
+    found = []
+    for index, cell in enumerate(posed.lines):
+        inside = posed.problem.cells[posed.problem.pattern, index] > 0
+        for decision, words in ((0, "0 → 1"), (1, "1 → 0")):
+            chosen = inside & (posed.decision == decision) & (after.plan > 0)
+            if chosen.any():
+                edge = float(distance[chosen].max())
+                found.append(
+                    {
+                        "comparison": cell.comparison,
+                        "group": cell.group,
+                        "direction": words,
+                        "nearest": float(distance[chosen].min()),
+                        "farthest": edge,
+                        "mass": float(after.plan[chosen].sum()),
+                        "rows": int(chosen.sum()),
+                        "at_edge": int((chosen & (distance == edge)).sum()),
+                        "share_at_edge": float(after.plan[chosen & (distance == edge)].max()),
+                    }
+                )
+    return found
+
+
+def histogram(posed: Posed, distance: Floats, after: Moved | None) -> list[dict[str, Any]]:
+    """Counts of signed distances Φ = (2C − 1)·d per group, and how much of each bin moves."""
+    compared = (posed.problem.cells[posed.problem.pattern] > 0).any(axis=1) & np.isfinite(distance)
+    signed = np.where(posed.decision == 1, distance, -distance)
+    if not compared.any():
+        return []
+    edges = _edges(signed[compared], len(posed.lines))
+    centre = np.clip(signed, edges[0], edges[-1])
+    # a bin that ends at zero holds the zeros decided 0, the one that starts there those decided 1
+    place = np.searchsorted(edges, centre, "right") - 1
+    place = np.where((posed.decision == 0) & (edges[place] == centre), place - 1, place)
+    place = np.clip(place, 0, edges.size - 2)
+    plan = after.plan if after is not None else np.zeros(signed.size)
+    found = []
+    for index, cell in enumerate(posed.lines):
+        inside = compared & (posed.problem.cells[posed.problem.pattern, index] > 0)
+        counts = np.bincount(place[inside], minlength=edges.size - 1)
+        moving = np.bincount(place[inside], weights=plan[inside], minlength=edges.size - 1)
+        for bin_index in np.flatnonzero(counts):
+            found.append(
+                {
+                    "comparison": cell.comparison,
+                    "group": cell.group,
+                    "low": float(edges[bin_index]),
+                    "high": float(edges[bin_index + 1]),
+                    "count": int(counts[bin_index]),
+                    "moved": float(moving[bin_index]),
+                }
+            )
+    return found
+
+
+def _edges(signed: Floats, cells: int) -> Floats:
+    """Bin edges: one at zero and over all but the farthest 1%, or one bin per step around each discrete level."""
+    most = max(8, min(60, _MOST_HISTOGRAM_ROWS // max(cells, 1)))
+    levels = np.unique(np.abs(signed))
+    if levels.size > 1 and levels[-1] / np.diff(levels).min() <= most / 2:
+        step = float(np.diff(levels).min())
+        below, above = np.ceil(max(-signed.min(), 0) / step), np.ceil(max(signed.max(), 0) / step)
+        return (np.arange(-below, above + 2) - 0.5) * step
+    low = min(float(np.quantile(signed, 0.005)), 0.0)
+    high = max(float(np.quantile(signed, 0.995)), 0.0)
+    width = (high - low) / most if high > low else 1.0
+    below, above = max(1, int(np.ceil(-low / width - 1e-9))), max(1, int(np.ceil(high / width - 1e-9)))
+    return np.arange(-below, above + 1) * width
