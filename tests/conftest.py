@@ -11,6 +11,18 @@ import pytest
 from requirements import CHROMIUM_FLAGS, require_chromium, require_java
 
 TESTS = Path(__file__).parent
+# For many queries over few rows: compiling each query would take longer than running it.
+SPARK_SETTINGS = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.memory": "1g",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.ui.enabled": "false",
+}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -35,15 +47,11 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     from pyspark.sql import SparkSession
 
     scratch = tmp_path_factory.mktemp("spark")
+    builder = SparkSession.builder.master("local[1]").appName("fairtrial-tests")
+    for name, value in SPARK_SETTINGS.items():
+        builder = builder.config(name, value)
     session = (
-        SparkSession.builder.master("local[1]")
-        .appName("fairtrial-tests")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.driver.memory", "1g")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.local.dir", str(scratch))
+        builder.config("spark.local.dir", str(scratch))
         .config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
         .getOrCreate()
     )
