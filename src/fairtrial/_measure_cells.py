@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +15,7 @@ from fairtrial.cells import Bools, Cells, Rows
 from fairtrial.errors import InputError
 from fairtrial.groups import Group, check_target, explicit_groups, find_groups
 from fairtrial.metrics import Metric
-from fairtrial.stats.binary_gaps import PartCounts, gap_limits, gap_root
+from fairtrial.stats.binary_gaps import PartCounts, gap_limits, gap_p
 from fairtrial.stats.means import (
     el_mean_difference_interval,
     el_mean_difference_p,
@@ -41,10 +43,14 @@ def cell_lines(plan: Plan) -> tuple[list[Line], Cells]:
         for group, inside in zip(groups, members, strict=True)
         if inside.any() or group in asked_for
     ]
-    lines: list[Line] = []
-    for metric in plan.metrics:
-        chosen = _Chosen(plan, cells, metric, [g for g, _ in populated], np.array([m for _, m in populated]))
-        lines += _binary_lines(chosen) if cells.binary[metric.name] else _real_lines(chosen)
+    kept, inside = [group for group, _ in populated], np.array([mask for _, mask in populated])
+    chosen = [_Chosen(plan, cells, metric, kept, inside) for metric in plan.metrics]
+    binary = [part for part in chosen if cells.binary[part.metric.name]]
+    by_metric = dict(zip((part.metric.name for part in binary), _binary_lines(plan, binary), strict=True))
+    for part in chosen:
+        if part.metric.name not in by_metric:
+            by_metric[part.metric.name] = _real_lines(part)
+    lines = [line for metric in plan.metrics for line in by_metric[metric.name]]
     add_impact_ratios(lines)
     return lines, cells
 
@@ -92,47 +98,61 @@ def _too_small(n: int, minimum: int) -> str | None:
     return f"not tested: fewer than {minimum}" if n < minimum else None
 
 
-def _binary_lines(chosen: _Chosen) -> list[Line]:
-    plan, lines = chosen.plan, chosen.base(binary=True)
-    method = plan.interval or "wilson"
-    if method in ("t", "empirical-likelihood"):
-        method = "wilson"
-    n, k = chosen.sums(chosen.members)
-    low, high = rate_interval(k, n, plan.level, method)  # type: ignore[arg-type]
+def _binary_lines(plan: Plan, chosen: list[_Chosen]) -> list[list[Line]]:
+    """Lines per metric; all of them go through one call of each interval, which costs as much as one of them."""
+    if not chosen:
+        return []
+    by_metric = [part.base(binary=True) for part in chosen]
+    lines = [line for part in by_metric for line in part]
+    n, k = _stack(part.sums(part.members) for part in chosen)
+    _rate_limits(lines, plan, k, n)
+    if plan.target.kind == "number":
+        _against_number(lines, plan)
+    else:
+        _against_rates(lines, plan, chosen, k, n)
+    return by_metric
+
+
+def _stack(sums: Iterable[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
+    counts, totals = zip(*sums, strict=True)
+    return np.concatenate(counts), np.concatenate(totals)
+
+
+def _rate_limits(lines: list[Line], plan: Plan, k: Floats, n: Floats) -> None:
+    asked = plan.interval or "wilson"
+    method: Any = "wilson" if asked in ("t", "empirical-likelihood") else asked
+    low, high = rate_interval(k, n, plan.level, method)
     for line, lower, upper in zip(lines, low, high, strict=True):
         if line.n:
             line.low, line.high = float(lower), float(upper)
-    if plan.target.kind == "number":
-        _against_number(lines, plan)
-        return lines
-    both, group_only, reference_only = _parts(chosen)
-    parts = PartCounts(
-        *(side for inside in (both, group_only, reference_only) for side in reversed(chosen.sums(inside)))
-    )
-    tested = np.array(
-        [i for i, line in enumerate(lines) if not (line.reason or line.is_reference)], dtype=np.intp
-    )
-    gaps_low, gaps_high, roots = (np.zeros(len(lines)) for _ in range(3))
-    gaps_low[tested], gaps_high[tested] = gap_limits(parts[tested], plan.level)
-    roots[tested] = gap_root(parts[tested], np.zeros(len(tested)))
-    n_ref, k_ref = chosen.sums(chosen.reference)
-    ratio_low, ratio_high = ratio_interval(k, n, k_ref, n_ref, plan.level)
-    small = parts.small
+
+
+def _against_rates(lines: list[Line], plan: Plan, chosen: list[_Chosen], k: Floats, n: Floats) -> None:
+    sides = [_stack(part.sums(_parts(part)[side]) for part in chosen) for side in range(3)]
+    parts = PartCounts(*(values for count, total in sides for values in (total, count)))
+    n_ref, k_ref = _stack(part.sums(part.reference) for part in chosen)
     for i, line in enumerate(lines):
         if n_ref[i] == 0 and not line.reason:
             line.reason = "not tested: nobody to compare with"
-        if line.reason or line.is_reference:
-            continue
+    tested = np.array(
+        [i for i, line in enumerate(lines) if not (line.reason or line.is_reference)], dtype=np.intp
+    )
+    some = parts[tested]
+    low, high = gap_limits(some, plan.level)
+    p_values = gap_p(some, np.zeros(len(tested)))
+    ratio_low, ratio_high = ratio_interval(k[tested], n[tested], k_ref[tested], n_ref[tested], plan.level)
+    small, disjoint = some.small, some.shape == "disjoint"
+    for j, i in enumerate(tested):
+        line = lines[i]
         assert line.level is not None
         line.target_level = float(k_ref[i] / n_ref[i])
         line.difference = line.level - line.target_level
-        line.difference_low, line.difference_high = float(gaps_low[i]), float(gaps_high[i])
-        line.p_value = float(2 * special.ndtr(-abs(roots[i])))
+        line.difference_low, line.difference_high = float(low[j]), float(high[j])
+        line.p_value = float(p_values[j])
         line.ratio = line.level / line.target_level if line.target_level > 0 else np.inf
-        if parts.shape[i] == "disjoint":
-            line.ratio_low, line.ratio_high = float(ratio_low[i]), float(ratio_high[i])
-        line.method = "score" if small[i] else "likelihood"
-    return lines
+        if disjoint[j]:
+            line.ratio_low, line.ratio_high = float(ratio_low[j]), float(ratio_high[j])
+        line.method = "score" if small[j] else "likelihood"
 
 
 def _parts(chosen: _Chosen) -> tuple[Bools, Bools, Bools]:

@@ -44,8 +44,7 @@ class Cells:
         inside = np.ones(len(self.rows), dtype=bool)
         for attribute, values in group.where:
             labels = self.labels[attribute]
-            wanted = [labels.index(value) for value in values if value in labels]
-            inside &= np.isin(self.codes[:, self.attributes.index(attribute)], wanted)
+            inside &= _among(labels, values)[self.codes[:, self.attributes.index(attribute)]]
         return inside
 
     def moments(self, metric: str, inside: Bools) -> tuple[int, float, float]:
@@ -70,8 +69,7 @@ class Rows:
         inside = np.ones(self.n, dtype=bool)
         for attribute, values in group.where:
             coded = self.attributes[attribute]
-            wanted = [coded.labels.index(value) for value in values if value in coded.labels]
-            inside &= np.isin(coded.codes, wanted)
+            inside &= _among(coded.labels, values)[coded.codes]
         return inside
 
 
@@ -87,6 +85,11 @@ class Design:
     def columns_of(self, feature: str) -> NDArray[np.intp]:
         """The matrix columns that stand for one feature."""
         return np.flatnonzero(self.feature_of == self.features.index(feature))
+
+
+def _among(labels: tuple[str, ...], values: tuple[str, ...]) -> Bools:
+    """Per label, whether it is one of the values."""
+    return np.array([label in values for label in labels], dtype=bool)
 
 
 def pool_moments(count: Ints, total: Floats, m2: Floats) -> tuple[int, float, float]:

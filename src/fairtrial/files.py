@@ -14,6 +14,7 @@ import io
 import os
 import re
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,16 @@ _WORD = r"^[+-]?(nan|inf|infinity)$"
 _TOO_LONG = r"[0-9]{16}"  # more digits than a float keeps: such a number is a name, and stays text
 
 
-def connect() -> Any:
-    """An in-memory DuckDB of our own that never downloads an extension."""
+@cache
+def _database() -> Any:
     import duckdb
 
     return duckdb.connect(config={"autoinstall_known_extensions": False, "autoload_known_extensions": False})
+
+
+def connect() -> Any:
+    """A connection to an in-memory DuckDB of our own that never downloads an extension."""
+    return _database().cursor()
 
 
 class Files:

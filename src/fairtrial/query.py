@@ -94,8 +94,8 @@ class Query:
             self.column(metric.value)
         elif metric.value.name == "outcome":
             self.role("outcome")
-            if self.audit.outcome_may_be_real:
-                self.role_value("outcome")
+            if self.audit.outcome_may_be_real and self.audit.kind(str(self.audit.outcome)) == "float":
+                self.role_value("outcome")  # whole numbers are keys as they are, and need no sums
         elif metric.value.binary:
             for need in metric.value.needs:
                 self.role(need)
@@ -181,6 +181,8 @@ class Query:
                 self._missing(table.numbers[name], name, table.n, faults)
             else:
                 table.binary[name] = self.audit.read_role(name, answer[alias], table.n, faults)
+                if name == "outcome" and self.audit.kind(str(self.audit.outcome)) == "int":
+                    table.numbers[name] = _floats(answer[alias])
         for name in self.values:
             self._check_values(table, name, faults)
         faults.raise_any()
@@ -224,6 +226,9 @@ def evaluate(audit: Audit, who: str, metric: Metric, table: Table) -> tuple[Ints
         count = np.where(given, table.n, 0)
         return count, np.where(given, table.n * outcome_of_line, 0.0), np.zeros(len(count)), True
     name = f"column {value}" if isinstance(value, str) else value.name
+    if name == "outcome" and name in table.numbers:
+        total = np.where(given, table.n * np.nan_to_num(table.numbers[name]), 0.0)
+        return np.where(given, table.n, 0), total, np.zeros(len(given)), False
     binary = isinstance(value, str) and table.others[name] == 0
     count = np.where(given, table.count[name], 0)
     total, m2 = np.where(given, table.total[name], 0.0), np.where(given, table.m2[name], 0.0)
