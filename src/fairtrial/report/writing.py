@@ -17,7 +17,7 @@ from fairtrial.report.tables import csv_text, write_parquet
 from fairtrial.results import Result
 from fairtrial.trial.keeping import write_whole
 from fairtrial.trial.publish import published_rows
-from fairtrial.trial.record import load_results
+from fairtrial.trial.record import check_schema, load_results
 
 
 def render(content: Mapping[str, Any]) -> str:
@@ -54,6 +54,7 @@ def write_all(content: Mapping[str, Any], folder: str | os.PathLike[str]) -> Pat
     """report.html, tables/ and charts/, then results.json: where that one is, the rest is complete."""
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
+    check_schema(content)
     page = render(content)
     _remove_earlier(target)
     for section in content["sections"]:

@@ -8,7 +8,7 @@ from typing import Any
 from fairtrial.spec.guess import Guess
 
 _PRESETS = {
-    "employment": "selection rates, impact ratios (four-fifths rule), intersections, as New York City's Local Law 144 asks",
+    "employment": "selection rates, impact ratios (four fifths), intersections, as New York's Local Law 144 asks",
     "lending": "approval rates, adverse impact ratios, standardized mean differences",
     "risk-score": "false positive and negative rates, predictive value, calibration",
     "healthcare": "how great the need is among those who were selected",
@@ -45,8 +45,8 @@ def compose(guess: Guess, source: str, title: str) -> str:
         "# An audit in one file. Check what stands here, then: fairtrial run audit.toml",
         "",
         f"# Asks: {_PRESETS[guess.preset]}.",
-        f"# Others: {', '.join(name for name in _PRESETS if name != guess.preset)}; or leave the line out and write your own",
-        "# sections. A section of your own takes the place of the preset's sections of the same method.",
+        f"# Others: {', '.join(name for name in _PRESETS if name != guess.preset)}; or leave the line out and",
+        "# write your own sections. A section of your own takes the place of the preset's sections of the same method.",
         f"preset = {value_text(guess.preset)}",
         "",
         "[report]",

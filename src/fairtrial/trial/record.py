@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -142,6 +143,18 @@ def _section(answer: Answer, below: int) -> dict[str, Any]:
         "error": answer.error,
         "result": mask_result(answer.result, below) if answer.result is not None else None,
     }
+
+
+def check_schema(content: Mapping[str, Any]) -> None:
+    """Raise unless the content keeps to the published JSON schema, which names the place of the first fault."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import best_match
+
+    schema = json.loads(files("fairtrial.trial").joinpath("results.schema.json").read_text(encoding="utf-8"))
+    fault = best_match(Draft202012Validator(schema).iter_errors(content))
+    if fault is not None:
+        place = "/".join(str(part) for part in fault.absolute_path)
+        raise InputError("results.json", f"does not keep to its schema at {place or 'the top'}: {fault.message[:300]}")
 
 
 def load_results(path: str | os.PathLike[str]) -> dict[str, Any]:
