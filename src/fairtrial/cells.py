@@ -143,5 +143,4 @@ def pool_m2(inverse: Any, count: Ints, total: Floats, m2: Floats, size: int) -> 
     mean = np.divide(totals, counts, out=np.zeros(size), where=counts > 0)
     line_mean = np.divide(total, count, out=np.zeros(len(total)), where=count > 0)
     between = count * (line_mean - mean[inverse]) ** 2
-    pooled: Floats = np.bincount(inverse, m2 + between, size)
-    return pooled
+    return np.asarray(np.bincount(inverse, m2 + between, size), dtype=np.float64)

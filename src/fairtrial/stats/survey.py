@@ -34,7 +34,7 @@ def weighted_mean(
     total = w.sum()
     mean = float((w * values).sum() / total)
     persons = int(person.max()) + 1
-    influence = np.bincount(person, w * (values - mean) / total, persons)
+    influence = np.asarray(np.bincount(person, w * (values - mean) / total, persons), dtype=np.float64)
     per_person = np.bincount(person, w, persons)
     return WeightedMean(mean, influence, float(total**2 / (per_person**2).sum()))
 
