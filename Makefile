@@ -54,5 +54,5 @@ papers: ## run the tables and figures of the five papers, write docs/papers
 
 docs: ## build the documentation site into site/
 	@$(PYTHON) scripts/environment.py docs
-	@$(RUN) -m mkdocs build --quiet
+	@NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --quiet
 	@echo "fairtrial: open site/index.html"
