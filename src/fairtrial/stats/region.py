@@ -64,7 +64,11 @@ def _quadratic(
         against = np.zeros_like(member)
     target = known if known is not None else atoms.pooled(against)[1]
     distance = atoms.pooled(member)[1] - target - vector
-    covariance = gap_covariance(atoms, member, against)
+    return quadratic_test(distance, gap_covariance(atoms, member, against))
+
+
+def quadratic_test(distance: Floats, covariance: Floats) -> JointTest:
+    """d' V^-1 d against chi-square with the rank of V."""
     deviation = np.sqrt(np.diag(covariance))
     scaled = covariance / np.outer(deviation, deviation)
     values, vectors = np.linalg.eigh(scaled)

@@ -73,8 +73,10 @@ class OrthogonalGaps(Gaps):
         error: Floats,
         df: Floats,
         reason: list[str | None],
+        covariance: Floats | None = None,
     ) -> None:
         self.points, self.estimate, self.error, self.df = points, estimate, error, df
+        self.covariance = covariance
         self.reason = reason
         self.rule = np.full(estimate.shape, "orthogonal empirical likelihood")
 
@@ -182,7 +184,7 @@ def estimate_gaps(
     count, mean, m2 = atoms.pooled(comparison.member)
     points: list[ScorePoints | None] = []
     reason: list[str | None] = []
-    error = np.full(count.shape, np.nan)
+    influences = np.zeros((count.size, values.size))
     for index in range(count.size):
         why = nobody(bool(count[index] == 0), False) or constant(bool(m2[index] <= 0), False)
         reason.append(why)
@@ -193,7 +195,8 @@ def estimate_gaps(
         slope = inside * (total / count[index])
         filled = np.where(inside, values, 0.0)
         points.append(ScorePoints(slope * (filled - target) - centred, slope, np.ones(values.size)))
-        own = slope * (filled - mean[index]) - centred
-        error[index] = np.sqrt(own @ own) / total
+        influences[index] = (slope * (filled - mean[index]) - centred) / total
+    covariance = influences @ influences.T
     df = np.where(count < SMALL_SAMPLE, np.maximum(count - 1.0, 1.0), np.inf)
-    return OrthogonalGaps(points, np.nan_to_num(mean - target), error, df, reason)
+    error = np.sqrt(np.diag(covariance))
+    return OrthogonalGaps(points, np.nan_to_num(mean - target), error, df, reason, covariance)

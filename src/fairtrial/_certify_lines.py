@@ -1,0 +1,245 @@
+"""Verdicts of certify: per group, for all groups at once, and overall."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairtrial._certify_data import Disparities
+from fairtrial.results import Verdict, undefined
+from fairtrial.stats.joint import JointTest
+from fairtrial.stats.multiplicity import holm
+from fairtrial.stats.power import error_to_certify, smallest_detectable
+from fairtrial.stats.roots import Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judgement:
+    """Intervals, p-values and verdicts of all groups."""
+
+    band: tuple[float, float] | None
+    level: float
+    certificate_level: float
+    together_level: float
+    pointwise: tuple[Floats, Floats]
+    together: tuple[Floats, Floats]
+    certificate: tuple[Floats, Floats]
+    p: Floats
+    adjusted: Floats
+    verdict: NDArray[np.str_]
+    family: NDArray[np.str_]
+    error_needed: float
+    detectable: Floats
+
+
+def judge(
+    disparities: Disparities, band: tuple[float, float] | None, level: float, power: float, seed: int
+) -> Judgement:
+    """Certified: the (1-2a) interval inside the band. Violated: interval-null p at most a. Else undetermined."""
+    gaps, alpha = disparities.gaps, 1.0 - level
+    certificate_level = 1.0 - 2.0 * alpha
+    together_level = disparities.together(level, seed)
+    pointwise, together = gaps.limits(level), gaps.limits(together_level)
+    certificate = gaps.limits(certificate_level)
+    p = gaps.p_equal(0.0) if band is None else gaps.p_inside(*band)
+    adjusted = holm(p)
+    detectable = np.array(
+        [smallest_detectable(float(error), *(band or (0.0, 0.0)), level, power) for error in gaps.error]
+    )
+    if band is None:
+        verdict = np.where(p <= alpha, "violated", "no violation shown")
+        family = np.where(adjusted <= alpha, "violated", "no violation shown")
+        needed = 0.0
+    else:
+        family_limits = gaps.limits(disparities.together(certificate_level, seed))
+        verdict = _verdicts(certificate, band, p <= alpha)
+        family = _verdicts(family_limits, band, adjusted <= alpha)
+        needed = error_to_certify(*band, level, power)
+    verdict = np.where(gaps.defined, verdict, "undetermined")
+    family = np.where(gaps.defined, family, "undetermined")
+    return Judgement(
+        band, level, certificate_level, together_level, pointwise, together, certificate, p, adjusted, verdict, family,
+        needed, detectable,
+    )  # fmt: skip
+
+
+def _verdicts(
+    limits: tuple[Floats, Floats], band: tuple[float, float], violated: NDArray[np.bool_]
+) -> NDArray[np.str_]:
+    with np.errstate(invalid="ignore"):
+        certified = (limits[0] >= band[0]) & (limits[1] <= band[1])
+    return np.where(violated, "violated", np.where(certified, "certified", "undetermined"))
+
+
+def members_needed(disparities: Disparities, judgement: Judgement) -> tuple[list[Any], list[Any]]:
+    """Members (and rows of the whole audit) for a certificate with the power asked for, if the gap were zero."""
+    members: list[Any] = []
+    rows: list[Any] = []
+    total = float(disparities.cells.rows.sum())
+    for index, verdict in enumerate(judgement.verdict):
+        if judgement.band is None or verdict != "undetermined" or not disparities.gaps.defined[index]:
+            members.append(None)
+            rows.append(None)
+        elif judgement.error_needed <= 0:
+            why = "the tolerance does not contain zero"
+            members.append(undefined(why))
+            rows.append(undefined(why))
+        else:
+            # Standard errors shrink with the root of the sample at unchanged shares.
+            factor = (float(disparities.gaps.error[index]) / judgement.error_needed) ** 2
+            members.append(ceil(factor * disparities.count[index]))
+            rows.append(ceil(factor * total))
+    return members, rows
+
+
+def group_rows(disparities: Disparities, judgement: Judgement) -> list[dict[str, Any]]:
+    """The estimates table."""
+    gaps = disparities.gaps
+    members, rows = members_needed(disparities, judgement)
+    count, rate, target_rate = disparities.count, disparities.rate, disparities.target_rate
+
+    lines = []
+    for index, group in enumerate(disparities.groups):
+        why = gaps.reason[index]
+
+        def cell(value: float, why: str | None = why) -> Any:
+            return undefined(why) if why is not None else _finite(float(value))
+
+        lines.append(
+            {
+                "metric": disparities.metric.name,
+                "scale": "percent" if disparities.binary else "number",
+                "group": group.label,
+                "n": int(count[index]),
+                "rate": float(rate[index]) if count[index] else undefined(str(why)),
+                "target": disparities.target_label,
+                "target_rate": float(target_rate[index]),
+                "disparity": float(gaps.estimate[index]) if count[index] else undefined(str(why)),
+                "disparity_low": cell(judgement.pointwise[0][index]),
+                "disparity_high": cell(judgement.pointwise[1][index]),
+                "together_low": cell(judgement.together[0][index]),
+                "together_high": cell(judgement.together[1][index]),
+                "certificate_low": cell(judgement.certificate[0][index]),
+                "certificate_high": cell(judgement.certificate[1][index]),
+                "p_value": float(judgement.p[index]),
+                "p_adjusted": float(judgement.adjusted[index]),
+                "verdict": str(judgement.verdict[index]),
+                "family_verdict": str(judgement.family[index]),
+                "members_needed": members[index],
+                "rows_needed": rows[index],
+                "detectable": cell(judgement.detectable[index]),
+                "rule": str(gaps.rule[index]),
+            }
+        )
+    return lines
+
+
+def _finite(value: float) -> Any:
+    return value if np.isfinite(value) else undefined("no limit: the sample is too small")
+
+
+def overall_verdict(disparities: Disparities, judgement: Judgement, joint: JointTest, rule: str) -> Verdict:
+    """Certified when every group is (intersection-union); violated after Holm; else undetermined."""
+    if rule == "paper":
+        return _paper_verdict(disparities, judgement, joint)
+    alpha = 1.0 - judgement.level
+    worst = int(np.argmin(judgement.adjusted))
+    violated = judgement.adjusted[worst] <= alpha
+    if judgement.band is None:
+        return _without_tolerance(disparities, judgement, joint, worst)
+    label, target = disparities.metric.label, disparities.target_label
+    band = _band_words(judgement.band, disparities.binary)
+    if violated:
+        more = int((judgement.adjusted <= alpha).sum())
+        others = f" (strongest of {more} groups)" if more > 1 else ""
+        return Verdict("violated", f"violated: {gap_sentence(disparities, judgement, worst)}{others}")
+    groups = len(disparities.groups)
+    if (judgement.verdict == "certified").all():
+        untested = sum(item.reason.startswith("fewer") for item in disparities.untested)
+        left_out = f"; {untested} smaller groups were not tested" if untested else ""
+        return Verdict(
+            "certified",
+            f"certified: {label} of every group tested ({groups}) is within {band} of {target} at level "
+            f"{100 * judgement.level:g}%{left_out}",
+        )
+    certified = int((judgement.verdict == "certified").sum())
+    needed, _ = members_needed(disparities, judgement)
+    known = [(size, i) for i, size in enumerate(needed) if isinstance(size, int)]
+    hint = ""
+    if known:
+        size, i = max(known)
+        hint = f"; {disparities.groups[i].label} would need about {size:,} members to be certified"
+    return Verdict(
+        "undetermined",
+        f"undetermined: {label} is certified within {band} of {target} for {certified} of {groups} groups and violated "
+        f"for none{hint}",
+    )
+
+
+def _without_tolerance(
+    disparities: Disparities, judgement: Judgement, joint: JointTest, worst: int
+) -> Verdict:
+    alpha = 1.0 - judgement.level
+    if joint.p_value <= alpha or judgement.adjusted[worst] <= alpha:
+        if judgement.adjusted[worst] > alpha:
+            text = f"the groups differ jointly (p {joint.p_value:.3f}), though no single group stands out"
+            return Verdict("violated", f"violated: {disparities.metric.label}: {text}")
+        more = int((judgement.adjusted <= alpha).sum())
+        others = f" (strongest of {more} groups)" if more > 1 else ""
+        return Verdict("violated", f"violated: {gap_sentence(disparities, judgement, worst)}{others}")
+    return Verdict(
+        "none-shown",
+        f"no violation shown: no disparity in {disparities.metric.label} was found (joint p {joint.p_value:.3f}); "
+        "without a tolerance nothing can be certified",
+    )
+
+
+def _paper_verdict(disparities: Disparities, judgement: Judgement, joint: JointTest) -> Verdict:
+    label = disparities.metric.label
+    if joint.p_value <= 1.0 - judgement.level:
+        return Verdict(
+            "paper-rejected", f"by the paper's rule not certified: equality of {label} is rejected"
+        )
+    return Verdict(
+        "paper-certified",
+        f"by the paper's rule certified: equality of {label} is not rejected (absence of evidence, not evidence of "
+        "fairness)",
+    )
+
+
+def gap_sentence(disparities: Disparities, judgement: Judgement, index: int) -> str:
+    """'false positive rate of A is 21.4 points above B, 95% interval 18.2 to 24.5'."""
+    gap = float(disparities.gaps.estimate[index])
+    low, high = (float(side[index]) for side in judgement.pointwise)
+    return sentence(
+        disparities.metric.label, disparities.groups[index].label, disparities.target_label, gap, low, high,
+        judgement.level, disparities.binary,
+    )  # fmt: skip
+
+
+def sentence(
+    label: str, group: str, target: str, gap: float, low: float, high: float, level: float, binary: bool
+) -> str:
+    where = "above" if gap >= 0 else "below"
+    if gap < 0:
+        low, high = -high, -low
+    scale = 100.0 if binary else 1.0
+    form = "{:.1f}" if binary else "{:.3g}"
+    numbers = [form.format(scale * value) for value in (abs(gap), low, high)]
+    unit = " points" if binary else ""
+    return f"{label} of {group} is {numbers[0]}{unit} {where} {target}, {100 * level:g}% interval {numbers[1]} to {numbers[2]}"
+
+
+def disparity_words(value: float, binary: bool) -> str:
+    """A disparity in words: '5.0 points' of a rate, '0.2' of a mean."""
+    return f"{100 * value:.1f} points" if binary else f"{value:.3g}"
+
+
+def _band_words(band: tuple[float, float], binary: bool) -> str:
+    if band[0] == -band[1]:
+        return disparity_words(band[1], binary)
+    return f"[{disparity_words(band[0], binary)}, {disparity_words(band[1], binary)}]"
