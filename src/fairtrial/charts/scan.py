@@ -150,7 +150,7 @@ def _luck(result: Result) -> Picture:
         .mark_rule(strokeWidth=2.5)
         .encode(x="x:Q", color=alt.Color("what:N", scale=scale, legend=alt.Legend(orient="top", title=None)))
     )
-    alternative = f"Histogram of the best score in {draws:,} draws of the {details['null']} null, and the observed {observed:.2f}."
+    alternative = f"Histogram of the best score in {draws:,} draws; the observed one is {observed:.2f}."
     chart = finish(alt.layer(bars, rules), width=WIDTH + 90, height=190)
     return Picture("luck", "Could it be luck?", alternative, chart)
 
