@@ -41,7 +41,7 @@ def judge(
 ) -> Judgement:
     """Certified: the (1-2a) interval inside the band. Violated: interval-null p at most a. Else undetermined."""
     gaps, alpha = disparities.gaps, 1.0 - level
-    certificate_level = 1.0 - 2.0 * alpha
+    certificate_level = round(1.0 - 2.0 * alpha, 12)
     together_level = disparities.together(level, seed)
     pointwise, together = gaps.limits(level), gaps.limits(together_level)
     certificate = gaps.limits(certificate_level)
@@ -231,7 +231,8 @@ def sentence(
     form = "{:.1f}" if binary else "{:.3g}"
     numbers = [form.format(scale * value) for value in (abs(gap), low, high)]
     unit = " points" if binary else ""
-    return f"{label} of {group} is {numbers[0]}{unit} {where} {target}, {100 * level:g}% interval {numbers[1]} to {numbers[2]}"
+    interval = f"{100 * level:g}% interval {numbers[1]} to {numbers[2]}"
+    return f"{label} of {group} is {numbers[0]}{unit} {where} {target}, {interval}"
 
 
 def disparity_words(value: float, binary: bool) -> str:

@@ -78,6 +78,6 @@ def _refuse_irregular(who: str, disparities: Disparities) -> None:
     if target.kind == "rest" and partition and len(disparities.groups) > 2:
         raise NotApplicable(
             who,
-            "'vector' has no regular limit against 'rest' when three or more groups make up everyone: the shares tie the "
-            "disparities together. Use a reference group or a number",
+            "'vector' has no regular limit against 'rest' when three or more groups make up everyone: the shares tie "
+            "the disparities together. Use a reference group or a number",
         )

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fairtrial._certify_data import Disparities, Options, common_notes, find_band, find_disparities
+from fairtrial._certify_data import Disparities, Options, find_disparities
 from fairtrial._certify_lines import Judgement, disparity_words, group_rows, judge, overall_verdict
 from fairtrial._certify_region import region_details
+from fairtrial._certify_words import common_notes, find_band, plain_by, plain_target
 from fairtrial.audit import Audit
 from fairtrial.errors import check_between, check_choice
 from fairtrial.groups import MINIMUM_SIZE
@@ -63,8 +64,8 @@ class CertifyResult(Result):
         "The tolerance was chosen before looking at these results.",
     )
     citation: ClassVar[str] = (
-        "Empirical Likelihood-based Fairness Auditing (ELFA), sections 3 and 4, with a corrected treatment of estimated "
-        "targets; Owen (2001), Empirical Likelihood; Miettinen & Nurminen (1985), Statistics in Medicine 4; Schuirmann "
+        "Empirical Likelihood-based Fairness Auditing (ELFA), sections 3 and 4, with a corrected treatment of "
+        "estimated targets; Owen (2001), Empirical Likelihood; Miettinen & Nurminen (1985), Statistics in Medicine 4; Schuirmann "
         "(1987), two one-sided tests."
     )
 
@@ -84,8 +85,8 @@ class CertifyResult(Result):
                 "rejects" if joint["p_value"] <= 1 - self.details["confidence_level"] else "does not reject"
             )
             sentences.append(
-                f"The joint test {outcome} that every disparity is zero (χ² {joint['statistic']:.2f} on {joint['df']} "
-                f"degrees of freedom, p {_p_text(joint['p_value'])})."
+                f"The joint test {outcome} that every disparity is zero (χ² {joint['statistic']:.2f} on "
+                f"{joint['df']} degrees of freedom, p {_p_text(joint['p_value'])})."
             )
         if self.details["tolerance"] is None:
             sentences.append(
@@ -110,8 +111,9 @@ class CertifyResult(Result):
         kind: Any = "points" if self.details["scale"] == "percent" else "number"
         return [
             Primary(
-                metric, str(row["group"]), float(row["p_value"]), scalar(row["disparity"]), scalar(row["disparity_low"]),
-                scalar(row["disparity_high"]), kind, str(self.details["target"]), int(row["n"]),
+                metric, str(row["group"]), float(row["p_value"]), scalar(row["disparity"]),
+                scalar(row["disparity_low"]), scalar(row["disparity_high"]), kind, str(self.details["target"]),
+                int(row["n"]),
             )
             for row in self.estimates
             if scalar(row["p_value"]) is not None
@@ -152,7 +154,7 @@ def certify(
     >>> result = fairtrial.certify(audit, "ppv", by="race", target={"race": "Caucasian"}, tolerance=0.05)
     >>> print(result.verdict.text)
     undetermined: positive predictive value is certified within 5.0 points of Caucasian for 0 of 3 groups and \
-violated for none; African-American would need about 4,051 members to be certified
+violated for none; African-American would need about 2,909 members to be certified
     """
     asked = find_metric(WHO, metric)
     check_choice(WHO, "rule", rule, RULES)
@@ -196,22 +198,14 @@ violated for none; African-American would need about 4,051 members to be certifi
             disparities.cells,
             seed=seed,
             arguments={
-                "metric": asked.to_dict(), "by": _plain_by(by, audit), "depth": depth, "target": _plain_target(disparities),
-                "tolerance": details["tolerance"], "likelihood": likelihood, "target_method": target_method, "rule": rule,
-                "rate_interval": rate_interval, "refinement": refinement, "minimum": minimum,
+                "metric": asked.to_dict(), "by": plain_by(by, audit), "depth": depth,
+                "target": plain_target(disparities), "tolerance": details["tolerance"], "likelihood": likelihood,
+                "target_method": target_method, "rule": rule, "rate_interval": rate_interval,
+                "refinement": refinement, "minimum": minimum,
                 "confidence_level": confidence_level, "power": power,
             },
         ),
     )  # fmt: skip
-
-
-def _plain_by(by: Any, audit: Audit) -> Any:
-    return list(audit.groups) if by is None else by
-
-
-def _plain_target(disparities: Disparities) -> Any:
-    target = disparities.target
-    return {"estimate": target.value} if not hasattr(target, "to_dict") else target.to_dict()
 
 
 def _question(disparities: Disparities, band: tuple[float, float] | None) -> str:
@@ -247,8 +241,8 @@ def _notes(judgement: Judgement, rule: str, disparities: Disparities) -> list[No
             Note(
                 "certificate",
                 f"A group is certified when its {level} interval (two one-sided tests) lies inside the tolerance; the "
-                f"{100 * judgement.level:g}% intervals shown are wider. A list of certified groups holds at once only in "
-                "the column 'verdict, all at once'.",
+                f"{100 * judgement.level:g}% intervals shown are wider. A list of certified groups holds at once only "
+                "in the column 'verdict, all at once'.",
             )
         )
         target = disparities.target
@@ -264,15 +258,13 @@ def _notes(judgement: Judgement, rule: str, disparities: Disparities) -> list[No
         notes.append(
             Note(
                 "paper-rule",
-                "rule='paper' certifies whatever is not rejected, so a small enough sample certifies anything: it is the "
-                "ELFA paper's wording, not evidence of fairness.",
+                "rule='paper' certifies whatever is not rejected, so a small enough sample certifies anything: it is "
+                "the ELFA paper's wording, not evidence of fairness.",
             )
         )
     if np.any(~disparities.gaps.defined):
         notes.append(
-            Note(
-                "undetermined-constant", "A group without variation is undetermined and cannot be certified."
-            )
+            Note("constant-group", "A group without variation is undetermined and cannot be certified.")
         )
     return notes
 

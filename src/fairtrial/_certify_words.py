@@ -1,0 +1,94 @@
+"""The caller's tolerance, and what readers must know of how gaps were inferred."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fairtrial._certify_data import Disparities, Estimate, Options
+from fairtrial.audit import Audit
+from fairtrial.errors import InputError
+from fairtrial.results import Note
+
+
+def find_band(who: str, tolerance: Any) -> tuple[float, float] | None:
+    """[-t, t] from one number, [t1, t2] from two; None where no tolerance was given."""
+    if tolerance is None:
+        return None
+    pair = (
+        tolerance
+        if isinstance(tolerance, list | tuple)
+        else (-_number(who, tolerance), _number(who, tolerance))
+    )
+    if len(pair) != 2:
+        raise InputError(who, f"'tolerance' must be a number or two numbers [low, high], got {tolerance!r}")
+    low, high = (_number(who, value) for value in pair)
+    if low > high or (not isinstance(tolerance, list | tuple) and tolerance < 0):
+        raise InputError(
+            who, f"'tolerance' must not be negative, nor [low, high] with low above high, got {tolerance!r}"
+        )
+    return low, high
+
+
+def _number(who: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+        raise InputError(who, f"'tolerance' must be a number or two numbers [low, high], got {value!r}")
+    return float(value)
+
+
+def common_notes(disparities: Disparities, minimum: int, options: Options) -> list[Note]:
+    """What readers must know of how the gaps were inferred."""
+    gaps, notes = disparities.gaps, list(disparities.notes)
+    rules = sorted({str(rule) for rule, why in zip(gaps.rule, gaps.reason, strict=True) if why is None})
+    if rules:
+        notes.append(Note("rules", f"Inference by: {'; '.join(rules)}."))
+    if any("count below 10" in rule for rule in rules):
+        notes.append(
+            Note(
+                "small-counts",
+                "Where a count is below 10 the Miettinen–Nurminen score replaces the likelihood ratio, and p-values "
+                "are never smaller than binomial probabilities allow, so a p-value can exceed what its interval suggests.",
+            )
+        )
+    if not disparities.binary and np.isfinite(gaps.df[gaps.defined]).any():
+        notes.append(
+            Note(
+                "small-samples",
+                "Groups under 100 members are calibrated by Student's t; heavily tailed values stay a few points "
+                "below the nominal coverage there.",
+            )
+        )
+    if options.target_method == "plug-in" and disparities.comparison.known is None:
+        notes.append(
+            Note(
+                "plug-in-not-valid",
+                "target_method='plug-in' treats the estimated target as known, as the ELFA paper does: its intervals "
+                "and p-values do not hold their level. Use the default.",
+            )
+        )
+    degenerate = [
+        f"{group.label} ({why})"
+        for group, why in zip(disparities.groups, gaps.reason, strict=True)
+        if why is not None
+    ]
+    if degenerate:
+        notes.append(Note("no-inference", f"No inference, kept with p = 1: {'; '.join(degenerate)}."))
+    small = [item for item in disparities.untested if item.reason.startswith(("fewer", "nobody"))]
+    if small:
+        few = "1 group has" if len(small) == 1 else f"{len(small)} groups have"
+        notes.append(Note("small-groups", f"{few} fewer than {minimum} members: not tested."))
+    if disparities.absent:
+        notes.append(Note("absent", f"{disparities.absent} combinations have no people at all."))
+    return notes
+
+
+def plain_by(by: Any, audit: Audit) -> Any:
+    """`by` as it is recorded."""
+    return list(audit.groups) if by is None else by
+
+
+def plain_target(disparities: Disparities) -> Any:
+    """The target as it is recorded; influence values are data and are not."""
+    target = disparities.target
+    return {"estimate": target.value} if isinstance(target, Estimate) else target.to_dict()
