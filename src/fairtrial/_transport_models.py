@@ -62,7 +62,10 @@ def read_model(audit: Audit, model: Any) -> Model:
     if not (linear or kernel or tree):
         return _function(audit, model.predict, model)
     table, names = _table(audit, model)
-    points = _numbers(before.transform(table) if before is not None else table)
+    seen = (
+        before.transform(table) if before is not None else table
+    )  # with its names, where the model knows them
+    points = _numbers(seen)
     columns, sources = _columns(before, names, points.shape[1])
     scale = _scale(before, points.shape[1])
     unit = "units of the features" if before is None else "units of the features after the pipeline's scaling"
@@ -78,8 +81,8 @@ def read_model(audit: Audit, model: Any) -> Model:
         margin = points @ coefficients.ravel() + float(np.ravel(last.intercept_)[0])
         return Model(kind="linear", margin=margin, coefficients=coefficients.ravel(), **known)
     if kernel:
-        return Model(kind="kernel", margin=np.ravel(last.decision_function(points)), **_kernel(last), **known)
-    return Model(kind="tree", **_tree(last, points), **{**known, "points": _single(points)})
+        return Model(kind="kernel", margin=np.ravel(last.decision_function(seen)), **_kernel(last), **known)
+    return Model(kind="tree", **_tree(last, seen, points.shape[1]), **{**known, "points": _single(points)})
 
 
 def _check_binary(model: Any) -> None:
@@ -182,10 +185,10 @@ def _single(points: Floats) -> Floats:
     return points.astype(np.float32).astype(float)
 
 
-def _tree(classifier: Any, points: Floats) -> dict[str, Any]:
+def _tree(classifier: Any, seen: Any, width: int) -> dict[str, Any]:
     tree = classifier.tree_
     nodes, lows, highs = leaf_boxes(
-        tree.children_left, tree.children_right, tree.feature, tree.threshold, points.shape[1]
+        tree.children_left, tree.children_right, tree.feature, tree.threshold, width
     )
     values = tree.value[nodes, 0, :]
     place = np.full(tree.node_count, -1)
@@ -194,7 +197,7 @@ def _tree(classifier: Any, points: Floats) -> dict[str, Any]:
         "lows": lows,
         "highs": highs,
         "leaf_share": values[:, 1] / values.sum(axis=1),
-        "leaf_of_row": place[classifier.apply(points)],
+        "leaf_of_row": place[classifier.apply(seen)],
     }
 
 

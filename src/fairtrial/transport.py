@@ -169,8 +169,8 @@ def transport(
     >>> audit = fairtrial.Audit(fairtrial.load("compas"), outcome="two_year_recid", score="decile_score", threshold=5)
     >>> groups = [{"race": "African-American"}, {"race": "Caucasian"}]
     >>> result = fairtrial.transport(audit, "predictive_equality", by=groups)
-    >>> round(result.moved), result.estimates[0]["rate_after"] == result.estimates[1]["rate_after"]
-    (375, True)
+    >>> round(result.moved), [f"{line['rate']:.1%} to {line['rate_after']:.1%}" for line in result.estimates]
+    (349, ['44.8% to 35.0%', '23.5% to 35.0%'])
     """
     audit.refuse(WHO)
     side, moves = _check_arguments(
