@@ -54,7 +54,7 @@ class Source:
         elif isinstance(native, nw.DataFrame):
             self._eager = native
         else:
-            self._lazy = native
+            self._lazy = _nan_to_null(native) if native.implementation.is_duckdb() else native
             self.ordered = native.implementation.is_polars() or native.implementation.is_duckdb()
         self.frame = _frame_kind(native)
         self.columns = tuple(native.collect_schema().names())
@@ -160,6 +160,13 @@ def _check_duplicates(data: object) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InputError(WHO, f"'data' has duplicated columns: {', '.join(map(repr, twice))}; rename them")
+
+
+def _nan_to_null(relation: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """On a caller's DuckDB, isnan() of a Parquet column may be taken for always false; of exp() it never is."""
+    floats = [name for name, dtype in relation.collect_schema().items() if dtype.is_float()]
+    cleaned = [nw.when(~nw.col(name).exp().is_nan()).then(nw.col(name)).alias(name) for name in floats]
+    return relation.with_columns(*cleaned) if cleaned else relation
 
 
 def _check_case(names: Sequence[str]) -> None:

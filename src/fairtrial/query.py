@@ -153,7 +153,8 @@ class Query:
         if any(kind == "expression" for kind, _ in self.meaning.values()):
             # NaN becomes null before a caller's condition sees it: engines disagree on how NaN compares
             floats = [name for name in sorted(self.columns) if self.audit.kind(name) == "float"]
-            frame = frame.with_columns(*[clean_number(name, "float").alias(name) for name in floats])
+            if floats:
+                frame = frame.with_columns(*[clean_number(name, "float").alias(name) for name in floats])
         columns = [expression.alias(alias) for alias, expression in {**self.keys, **named}.items()]
         frame = frame.select(*columns) if columns else frame
         other = [
@@ -214,7 +215,7 @@ def evaluate(audit: Audit, who: str, metric: Metric, table: Table) -> tuple[Ints
     """count, total, m2 of the metric per line of the table, and whether its value is binary."""
     given = _given(metric, table)
     value = metric.value
-    outcome_real = audit.outcome_is_real
+    outcome_real = "outcome" in metric.needs and audit.outcome_is_real
     if outcome_real and metric.conditions_on_outcome:
         raise NotApplicable(
             who,
@@ -304,7 +305,7 @@ def _read_units(column: Any, name: str, n: Ints, faults: Faults) -> Coded:
 
 def _check_collisions(name: str, raw: list[Any], texts: list[str], audit: Audit, faults: Faults) -> None:
     seen: dict[str, Any] = {}
-    for value, text in zip(raw, texts, strict=False):
+    for value, text in sorted(zip(raw, texts, strict=False), key=lambda pair: str(pair[0])):
         if is_missing(value):
             continue
         if text == MISSING:

@@ -297,7 +297,7 @@ class Roles:
         raw = collect(self.lazy([column]).select(nw.col(column).alias("x")).unique().head(1000))[
             "x"
         ].to_pylist()
-        strange = [str(value) for value in raw if value is not None and not is_number(value)][:3]
+        strange = sorted(str(value) for value in raw if value is not None and not is_number(value))[:3]
         return (
             f"{column!r} ({argument}) must hold numbers, got {', '.join(map(repr, strange)) or 'no values'}"
         )
