@@ -72,7 +72,7 @@ def coalition_outputs(asked: Asked, audit: Audit, material: Material, masks: Mas
     """Decisions (0/1, or shares of imputed decisions) or scores: test rows × coalitions."""
     if isinstance(asked.coalitions, Mapping):
         return _from_mapping(asked, material, masks)
-    if asked.coalitions == "retrain" or asked.coalitions == "marginal":
+    if isinstance(asked.coalitions, str):
         return _from_model(asked, audit, material, masks)
     if callable(asked.coalitions):
         return _from_callable(asked, material, masks)

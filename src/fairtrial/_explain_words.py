@@ -101,7 +101,14 @@ def drivers_text(told: Told, rows: list[dict[str, Any]]) -> str:
     return f"By {words}, {whole} is carried by: {'; '.join(parts)}."
 
 
-def notes(told: Told, asked: Asked, agreement: float | None, by_text: str) -> list[Note]:
+def notes(
+    told: Told,
+    asked: Asked,
+    agreement: float | None,
+    by_text: str,
+    votes: list[dict[str, Any]],
+    pareto: list[dict[str, Any]],
+) -> list[Note]:
     """Everything a reader must know to quote the numbers."""
     material, problem = told.material, told.problem
     found = {
@@ -125,6 +132,11 @@ def notes(told: Told, asked: Asked, agreement: float | None, by_text: str) -> li
             "The panel's values are one linear family: agreement among them is not independent evidence, and the vote "
             "'3 of 5 reject' is not a test at the level."
         )
+    first = [vote for vote in votes if (vote["group"], vote["versus"]) == told.pair_labels[0]]
+    if first:
+        tally = ", ".join(f"{vote['feature']} {vote['rejecting']} of {vote['of']}" for vote in first)
+        found["vote"] = f"The paper's vote, unadjusted: {tally}."
+    found["mitigation"] = " ".join(entry["text"] for entry in pareto)
     counts = zip(told.labels, told.first.count, strict=True)
     small = [f"{label} ({int(n)})" for label, n in counts if n < MINIMUM_SIZE]
     if small:
@@ -143,7 +155,7 @@ def notes(told: Told, asked: Asked, agreement: float | None, by_text: str) -> li
 
 
 def _conditional(asked: Asked) -> str:
-    if asked.coalitions == "marginal":
+    if coalition_kind(asked) == "marginal":
         what = "probabilities" if asked.averaged == "probabilities" or asked.scores else "decisions"
         return (
             f"Intervals hold the fitted model and the {asked.background} background rows fixed; {what} were averaged "

@@ -84,7 +84,7 @@ def explain(
     asked = read_asked(audit, chosen, coalitions, model, averaged, background, seed, jobs, progress)
     check_choices(allocation, baseline, interval, favourable, confidence_level, chosen, asked)
     from_model = isinstance(coalitions, str)
-    if test is None and (coalitions == "retrain" or (coalitions == "marginal" and not is_fitted(model))):
+    if test is None and from_model and (coalitions == "retrain" or not is_fitted(model)):
         test = TEST_SHARE
     material = read_material(
         audit, chosen, by, features, sensitive, test, seed,
@@ -113,6 +113,7 @@ def _result(
     by_text = ", ".join(by_attributes(WHO, audit, by))
     rows = estimate_rows(told)
     panel = panel_rows(told)
+    tally, pareto = votes(told, panel), pareto_rows(told)
     problem, material, first = told.problem, told.material, told.first
     details = {
         "metric": told.metric.name,
@@ -130,8 +131,8 @@ def _result(
         "groups": _group_details(told),
         "omnibus": _test_details(first.omnibus, "a rate is undefined or has no variation"),
         "panel": panel,
-        "votes": votes(told, panel),
-        "pareto": pareto_rows(told),
+        "votes": tally,
+        "pareto": pareto,
         "favourable": told.favourable,
         "coalition_count": int(problem.masks.size),
         "coalition_rates": _coalition_details(told),
@@ -149,13 +150,14 @@ def _result(
         "sensitive": material.sensitive,
         "rows": int(material.test.size),
     }
+    agreement = _agreement(material, problem, outputs, asked.scores)
     return ExplainResult(
         question=f"Which features carry the disparity in {told.metric.label} by {by_text}?",
         null=f"Every group has the same {told.metric.label}.",
         verdict=verdict(told),
         estimates=tuple(rows),
         details=details,
-        notes=(*extra, *notes(told, asked, _agreement(material, problem, outputs, asked.scores), by_text)),
+        notes=(*extra, *notes(told, asked, agreement, by_text, tally, pareto)),
         provenance=audit.provenance(material.rows, **facts),
         objects={
             "found": told.second.found,
