@@ -14,7 +14,7 @@ from scipy.special import gammaincc
 # The series needs about 40 · (largest weight / smallest weight) terms. Weights below this share of the largest
 # are raised to it: the sum only grows, so the p-value can be a hair too large, never too small.
 SMALLEST_SHARE = 1 / 2000
-_BLOCK = 512
+_BLOCK = 128
 _RELATIVE_ERROR = 1e-13
 
 
@@ -36,30 +36,36 @@ def weighted_chi2_sf(x: float, weights: ArrayLike) -> float:
 
 def _ruben(x: float, lambdas: NDArray[np.float64]) -> float:
     """The mixture with β = min λ, summed until what is left is below a relative error of 1e-13."""
-    beta = lambdas.min()
-    shrink = 1 - beta / lambdas  # γ_j of the recursion
-    slowest = shrink.max()
-    log_scale = 0.5 * np.log(beta / lambdas).sum()  # a_0 = Π √(β/λ_j); kept apart, it can underflow
+    beta = float(lambdas.min())
+    shrink = (
+        1 - beta / lambdas[lambdas > beta]
+    ).tolist()  # γ_j of the recursion; zero for the smallest weight
+    slowest = max(shrink)
+    log_scale = 0.5 * float(np.log(beta / lambdas).sum())  # a_0 = Π √(β/λ_j); kept apart, it can underflow
     weight, tail_sum = 1.0, 0.0
-    running = np.zeros_like(lambdas)  # Σ_{r<k} γ_j^{k−r} a_r, so that a_k costs one step per weight
+    running = [0.0] * len(shrink)  # Σ_{r<k} γ_j^{k−r} a_r, so that a_k costs one step per weight
     first = 0
     while True:
-        block = np.empty(_BLOCK)
-        for offset in range(_BLOCK):
-            step = first + offset
+        block = []
+        for step in range(first, first + _BLOCK):
             if step:
-                running = shrink * (running + weight)
-                weight = float(running.sum()) / (2 * step)
-            block[offset] = weight
+                # plain numbers: arrays of three or four entries cost ten times as much
+                running = [gamma * (part + weight) for gamma, part in zip(shrink, running, strict=True)]
+                weight = sum(running) / (2 * step)
+            block.append(weight)
         degrees = lambdas.size / 2 + first + np.arange(_BLOCK)
-        tail_sum += float(block @ gammaincc(degrees, x / beta / 2))
+        tail_sum += float(np.dot(block, gammaincc(degrees, x / beta / 2)))
         first += _BLOCK
         # a_{k+1}/a_k is at most slowest·(1 + m/(2k)), so the rest is below a geometric series
         ratio = slowest * (1 + lambdas.size / (2 * first))
         if ratio < 1 and weight * ratio / (1 - ratio) < _RELATIVE_ERROR * tail_sum:
             break
         if weight > 1e200:
-            weight, running, tail_sum = weight * 1e-200, running * 1e-200, tail_sum * 1e-200
+            weight, running, tail_sum = (
+                weight * 1e-200,
+                [part * 1e-200 for part in running],
+                tail_sum * 1e-200,
+            )
             log_scale += 200 * np.log(10.0)
     return float(min(1.0, np.exp(log_scale + np.log(tail_sum))))
 
