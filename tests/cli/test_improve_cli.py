@@ -1,0 +1,86 @@
+"""`fairtrial improve` from a file to the terminal, JSON, CSV and charts."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from fairtrial.cli.improve import app
+
+RUNNER = CliRunner()
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    path = tmp_path_factory.mktemp("improve") / "people.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["race", "need", "proxy", "outcome", "decision", "better"])
+        for _ in range(2500):
+            group = int(rng.integers(2))
+            need, proxy = rng.normal(size=2)
+            outcome = int(need + 0.5 * rng.normal() > 0)
+            decision = int(need + (0.8 + 0.7 * group) * proxy - 0.6 * group > 0)
+            writer.writerow(
+                ["White" if group == 0 else "Black", need, proxy, outcome, decision, int(need > 0)]
+            )
+    return str(path)
+
+
+QUICK = [
+    "--outcome",
+    "outcome",
+    "--decision",
+    "decision",
+    "--fairness",
+    "tpr",
+    "--splits",
+    "3",
+    "--bootstrap",
+    "200",
+]
+
+
+def test_a_candidate_column(data, tmp_path):
+    files = {kind: str(tmp_path / f"out.{kind}") for kind in ("json", "csv", "svg")}
+    outputs = ["--json", files["json"], "--csv", files["csv"], "--chart", files["svg"]]
+    command = [data, "--by", "race", "--candidate", "better", "--fitted-elsewhere", *QUICK, *outputs]
+    done = RUNNER.invoke(app, command, catch_exceptions=False)
+    assert done.exit_code == 0
+    assert "a less discriminatory alternative exists" in done.stdout
+    content = json.loads((tmp_path / "out.json").read_text())
+    assert content["kind"] == "improve"
+    assert content["details"]["p_value"] < 0.05
+    assert len((tmp_path / "out.csv").read_text().splitlines()) == 1 + 3 * 3
+    assert (tmp_path / "out.svg").read_text().startswith("<svg")
+
+
+def test_groups_constraints_and_delta(data):
+    command = [
+        data, "--group", "race=White", "--group", "race=Black", "--feature", "need", "--feature", "proxy",
+        "--monotone", "need=1", "--banned", "proxy", "--delta", "0,0,0.1", "--json", "-", *QUICK,
+    ]  # fmt: skip
+    done = RUNNER.invoke(app, command, catch_exceptions=False)
+    assert done.exit_code == 0
+    content = json.loads(done.stdout)
+    assert content["details"]["claim"]["fairness_delta"] == 0.1
+    assert content["details"]["claim"]["groups"] == ["White", "Black"]
+    assert content["provenance"]["arguments"]["banned"] == ["proxy"]
+
+
+@pytest.mark.parametrize(
+    ("extra", "message"),
+    [
+        (["--monotone", "need"], "must look like income=1"),
+        (["--delta", "a,b"], "must be numbers joined by commas"),
+        (["--capacity", "lots"], "must be numbers"),
+        (["--candidate", "bettr"], "Did you mean 'better'"),
+    ],
+)
+def test_bad_options_are_one_clear_message(data, extra, message):
+    done = RUNNER.invoke(app, [data, "--by", "race", *QUICK, *extra])
+    assert done.exit_code != 0
+    assert message in str(done.exception)

@@ -1,0 +1,356 @@
+"""improve from data to verdict: utilities, constraints, candidates, seeds, refusals."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+from fairtrial import Audit, InputError, Metric, improve, role
+from fairtrial.candidates import Estimator, LinearProgram, Payoff
+from fairtrial.errors import Cancelled, NotApplicable
+from fairtrial.results import Result
+from fairtrial.work import MemoryStore, session
+
+QUICK = {"splits": 3, "bootstrap": 400, "by": "group"}
+
+
+def people(rows=2000, seed=0, groups=2):
+    """A status quo that is misled by a proxy, more so for group b; `need` is what it should have used."""
+    rng = np.random.default_rng(seed)
+    group = rng.integers(0, groups, rows)
+    need, proxy = rng.normal(size=(2, rows))
+    outcome = (need + 0.5 * rng.normal(size=rows) > 0).astype(int)
+    misread = np.where(group == 1, 1.5, 0.8)
+    status_quo = (need + misread * proxy - 0.6 * (group == 1) > 0).astype(int)
+    return pd.DataFrame(
+        {
+            "group": np.array(list("abc"))[group],
+            "need": need,
+            "proxy": proxy,
+            "outcome": outcome,
+            "decision": status_quo,
+            "conditions": rng.poisson(np.exp(0.5 * need + 0.5)),
+            "risk": need + proxy * (group == 1) + 0.5 * (group == 0),
+            "better": (need > 0).astype(int),
+            "sector": np.resize(["public", "private", "other"], rows),
+            "margin": np.where(outcome == 1, 2.0, -1.0),
+        }
+    )
+
+
+def audit_of(data, **changes):
+    roles = {"outcome": "outcome", "decision": "decision", "groups": "group", "features": ["need", "proxy"]}
+    return Audit(data, **{**roles, **changes})
+
+
+LOGISTIC = LogisticRegression()
+
+
+def test_a_better_rule_is_found_refitted_and_counted():
+    data = people()
+    result = improve(audit_of(data), "accuracy", "tpr", candidates=[LOGISTIC], **QUICK)
+    assert result.rejected
+    assert result.verdict.code == "alternative-exists"
+    assert result.verdict.text.startswith(
+        "a less discriminatory alternative exists: the gap in true positive rate falls"
+    )
+    decisions = result.rule.decide(audit_of(data))
+    for change in result.details["refit"]["changes"]:
+        inside = (data["group"] == change["group"]).to_numpy()
+        gained = inside & (data["decision"].to_numpy() == 0) & (decisions == 1)
+        assert change["gain_decision"] == gained.sum()
+    assert len(result.estimates) == 3 * 3
+    assert {row["part"] for row in result.estimates} == {"accuracy", "fairness"}
+    content = json.loads(json.dumps(result.to_dict()))
+    assert Result.from_dict(content).to_dict() == content
+    assert result.details["splits_against_manipulation"] == 7
+    assert result.largest_fairness_gain(0.0) > 0
+    assert result.largest_fairness_gain(0.1) >= result.largest_fairness_gain(0.0)
+
+
+def test_the_status_quo_itself_is_no_improvement():
+    data = people()
+    result = improve(
+        audit_of(data), "accuracy", "tpr", candidates=["decision"], fitted_elsewhere=True, **QUICK
+    )
+    assert result.p_value == 1.0
+    assert "not evidence that none exists" in result.verdict.text
+    assert result.rule is None
+
+
+def test_levels_are_the_metrics_of_the_test_half():
+    """The first split's levels agree with means over the rows of its test half."""
+    from fairtrial.candidates.choice import split_rows
+    from fairtrial.work import generator
+
+    data = people()
+    result = improve(audit_of(data), "accuracy", "tpr", candidates=["better"], fitted_elsewhere=True, **QUICK)
+    _, test = split_rows(len(data), 0.5, generator(0, "improve/split", 0))
+    half = data.iloc[test]
+    rows = [row for row in result.estimates if row["split"] == 1]
+    for row, name in zip(rows, "ab", strict=False):
+        inside = half[half["group"] == name]
+        assert row["status_quo"] == pytest.approx((inside["decision"] == inside["outcome"]).mean())
+        assert row["alternative"] == pytest.approx((inside["better"] == inside["outcome"]).mean())
+    tpr = half[half["outcome"] == 1].groupby("group")["decision"].mean()
+    assert rows[2]["status_quo"] == pytest.approx(abs(tpr["a"] - tpr["b"]))
+
+
+@pytest.mark.parametrize("jobs", [2, 3])
+def test_one_seed_gives_the_same_result_for_any_number_of_jobs(jobs):
+    audit = audit_of(people(600))
+    models = [LOGISTIC, DecisionTreeClassifier(max_depth=3)]
+    first, second = (
+        improve(audit, "accuracy", "tpr", candidates=models, jobs=j, **QUICK).to_dict() for j in (1, jobs)
+    )
+    assert first == second
+    other = improve(audit, "accuracy", "tpr", candidates=models, seed=1, **QUICK).to_dict()
+    assert other["details"]["splits"] != first["details"]["splits"]
+
+
+def test_progress_and_cancel():
+    audit, events, store = audit_of(people(600)), [], MemoryStore()
+    models = [LOGISTIC, DecisionTreeClassifier(max_depth=3)]
+    with session(cancel=lambda: len(events) > 3, store=store), pytest.raises(Cancelled):
+        improve(audit, "accuracy", "tpr", candidates=models, progress=events.append, **QUICK)
+    kept = len(store.batches)
+    assert kept > 0
+    assert events[0].total == 3 * 2  # splits × candidates
+    with session(store=store):
+        resumed = improve(audit, "accuracy", "tpr", candidates=models, **QUICK)
+    assert resumed.to_dict() == improve(audit, "accuracy", "tpr", candidates=models, **QUICK).to_dict()
+
+
+# -- utilities ----------------------------------------------------------------------------------------------
+
+
+def test_capacity_of_a_score_is_recomputed_on_each_training_half():
+    data = people()
+    audit = audit_of(data, outcome="conditions", decision=None, score="risk")
+    result = improve(audit, "ppv", "ppv", candidates=[LinearRegression()], capacity=0.2, **QUICK)
+    selected = result.details["refit"]["changes"] if result.details["refit"] else []
+    assert result.details["claim"]["accuracy"] == "ppv"
+    for change in selected:
+        assert 0 < change["selected_alternative"] < 0.4 * change["n"]
+    shares = [row["n"] for row in result.estimates]
+    assert max(shares) < 0.25 * len(data) / 2
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "fairness", "extra"),
+    [
+        ("accuracy", ["tpr", "fpr"], {}),
+        ("accuracy", "equalized_odds", {}),
+        ("accuracy", "tpr", {"pooled": True}),
+        ("accuracy", "tpr", {"scale": "difference"}),
+        ("accuracy", "tpr", {"method": "paper"}),
+        ("accuracy", "tpr", {"direction": "below", "target": {"group": "a"}}),
+        ("error_rate", "fnr", {"scale": "difference"}),
+        (Payoff("profit", "margin"), "tpr", {"scale": "difference"}),
+        ({"name": "profit", "selected": "margin", "rejected": 0}, "tpr", {"scale": "difference"}),
+        (
+            Metric("right about the well", value=role.correct, given={"sector": ["public", "other"]}),
+            "tpr",
+            {},
+        ),
+        ("accuracy", Metric("margin of the selected", value="margin", given={role.decision: 1}), {}),
+        ("accuracy", "tpr", {"aggregate": "running-median"}),
+        ("accuracy", "tpr", {"aggregate": "single"}),
+        ("accuracy", "tpr", {"delta": (0.01, 0.02, 0.1)}),
+        ("accuracy", "tpr", {"delta": {"a": -0.01, "b": 0.02, "fairness": 0.1}}),
+    ],
+)
+def test_every_option_runs_and_says_what_it_did(accuracy, fairness, extra):
+    result = improve(
+        audit_of(people(800)),
+        accuracy,
+        fairness,
+        candidates=["better"],
+        fitted_elsewhere=True,
+        **QUICK,
+        **extra,
+    )
+    assert 0 < result.p_value <= 1
+    assert result.summary()
+    assert all(0 < row["p_value"] <= 1 for row in result.estimates)
+    accuracies = 1 if extra.get("pooled") else 2
+    metrics = 2 if fairness in (["tpr", "fpr"], "equalized_odds") else 1
+    splits = 1 if extra.get("aggregate") == "single" else 3
+    assert len(result.estimates) == splits * (accuracies + metrics)
+
+
+def test_three_groups():
+    data = people(3000, groups=3)
+    result = improve(audit_of(data), "accuracy", "tpr", candidates=[LOGISTIC], **QUICK)
+    components = result.details["splits"][0]["components"]
+    assert len(components) == 3 + 6  # three groups, all ordered pairs
+    assert result.rejected
+
+
+# -- constraints: a violating candidate is an error ------------------------------------------------------------
+
+
+def test_capacity_refuses_a_candidate_that_selects_more():
+    with pytest.raises(InputError, match=r"candidate 'better' selects .* above the capacity of 20\.0%"):
+        improve(
+            audit_of(people()),
+            "accuracy",
+            "tpr",
+            candidates=["better"],
+            fitted_elsewhere=True,
+            capacity=0.2,
+            **QUICK,
+        )
+
+
+def test_monotone_refuses_a_candidate_that_falls():
+    data = people()
+    with pytest.raises(InputError, match="candidate 'LogisticRegression' rises as 'need' rises"):
+        improve(audit_of(data), "accuracy", "tpr", candidates=[LOGISTIC], monotone={"need": -1}, **QUICK)
+    improve(audit_of(data), "accuracy", "tpr", candidates=[LOGISTIC], monotone={"need": 1}, **QUICK)
+
+
+def test_monotone_refuses_a_fixed_column_by_pairs_of_rows():
+    data = people()
+    data["need"], data["proxy"] = data["need"].round(), 0.0
+    data["odd"] = (data["need"] % 2 == 0).astype(int)
+    with pytest.raises(InputError, match="candidate 'odd' falls as 'need' rises in .* pairs"):
+        improve(
+            audit_of(data),
+            "accuracy",
+            "tpr",
+            candidates=["odd"],
+            fitted_elsewhere=True,
+            monotone={"need": 1},
+            **QUICK,
+        )
+
+
+@pytest.mark.parametrize("binary", [True, False], ids=["binary outcome", "real outcome"])
+def test_the_portfolio_keeps_monotone_directions(binary):
+    """need raises the outcome; asking for the opposite direction leaves it without effect, never with the wrong one."""
+    data = people(600)
+    audit = audit_of(data, outcome="outcome" if binary else "conditions")
+    metric = "accuracy" if binary else "ppv"
+    improve(audit, metric, "selection_rate", monotone={"need": -1}, **{**QUICK, "splits": 1})
+
+
+def test_banned_features_are_refused():
+    candidate = Estimator(LOGISTIC, features=("need", "proxy"))
+    with pytest.raises(InputError, match="candidate 'LogisticRegression' uses 'proxy', which is banned"):
+        improve(audit_of(people()), "accuracy", "tpr", candidates=[candidate], banned=["proxy"], **QUICK)
+
+
+def test_banned_columns_are_out_of_reach_of_functions():
+    def peeks(train):
+        return lambda inputs: inputs.frame["proxy"].to_numpy() > 0
+
+    with pytest.raises(
+        InputError, match="candidate 'peeks' asks for 'proxy', which is not a permitted input"
+    ):
+        improve(audit_of(people()), "accuracy", "tpr", candidates=[peeks], banned=["proxy"], **QUICK)
+
+
+def test_blind_refuses_rules_that_know_the_group():
+    data = people()
+    audit = audit_of(data, features=["need", "proxy", "group"])
+    knows = Estimator(LOGISTIC, features=("need", "group"))
+    with pytest.raises(InputError, match="uses 'group', which is a group attribute, and rules must be blind"):
+        improve(audit, "accuracy", "tpr", candidates=[knows], **QUICK)
+    with pytest.raises(InputError, match="'group thresholds' decides by group: it needs blind=False"):
+        improve(audit, "accuracy", "tpr", candidates=["group-thresholds"], **QUICK)
+    improve(audit, "accuracy", "tpr", candidates=[knows, "group-thresholds"], blind=False, **QUICK)
+
+
+def test_blind_refuses_a_fixed_column_that_follows_the_group():
+    data = people()
+    data["need"], data["proxy"] = data["need"].round(), 0.0
+    data["by_group"] = ((data["need"] > 0) | (data["group"] == "b")).astype(int)
+    with pytest.raises(
+        InputError, match="candidate 'by_group' gives people with equal features different decisions"
+    ):
+        improve(audit_of(data), "accuracy", "tpr", candidates=["by_group"], fitted_elsewhere=True, **QUICK)
+
+
+# -- refusals -----------------------------------------------------------------------------------------------
+
+
+def test_a_status_quo_without_disparity_is_refused():
+    data = people()
+    data["decision"] = np.resize([0, 1], len(data))
+    data["group"] = np.resize(["a", "a", "b", "b"], len(data))
+    with pytest.raises(NotApplicable, match="the status quo has no disparity in selection rate"):
+        improve(audit_of(data), "accuracy", "selection_rate", candidates=[LOGISTIC], **QUICK)
+
+
+def test_one_sided_refuses_when_the_protected_group_is_not_behind():
+    with pytest.raises(NotApplicable, match="no disparity"):
+        improve(
+            audit_of(people()),
+            "accuracy",
+            "tpr",
+            candidates=[LOGISTIC],
+            direction="below",
+            target={"group": "b"},
+            **QUICK,
+        )
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"accuracy": "accurcy"}, "Did you mean 'accuracy'"),
+        ({"accuracy": "base_rate"}, "is the same under every rule"),
+        ({"accuracy": "calibration"}, "is a mean per score bin"),
+        ({"accuracy": "error_rate"}, "is better when lower"),
+        ({"accuracy": Payoff("profit", "margin")}, "can be negative .*scale='difference'"),
+        ({"candidates": ["beter"]}, "Did you mean 'better'"),
+        ({"candidates": ["better"]}, "fitted_elsewhere=True"),
+        ({"candidates": [3]}, "'candidates' must be"),
+        ({"candidates": [LOGISTIC, LogisticRegression(C=2)]}, "same name"),
+        ({"candidates": ["F.5"]}, "needs two groups and 'accuracy'"),
+        ({"delta": (0, 0, 1)}, "must be below 1"),
+        ({"delta": (0, 1, 2, 0.5)}, "2 accuracy numbers"),
+        ({"delta": "none"}, "'delta' must be numbers"),
+        ({"capacity": 1.5}, "'capacity' must be a share"),
+        ({"method": "papr"}, "Did you mean 'paper'"),
+        ({"direction": "below"}, "needs target= a reference group"),
+        ({"monotone": {"needs": 1}}, "Did you mean 'need'"),
+        ({"banned": ["prox"]}, "Did you mean 'proxy'"),
+        ({"splits": 0}, "'splits' must be a whole number of at least 1"),
+        ({"train_share": 1.0}, "between 0 and 1"),
+        ({"by": [{"group": "a"}]}, "at least two groups"),
+    ],
+)
+def test_bad_input_is_one_clear_message(changes, message):
+    arguments = {"accuracy": "accuracy", "fairness": "tpr", "candidates": [LOGISTIC], **QUICK, **changes}
+    with pytest.raises(InputError, match=message) as error:
+        improve(audit_of(people(300)), **arguments)
+    assert str(error.value).startswith("improve:")
+
+
+def test_small_groups_are_named():
+    data = people(400)
+    data.loc[:9, "group"] = "tiny"
+    with pytest.raises(InputError, match=r"the groups \['tiny'\] have fewer than 30 rows"):
+        improve(audit_of(data), "accuracy", "tpr", candidates=[LOGISTIC], **QUICK)
+
+
+def test_weights_are_refused_by_name():
+    data = people(300).assign(weight=1.0)
+    with pytest.raises(NotApplicable, match="'weight' is not honoured by improve"):
+        improve(audit_of(data, weight="weight"), "accuracy", "tpr", **QUICK)
+
+
+def test_the_programs_say_what_they_proved():
+    result = improve(
+        audit_of(people(400)),
+        "accuracy",
+        "accuracy",
+        candidates=[LinearProgram("F.5", rows=24, seconds=5)],
+        **{**QUICK, "splits": 1},
+    )
+    assert "on 24 rows" in result.details["splits"][0]["proved"]
