@@ -166,7 +166,7 @@ def read_data(who: str, audit: Audit, asked: Asked) -> ScanData:
     codes = cells.codes[:, : len(asked.features)].astype(np.int64)[lines.cell[kept]]
     arity = np.array([len(cells.labels[name]) for name in asked.features], dtype=np.int64)
     table = build_table(
-        codes=codes.reshape(-1, len(asked.features)),
+        codes=codes,
         arity=arity,
         protected=protected[kept],
         event=lines.event[kept],

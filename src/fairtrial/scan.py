@@ -210,6 +210,8 @@ def _scan_one(
         drawing = prepare_null(who, setup, options.null, options.null_model, binned)
         notes += drawing.notes
     seen = scan_observed(setup, top=options.top, seed=seed)
+    if seen.sigma is not None and seen.sigma < 1e-9:
+        raise NotApplicable(who, "the scores do not vary within the classes: there is nothing to scan")
     teller = Teller(asked, data, setup, seen, options.confidence_level)
     luck = None
     if drawing is not None:

@@ -1,0 +1,63 @@
+"""`fairtrial scan` on a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+import fairtrial
+from fairtrial.cli import program
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("scan") / "compas.csv"
+    fairtrial.load("compas", backend="pandas").to_csv(path, index=False)
+    return path
+
+
+def command(data: Path, *options: str) -> Result:
+    roles = ["--outcome", "two_year_recid", "--score", "decile_score", "--threshold", "5"]
+    by = [part for name in ("race", "sex", "age_cat") for part in ("--by", name)]
+    return CliRunner().invoke(program, ["scan", str(data), *by, *roles, *options])
+
+
+def test_one_protected_class(data: Path, tmp_path: Path) -> None:
+    chart, table = tmp_path / "scan.png", tmp_path / "scan.csv"
+    done = command(
+        data, "--protected", "race=African-American", "--metric", "fpr", "--permutations", "99", "--json", "-",
+        "--chart", str(chart), "--csv", str(table),
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    content: dict[str, Any] = json.loads(done.stdout)
+    assert content["kind"] == "scan"
+    assert content["verdict"]["code"] == "found"
+    assert content["estimates"][0]["p_value"] == 0.01
+    assert chart.stat().st_size > 5_000
+    assert table.read_text().startswith("rank,protected,subgroup")
+
+
+def test_every_value(data: Path) -> None:
+    done = command(data, "--metric", "fpr", "--permutations", "1999")
+    assert done.exit_code == 0, done.output
+    assert "African-American" in done.stdout
+    assert "adjusted p" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--protected", "race"], "must look like race=African-American"),
+        (["--protected", "race=Martian"], "not in the data"),
+        (["--protected", "race=Asian", "--null", "stratifed"], "Did you mean 'stratified'"),
+        (["--protected", "race=Asian", "--metric", "fprr"], "Did you mean 'fpr'"),
+    ],
+)
+def test_bad_input_is_one_clear_message(data: Path, options: list[str], message: str) -> None:
+    done = command(data, *options)
+    assert message in str(done.exception)

@@ -1,0 +1,71 @@
+"""COMPAS, against the article's Table 4."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fairtrial
+
+GOLDEN = json.loads((Path(__file__).parent / "scan_compas.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def audit() -> fairtrial.Audit:
+    """ProPublica's filters; attributes as the article cuts them."""
+    data = fairtrial.load("compas", backend="pandas")
+    kept = (
+        data["days_b_screening_arrest"].between(-30, 30)
+        & (data["is_recid"] != -1)
+        & (data["c_charge_degree"] != "O")
+        & (data["score_text"] != "N/A")
+    )
+    data = data[kept]
+    assert len(data) == GOLDEN["settings"]["rows"]
+    return fairtrial.Audit(
+        data, outcome="two_year_recid", score="decile_score", threshold=5,
+        groups=["race", "sex", "age", "c_charge_degree", "priors_count"],
+        bins={"age": [25], "priors_count": [1, 6]},
+    )  # fmt: skip
+
+
+def scanned(audit: fairtrial.Audit, row: dict[str, Any], **options: Any) -> Any:
+    return fairtrial.scan(
+        audit, row["metric"], protected=row["protected"], direction=row.get("direction", "above"),
+        ridge=0.01, penalty=1, sigma=1.0, probability="outcome-rate", null=None, search="exact", **options,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("row", GOLDEN["values"], ids=lambda row: f"{row['metric']}-{row['protected']}")
+def test_table_4(audit: fairtrial.Audit, row: dict[str, Any]) -> None:
+    result = scanned(audit, row)
+    assert result.subgroup == row["subgroup"]
+    assert result.estimates[0]["n"] == row["n"]
+    assert result.score == pytest.approx(row["score"], rel=GOLDEN["tolerance"])
+
+
+def test_rates_of_black_males(audit: fairtrial.Audit) -> None:
+    row = GOLDEN["rates"]
+    best = scanned(audit, row).estimates[0]
+    assert best["rate"] == pytest.approx(row["rate"], abs=0.005)
+    assert best["comparison_rate"] == pytest.approx(row["comparison_rate"], abs=0.005)
+    assert best["comparison_n"] == row["comparison_n"]
+
+
+def test_scores_that_rest_on_two_people_move_with_the_ridge(audit: fairtrial.Audit) -> None:
+    """Male, Native American, 25+ is compared with two women: the score says more about the ridge than about them."""
+    result = fairtrial.scan(
+        audit,
+        "calibration",
+        protected={"sex": "Male"},
+        direction="below",
+        probability="outcome-rate",
+        null=None,
+    )
+    by_ridge = {row["ridge"]: row["score"] for row in result.details["ridge"]}
+    assert by_ridge[0.01] == pytest.approx(23.6, rel=0.01)
+    assert by_ridge[1.0] < 6 < by_ridge[0.01] < by_ridge[0.001]
+    assert "few-comparators" in {note.code for note in result.notes}

@@ -1,0 +1,371 @@
+"""The public scan: every scan type, every option, and data at the edge."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairtrial
+from fairtrial import work
+from fairtrial.errors import Cancelled, FairtrialWarning, InputError, NotApplicable
+from fairtrial.results import Result
+from fairtrial.stats.scan_interval import selected_rate_interval
+
+TABLE_1 = [
+    "fpr",
+    "tpr",
+    "fnr",
+    "tnr",
+    "ppv",
+    "fdr",
+    "for",
+    "npv",
+    "balance_positive",
+    "balance_negative",
+    "calibration",
+]
+
+
+def frame(seed: int = 1, n: int = 1200, harmed: float = 1.5) -> pd.DataFrame:
+    """Women of class b in the north get the decision too often."""
+    random = np.random.default_rng(seed)
+    group = random.choice(["a", "b", "c"], size=n, p=[0.5, 0.3, 0.2])
+    sex, region = random.choice(["f", "m"], size=n), random.choice(["north", "south", "west"], size=n)
+    logs = random.normal(size=n)
+    outcome = (random.random(n) < 1 / (1 + np.exp(-logs))).astype(int)
+    biased = (group == "b") & (sex == "f") & (region == "north")
+    score = np.round(1 / (1 + np.exp(-(logs + harmed * biased))), 2).clip(0.01, 0.99)
+    return pd.DataFrame({"group": group, "sex": sex, "region": region, "outcome": outcome, "score": score})
+
+
+@pytest.fixture(scope="module")
+def audit() -> fairtrial.Audit:
+    return fairtrial.Audit(
+        frame(), outcome="outcome", score="score", threshold=0.5, groups=["group", "sex", "region"]
+    )
+
+
+def run(audit: fairtrial.Audit, metric: str = "fpr", **options: Any) -> Any:
+    return fairtrial.scan(audit, metric, protected={"group": "b"}, **{"permutations": 19, **options})
+
+
+@pytest.mark.parametrize(
+    ("metric", "condition"),
+    [(metric, None) for metric in TABLE_1]
+    + [(metric, "any") for metric in TABLE_1 if metric != "calibration"],
+)
+def test_every_scan_type_of_table_1(audit: fairtrial.Audit, metric: str, condition: Any) -> None:
+    result = run(audit, metric, condition=condition)
+    best = result.estimates[0]
+    assert result.search == "exact"
+    assert 0 < result.p_value <= 1
+    assert best["score"] >= 0
+    assert 0 <= best["rate_low"] <= best["rate"] <= best["rate_high"] <= 1
+    again = Result.from_dict(json.loads(json.dumps(result.to_dict())))
+    assert again.to_dict() == result.to_dict()
+
+
+@pytest.mark.parametrize("metric", ["fpr", "balance_negative"])
+def test_finds_the_planted_subgroup(audit: fairtrial.Audit, metric: str) -> None:
+    result = run(audit, metric, permutations=199)
+    assert result.subgroup == {"sex": ["f"], "region": ["north"]}
+    assert result.p_value == pytest.approx(1 / 200)
+    assert result.verdict.code == "found"
+    assert "sex: f; region: north" in result.verdict.text
+
+
+def test_complementary_metrics_mirror_each_other(audit: fairtrial.Audit) -> None:
+    """The false positive rate above is the true negative rate below: same people, same score."""
+    above, below = run(audit, "fpr", direction="above"), run(audit, "tnr", direction="below")
+    assert above.score == pytest.approx(below.score)
+    assert above.subgroup == below.subgroup
+    both = run(audit, "fpr", direction="both")
+    assert both.score == pytest.approx(max(above.score, run(audit, "fpr", direction="below").score))
+
+
+def test_row_order_and_labels_do_not_matter() -> None:
+    data = frame()
+    renamed = data.assign(region=data["region"].map({"north": "z", "south": "y", "west": "x"}))
+    shuffled = renamed.sample(frac=1.0, random_state=3)
+    settings: Any = {
+        "outcome": "outcome",
+        "score": "score",
+        "threshold": 0.5,
+        "groups": ["group", "sex", "region"],
+    }
+    first, second = (run(fairtrial.Audit(one, **settings)) for one in (data, shuffled))
+    assert first.score == pytest.approx(second.score, rel=1e-9)
+    assert second.subgroup == {"sex": ["f"], "region": ["z"]}
+
+
+def test_same_seed_same_p_for_any_jobs(audit: fairtrial.Audit) -> None:
+    scores = [run(audit, "ppv", permutations=160, jobs=jobs).objects["null_scores"] for jobs in (1, 3)]
+    np.testing.assert_array_equal(scores[0], scores[1])
+    assert run(audit, "ppv", seed=1, permutations=160).objects["null_scores"].tolist() != scores[0].tolist()
+
+
+def test_restarts_are_reproducible_and_announced(audit: fairtrial.Audit) -> None:
+    first, second = (run(audit, "fpr", search="restarts", jobs=jobs, permutations=120) for jobs in (1, 2))
+    assert first.search == "restarts"
+    np.testing.assert_array_equal(first.objects["null_scores"], second.objects["null_scores"])
+    assert first.score == pytest.approx(run(audit, "fpr").score)
+    assert any("not a proof" in note.text for note in first.notes)
+
+
+def test_cancelled_draws_are_resumed(audit: fairtrial.Audit) -> None:
+    store, events = work.MemoryStore(), []
+    with (
+        work.session(cancel=lambda: len(events) > 2, progress=events.append, store=store),
+        pytest.raises(Cancelled),
+    ):
+        run(audit, "fpr", permutations=400)
+    kept = len(store.batches)
+    assert kept > 0
+    seen: list[work.Progress] = []
+    with work.session(store=store):
+        resumed = run(audit, "fpr", permutations=400, progress=seen.append)
+    assert seen[0].done > 0
+    assert resumed.p_value == run(audit, "fpr", permutations=400).p_value
+
+
+def test_reference_leaves_the_others_out(audit: fairtrial.Audit) -> None:
+    result = run(audit, "fpr", reference={"group": "a"})
+    assert result.estimates[0]["comparison"] == "a"
+    assert any(note.code == "left-out" for note in result.notes)
+
+
+def test_scikit_learn_models_and_doubly_robust_expectations(audit: fairtrial.Audit) -> None:
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression
+
+    plain = run(audit, "fpr", null=None)
+    same = run(
+        audit, "fpr", null=None, expectation=LogisticRegression(C=100), propensity=LogisticRegression(C=100)
+    )
+    assert same.score == pytest.approx(plain.score, rel=0.01)
+    forest = run(
+        audit, "fpr", permutations=19, expectation=RandomForestClassifier(10, max_depth=3, random_state=0)
+    )
+    assert forest.subgroup == plain.subgroup
+    robust = run(audit, "fpr", expectation="doubly-robust")
+    assert robust.subgroup == plain.subgroup
+    # the cell's own comparison people correct the model, so the sums agree with their rates
+    assert robust.estimates[0]["expected"] == pytest.approx(robust.estimates[0]["comparison_rate"], abs=0.05)
+
+
+@pytest.mark.parametrize("null", ["bootstrap", "propensity", "global"])
+@pytest.mark.parametrize("metric", ["fpr", "balance_negative", "calibration"])
+def test_every_null_runs_and_says_what_it_assumes(audit: fairtrial.Audit, null: str, metric: str) -> None:
+    result = run(audit, metric, null=null)
+    texts = " ".join(note.text for note in result.notes)
+    assert ("Valid only if that model is right" in texts) == (null != "global")
+    assert ("reproduce published numbers only" in texts) == (null == "global")
+
+
+def test_scores_in_bins_are_close_to_exact_ones() -> None:
+    audit = fairtrial.Audit(
+        frame(n=3000), outcome="outcome", score="score", threshold=0.5, groups=["group", "sex", "region"],
+        bins={"score": 20},
+    )  # fmt: skip
+    for metric in ("calibration", "balance_negative"):
+        exact, binned = run(audit, metric), run(audit, metric, scores="bins")
+        assert binned.subgroup == exact.subgroup
+        assert binned.score == pytest.approx(exact.score, rel=0.15)
+        assert any(note.code == "score-bins" for note in binned.notes)
+
+
+def test_scan_all_corrects_over_its_scans(audit: fairtrial.Audit) -> None:
+    result = fairtrial.scan_all(audit, "fpr")
+    assert len(result.estimates) == 8
+    tested = [row for row in result.estimates if row["p_adjusted"] is not None]
+    assert all(row["p_adjusted"] >= row["p_value"] for row in tested)
+    assert result.details["draws"] == 20 * 8 / 0.05 - 1
+    assert {"b", "f", "north"} & {row["protected"] for row in result.found}
+    assert len(result.primary()) == len(tested)
+    with pytest.warns(FairtrialWarning, match="fewer than"):
+        fairtrial.scan_all(audit, "fpr", by="group", permutations=19)
+
+
+def test_intervals_of_a_picked_rate_are_wider_with_more_subgroups() -> None:
+    one, many = (selected_rate_interval(0.3, 200, count, 0.95) for count in (1, 4000))
+    assert many[0] < one[0] < 0.3 < one[1] < many[1]
+    assert selected_rate_interval(0.0, 10, 1, 0.95)[0] == 0.0
+    # Chernoff: n·KL(mean, limit) = log(2/0.05)
+    p = one[1]
+    assert 200 * (0.3 * np.log(0.3 / p) + 0.7 * np.log(0.7 / (1 - p))) == pytest.approx(np.log(40))
+
+
+# -- data at the edge: an answer or a reason --------------------------------------------------------------------
+
+
+def edge(data: pd.DataFrame, **options: Any) -> Any:
+    features = [name for name in data.columns if name not in ("group", "outcome", "decision")]
+    audit = fairtrial.Audit(data, outcome="outcome", decision="decision", groups=["group"], features=features)
+    return fairtrial.scan(audit, "fpr", protected={"group": "b"}, **{"permutations": 19, **options})
+
+
+def small(n: int = 60, seed: int = 0) -> pd.DataFrame:
+    random = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "group": np.where(np.arange(n) % 3 == 0, "b", "a"),
+            "sex": random.choice(["f", "m"], size=n),
+            "outcome": 0,
+            "decision": random.integers(0, 2, size=n),
+        }
+    )
+
+
+def test_one_comparator_row() -> None:
+    data = small()
+    data["group"] = np.where(np.arange(60) == 5, "a", "b")
+    tested = edge(data)
+    assert tested.p_value > 0.05
+    with pytest.raises(NotApplicable, match=r"null='bootstrap' or null='propensity'"):
+        edge(data.assign(sex=[str(i % 20) for i in range(60)]))
+    answered = edge(data, null=None)
+    assert np.isfinite(answered.score)
+    assert any(note.code in ("few-comparators", "positivity") for note in answered.notes)
+
+
+def test_a_stratum_without_comparators_is_flagged_or_dropped() -> None:
+    data = small(300)
+    data["region"] = np.where((data["group"] == "b") & (np.arange(300) % 2 == 0), "only b", "shared")
+    data.loc[data["region"] == "only b", "decision"] = 1
+    flagged = edge(data)
+    assert flagged.subgroup["region"] == ["only b"]
+    assert flagged.estimates[0]["unsupported"] == flagged.estimates[0]["n"]
+    assert any(note.code == "positivity" for note in flagged.notes)
+    dropped = edge(data, unsupported="drop")
+    assert dropped.estimates[0]["unsupported"] == 0
+    assert any(note.code == "dropped-unsupported" for note in dropped.notes)
+
+
+def test_a_feature_with_200_values() -> None:
+    data = small(2000)
+    data["shop"] = [f"shop {i % 200:03d}" for i in range(2000)]
+    result = edge(data, null="propensity", null_model="main")
+    assert result.search == "exact"
+    assert len(result.details["values"]) < 5000
+    assert result.plot() is not None
+
+
+def test_a_constant_feature() -> None:
+    result = edge(small(200).assign(country="here"))
+    assert any(note.code == "constant-feature" for note in result.notes)
+    assert "country" not in result.subgroup
+
+
+def test_a_protected_value_of_one_person() -> None:
+    data = small(80)
+    data["group"] = np.where(np.arange(80) == 7, "b", "a")
+    data.loc[7, "decision"] = 1
+    result = edge(data)
+    assert result.estimates[0]["n"] == 1
+    assert result.p_value > 0.05
+
+
+def test_no_features_scans_the_class_as_a_whole() -> None:
+    result = edge(small(200)[["group", "outcome", "decision"]], direction="both")
+    assert result.estimates[0]["subgroup"] == "everyone"
+    assert len(result.estimates) == 1
+
+
+def test_nobody_meets_the_condition() -> None:
+    data = small(60)
+    data.loc[data["group"] == "b", "outcome"] = 1
+    with pytest.raises(NotApplicable, match="nobody"):
+        edge(data)
+
+
+def test_nothing_above_expectation_is_said_so() -> None:
+    data = small(200).assign(decision=0)
+    data.loc[data["group"] == "a", "decision"] = np.arange((data["group"] == "a").sum()) % 2
+    result = edge(data)
+    assert result.verdict.code == "nothing-found"
+    assert result.p_value == 1.0
+
+
+def test_every_decision_the_same_is_refused_with_a_reason() -> None:
+    with pytest.raises(NotApplicable, match="different events"):
+        edge(small(200).assign(decision=1))
+
+
+# -- bad input ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"search": "exct"}, r"'search' must be one of .* Did you mean 'exact'"),
+        ({"null": "stratifed"}, r"'null' must be one of .* Did you mean 'stratified'"),
+        ({"direction": "up"}, "'direction' must be one of"),
+        ({"condition": 2}, "'condition' must be None, 0, 1 or 'any'"),
+        ({"permutations": 5}, "'permutations' must be a whole number of at least 19"),
+        ({"sigma": -1}, "'sigma' must be"),
+        ({"ridge": 0}, "'ridge' must be a positive number"),
+        ({"penalty": -1}, "'penalty' must be"),
+        ({"expectation": "forest"}, "'expectation' must be one of"),
+        ({"features": ["group"]}, "defines the protected class"),
+        ({"features": ["sx"]}, "sx"),
+        ({"seed": -1}, "'seed' must be"),
+        ({"confidence_level": 2}, "'confidence_level' must be"),
+    ],
+)
+def test_bad_input_is_named(audit: fairtrial.Audit, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        run(audit, "fpr", **options)
+
+
+def test_unknown_protected_value(audit: fairtrial.Audit) -> None:
+    with pytest.raises(
+        InputError, match=r"'protected' names group = 'B'.*Did you mean|'protected' names group = 'B'"
+    ):
+        fairtrial.scan(audit, "fpr", protected={"group": "B"})
+    with pytest.raises(InputError, match="must be a group like"):
+        fairtrial.scan(audit, "fpr", protected="b")  # type: ignore[arg-type]
+
+
+def test_metrics_a_scan_cannot_take(audit: fairtrial.Audit) -> None:
+    with pytest.raises(NotApplicable, match="flag or certify"):
+        run(audit, "brier")
+    with pytest.raises(InputError, match="has no such one"):
+        run(audit, "selection_rate", condition="any")
+
+
+def test_a_score_that_is_no_probability_is_refused() -> None:
+    data = frame()
+    data["score"] = (data["score"] * 10).round()
+    audit = fairtrial.Audit(
+        data, outcome="outcome", score="score", threshold=5, groups=["group", "sex", "region"]
+    )
+    with pytest.raises(InputError, match="outcome-rate"):
+        run(audit, "balance_negative")
+    assert run(audit, "balance_negative", probability="outcome-rate").score > 0
+
+
+def test_an_exact_search_beyond_reach_is_refused() -> None:
+    random = np.random.default_rng(0)
+    data = small(400)
+    for number in range(3):
+        data[f"f{number}"] = random.integers(0, 14, size=400).astype(str)
+    with pytest.raises(NotApplicable, match="restarts"):
+        edge(data, search="exact", null=None)
+    with pytest.warns(FairtrialWarning, match="not a proof"):
+        edge(data, null=None)
+
+
+def test_charts_hold_the_numbers(audit: fairtrial.Audit) -> None:
+    from fairtrial.charts import charts_for
+
+    result = run(audit, "fpr")
+    pictures = charts_for(result)
+    assert [picture.name for picture in pictures] == ["subgroup", "luck"]
+    for picture in pictures:
+        assert len(json.dumps(picture.chart.to_dict())) > 500
+    assert sum(bar["draws"] for bar in result.details["null_histogram"]) == 19
+    assert charts_for(fairtrial.scan_all(audit, "fpr", permutations=4000))[0].name == "scans"
