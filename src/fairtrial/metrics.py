@@ -46,6 +46,7 @@ ROLES = {
     )
 }
 role = SimpleNamespace(**ROLES)
+CONDITION_ROLES = ("decision", "outcome", "score", "score_bin")  # what `given` may hold fixed
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +131,17 @@ def _check_metric(metric: Metric) -> None:
         raise InputError(who, f"'name' must be a non-empty text, got {metric.name!r}")
     if not isinstance(metric.value, Role | str):
         raise InputError(who, f"'value' must be a role or a column name, got {metric.value!r}")
+    if metric.value == ROLES["score_bin"]:
+        raise InputError(who, "'value' must be a role with a number; role.score_bin is for given=")
+    if metric.hurts not in (None, "above", "below"):
+        raise InputError(who, f"'hurts' must be 'above', 'below' or None, got {metric.hurts!r}")
     if isinstance(metric.given, Mapping):
         for key in metric.given:
             if not isinstance(key, Role | str):
                 raise InputError(who, f"'given' must have roles or column names as keys, got {key!r}")
+            if isinstance(key, Role) and key.name not in CONDITION_ROLES:
+                listed = ", ".join(f"role.{name}" for name in CONDITION_ROLES[:-1])
+                raise InputError(who, f"'given' takes {listed} or role.{CONDITION_ROLES[-1]}, got {key!r}")
     elif type(metric.given).__module__.split(".")[0] != "narwhals":
         kind = type(metric.given).__name__
         raise InputError(
@@ -248,12 +256,19 @@ def find_metrics(who: str, metrics: object) -> list[Metric]:
     found: dict[str, Metric] = {}
     for item in names:
         metric = find_metric(who, item)
-        if metric.name in found and found[metric.name] is not metric and found[metric.name] != metric:
+        if metric.name in found and not _same(found[metric.name], metric):
             raise InputError(who, f"two different metrics are both named {metric.name!r}")
         found[metric.name] = metric
     if not found:
         raise InputError(who, "'metrics' is empty: name at least one metric")
     return list(found.values())
+
+
+def _same(one: Metric, other: Metric) -> bool:
+    """Expressions have no truth value of equality: only the same object is the same condition."""
+    if one.expression is not None or other.expression is not None:
+        return one is other
+    return one == other
 
 
 def _metric_from_dict(who: str, content: Mapping[str, Any]) -> Metric:
@@ -263,7 +278,10 @@ def _metric_from_dict(who: str, content: Mapping[str, Any]) -> Metric:
         raise InputError(
             who, f"a metric needs 'name' and 'value' and may have {sorted(allowed)}, got {dict(content)}"
         )
-    given = {_part(who, key): value for key, value in dict(content.get("given", {})).items()}
+    conditions = content.get("given", {})
+    if not isinstance(conditions, Mapping):
+        raise InputError(who, f"'given' must be a dict {{name: value(s)}}, got {conditions!r}")
+    given = {_part(who, key): value for key, value in conditions.items()}
     rest = {key: content[key] for key in ("label", "equal", "hurts", "harm") if key in content}
     return Metric(str(content["name"]), _part(who, content["value"]), given, **rest)
 

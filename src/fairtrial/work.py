@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import os
 import time
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -68,10 +69,12 @@ class FileStore:
         try:
             with np.load(path, allow_pickle=False) as stored:
                 return {name: stored[name] for name in stored.files}
-        except (OSError, ValueError, EOFError, KeyError):
-            return None
+        except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
+            return None  # absent or damaged: the batch is computed again
 
     def save(self, key: str, arrays: Mapping[str, NDArray[np.generic]]) -> None:
+        if any(values.dtype.hasobject for values in arrays.values()):
+            raise TypeError("a batch may hold numbers and texts only, not Python objects")
         partial = self.folder / f".{key}.{os.getpid()}.part"
         with partial.open("wb") as file:
             np.savez(file, **dict(arrays))  # type: ignore[arg-type]

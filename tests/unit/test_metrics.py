@@ -1,0 +1,142 @@
+"""The table of metrics, and metrics that callers make."""
+
+from __future__ import annotations
+
+import narwhals as nw
+import pytest
+
+from fairtrial import CRITERIA, METRICS, InputError, Metric, role
+from fairtrial.metrics import ROLES, find_metric, find_metrics
+
+NAMES = """selection_rate base_rate tpr fpr tnr fnr ppv npv fdr for accuracy error_rate mean_score balance_positive
+balance_negative calibration brier log_loss squared_error absolute_error""".split()
+
+
+def test_the_table_is_complete():
+    assert list(METRICS) == NAMES
+    for name, metric in METRICS.items():
+        assert metric.name == name
+        assert metric.label
+        assert metric.equal
+        assert metric.harm, "says which direction hurts whom, or why none does"
+        assert metric.needs <= {"decision", "outcome", "score"}
+
+
+@pytest.mark.parametrize(
+    ("name", "needs", "binary"),
+    [
+        ("selection_rate", {"decision"}, True),
+        ("tpr", {"decision", "outcome"}, True),
+        ("ppv", {"decision", "outcome"}, None),
+        ("base_rate", {"outcome"}, None),
+        ("brier", {"score", "outcome"}, False),
+        ("mean_score", {"score"}, False),
+        ("calibration", {"score", "outcome"}, None),
+    ],
+)
+def test_what_metrics_need(name, needs, binary):
+    assert METRICS[name].needs == needs
+    assert METRICS[name].binary is binary
+
+
+def test_who_is_hurt():
+    assert METRICS["fpr"].hurts == "above"
+    assert METRICS["tpr"].hurts == "below"
+    assert METRICS["selection_rate"].hurts is None
+
+
+def test_a_real_outcome_is_refused_where_it_conditions():
+    """npv, fdr average 'no outcome', which a real-valued outcome does not have."""
+    refusing = {name for name, metric in METRICS.items() if metric.conditions_on_outcome}
+    assert refusing == {"tpr", "fpr", "tnr", "fnr", "npv", "fdr", "accuracy", "error_rate", "balance_positive",
+                        "balance_negative", "log_loss"}  # fmt: skip
+
+
+def test_criteria_are_built_from_metrics():
+    assert {"equalized_odds", "separation", "sufficiency", "statistical_parity", "equal_opportunity",
+            "predictive_parity"} <= set(CRITERIA)  # fmt: skip
+    for names in CRITERIA.values():
+        assert set(names) <= set(METRICS)
+    assert [metric.name for metric in find_metrics("x", ["equalized_odds", "tpr", "brier"])] == [
+        "tpr",
+        "fpr",
+        "brier",
+    ]
+
+
+def test_metrics_of_ones_own():
+    made = Metric("late_fee", "fee", {role.decision: 1, "region": ["north", "west"]})
+    assert made.label == "late fee"
+    assert made.needs == {"decision"}
+    assert made.columns == ("fee", "region")
+    assert made.binary is None
+    again = find_metric("x", made.to_dict())
+    assert again.value == "fee"
+    assert again.conditions == made.conditions
+    expression = Metric("x", role.decision, nw.col("age") > 3)
+    assert expression.expression is not None
+    assert expression.conditions == {}
+
+
+def test_metrics_from_files():
+    made = find_metric("spec", {"name": "m", "value": "role.decision", "given": {"role.outcome": 1, "sex": "F"},
+                                "hurts": "above", "label": "misses"})  # fmt: skip
+    assert made.value is role.decision
+    assert made.conditions == {role.outcome: (1,), "sex": ("F",)}
+    assert made.hurts == "above"
+
+
+@pytest.mark.parametrize(
+    ("metric", "text"),
+    [
+        ("fprr", "'metric' is unknown: 'fprr'. Did you mean 'fpr'?"),
+        (3, "'metric' is unknown: 3."),
+        ("equalized_odds", "It is a criterion that joins tpr and fpr: ask for those."),
+        ({"name": "m"}, "a metric needs 'name' and 'value'"),
+        ({"name": "m", "value": "x", "gven": {}}, "a metric needs 'name' and 'value'"),
+        ({"name": "m", "value": "role.decison"}, "unknown role 'role.decison'"),
+        ({"name": "m", "value": "x", "given": "age > 3"}, "'given' must be a dict"),
+        ({"name": "m", "value": "x", "hurts": "left"}, "'hurts' must be"),
+    ],
+)
+def test_unknown_metrics(metric, text):
+    with pytest.raises(InputError) as caught:
+        find_metric("certify", metric)
+    assert text in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("", role.decision), "'name' must be a non-empty text"),
+        (("m", 3), "'value' must be a role or a column name, got 3"),
+        (("m", "x", [1]), "'given' must be a dict {name: value(s)} or a narwhals expression, got list"),
+        (("m", "x", {3: 1}), "'given' must have roles or column names as keys, got 3"),
+        (
+            ("m", "x", {role.correct: 1}),
+            "'given' takes role.decision, role.outcome, role.score or role.score_bin",
+        ),
+        (("m", role.score_bin), "'value' must be a role with a number"),
+    ],
+)
+def test_faults_of_metrics(arguments, text):
+    with pytest.raises(InputError) as caught:
+        Metric(*arguments)
+    assert text in str(caught.value)
+
+
+def test_two_metrics_of_one_name():
+    one, other = Metric("m", "x"), Metric("m", "y")
+    assert find_metrics("x", [one, Metric("m", "x")]) == [one]
+    with pytest.raises(InputError, match="two different metrics are both named 'm'"):
+        find_metrics("x", [one, other])
+    with pytest.raises(InputError, match="'metrics' is empty"):
+        find_metrics("x", [])
+    conditions = [Metric("m", "x", nw.col("a") > limit) for limit in (1, 2)]
+    with pytest.raises(InputError, match="two different metrics are both named 'm'"):
+        find_metrics("x", conditions)
+
+
+def test_roles_say_what_they_are():
+    assert repr(role.decision) == "role.decision"
+    assert all(part.words for part in ROLES.values())
