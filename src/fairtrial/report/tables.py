@@ -12,6 +12,7 @@ from typing import Any
 from fairtrial.results import Column, Kind, Result, reason, scalar
 from fairtrial.views import format_value, shown_columns
 
+SHORT = 26  # characters that need not be broken into lines
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
@@ -58,7 +59,9 @@ def _line(row: Mapping[str, Any], columns: Sequence[Column]) -> list[Cell]:
         cell = row.get(column.name)
         value, why, css = scalar(cell), reason(cell) or "", number_class(column.kind)
         if not why:
-            line.append(Cell(shown(value, column.kind), "" if value is None else value, css))
+            text = shown(value, column.kind)
+            short = " short" if len(text) <= SHORT else ""
+            line.append(Cell(text, "" if value is None else value, css + short))
         elif any(why in text or text in why for text in told if text):
             line.append(Cell("–", "", f"{css} none", why))
         else:

@@ -121,7 +121,8 @@ def describe(path: Sequence[str | int], content: Mapping[str, Any] | None = None
         return text if not rest else f"{text}, {_dotted(rest)}"
     if rest:
         return f"[{first}] {_dotted(rest)}"
-    return f"[{text}]" if content is not None and isinstance(content.get(text), Mapping | list) else text
+    table = text == "data" or (content is not None and isinstance(content.get(text), Mapping | list))
+    return f"[{text}]" if table else text
 
 
 def _dotted(parts: Sequence[str | int]) -> str:

@@ -18,29 +18,35 @@
       ? text.replace(pattern, (_, colour) => `"${colours[colour.toLowerCase()]}"`)
       : text;
 
-  // Several views stand side by side only where there is room; a single view takes the width there is.
-  const fit = (spec, room, top) => {
-    if (spec.hconcat) {
-      if (room < narrow || spec.hconcat.length * 260 > room) {
-        spec.vconcat = spec.hconcat;
+  // Several views stand side by side only where there is room; a single view or a column of them takes the width
+  // there is, up to a width at which lines are still easy to follow.
+  const widest = 760;
+  const labels = (room) => (room < narrow ? 150 : 190);
+  const fit = (spec, room, place) => {
+    const beside = spec.hconcat ? spec.hconcat.length : spec.concat ? spec.columns || spec.concat.length : 1;
+    const views = spec.hconcat || spec.vconcat || spec.concat;
+    if (views) {
+      const stacked = beside === 1 || room < narrow || beside * 260 > room;
+      if (stacked && beside > 1) {
+        spec.vconcat = views;
         delete spec.hconcat;
-      } else {
-        return spec.hconcat.forEach((view) => fit(view, room / spec.hconcat.length, false));
+        delete spec.concat;
+        delete spec.columns;
       }
+      return views.forEach((view) => fit(view, stacked ? room : room / beside, stacked ? "column" : "row"));
     }
-    const views = spec.vconcat || spec.concat;
-    if (views) return views.forEach((view) => fit(view, room, false));
     if (spec.facet || spec.repeat) {
       if (room < narrow && spec.columns) spec.columns = 1;
-      return fit(spec.spec, room, false);
+      return fit(spec.spec, room, "row");
     }
     const faceted = ["row", "column", "facet"].some((channel) => spec.encoding && spec.encoding[channel]);
     if (typeof spec.width === "object" || faceted) return;
-    if (top) {
-      spec.width = room;
+    if (place === "alone") {
+      spec.width = Math.min(room, Math.max(widest, spec.width || 0));
       spec.autosize = { type: "fit-x", contains: "padding" };
     } else if (typeof spec.width === "number") {
-      spec.width = Math.max(140, Math.min(640, room - 190));
+      const most = place === "row" ? spec.width : widest - labels(room);
+      spec.width = Math.max(110, Math.min(most, room - labels(room)));
     }
   };
 
@@ -59,13 +65,10 @@
     return element.clientWidth;
   };
 
-  const draw = async (target) => {
-    const source = document.getElementById(target.dataset.chart);
-    const spec = JSON.parse(themed(source.textContent));
-    const room = roomFor(target);
-    fit(spec, room, true);
+  const embed = async (target, room, slack) => {
+    const spec = JSON.parse(themed(document.getElementById(target.dataset.chart).textContent));
+    fit(spec, room - slack, "alone");
     if (target.vega) target.vega.finalize();
-    target.dataset.drawnFor = String(room);
     target.vega = await vegaEmbed(target, spec, {
       ast: true,
       actions: false,
@@ -74,6 +77,15 @@
       config: settings(room),
       tooltip: { disableDefaultStyle: true, theme: "page" },
     });
+  };
+
+  const draw = async (target) => {
+    const room = roomFor(target);
+    target.dataset.drawnFor = String(room);
+    await embed(target, room, 0);
+    // How wide labels beside a column of views come out is only known once they are drawn.
+    const over = Number(target.querySelector("svg")?.getAttribute("width") || 0) - room;
+    if (over > 0) await embed(target, room, over + 4);
     target.dataset.drawn = "true";
   };
 
