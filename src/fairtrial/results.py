@@ -130,12 +130,16 @@ class Result:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
         """The result again, from `to_dict()` or from the JSON it was saved as."""
+        if not isinstance(content, Mapping):
+            raise InputError("Result.from_dict", f"the content must be a dict, got {type(content).__name__}")
         if content.get("schema") != SCHEMA:
             raise InputError(
                 "Result.from_dict", f"'schema' must be {SCHEMA!r}, got {content.get('schema')!r}"
             )
-        kind = str(content["kind"])
-        result_class = _result_class(kind)
+        result_class = _result_class(str(content.get("kind")))
+        for name in ("question", "null", "verdict", "estimates", "details", "notes", "provenance"):
+            if name not in content:
+                raise InputError("Result.from_dict", f"the content lacks {name!r}")
         return result_class(  # type: ignore[return-value]
             question=content["question"],
             null=content["null"],

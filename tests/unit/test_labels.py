@@ -15,7 +15,7 @@ from fairtrial.labels import MISSING, canonical, is_missing
     ("value", "expected"),
     [
         (1, "1"), (1.0, "1"), ("1", "1"), ("1.0", "1"), ("1.00", "1"), (np.int32(1), "1"), (np.float32(1), "1"),
-        (Decimal("1.00"), "1"), (True, "true"), (np.True_, "true"), ("True", "true"), ("true", "true"), ("TRUE", "TRUE"),
+        (Decimal("1.00"), "1"), (True, "true"), (np.True_, "true"), ("True", "true"), ("TRUE", "TRUE"),
         (False, "false"), ("01", "01"), ("01.0", "01.0"), ("-1.0", "-1"), (-0.0, "0"), (0.1, "0.1"), (1e300, "1e+300"),
         ("1-5-10", "1-5-10"), (" a ", " a "), ("nan", "nan"), (10**20, "1" + "0" * 20),
     ],
