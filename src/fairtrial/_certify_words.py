@@ -48,7 +48,7 @@ def common_notes(disparities: Disparities, minimum: int, options: Options) -> li
             Note(
                 "small-counts",
                 "Where a count is below 10 the Miettinen–Nurminen score replaces the likelihood ratio, and p-values "
-                "are never smaller than binomial probabilities allow, so a p-value can exceed what its interval suggests.",
+                "are never smaller than binomial probabilities allow, so one can exceed what its interval suggests.",
             )
         )
     if not disparities.binary and np.isfinite(gaps.df[gaps.defined]).any():

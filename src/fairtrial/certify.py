@@ -65,8 +65,8 @@ class CertifyResult(Result):
     )
     citation: ClassVar[str] = (
         "Empirical Likelihood-based Fairness Auditing (ELFA), sections 3 and 4, with a corrected treatment of "
-        "estimated targets; Owen (2001), Empirical Likelihood; Miettinen & Nurminen (1985), Statistics in Medicine 4; Schuirmann "
-        "(1987), two one-sided tests."
+        "estimated targets; Owen (2001), Empirical Likelihood; Miettinen & Nurminen (1985), Statistics in Medicine 4; "
+        "Schuirmann (1987), two one-sided tests."
     )
 
     @property
