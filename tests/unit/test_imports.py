@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -91,6 +93,24 @@ def test_only_frames_and_files_know_dataframe_libraries() -> None:
                 names = [node.module or ""]
             offenders += [f"{path.relative_to(SOURCE)}: {n}" for n in names if n.split(".")[0] in forbidden]
     assert offenders == []
+
+
+def test_every_third_party_import_is_declared() -> None:
+    project = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *extras["web"], *extras["spark"], *extras["dask"], *extras["fair"]]
+    declared = {re.split(r"[^\w.-]", line)[0].replace("-", "_") for line in wanted}
+    declared |= {"sklearn", "vl_convert"}  # what scikit-learn and vl-convert-python are imported as
+    declared |= {"pandas", "polars"}  # used where the caller brought them
+    undeclared = set()
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.level == 0:
+                names = [node.module or ""]
+            tops = {name.split(".")[0] for name in names} - sys.stdlib_module_names - {"fairtrial"}
+            undeclared |= {f"{path.relative_to(SOURCE)}: {top}" for top in tops - declared}
+    assert undeclared == set()
 
 
 def heavy_after(code: str) -> set[str]:
