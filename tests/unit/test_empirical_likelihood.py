@@ -273,12 +273,12 @@ def test_orthogonal_with_a_users_estimate_matches_the_built_in_one(samples):
 
 def test_target_methods_agree_in_large_samples():
     rng = np.random.default_rng(13)
-    atoms = atoms_of([rng.exponential(size=20_000), rng.exponential(size=30_000)])
+    atoms = atoms_of([rng.exponential(size=4_000), rng.exponential(size=6_000)])
     comparison = Comparison(np.array([[True, False]]), np.array([[False, True]]))
     profile = make_gaps(atoms, comparison)
     for name in ("orthogonal", "scaled"):
         other = make_gaps(atoms, comparison, target_method=name)
-        assert other.limits(0.95)[0] == pytest.approx(profile.limits(0.95)[0], abs=1e-3)
+        assert other.limits(0.95)[0] == pytest.approx(profile.limits(0.95)[0], abs=3e-3)
     plugged = make_gaps(atoms, comparison, target_method="plug-in")
     ratio = (plugged.limits(0.95)[1] - plugged.limits(0.95)[0]) / (
         profile.limits(0.95)[1] - profile.limits(0.95)[0]

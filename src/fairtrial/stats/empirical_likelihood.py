@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import optimize
 
 from fairtrial.stats.roots import Floats
 
@@ -40,7 +39,12 @@ class Sample:
     @staticmethod
     def of(values: ArrayLike, counts: ArrayLike | None = None) -> Sample:
         points = np.asarray(values, dtype=float)
-        weights = np.ones_like(points) if counts is None else np.asarray(counts, dtype=float)
+        if counts is None:
+            # Scores and counts repeat: one pass over distinct values is much shorter.
+            points, repeats = np.unique(points, return_counts=True)
+            weights = repeats.astype(float)
+        else:
+            weights = np.asarray(counts, dtype=float)
         points, weights = points[weights > 0], weights[weights > 0]
         size = float(weights.sum())
         mean = float(weights @ points / size) if size else 0.0
@@ -218,10 +222,35 @@ def difference_limits(first: Sample, second: Sample, critical: float) -> tuple[f
 
 
 def solve_increasing(function: Callable[[float], float], guess: float) -> float:
-    """The positive root of an increasing function that is negative at zero; infinite when it has none."""
+    """The positive root of an increasing function that is negative at zero; infinite when it has none.
+
+    The functions solved are nearly linear, so Illinois steps from a good guess need about six evaluations.
+    """
     low, high = 0.0, guess
+    at_low, at_high = function(low), function(high)
     for _ in range(60):
-        if function(high) >= 0.0:
-            return float(optimize.brentq(function, low, high, xtol=1e-300, rtol=8.9e-16, maxiter=200))
-        low, high = high, 2.0 * high
-    return np.inf
+        if at_high >= 0.0:
+            break
+        low, at_low, high = high, at_high, 2.0 * high
+        at_high = function(high)
+    else:
+        return np.inf
+    scale, side = abs(function(0.0)) or 1.0, 0
+    point = high
+    for _ in range(200):
+        linear = (
+            high - at_high * (high - low) / (at_high - at_low) if np.isfinite(at_high) else 0.5 * (low + high)
+        )
+        point = linear if low < linear < high else 0.5 * (low + high)
+        value = function(point)
+        if abs(value) <= 1e-13 * scale or high - low <= 4e-16 * high:
+            break
+        if value >= 0.0:
+            high, at_high = point, value
+            at_low *= 0.5 if side > 0 else 1.0
+            side = 1
+        else:
+            low, at_low = point, value
+            at_high *= 0.5 if side < 0 else 1.0
+            side = -1
+    return point

@@ -23,6 +23,8 @@ from fairtrial.stats.roots import Floats, secant_limits
 
 # With fewer members the convex hull is so small that its edge, not the data, decides.
 FEWEST_FOR_LIKELIHOOD = 10
+# In small samples the likelihood's root may exceed Student's by this factor, no more.
+HULL_EXCESS = 1.5
 
 
 class OneGap(Protocol):
@@ -132,7 +134,11 @@ class RowGaps(Gaps):
                 statistic = one.log_ratio(float(gap[index]))
                 # Outside the convex hull the ratio is infinite for want of support, not of doubt.
                 if np.isfinite(statistic):
-                    root[index] = np.copysign(np.sqrt(statistic), student[index])
+                    size = np.sqrt(statistic)
+                    if np.isfinite(self.df[index]):
+                        # Near its edge a small sample's hull, not the data, drives the ratio up.
+                        size = min(size, HULL_EXCESS * abs(student[index]))
+                    root[index] = np.copysign(size, student[index])
         return root
 
     def limits(self, level: float) -> tuple[Floats, Floats]:

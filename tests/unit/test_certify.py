@@ -1,0 +1,328 @@
+"""certify: verdicts, targets, regions, edges, and one clear message for bad input."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import fairtrial
+from fairtrial import Audit, InputError, Metric, certify, measure
+from fairtrial.charts import charts_for
+from fairtrial.results import Result, reason, scalar
+
+CAUCASIAN = {"race": "Caucasian"}
+
+
+@pytest.fixture(scope="module")
+def compas():
+    data = fairtrial.load("compas", backend="pandas")
+    return Audit(data, outcome="two_year_recid", score="decile_score", threshold=5, groups="race")
+
+
+def table(counts):
+    """An audit of selections from {group: (selected, people)}."""
+    rows = [(name, 1) for name, (k, _) in counts.items() for _ in range(k)]
+    rows += [(name, 0) for name, (k, n) in counts.items() for _ in range(n - k)]
+    return Audit(pd.DataFrame(rows, columns=["g", "selected"]), decision="selected", groups="g")
+
+
+def values(groups, **roles):
+    frame = pd.DataFrame([(name, value) for name, x in groups.items() for value in x], columns=["g", "loss"])
+    return Audit(frame, groups="g", **roles)
+
+
+def line(result, group):
+    return next(row for row in result.estimates if row["group"] == group)
+
+
+def test_three_verdicts():
+    audit = table({"a": (5000, 10_000), "b": (5040, 10_000), "c": (450, 600), "d": (52, 100)})
+    result = certify(audit, "selection_rate", target={"g": "a"}, tolerance=0.05)
+    assert [row["verdict"] for row in result.estimates] == ["certified", "violated", "undetermined"]
+    assert result.verdict.code == "violated"
+    assert result.verdict.text.startswith(
+        "violated: selection rate of c is 25.0 points above a, 95% interval 21."
+    )
+
+
+def test_certified_needs_every_group():
+    good = table({"a": (5000, 10_000), "b": (5040, 10_000), "c": (4980, 10_000)})
+    result = certify(good, "selection_rate", target={"g": "a"}, tolerance=0.05)
+    assert result.verdict.code == "certified"
+    assert "every group tested (2) is within 5.0 points of a" in result.verdict.text
+    unsure = table({"a": (5000, 10_000), "b": (5040, 10_000), "c": (50, 100)})
+    assert certify(unsure, "selection_rate", target={"g": "a"}, tolerance=0.05).verdict.code == "undetermined"
+
+
+def test_a_tiny_sample_certifies_nothing_except_by_the_papers_rule():
+    audit = table({"a": (20, 40), "b": (19, 38)})
+    assert certify(audit, "selection_rate", tolerance=0.05).verdict.code == "undetermined"
+    paper = certify(audit, "selection_rate", rule="paper")
+    assert paper.verdict.code == "paper-certified"
+    assert "absence of evidence" in paper.verdict.text
+    assert "paper-rule" in {note.code for note in paper.notes}
+
+
+def test_certificate_is_the_ninety_percent_interval():
+    audit = table({"a": (500, 1000), "b": (500, 1000)})
+    result = certify(audit, "selection_rate", target={"g": "a"}, tolerance=0.05)
+    row = line(result, "b")
+    ninety = certify(audit, "selection_rate", target={"g": "a"}, confidence_level=0.9).estimates[0]
+    assert row["certificate_high"] == pytest.approx(ninety["disparity_high"], abs=1e-9)
+    at_edge = certify(audit, "selection_rate", target={"g": "a"}, tolerance=row["certificate_high"] + 1e-6)
+    below = certify(audit, "selection_rate", target={"g": "a"}, tolerance=row["certificate_high"] - 1e-6)
+    assert (at_edge.verdict.code, below.verdict.code) == ("certified", "undetermined")
+
+
+def test_without_tolerance_nothing_is_certified():
+    result = certify(table({"a": (500, 1000), "b": (502, 1000)}), "selection_rate")
+    assert result.verdict.code == "none-shown"
+    assert "nothing can be certified" in result.verdict.text
+    assert {row["verdict"] for row in result.estimates} == {"no violation shown"}
+
+
+def test_rows_needed_would_certify():
+    counts = {"a": (200, 400), "b": (200, 400)}
+    needed = line(certify(table(counts), "selection_rate", target={"g": "a"}, tolerance=0.05), "b")[
+        "members_needed"
+    ]
+    error = np.sqrt(0.5 * 400 / 399 / 400)
+    expected = 400 * (error / (0.05 / (stats.norm.isf(0.05) + stats.norm.isf(0.1)))) ** 2
+    assert needed == pytest.approx(expected, rel=0.01)
+
+
+def test_asymmetric_tolerance():
+    audit = table({"a": (5000, 10_000), "b": (5300, 10_000)})
+    assert (
+        certify(audit, "selection_rate", target={"g": "a"}, tolerance=[-0.01, 0.06]).verdict.code
+        == "certified"
+    )
+    assert (
+        certify(audit, "selection_rate", target={"g": "a"}, tolerance=[-0.06, 0.01]).verdict.code
+        == "violated"
+    )
+
+
+def test_intervals_are_those_of_measure(compas):
+    for target in (CAUCASIAN, "rest", "overall", 0.6):
+        ours = certify(compas, "ppv", target=target)
+        theirs = {row["group"]: row for row in measure(compas, "ppv", target=target).estimates}
+        for row in ours.estimates:
+            other = theirs[row["group"]]
+            assert row["disparity"] == pytest.approx(other["difference"], abs=1e-12)
+            assert row["disparity_low"] == pytest.approx(other["difference_low"], abs=1e-9)
+            assert row["disparity_high"] == pytest.approx(other["difference_high"], abs=1e-9)
+
+
+def test_reference_is_not_tested_and_small_groups_are_listed(compas):
+    result = certify(compas, "ppv", target=CAUCASIAN)
+    untested = {item["group"]: item["reason"] for item in result.details["untested"]}
+    assert untested["Caucasian"] == "it is the reference"
+    assert untested["Native American"] == "fewer than 30 members"
+    assert "Caucasian" not in {row["group"] for row in result.estimates}
+
+
+def test_joint_degrees_of_freedom(compas):
+    assert certify(compas, "ppv", target=CAUCASIAN).details["joint"]["df"] == 3
+    assert certify(compas, "ppv", target=0.6, minimum=1).details["joint"]["df"] == 6
+    assert certify(compas, "ppv", target="overall", minimum=1).details["joint"]["df"] == 5
+    assert certify(compas, "ppv", target="rest", minimum=1).details["joint"]["df"] == 5
+
+
+def test_simultaneous_intervals_are_wider(compas):
+    result = certify(compas, "fpr", by=["race", "sex"], depth=2, target="rest")
+    for row in result.estimates:
+        assert row["together_low"] < row["disparity_low"] < row["disparity_high"] < row["together_high"]
+    assert 0.95 < result.details["together_level"] < 1 - 0.05 / len(result.estimates) + 1e-3
+
+
+def test_euclidean_and_other_target_methods_agree_on_large_groups(compas):
+    profile = line(certify(compas, "fpr", target=CAUCASIAN), "African-American")
+    for options in (
+        {"likelihood": "euclidean"},
+        {"target_method": "orthogonal"},
+        {"target_method": "scaled"},
+    ):
+        other = line(certify(compas, "fpr", target=CAUCASIAN, **options), "African-American")
+        assert other["disparity_low"] == pytest.approx(profile["disparity_low"], abs=2e-3)
+    plugged = certify(compas, "fpr", target=CAUCASIAN, target_method="plug-in")
+    assert "plug-in-not-valid" in {note.code for note in plugged.notes}
+
+
+def test_region_membership(compas):
+    result = certify(compas, "fpr", target=CAUCASIAN)
+    centre = {row["group"]: row["disparity"] for row in result.estimates}
+    inside = certify(compas, "fpr", target=CAUCASIAN, vector=centre).details["region"]
+    assert (inside["inside"], inside["p_value"]) == (True, pytest.approx(1.0))
+    outside = certify(compas, "fpr", target=CAUCASIAN, vector=dict.fromkeys(centre, 0.0)).details["region"]
+    joint = result.details["joint"]
+    assert not outside["inside"]
+    assert outside["statistic"] == pytest.approx(joint["statistic"], rel=1e-6)
+    with pytest.raises(InputError, match="no regular limit against 'overall'"):
+        certify(compas, "fpr", target="overall", vector=[0.0] * 4)
+    with pytest.raises(InputError, match="three or more groups"):
+        certify(compas, "fpr", target="rest", minimum=1, vector=[0.0] * 6)
+    with pytest.raises(InputError, match="Did you mean 'Hispanic'"):
+        certify(compas, "fpr", target=CAUCASIAN, vector={"Hispanics": 0.0})
+
+
+def test_users_estimate_with_influence_values():
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"g": rng.choice(["a", "b"], 3000), "y": rng.random(3000) < 0.4})
+    frame["y"] = frame["y"].astype(int)
+    frame["psi"] = frame["y"] - frame["y"].mean()
+    metric = Metric("share", "y")
+    audit = Audit(frame, groups="g")
+    mean = float(frame["y"].mean())
+    own = certify(audit, metric, target={"estimate": mean, "influence": "psi"})
+    overall = certify(audit, metric, target="overall")
+    for mine, built_in in zip(own.estimates, overall.estimates, strict=True):
+        assert mine["disparity_low"] == pytest.approx(built_in["disparity_low"], abs=1e-3)
+        assert mine["p_value"] == pytest.approx(built_in["p_value"], abs=0.01)
+    listed = certify(audit, metric, target={"estimate": mean, "influence": frame["psi"].tolist()})
+    assert listed.estimates[0]["disparity_low"] == own.estimates[0]["disparity_low"]
+    with pytest.raises(InputError, match="one finite value for each of the 3,000 rows"):
+        certify(audit, metric, target={"estimate": mean, "influence": [0.1, 0.2]})
+
+
+@pytest.mark.parametrize("people", [0, 1, 2, 3])
+@pytest.mark.parametrize("selected", ["none", "all"])
+def test_a_handful_of_people(people, selected):
+    counts = {"a": (300, 1000), "b": (0 if selected == "none" else people, people), "c": (290, 1000)}
+    audit = table({name: pair for name, pair in counts.items() if pair[1]})
+    result = certify(audit, "selection_rate", target={"g": "a"}, tolerance=0.05, minimum=1)
+    for row in result.estimates:
+        if row["group"] == "b":
+            assert row["verdict"] != "certified"
+            assert row["p_value"] > 0.3**people / 4
+            assert -1 <= row["disparity_low"] <= row["disparity_high"] <= 1
+    json.dumps(result.to_dict(), allow_nan=False)
+
+
+def test_constant_real_valued_group_is_undetermined_with_a_reason():
+    rng = np.random.default_rng(5)
+    audit = values({"a": rng.exponential(size=200), "b": np.full(50, 1.0), "c": rng.exponential(size=150)})
+    result = certify(audit, Metric("loss", "loss"), target={"g": "a"}, tolerance=0.2)
+    row = line(result, "b")
+    assert (row["verdict"], row["p_value"]) == ("undetermined", 1.0)
+    assert "same value" in reason(row["disparity_low"])
+    assert result.verdict.code != "certified"
+    assert "no-inference" in {note.code for note in result.notes}
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 12])
+def test_small_real_valued_groups_give_no_tiny_p(size):
+    rng = np.random.default_rng(6)
+    far = 5.0 + rng.normal(size=size)
+    audit = values({"a": rng.normal(size=400), "b": far})
+    result = certify(audit, Metric("loss", "loss"), target={"g": "a"}, minimum=1)
+    row = line(result, "b")
+    floor = {1: 1.0, 2: 1e-3, 3: 1e-4, 12: 1e-13}[size]
+    assert row["p_value"] >= floor
+    json.dumps(result.to_dict(), allow_nan=False)
+
+
+def test_all_zero_all_one_everywhere():
+    nobody = certify(table({"a": (0, 100), "b": (0, 100)}), "selection_rate", tolerance=0.05)
+    everybody = certify(table({"a": (100, 100), "b": (100, 100)}), "selection_rate", tolerance=0.05)
+    for result in (nobody, everybody):
+        assert [row["p_value"] for row in result.estimates] == [1.0, 1.0]
+        json.dumps(result.to_dict(), allow_nan=False)
+
+
+def test_refinements_for_a_known_target():
+    rng = np.random.default_rng(7)
+    audit = values({"a": rng.exponential(size=40), "b": rng.exponential(size=60)})
+    widths = {}
+    for refinement in ("none", "bartlett", "adjusted", "balanced"):
+        row = certify(audit, Metric("loss", "loss"), target=1.0, refinement=refinement).estimates[0]
+        widths[refinement] = row["disparity_high"] - row["disparity_low"]
+    assert min(widths, key=widths.get) == "none"
+    with pytest.raises(InputError, match="'refinement' is for a real-valued metric against a known number"):
+        certify(audit, Metric("loss", "loss"), target="rest", refinement="bartlett")
+
+
+def test_row_order_and_labels_do_not_matter(compas):
+    data = fairtrial.load("compas", backend="pandas")
+    shuffled = Audit(
+        data.sample(frac=1, random_state=1),
+        outcome="two_year_recid",
+        score="decile_score",
+        threshold=5,
+        groups="race",
+    )
+    first, second = (
+        certify(compas, "mean_score", tolerance=0.5),
+        certify(shuffled, "mean_score", tolerance=0.5),
+    )
+    for one, other in zip(first.estimates, second.estimates, strict=True):
+        assert scalar(one["disparity_low"]) == pytest.approx(scalar(other["disparity_low"]), rel=1e-9)
+
+
+def test_duplicating_every_row_changes_only_the_certainty(compas):
+    data = fairtrial.load("compas", backend="pandas")
+    doubled = Audit(
+        pd.concat([data, data]), outcome="two_year_recid", score="decile_score", threshold=5, groups="race"
+    )
+    for metric in ("fpr", "mean_score"):
+        once, twice = certify(compas, metric), certify(doubled, metric)
+        for one in once.estimates:
+            if one["n"] >= 100:
+                two = line(twice, one["group"])
+                assert two["disparity"] == pytest.approx(one["disparity"], rel=1e-12)
+                assert two["disparity_low"] > one["disparity_low"]
+
+
+def test_same_numbers_from_every_frame(compas):
+    other = Audit(
+        fairtrial.load("compas", backend="pyarrow"),
+        outcome="two_year_recid",
+        score="decile_score",
+        threshold=5,
+    )
+    one, two = certify(compas, "ppv", target=CAUCASIAN), certify(other, "ppv", by="race", target=CAUCASIAN)
+    assert [row["disparity_low"] for row in one.estimates] == [row["disparity_low"] for row in two.estimates]
+
+
+def test_result_round_trips_and_draws(compas):
+    result = certify(compas, "ppv", target=CAUCASIAN, tolerance=0.05)
+    assert Result.from_dict(result.to_dict()).to_dict() == result.to_dict()
+    assert result.summary().count("undetermined") >= 3
+    assert list(result.to_frame()["group"]) == [row["group"] for row in result.estimates]
+    assert len(result.reading()) >= 2
+    assert [entry.subject for entry in result.primary()] == [row["group"] for row in result.estimates]
+    picture = charts_for(result)[0]
+    assert picture.chart.to_dict()["layer"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"metric": "fprr"}, "Did you mean 'fpr'"),
+        ({"likelihood": "empirica"}, "Did you mean 'empirical'"),
+        ({"target_method": "plugin"}, "Did you mean 'plug-in'"),
+        ({"rule": "papers"}, "Did you mean 'paper'"),
+        ({"target": "overal"}, "Did you mean 'overall'"),
+        ({"target": {"race": "Caucasians"}}, "Did you mean 'Caucasian'"),
+        ({"target": 1.5}, "must lie between 0 and 1"),
+        ({"tolerance": -0.1}, "'tolerance' must not be negative"),
+        ({"tolerance": "small"}, "'tolerance' must be a number"),
+        ({"tolerance": [0.1, 0.2, 0.3]}, "two numbers"),
+        ({"confidence_level": 95}, "between 0.5 and 1"),
+        ({"minimum": 100_000}, "there is no group to test"),
+    ],
+)
+def test_bad_input_has_one_clear_message(compas, arguments, message):
+    with pytest.raises(InputError, match=message) as caught:
+        certify(compas, **{"metric": "fpr", **arguments})
+    assert str(caught.value).startswith("certify: ")
+
+
+def test_weights_are_refused():
+    frame = pd.DataFrame({"g": ["a", "b"] * 50, "d": [1, 0] * 50, "w": [1.0] * 100})
+    with pytest.raises(InputError, match="'weight' is not honoured by certify"):
+        certify(Audit(frame, decision="d", groups="g", weight="w"), "selection_rate")

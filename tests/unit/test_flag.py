@@ -1,0 +1,136 @@
+"""flag: four tests, one family, what is not tested, and small groups."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairtrial
+from fairtrial import Audit, InputError, Metric, flag
+from fairtrial.charts import charts_for
+from fairtrial.results import Result, scalar
+from fairtrial.stats.multiplicity import benjamini_hochberg
+
+
+@pytest.fixture(scope="module")
+def compas():
+    data = fairtrial.load("compas", backend="pandas")
+    return Audit(data, outcome="two_year_recid", score="decile_score", threshold=5, groups=["race", "sex"])
+
+
+def line(result, group):
+    return next(row for row in result.estimates if row["group"] == group)
+
+
+def test_family_is_every_intersection_corrected_at_once(compas):
+    result = flag(compas, "fpr", depth=2, tolerance=0.05, direction="above")
+    tested = [row for row in result.estimates if scalar(row["p_value"]) is not None]
+    assert len(tested) == result.details["tested"] == 14
+    p = np.array([row["p_value"] for row in tested])
+    assert [row["p_adjusted"] for row in tested] == pytest.approx(benjamini_hochberg(p).tolist())
+    assert [row["group"] for row in tested if row["flagged"]] == [
+        "African-American",
+        "African-American, Male",
+    ]
+
+
+def test_four_directions(compas):
+    above = flag(compas, "fpr", depth=1, direction="above", tolerance=0.05)
+    below = flag(compas, "fpr", depth=1, direction="below", tolerance=0.05)
+    outside = flag(compas, "fpr", depth=1, direction="outside", tolerance=0.05)
+    differs = flag(compas, "fpr", depth=1, direction="differs")
+    assert line(above, "African-American")["flagged"]
+    assert line(above, "Caucasian")["p_value"] == 1.0
+    assert line(below, "Caucasian")["flagged"]
+    assert line(below, "African-American")["p_value"] == 1.0
+    assert line(outside, "Caucasian")["flagged"]
+    assert line(outside, "African-American")["flagged"]
+    for row in outside.estimates:
+        if scalar(row["p_value"]) is not None and row["finding"] != "undetermined":
+            other = min(line(above, row["group"])["p_value"], line(below, row["group"])["p_value"])
+            assert row["p_value"] >= other - 1e-12
+            assert line(differs, row["group"])["p_value"] <= row["p_value"] + 1e-12
+
+
+def test_differs_from_a_value(compas):
+    gap = line(flag(compas, "fpr", depth=1, direction="differs"), "Female")["disparity"]
+    at = flag(compas, "fpr", depth=1, direction="differs", tolerance=gap)
+    assert line(at, "Female")["p_value"] == pytest.approx(1.0)
+
+
+def test_default_direction_is_the_side_that_harms(compas):
+    assert flag(compas, "fpr").details["direction"] == "above"
+    assert flag(compas, "tpr").details["direction"] == "below"
+    assert flag(compas, "selection_rate").details["direction"] == "outside"
+
+
+def test_small_groups_are_listed_not_tested(compas):
+    result = flag(compas, "fpr", depth=2)
+    row = line(result, "Native American")
+    assert row["finding"] == "not tested: fewer than 30 members"
+    assert scalar(row["p_value"]) is None
+    assert not row["flagged"]
+
+
+def test_hull_failures_never_give_a_tiny_p(compas):
+    # The paper's code flags groups of two and three people, whose values cannot average to the target.
+    result = flag(compas, "ppv", by=["race", "sex"], depth=2, minimum=1, direction="differs", target=0.6)
+    tiny = [row for row in result.estimates if row["n"] <= 3 and scalar(row["p_value"]) is not None]
+    assert tiny
+    assert min(row["p_value"] for row in tiny) > 0.05
+    assert not any(row["flagged"] for row in tiny)
+
+
+def test_constant_group_stays_in_the_family_with_p_one():
+    rng = np.random.default_rng(9)
+    frame = pd.DataFrame(
+        {"g": np.repeat(["a", "b", "c"], 60), "loss": np.r_[rng.exponential(size=120), np.ones(60)]}
+    )
+    result = flag(Audit(frame, groups="g"), Metric("loss", "loss"), direction="above")
+    row = line(result, "c")
+    assert (row["finding"], row["p_value"], result.details["tested"]) == ("undetermined", 1.0, 3)
+
+
+def test_holm_and_by_flag_no_more_than_bh(compas):
+    flagged = {
+        name: {row["group"] for row in flag(compas, "fpr", correction=name).estimates if row["flagged"]}
+        for name in ("bh", "by", "holm")
+    }
+    assert flagged["by"] <= flagged["bh"]
+    assert flagged["holm"] <= flagged["bh"]
+
+
+def test_overlap_is_said_in_the_notes(compas):
+    assert "bh-dependence" in {note.code for note in flag(compas, "fpr", depth=2).notes}
+    assert "bh-dependence" not in {note.code for note in flag(compas, "fpr", by="race", depth=1).notes}
+
+
+def test_result_round_trips_and_draws(compas):
+    result = flag(compas, "fpr", depth=2, tolerance=0.05)
+    assert Result.from_dict(result.to_dict()).to_dict() == result.to_dict()
+    json.dumps(result.to_dict(), allow_nan=False)
+    assert [picture.name for picture in charts_for(result)] == ["disparities", "intersections"]
+    for picture in charts_for(result):
+        picture.chart.to_dict()
+    assert "14 groups were tested and 2 flagged" in result.reading()[1]
+    assert len(result.primary()) == 14
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"direction": "up"}, "'direction' must be one of"),
+        ({"correction": "bonferroni"}, "'correction' must be one of"),
+        ({"fdr": 0}, "'fdr' must be a number between"),
+        ({"depth": 0}, "'depth' must be a whole number"),
+        ({"direction": "differs", "tolerance": [0, 1]}, "the one value tested"),
+        ({"by": "rce"}, "rce"),
+    ],
+)
+def test_bad_input_has_one_clear_message(compas, arguments, message):
+    with pytest.raises(InputError, match=message) as caught:
+        flag(compas, "fpr", **arguments)
+    assert str(caught.value).startswith("flag: ")

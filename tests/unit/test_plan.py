@@ -1,0 +1,81 @@
+"""plan: textbook sizes, inverses, and bad input."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from fairtrial import InputError, plan
+from fairtrial.charts import charts_for
+from fairtrial.results import Result
+
+
+def members(**arguments):
+    return [row["members"] for row in plan(arguments.pop("metric", "fpr"), **arguments).estimates]
+
+
+def test_means_follow_the_textbook():
+    z = stats.norm.isf(0.025) + stats.norm.isf(0.2)
+    expected = np.ceil(2 * (z * 3.0 / 0.5) ** 2)
+    assert members(metric="mean_score", deviation=3.0, disparity=0.5) == [expected]
+    z = stats.norm.isf(0.05) + stats.norm.isf(0.1)
+    assert members(metric="mean_score", deviation=3.0, tolerance=0.5) == [np.ceil(2 * (z * 3.0 / 0.5) ** 2)]
+
+
+def test_rates_follow_farrington_and_manning():
+    # Superiority of .5 over .3 at two-sided 5% and 80%: 93 with the pooled null variance (Fleiss, table A.3).
+    assert members(rate=0.3, disparity=0.2) == [93]
+
+
+def test_known_target_needs_fewer():
+    assert (
+        members(rate=0.2, disparity=0.05, target_known=True)[0] < members(rate=0.2, disparity=0.05)[0] / 1.8
+    )
+
+
+def test_more_power_less_tolerance_more_groups_need_more():
+    base = members(rate=0.2, disparity=0.1)[0]
+    assert members(rate=0.2, disparity=0.1, power=0.9)[0] > base
+    assert members(rate=0.2, disparity=0.1, groups=5)[0] > base
+    assert members(rate=0.2, disparity=0.1, tolerance=0.05)[1] > base
+    assert members(rate=0.2, tolerance=0.03)[0] > members(rate=0.2, tolerance=0.05)[0]
+    assert members(rate=0.2, disparity=0.1, target_ratio=4.0)[0] < base
+
+
+def test_curve_passes_through_the_plan():
+    result = plan("fpr", rate=0.2, tolerance=0.05, disparity=0.1)
+    for row, goal in zip(result.estimates, ("certify", "detect"), strict=True):
+        curve = [point for point in result.details["curves"] if point["goal"] == goal]
+        powers = [point["power"] for point in curve]
+        assert powers == sorted(powers)
+        below = max(point["power"] for point in curve if point["members"] < row["members"])
+        above = min(point["power"] for point in curve if point["members"] > row["members"])
+        assert below < 0.8 < above
+
+
+def test_result_round_trips_and_draws():
+    result = plan("fpr", rate=0.2, tolerance=0.05, disparity=-0.1, groups=3)
+    assert Result.from_dict(result.to_dict()).to_dict() == result.to_dict()
+    assert charts_for(result)[0].chart.to_dict()["layer"]
+    assert "members per group to certify within 5.0 points" in result.verdict.text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"disparity": 0.1}, "'rate' is needed for 'fpr'"),
+        ({"rate": 0.2}, "give 'tolerance'"),
+        ({"rate": 0.2, "tolerance": 0.1, "disparity": 0.05}, "inside the tolerance"),
+        ({"rate": 0.95, "disparity": 0.1}, "must lie between 0 and 1"),
+        ({"rate": 0.2, "deviation": 1.0, "disparity": 0.1}, "either 'rate'"),
+        ({"rate": 0.2, "tolerance": [0.01, 0.1]}, "must contain zero"),
+        ({"rate": 0.2, "disparity": 0.1, "groups": 0}, "'groups' must be"),
+        ({"rate": 1.2, "disparity": 0.1}, "'rate' must be a number between"),
+        ({"rate": 0.5, "tolerance": 1e-8}, "members would be needed"),
+    ],
+)
+def test_bad_input_has_one_clear_message(arguments, message):
+    with pytest.raises(InputError, match=message) as caught:
+        plan("fpr", **arguments)
+    assert str(caught.value).startswith("plan: ")
