@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairtrial import __version__
-from fairtrial.charts.page import json_text
 from fairtrial.report.findings import correction_text, family_table, family_text, findings
 from fairtrial.report.tables import build_table
 from fairtrial.results import Result
@@ -94,7 +93,8 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _charts(section: str, result: Result) -> list[dict[str, str]]:
+def _charts(section: str, result: Result) -> list[dict[str, Any]]:
+    """Each chart with its Vega-Lite spec, the main one first."""
     from fairtrial.charts import charts_for
 
     if not result.estimates:
@@ -102,9 +102,10 @@ def _charts(section: str, result: Result) -> list[dict[str, str]]:
     return [
         {
             "id": f"chart-{section}-{index}",
+            "name": picture.name,
             "title": picture.title,
             "alt": picture.alt,
-            "json": json_text(picture.chart.to_dict()),
+            "spec": picture.chart.to_dict(),
         }
         for index, picture in enumerate(charts_for(result))
     ]

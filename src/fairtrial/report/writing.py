@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -16,30 +16,30 @@ from fairtrial.report.builder import build_page
 from fairtrial.report.tables import csv_text, write_parquet
 from fairtrial.results import Result
 from fairtrial.trial.keeping import write_whole
-from fairtrial.trial.publish import published_rows
 from fairtrial.trial.record import check_schema, load_results
 
 
 def render(content: Mapping[str, Any]) -> str:
     """The page of a results.json: one HTML text that needs no other file and no network."""
+    return _render(build_page(content))
+
+
+def _render(page: dict[str, Any]) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
     environment = Environment(
         loader=PackageLoader("fairtrial.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
-    page = build_page(content)
-    for section in page["sections"]:
-        for chart in section.get("charts", ()):
-            chart["json"] = Markup(chart["json"])
     style = _asset("report.css")
     scripts = [vega_bundle(), script_text(asset("charts.js")), script_text(_asset("report.js"))]
     return environment.get_template("page.html.j2").render(
         page=page,
+        json=lambda value: Markup(json_text(value)),  # the only data in the page that is not escaped as HTML
         policy=security_policy(scripts, [style]),
         style=Markup(style),
         scripts=[Markup(script) for script in scripts],
-        colours=Markup(json_text(DARK)),
+        colours=DARK,
     )
 
 
@@ -55,12 +55,14 @@ def write_all(content: Mapping[str, Any], folder: str | os.PathLike[str]) -> Pat
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     check_schema(content)
-    page = render(content)
+    page = build_page(content)
+    text = _render(page)
     _remove_earlier(target)
-    for section in content["sections"]:
+    for section, shown in zip(content["sections"], page["sections"], strict=True):
         if section["result"] is not None:
-            _write_section(section["id"], Result.from_dict(section["result"]), target)
-    write_whole(target / "report.html", page)
+            _write_tables(section["id"], Result.from_dict(section["result"]), target)
+            _write_charts(section["id"], shown["charts"], target)
+    write_whole(target / "report.html", text)
     write_whole(
         target / "results.json", json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     )
@@ -83,17 +85,17 @@ def _remove_earlier(folder: Path) -> None:
                 path.unlink()
 
 
-def _write_section(identity: str, result: Result, folder: Path) -> None:
-    import vl_convert
-
-    from fairtrial.charts import charts_for
-
+def _write_tables(identity: str, result: Result, folder: Path) -> None:
     write_whole(folder / "tables" / f"{identity}.csv", csv_text(result))
     write_parquet(result, folder / "tables" / f"{identity}.parquet")
-    visible = published_rows(result)
-    for picture in charts_for(visible) if visible.estimates else ():
-        drawn = vl_convert.vegalite_to_svg(picture.chart.to_dict())
-        write_whole(folder / "charts" / f"{identity}.{picture.name}.svg", drawn)
+
+
+def _write_charts(identity: str, charts: Sequence[Mapping[str, Any]], folder: Path) -> None:
+    import vl_convert
+
+    for chart in charts:
+        drawn = vl_convert.vegalite_to_svg(chart["spec"])
+        write_whole(folder / "charts" / f"{identity}.{chart['name']}.svg", drawn)
 
 
 @cache

@@ -135,10 +135,11 @@ def _rest(entries: Sequence[Entry], unanswered: int) -> str:
 def _clearest(shown: Sequence[Entry]) -> str:
     """The strongest finding that can be said in one plain sentence."""
     for entry in shown:
-        if entry.kind == "points" and entry.effect is not None and entry.subject and entry.against:
-            where = "above" if entry.effect > 0 else "below"
-            size = f"{abs(100 * entry.effect):.1f} points"
-            return f" The clearest: the {entry.metric} of {entry.subject} is {size} {where} {entry.against}."
+        if entry.kind not in ("points", "number") or not (entry.effect and entry.subject and entry.against):
+            continue
+        where = "above" if entry.effect > 0 else "below"
+        size = f"{abs(100 * entry.effect):.1f} points" if entry.kind == "points" else f"{abs(entry.effect):.3g}"
+        return f" The clearest: the {entry.metric} of {entry.subject} is {size} {where} {entry.against}."
     return ""
 
 

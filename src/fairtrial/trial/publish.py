@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import compress
 from typing import Any
 
 from fairtrial.results import Column, Result, reason, undefined
 
 # names under which methods count people, in estimates and in the details that charts read
 PEOPLE = frozenset({"n", "rows", "people", "size", "members", "n_group", "comparators"})
+# details that hold one entry per row of the estimates
+ROW_LISTS = frozenset({"places"})
 MASKED = "masked:"
 _KEPT = ("text", "flag", "verdict")
 
@@ -84,4 +87,11 @@ def mask_entry(entry: dict[str, Any], below: int) -> dict[str, Any]:
 
 def published_rows(result: Result) -> Result:
     """The result without its masked rows: what charts and sentences may be about."""
-    return replace(result, estimates=tuple(row for row in result.estimates if not is_masked(row)))
+    kept = [not is_masked(row) for row in result.estimates]
+    if all(kept):
+        return result
+    details = {
+        name: list(compress(value, kept)) if name in ROW_LISTS and len(value) == len(kept) else value
+        for name, value in result.details.items()
+    }
+    return replace(result, estimates=tuple(compress(result.estimates, kept)), details=details)

@@ -1,0 +1,95 @@
+"""One correction over the whole trial, and the verdict that follows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from statsmodels.stats.multitest import multipletests
+
+from fairtrial.results import Primary, Result, Verdict
+from fairtrial.trial.family import conclude, correct
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Answered(Result):
+    """A result with given p-values; `kind` says which question it stands for."""
+
+    p_values: tuple[float, ...] = ()
+
+    def primary(self) -> list[Primary]:
+        return [
+            Primary(
+                "false positive rate", f"group {i}", p, effect=0.1 + i, kind="points", against="everyone else"
+            )
+            for i, p in enumerate(self.p_values)
+        ]
+
+
+def answered(kind: str, *p_values: float, code: str = "none-shown") -> Result:
+    result_class = type("Answer", (Answered,), {"kind": kind, "__annotations__": {"kind": ClassVar[str]}})
+    result: Result = result_class(
+        question="?", null="", verdict=Verdict(code, f"{code}: said"), estimates=(), p_values=p_values
+    )
+    return result
+
+
+def verdict_of(*results: Result, unanswered: int = 0) -> Verdict:
+    named = [(str(i), result) for i, result in enumerate(results)]
+    return conclude(correct(named, 0.05), named, 0.05, unanswered)
+
+
+def test_holm_over_all_questions_at_once() -> None:
+    random = np.random.default_rng(5)
+    parts = [random.uniform(size=7) ** 3, random.uniform(size=4) ** 5]
+    entries = correct([("a", answered("measure", *parts[0])), ("b", answered("flag", *parts[1]))], 0.05)
+    together = np.concatenate(parts)
+    expected = multipletests(together, alpha=0.05, method="holm")[1]
+    found = {entry.p_value: entry.adjusted for entry in entries}
+    assert [found[p] for p in together] == pytest.approx(list(expected), abs=1e-12)
+    assert [entry.p_value for entry in entries] == sorted(together)
+    assert all(entry.significant == (entry.adjusted <= 0.05) for entry in entries)
+
+
+def test_certifications_are_outside_the_family() -> None:
+    entries = correct([("a", answered("certify", 1e-9)), ("b", answered("measure", 0.04))], 0.05)
+    assert [entry.adjusted for entry in entries] == [0.04]
+
+
+def test_a_disparity_must_survive_the_correction() -> None:
+    assert verdict_of(answered("measure", 0.04)).code == "violated"
+    assert verdict_of(answered("measure", 0.04, 0.5)).code == "undetermined"
+    text = verdict_of(answered("measure", 0.001, 0.9)).text
+    assert "1 of 2 tests shows a disparity" in text
+    assert "the false positive rate of group 0 is 10.0 points above everyone else" in text
+
+
+def test_nothing_significant_is_not_fairness() -> None:
+    verdict = verdict_of(answered("measure", 0.5), answered("flag", 0.2))
+    assert verdict.code == "undetermined"
+    assert "not evidence of fairness" in verdict.text
+
+
+def test_certified_needs_every_certification_and_no_disparity() -> None:
+    certified, refused = answered("certify", code="certified"), answered("certify", code="violated")
+    assert verdict_of(certified).code == "certified"
+    assert verdict_of(certified, answered("measure", 0.5)).code == "certified"
+    assert verdict_of(certified, answered("measure", 1e-6)).code == "violated"
+    assert verdict_of(certified, answered("certify", code="undetermined")).code == "undetermined"
+    assert verdict_of(certified, unanswered=1).code == "undetermined"
+    assert verdict_of(refused).code == "violated"
+    assert verdict_of(refused, answered("measure", 0.5)).code == "undetermined"
+    assert "1 of 1 certification found a violation" in verdict_of(refused, answered("measure", 0.5)).text
+
+
+def test_drivers_and_alternatives_are_findings_but_no_disparity() -> None:
+    verdict = verdict_of(answered("improve", 1e-6), answered("explain", 1e-6))
+    assert verdict.code == "undetermined"
+    assert "less discriminatory alternative" in verdict.text
+
+
+def test_unanswered_questions_are_told() -> None:
+    assert "2 questions could not be answered" in verdict_of(answered("measure", 0.5), unanswered=2).text
+    assert verdict_of(unanswered=1).code == "undetermined"
