@@ -229,3 +229,24 @@ def test_compas_logistic_equal_opportunity() -> None:
     assert round(moved.moved[0, 0]) == golden["moved_up"]
     plan = transport_plan(problem, distance, moved)
     assert ((plan > 0) & (plan < 1)).sum() == golden["ties"]
+
+
+@pytest.mark.slow
+def test_a_naive_linear_svm_on_compas_is_always_rejected() -> None:
+    """Tables 1 and 2, naive SVM: 100% of random 70/30 splits, for equal opportunity and for equalized odds."""
+    from sklearn.svm import LinearSVC
+
+    data, rejected = compas(), []
+    rng = np.random.default_rng(70)
+    for _ in range(12):
+        train, test = np.split(rng.permutation(len(data.x)), [int(0.7 * len(data.x))])
+        margin = (
+            LinearSVC(max_iter=20_000).fit(data.x[train], data.outcome[train]).decision_function(data.x[test])
+        )
+        outcome, group, decided = data.outcome[test], data.african_american[test], (margin >= 0).astype(int)
+        opportunity = disjoint_families(np.where(outcome == 1, group, -1), [((0, 1), 0)], decided)
+        odds = disjoint_families(2 * outcome + group, [((0, 1), 0), ((2, 3), 2)], decided)
+        for problem in (opportunity, odds):
+            test_of_gap = pooled_test(problem, np.abs(margin), np.zeros(problem.size), "differs")
+            rejected.append(test_of_gap.p_value <= 0.05)
+    assert np.mean(rejected) == GOLDEN["naive_svm_rejections_on_compas"]

@@ -55,7 +55,7 @@ def refine(
 
 def _first_cuts(size: int) -> Integers:
     """Bucket edges: denser near the boundary, where rows move first."""
-    steps = np.unique(np.round(size * np.linspace(0, 1, 17) ** 2).astype(np.int64))
+    steps = np.unique(np.round(size * np.linspace(0, 1, 65) ** 2).astype(np.int64))
     return np.unique(np.concatenate([[0, size], steps]))
 
 
@@ -69,7 +69,7 @@ def _refined(cuts: Integers, values: Floats, crossing: float) -> Integers:
         )
         if cuts.size < 2 or place in (cuts[bucket], cuts[bucket + 1]):
             continue
-        steps = 4 ** np.arange(int(np.log(max(values.size, 2)) / np.log(4)) + 1)
+        steps = 2 ** np.arange(int(np.log2(max(values.size, 2))) + 1)
         around = np.concatenate([[place], place - steps, place + steps])
         new.append(around[(around > cuts[bucket]) & (around < cuts[bucket + 1])])
     return np.unique(np.concatenate([cuts, *new])) if new else cuts
