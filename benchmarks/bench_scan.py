@@ -163,8 +163,9 @@ def many_subgroups() -> list[Row]:
 
 
 def many_rows(n: int) -> list[Row]:
-    """A Parquet file: one grouping query, then 999 draws on the cells."""
+    """A Parquet file: one grouping query, then 999 draws on the cells, whose time does not depend on the rows."""
     import duckdb
+
     import fairtrial
 
     with tempfile.TemporaryDirectory() as folder:
@@ -187,6 +188,6 @@ def many_rows(n: int) -> list[Row]:
         return compare(
             f"scan with 999 draws, {n:,} rows, Parquet",
             ours,
-            {"bare DuckDB grouping": (bare, within(3))},
+            {"bare DuckDB grouping": (bare, within(3 if n >= 10_000_000 else 15))},
             repeats=3,
         )
