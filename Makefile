@@ -9,7 +9,7 @@ export OPENBLAS_NUM_THREADS := 1
 export NUMBA_CACHE_DIR := $(CURDIR)/.cache/numba
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-FAST := not slow and not validity and not browser and not spark
+FAST := not slow and not whole and not validity and not browser and not spark
 
 .DEFAULT_GOAL := help
 # Which benchmarks: all unless named, as in `make bench PARTS=measure`.

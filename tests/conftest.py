@@ -11,6 +11,8 @@ import pytest
 from requirements import CHROMIUM_FLAGS, require_chromium, require_java
 
 TESTS = Path(__file__).parent
+# Folders whose tests run whole commands, reports, pages or published tables.
+WHOLE = {"cli", "docs", "golden", "report", "web"}
 # For many queries over few rows: compiling each query would take longer than running it.
 SPARK_SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
@@ -29,8 +31,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         fixtures = getattr(item, "fixturenames", ())
         path = Path(item.path)
-        if TESTS / "validity" in path.parents:
+        folder = path.relative_to(TESTS).parts[0] if TESTS in path.parents else ""
+        if folder == "validity":
             item.add_marker("validity")
+        if folder in WHOLE:
+            item.add_marker("whole")
         if "spark" in fixtures:
             item.add_marker("spark")
         if "browser" in fixtures:
