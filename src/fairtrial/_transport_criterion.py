@@ -25,6 +25,7 @@ WHO = "transport"
 # a move across the decision boundary flips these; anything else is not a rate of decisions
 EVENTS = ("decision", "not_decision", "correct", "error")
 MORE_CRITERIA = {"conditional_parity": ("selection_rate",), "fnr_parity": ("fnr",)}
+MOST_CELLS = 1000
 _FITTING = sorted(
     name for name, metric in METRICS.items() if isinstance(metric.value, Role) and metric.value.name in EVENTS
 )
@@ -85,6 +86,12 @@ def pose(audit: Audit, criterion: object, by: object, target: object, strata: ob
             WHO,
             f"no two groups have {minimum} rows each to compare by {', '.join(attributes)}; "
             "name larger groups with by=, or lower minimum=",
+        )
+    if families.size > MOST_CELLS:
+        raise NotApplicable(
+            WHO,
+            f"{families.size:,} groups within strata are more than the {MOST_CELLS:,} that are compared at once; use "
+            "coarser strata or groups",
         )
     decision = rows.roles["decision"].astype(np.uint8)
     problem, lines = families.build(_event_values(event, rows, decision))
@@ -223,6 +230,11 @@ class _Families:
         self.rows, self.reference, self.minimum = rows, reference, minimum
         self.kept: list[tuple[str, str, list[str], NDArray[np.int32], int]] = []
         self.left_out: list[tuple[str, str, int]] = []
+
+    @property
+    def size(self) -> int:
+        """How many cells are compared."""
+        return sum(len(labels) for _, _, labels, _, _ in self.kept)
 
     def add_coded(
         self,

@@ -16,6 +16,7 @@ from fairtrial.stats.transport_projection import Projection, transport_plan
 
 Floats = NDArray[np.float64]
 _MOST_HISTOGRAM_ROWS = 4000
+_MOST_HISTOGRAM_CELLS = 400
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,26 +144,36 @@ def _cannot_move(posed: Posed, distances: Distances) -> Floats | None:
     return np.asarray(stuck @ posed.problem.cells)
 
 
+def compared_rows(posed: Posed) -> NDArray[np.bool_]:
+    """The rows that belong to a compared cell."""
+    in_some_cell = (posed.problem.cells > 0).any(axis=1)
+    return np.asarray(in_some_cell[posed.problem.pattern])
+
+
 def bands(posed: Posed, distance: Floats, after: Moved) -> list[dict[str, Any]]:
     """Who moves, as bands of distance: per cell and direction, never as individuals."""
+    rows = np.flatnonzero(after.plan > 0)
+    far, plan, decision = distance[rows], after.plan[rows], posed.decision[rows]
+    pattern = posed.problem.pattern[rows]
     found = []
     for index, cell in enumerate(posed.lines):
-        inside = posed.problem.cells[posed.problem.pattern, index] > 0
-        for decision, words in ((0, "0 → 1"), (1, "1 → 0")):
-            chosen = inside & (posed.decision == decision) & (after.plan > 0)
+        inside = posed.problem.cells[pattern, index] > 0
+        for side, words in ((0, "0 → 1"), (1, "1 → 0")):
+            chosen = inside & (decision == side)
             if chosen.any():
-                edge = float(distance[chosen].max())
+                edge = float(far[chosen].max())
+                at_edge = chosen & (far == edge)
                 found.append(
                     {
                         "comparison": cell.comparison,
                         "group": cell.group,
                         "direction": words,
-                        "nearest": float(distance[chosen].min()),
+                        "nearest": float(far[chosen].min()),
                         "farthest": edge,
-                        "mass": float(after.plan[chosen].sum()),
+                        "mass": float(plan[chosen].sum()),
                         "rows": int(chosen.sum()),
-                        "at_edge": int((chosen & (distance == edge)).sum()),
-                        "share_at_edge": float(after.plan[chosen & (distance == edge)].max()),
+                        "at_edge": int(at_edge.sum()),
+                        "share_at_edge": float(plan[at_edge].max()),
                     }
                 )
     return found
@@ -170,34 +181,33 @@ def bands(posed: Posed, distance: Floats, after: Moved) -> list[dict[str, Any]]:
 
 def histogram(posed: Posed, distance: Floats, after: Moved | None) -> list[dict[str, Any]]:
     """Counts of signed distances Φ = (2C − 1)·d per group, and how much of each bin moves."""
-    compared = (posed.problem.cells[posed.problem.pattern] > 0).any(axis=1) & np.isfinite(distance)
-    signed = np.where(posed.decision == 1, distance, -distance)
-    if not compared.any():
+    rows = np.flatnonzero(compared_rows(posed) & np.isfinite(distance))
+    if not rows.size:
         return []
-    edges = _edges(signed[compared], len(posed.lines))
-    centre = np.clip(signed, edges[0], edges[-1])
+    decision, pattern = posed.decision[rows], posed.problem.pattern[rows].astype(np.int64)
+    signed = np.where(decision == 1, distance[rows], -distance[rows])
+    lines = posed.lines[:_MOST_HISTOGRAM_CELLS]
+    edges = _edges(signed, len(lines))
+    size = edges.size - 1
     # a bin that ends at zero holds the zeros decided 0, the one that starts there those decided 1
-    place = np.searchsorted(edges, centre, "right") - 1
-    place = np.where((posed.decision == 0) & (edges[place] == centre), place - 1, place)
-    place = np.clip(place, 0, edges.size - 2)
-    plan = after.plan if after is not None else np.zeros(signed.size)
-    found = []
-    for index, cell in enumerate(posed.lines):
-        inside = compared & (posed.problem.cells[posed.problem.pattern, index] > 0)
-        counts = np.bincount(place[inside], minlength=edges.size - 1)
-        moving = np.bincount(place[inside], weights=plan[inside], minlength=edges.size - 1)
-        for bin_index in np.flatnonzero(counts):
-            found.append(
-                {
-                    "comparison": cell.comparison,
-                    "group": cell.group,
-                    "low": float(edges[bin_index]),
-                    "high": float(edges[bin_index + 1]),
-                    "count": int(counts[bin_index]),
-                    "moved": float(moving[bin_index]),
-                }
-            )
-    return found
+    place = np.searchsorted(edges, np.clip(signed, edges[0], edges[-1]), "right") - 1
+    place = np.clip(np.where((decision == 0) & (edges[place] == signed), place - 1, place), 0, size - 1)
+    key, total = pattern * size + place, len(posed.problem.cells) * size
+    plan = after.plan[rows] if after is not None else np.zeros(rows.size)
+    counts = posed.problem.cells.T @ np.bincount(key, minlength=total).reshape(-1, size)
+    moving = posed.problem.cells.T @ np.bincount(key, weights=plan, minlength=total).reshape(-1, size)
+    return [
+        {
+            "comparison": cell.comparison,
+            "group": cell.group,
+            "low": float(edges[part]),
+            "high": float(edges[part + 1]),
+            "count": int(counts[index, part]),
+            "moved": float(moving[index, part]),
+        }
+        for index, cell in enumerate(lines)
+        for part in np.flatnonzero(counts[index])
+    ]
 
 
 def _edges(signed: Floats, cells: int) -> Floats:

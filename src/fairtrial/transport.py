@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fairtrial._transport_criterion import Posed, pose
 from fairtrial._transport_distance import UNITS, Distances, Moves, find_distance
-from fairtrial._transport_report import Moved, bands, group_lines, histogram, moved
+from fairtrial._transport_report import Moved, bands, compared_rows, group_lines, histogram, moved
 from fairtrial._transport_words import between, notes, null_words, verdict
 from fairtrial.audit import Audit
 from fairtrial.errors import (
@@ -299,7 +299,7 @@ def _details(
     test: GapTest | str,
     why: str,
 ) -> dict[str, Any]:
-    compared = int((posed.problem.cells[posed.problem.pattern] > 0).any(axis=1).sum())
+    compared = int(compared_rows(posed).sum())
     mean = largest = 0.0
     if after is not None and after.total > 0:
         mean = float(after.cost_total / after.total)
