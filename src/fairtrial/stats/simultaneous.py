@@ -13,7 +13,7 @@ MANY_GROUPS = 200
 DRAWS_FOR_MANY = 4_000
 
 
-def max_t_quantile(covariance: Floats, level: float, seed: int = 0) -> float:
+def max_t_quantile(covariance: Floats, level: float, seed: int = 0, draws: int | None = None) -> float:
     """Quantile of max |Z_j| for Z normal with this correlation: Gaussian multiplier draws of the influences."""
     deviation = np.sqrt(np.diag(covariance))
     used = deviation > 0
@@ -23,7 +23,7 @@ def max_t_quantile(covariance: Floats, level: float, seed: int = 0) -> float:
     # Overlapping groups can be exactly dependent; a hair on the diagonal keeps the factor defined.
     correlation[np.diag_indices_from(correlation)] += 1e-9
     loading = np.linalg.cholesky(correlation).astype(np.float32)
-    draws = DRAWS if used.sum() <= MANY_GROUPS else DRAWS_FOR_MANY
+    draws = draws or (DRAWS if used.sum() <= MANY_GROUPS else DRAWS_FOR_MANY)
     generator = np.random.default_rng([seed, int(used.sum())])
     largest = np.empty(draws)
     for start in range(0, draws, 1000):
