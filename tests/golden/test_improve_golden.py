@@ -16,7 +16,7 @@ from fairtrial.stats.improvement import (
     paper_fairness_component,
     smooth_fairness_components,
 )
-from fairtrial.validity.improve import fairness_rejections
+from fairtrial.validity.improve_designs import fairness_rejections
 from oracles.improve import obermeyer_holdout
 
 HERE = Path(__file__).parent

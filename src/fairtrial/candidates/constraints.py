@@ -48,10 +48,12 @@ def _not_permitted(feature: str, problem: Problem) -> str:
 
 def check_rule(rule: Rule, problem: Problem, index: Index) -> None:
     """Raise InputError when a fitted rule breaks the capacity, a monotone direction or blindness."""
+    fixed = not rule.features and bool(problem.inputs.fixed)
+    if problem.capacity is None and not problem.monotone and not fixed:
+        return  # blindness and bans hold by construction: the rule only ever gets permitted inputs
     inputs = problem.inputs.part(index)
     decision, score = rule.outcome_of(inputs)
     _check_capacity(rule, decision, problem)
-    fixed = not rule.features and bool(problem.inputs.fixed)
     for feature, sign in problem.monotone.items():
         if fixed:
             _check_monotone_rows(rule, score, inputs, problem, feature, sign)

@@ -8,6 +8,7 @@ by name only, because they decide by group.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,10 +74,14 @@ class Scored:
         score = model_score(model, x)
         share = problem.capacity or status_quo_share(problem, index)
         rules = {}
-        for name in self.variants(problem):
-            scorer, values = score_of, score
-            if "λ=" in name:
-                scorer, values = _penalised(problem, index, model, columns, score, float(name.split("λ=")[1]))
+        names = self.variants(problem)
+        penalty = _penalty(problem, index, model, columns, score) if any("λ=" in n for n in names) else None
+        for name in names:
+            scorer: Callable[[Inputs], Floats] = score_of
+            values = score
+            if penalty is not None and "λ=" in name:
+                scorer = penalty.scorer(float(name.split("λ=")[1]))
+                values = scorer(problem.inputs.part(index))
             threshold = (
                 0.5 if name.endswith("½") else capacity_threshold(values, min(share * _move(name), 1.0))
             )
@@ -144,22 +149,29 @@ def _move(name: str) -> float:
     return float(name.split(", ")[-1].split("×")[0]) if "× share" in name else 1.0
 
 
-def _penalised(
-    problem: Problem, index: Index, model: Any, columns: Any, score: Floats, penalty: float
-) -> tuple[Any, Floats]:
-    """score + λ·P(worse-off group | x), from permitted features only."""
-    low = _worse_off(problem, index)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Penalty:
+    """P(worse-off group | x) from permitted features, scaled to the spread of the score."""
+
+    model: Any
+    who: Any
+    columns: Any
+    unit: float
+
+    def scorer(self, penalty: float) -> Callable[[Inputs], Floats]:
+        def score_of(inputs: Inputs) -> Floats:
+            x = inputs.matrix[:, self.columns]
+            return np.asarray(model_score(self.model, x) + penalty * self.unit * model_score(self.who, x))
+
+        return score_of
+
+
+def _penalty(problem: Problem, index: Index, model: Any, columns: Any, score: Floats) -> _Penalty:
     who = _Logistic(1.0, True, None)
     x = problem.inputs.matrix[np.ix_(index, columns)]
-    who.fit(x, (problem.group[index] == low).astype(np.float64), None)
-    belongs = model_score(who, x)
-    scale = float(penalty * score.std() / max(float(belongs.std()), 1e-12))
-
-    def scorer(inputs: Inputs) -> Floats:
-        data = inputs.matrix[:, columns]
-        return np.asarray(model_score(model, data) + scale * model_score(who, data))
-
-    return scorer, score + scale * belongs
+    who.fit(x, (problem.group[index] == _worse_off(problem, index)).astype(np.float64), None)
+    spread = max(float(model_score(who, x).std()), 1e-12)
+    return _Penalty(model, who, columns, float(score.std()) / spread)
 
 
 def _worse_off(problem: Problem, index: Index) -> int:

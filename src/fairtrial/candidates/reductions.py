@@ -1,18 +1,19 @@
 """fairlearn's reductions as a candidate, where fairlearn is installed (the extra `fair`).
 
-Agarwal, Beygelzimer, Dudík, Langford and Wallach, "A reductions approach to fair classification": a randomised
-classifier that trades the error rate against a parity constraint. Its probability of a positive decision serves as
-the score, so that the rule itself is not random.
+Agarwal, Beygelzimer, Dudík, Langford and Wallach, "A reductions approach to fair classification":
+classifiers that trade the error rate against a parity constraint. The grid search is used: its classifiers are not
+random, and blind to the group when they decide.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 
-from fairtrial.candidates.adapters import chosen_threshold
+from fairtrial.candidates.adapters import model_score
 from fairtrial.candidates.problem import Problem
 from fairtrial.candidates.rules import Floats, Index, Inputs, Rule
 
@@ -26,13 +27,14 @@ CONSTRAINTS = {
     "accuracy": "ErrorRateParity",
     "error_rate": "ErrorRateParity",
 }
-MAX_ROWS = 2_000  # the reduction refits its model many times
-MAX_STEPS = 5
+GRID = 7  # multipliers tried; each is one logistic regression
+LIMIT = 1.0  # of the multipliers: beyond it the constraint swamps the accuracy
+WEIGHTS = (0.25, 0.5, 0.75)  # of the constraint's violation against the error, one variant each
 
 
 @dataclass(frozen=True, slots=True)
 class Reductions:
-    """Exponentiated gradient over logistic regressions."""
+    """Grid search over Lagrange multipliers; each variant weighs violation and error differently."""
 
     label: str = "fairlearn reductions"
 
@@ -41,7 +43,7 @@ class Reductions:
         return self.label
 
     def variants(self, problem: Problem) -> tuple[str, ...]:
-        return (self.label,)
+        return tuple(f"{self.label}, {weight:g}" for weight in WEIGHTS)
 
     def fit(self, problem: Problem, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
         from fairlearn import reductions
@@ -49,25 +51,25 @@ class Reductions:
 
         outcome = problem.seen.outcome
         assert outcome is not None
-        few = index if index.size <= MAX_ROWS else np.sort(rng.choice(index, MAX_ROWS, replace=False))
-        constraint = getattr(reductions, CONSTRAINTS[problem.claim.fairness[0].name])(difference_bound=0.01)
-        model = reductions.ExponentiatedGradient(
-            LogisticRegression(max_iter=200), constraint, max_iter=MAX_STEPS
-        )
         x = problem.inputs.matrix
         mean, spread = x[index].mean(axis=0), x[index].std(axis=0)
         factor = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
-        model.fit((x[few] - mean) * factor, outcome[few], sensitive_features=problem.group[few])
+        constraint = getattr(reductions, CONSTRAINTS[problem.claim.fairness[0].name])()
+        search = reductions.GridSearch(
+            LogisticRegression(max_iter=200), constraint, grid_size=GRID, grid_limit=LIMIT
+        )
+        search.fit((x[index] - mean) * factor, outcome[index], sensitive_features=problem.group[index])
+        errors = np.asarray(search.objectives_, dtype=np.float64)
+        violations = np.asarray([float(gamma.max()) for gamma in search.gammas_.to_numpy().T])
+        rules = {}
+        for weight, name in zip(WEIGHTS, self.variants(problem), strict=True):
+            model = search.predictors_[int(np.argmin((1 - weight) * errors + weight * violations))]
 
-        def score_of(inputs: Inputs) -> Floats:
-            return np.asarray(model._pmf_predict((inputs.matrix - mean) * factor)[:, 1], dtype=np.float64)
+            def score_of(inputs: Inputs, model: Any = model) -> Floats:
+                return model_score(model, (inputs.matrix - mean) * factor)
 
-        threshold = chosen_threshold(problem, index, score_of(problem.inputs.part(index)), None)
-        if problem.capacity is None:
-            threshold = 0.5
-        return {
-            self.label: Rule(self.label, score_of, threshold, problem.features, problem.inputs.names, model)
-        }
+            rules[name] = Rule(name, score_of, 0.5, problem.features, problem.inputs.names, model)
+        return rules
 
 
 def installed() -> bool:
