@@ -168,11 +168,12 @@ def planned_power(goal: str) -> Run:
 
     def run(repeats: int, generator: Generator) -> np.ndarray:
         rate, gap, band = 0.2, 0.08, 0.05
-        line = plan(
-            "fpr", rate=rate, **({"tolerance": band} if goal == "certify" else {"disparity": gap})
-        ).estimates[0]
-        members = int(line["members"])
-        truth = 0.0 if goal == "certify" else gap
+        certify = goal == "certify"
+        planned = plan(
+            "fpr", rate=rate, tolerance=band if certify else None, disparity=None if certify else gap
+        )
+        members = int(planned.estimates[0]["members"])
+        truth = 0.0 if certify else gap
         ones = generator.binomial(members, [[rate + truth], [rate]], size=(2, repeats)).astype(float)
         sizes, nobody = np.full(repeats, float(members)), np.zeros(repeats)
         parts = PartCounts(nobody, nobody, ones[0], sizes, ones[1], sizes)
@@ -259,7 +260,8 @@ CELLS: list[Cell] = [
     _cell("one-sided, small counts", "group of 10%, rates 5%, n 500", "size",
           one_sided(Pair("rest", 0.1, 500, 0.05, 0.05), "above")),
     _cell("interval null, wide band", "gap at the edge of 10 points", "size", interval_null(EDGE, 0.10)),
-    _cell("interval null, narrow band", "gap at the edge of a band of a twentieth of a point", "size", interval_null(NARROW, 0.0005)),
+    _cell("interval null, narrow band", "gap at the edge of a twentieth of a point", "size",
+          interval_null(NARROW, 0.0005)),
     _cell("planned power, certify", "plan's members, tolerance 5 points, rate 20%", "power", planned_power("certify"),
           nominal=0.8),
     _cell("planned power, detect", "plan's members, disparity 8 points, rate 20%", "power", planned_power("detect"),
