@@ -16,6 +16,8 @@ from scipy.special import gammaincc
 SMALLEST_SHARE = 1 / 2000
 _BLOCK = 128
 _RELATIVE_ERROR = 1e-13
+_FEW = 12
+Floats = NDArray[np.float64]
 
 
 def weighted_chi2_sf(x: float, weights: ArrayLike) -> float:
@@ -34,25 +36,21 @@ def weighted_chi2_sf(x: float, weights: ArrayLike) -> float:
     return _ruben(x, lambdas)
 
 
-def _ruben(x: float, lambdas: NDArray[np.float64]) -> float:
+def _ruben(x: float, lambdas: Floats) -> float:
     """The mixture with β = min λ, summed until what is left is below a relative error of 1e-13."""
     beta = float(lambdas.min())
-    shrink = (
-        1 - beta / lambdas[lambdas > beta]
-    ).tolist()  # γ_j of the recursion; zero for the smallest weight
-    slowest = max(shrink)
+    # γ_j of the recursion, once per distinct weight; zero for the smallest
+    distinct, counts = np.unique(lambdas[lambdas > beta], return_counts=True)
+    gammas, repeats = 1 - beta / distinct, counts.astype(float)
+    slowest = float(gammas.max())
     log_scale = 0.5 * float(np.log(beta / lambdas).sum())  # a_0 = Π √(β/λ_j); kept apart, it can underflow
     weight, tail_sum = 1.0, 0.0
-    running = [0.0] * len(shrink)  # Σ_{r<k} γ_j^{k−r} a_r, so that a_k costs one step per weight
+    coefficients = _few if distinct.size <= _FEW else _many
+    running = np.zeros(distinct.size)  # Σ_{r<k} γ_j^{k−r} a_r, so that a_k costs one step per weight
     first = 0
     while True:
-        block = []
-        for step in range(first, first + _BLOCK):
-            if step:
-                # plain numbers: arrays of three or four entries cost ten times as much
-                running = [gamma * (part + weight) for gamma, part in zip(shrink, running, strict=True)]
-                weight = sum(running) / (2 * step)
-            block.append(weight)
+        block, running = coefficients(first, weight, running, gammas, repeats)
+        weight = block[-1]
         degrees = lambdas.size / 2 + first + np.arange(_BLOCK)
         tail_sum += float(np.dot(block, gammaincc(degrees, x / beta / 2)))
         first += _BLOCK
@@ -61,16 +59,42 @@ def _ruben(x: float, lambdas: NDArray[np.float64]) -> float:
         if ratio < 1 and weight * ratio / (1 - ratio) < _RELATIVE_ERROR * tail_sum:
             break
         if weight > 1e200:
-            weight, running, tail_sum = (
-                weight * 1e-200,
-                [part * 1e-200 for part in running],
-                tail_sum * 1e-200,
-            )
+            weight, running, tail_sum = weight * 1e-200, running * 1e-200, tail_sum * 1e-200
             log_scale += 200 * np.log(10.0)
     return float(min(1.0, np.exp(log_scale + np.log(tail_sum))))
 
 
-def quadratic_form_weights(form: NDArray[np.float64], covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+def _many(
+    first: int, weight: float, running: Floats, gammas: Floats, repeats: Floats
+) -> tuple[list[float], Floats]:
+    """The next coefficients a_k of the mixture, and the running sums behind them."""
+    block = []
+    for step in range(first, first + _BLOCK):
+        if step:
+            running = gammas * (running + weight)
+            weight = float(repeats @ running) / (2 * step)
+        block.append(weight)
+    return block, running
+
+
+def _few(
+    first: int, weight: float, running: Floats, gammas: Floats, repeats: Floats
+) -> tuple[list[float], Floats]:
+    """The same in plain numbers: arrays of three or four entries cost ten times as much."""
+    block, parts = [], running.tolist()
+    pairs = list(zip(gammas.tolist(), repeats.tolist(), strict=True))
+    for step in range(first, first + _BLOCK):
+        if step:
+            total = 0.0
+            for index, (gamma, count) in enumerate(pairs):
+                parts[index] = gamma * (parts[index] + weight)
+                total += count * parts[index]
+            weight = total / (2 * step)
+        block.append(weight)
+    return block, np.array(parts)
+
+
+def quadratic_form_weights(form: Floats, covariance: Floats) -> Floats:
     """Eigenvalues λ with Vᵀ form⁻¹ V ~ Σ λ_j χ²_1 for V ~ N(0, covariance), form positive definite."""
     root = np.linalg.cholesky(form)
     half = np.linalg.solve(root, covariance)
