@@ -233,6 +233,9 @@ def _against_others(line: Line, chosen: _Chosen, i: int, values: Floats | None, 
         target = chosen.plan.target
         outside = ~rows.mask(line.group) if target.group is None else rows.mask(target.group)
         others = rows.values[name][outside & rows.given[name]]
+        if np.ptp(others) == 0:
+            line.reason = "not tested: the target's values are all alike; interval='t' takes them"
+            return
         low, high = el_mean_difference_interval(values, others, level)
         line.p_value = el_mean_difference_p(values, others)
     else:

@@ -101,7 +101,9 @@ def pool_moments(count: Ints, total: Floats, m2: Floats) -> tuple[int, float, fl
     means = total[filled] / count[filled]
     mean = float(total.sum() / n)
     between = float((count[filled] * (means - mean) ** 2).sum())
-    return n, float(total.sum()), float(m2.sum()) + between
+    pooled = float(m2.sum()) + between
+    # equal values do not always have exactly equal means: what is left of them is rounding, not spread
+    return n, float(total.sum()), pooled if pooled > n * (1e-12 * mean) ** 2 else 0.0
 
 
 def digest_of(data: Cells | Rows) -> str:

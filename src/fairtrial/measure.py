@@ -140,7 +140,8 @@ def measure(
     weighted = audit.has("weight") or audit.has("unit")
     if weighted and interval is not None:
         raise NotApplicable(
-            WHO, "'interval' cannot be chosen together with weight or unit: linearised intervals are used"
+            WHO,
+            "'interval' cannot be chosen together with weight or unit: intervals at effective counts are used",
         )
     lines, data = weighted_lines(plan) if weighted else cell_lines(plan)
     _adjust(lines)
@@ -248,7 +249,10 @@ def _notes(lines: list[Line], weighted: bool, minimum: int) -> list[Note]:
         )
     if weighted:
         notes.append(
-            Note("linearised", "Weights and repeated rows: linearised variances over persons, t quantiles.")
+            Note(
+                "effective-counts",
+                "Weights and repeated rows: intervals at the effective number of people, from variances over persons.",
+            )
         )
     if any(line.method == "score" for line in lines):
         notes.append(

@@ -1,0 +1,330 @@
+"""Rates, differences and ratios of `measure` against published numbers, other libraries and their definitions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import optimize, stats
+from statsmodels.emplike.api import DescStat
+from statsmodels.stats.proportion import (
+    confint_proportions_2indep,
+    proportion_confint,
+)
+
+import fairtrial
+from fairtrial import Audit, InputError, Metric, measure, role
+from fairtrial.results import scalar
+from oracles.elfa_intervals import two_binomial_statistic
+
+
+def counts(**groups):
+    """A frame with k positive decisions of n people per group."""
+    rows = [(name, int(i < k)) for name, (k, n) in groups.items() for i in range(n)]
+    return Audit(pd.DataFrame(rows, columns=["g", "d"]), decision="d")
+
+
+def by_group(result):
+    return {row["group"]: row for row in result.estimates}
+
+
+@pytest.fixture(scope="module")
+def compas():
+    return Audit(
+        fairtrial.load("compas"), outcome="two_year_recid", score="decile_score", threshold=5, groups="race"
+    )
+
+
+def test_compas(compas):
+    """ProPublica: 805 of 1,795 and 349 of 1,488 who did not reoffend were labelled high risk."""
+    result = measure(compas, "fpr", target={"race": "Caucasian"})
+    rows = by_group(result)
+    first = rows["African-American"]
+    assert (first["events"], first["n"]) == (805, 1795)
+    assert (rows["Caucasian"]["events"], rows["Caucasian"]["n"]) == (349, 1488)
+    assert (round(first["rate_low"], 3), round(first["rate_high"], 3)) == (0.426, 0.472)
+    assert round(first["difference"], 3) == 0.214
+    assert (round(first["difference_low"], 3), round(first["difference_high"], 3)) == (0.182, 0.245)
+    assert first["finding"] == "violated"
+    assert rows["Caucasian"]["finding"] == "reference"
+    assert rows["Caucasian"]["difference"] is None
+    assert rows["Asian"]["finding"] == "not tested: fewer than 30"
+    assert result.verdict.text == (
+        "violated: false positive rate of African-American is 21.4 points above Caucasian, 95% interval 18.2 to 24.5 "
+        "(strongest of 2 findings)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("interval", "upper"), [("wilson", 0.092), ("exact", 0.093), ("half-count", 0.083), ("likelihood", 0.049)]
+)
+def test_nobody_of_38(interval, upper):
+    row = by_group(measure(counts(a=(0, 38), b=(9, 60)), by="g", interval=interval))["a"]
+    assert row["rate"] == row["rate_low"] == 0
+    assert round(row["rate_high"], 3) == upper
+
+
+@pytest.mark.parametrize(("interval", "name"), [("wilson", "wilson"), ("exact", "beta")])
+def test_rates_equal_statsmodels(interval, name):
+    result = measure(counts(a=(7, 50), b=(31, 41)), by="g", interval=interval, confidence_level=0.9)
+    for row in result.estimates:
+        expected = proportion_confint(row["events"], row["n"], 0.1, name)
+        assert (row["rate_low"], row["rate_high"]) == pytest.approx(expected, abs=1e-9)
+
+
+def test_likelihood_limits_of_a_difference_solve_their_equation():
+    row = by_group(measure(counts(a=(40, 90), b=(33, 120)), by="g"))["a"]
+    critical = stats.chi2.isf(0.05, 1)
+    for name in ("difference_low", "difference_high"):
+        assert two_binomial_statistic(40, 90, 33, 120, row[name]) == pytest.approx(critical, rel=1e-6)
+    statistic = two_binomial_statistic(40, 90, 33, 120, 0.0)
+    assert row["p_value"] == pytest.approx(stats.chi2.sf(statistic, 1), rel=1e-8)
+
+
+def score(k1, n1, k2, n2, gap):
+    """Miettinen and Nurminen's statistic with the constrained maximum found by search."""
+
+    def minus_likelihood(second):
+        return -stats.binom.logpmf(k1, n1, second + gap) - stats.binom.logpmf(k2, n2, second)
+
+    limits = (max(0.0, -gap), min(1.0, 1.0 - gap))
+    second = optimize.minimize_scalar(
+        minus_likelihood, bounds=limits, method="bounded", options={"xatol": 1e-12}
+    ).x
+    first = second + gap
+    variance = first * (1 - first) / n1 + second * (1 - second) / n2
+    return abs(k1 / n1 - k2 / n2 - gap) / np.sqrt(variance * (n1 + n2) / (n1 + n2 - 1))
+
+
+def test_small_counts_use_the_score_of_miettinen_and_nurminen():
+    result = measure(counts(a=(4, 35), b=(33, 120)), by="g")
+    row = by_group(result)["a"]
+    for limit, p in ((row["difference_low"], 0.05), (row["difference_high"], 0.05), (0.0, row["p_value"])):
+        assert stats.norm.sf(score(4, 35, 33, 120, limit)) * 2 == pytest.approx(p, rel=1e-4)
+    assert "score-intervals" in [note.code for note in result.notes]
+
+
+def test_ratios_are_koopmans():
+    row = by_group(measure(counts(a=(40, 90), b=(33, 120)), by="g"))["a"]
+    expected = confint_proportions_2indep(40, 90, 33, 120, compare="ratio", method="score", correction=False)
+    assert row["ratio"] == pytest.approx(40 / 90 / (33 / 120))
+    assert (row["ratio_low"], row["ratio_high"]) == pytest.approx(expected, rel=2e-3)
+
+
+def test_a_target_without_events():
+    rows = by_group(measure(counts(a=(12, 90), b=(0, 120)), by="g"))
+    assert rows["a"]["ratio"] == {"value": None, "reason": "the target's rate is zero"}
+    assert scalar(rows["a"]["ratio_high"]) is None
+    assert rows["a"]["ratio_low"] > 1
+    assert rows["b"]["ratio"] == 0
+    assert 0 < rows["b"]["ratio_high"] < 1
+
+
+def test_four_fifths():
+    rows = by_group(measure(counts(a=(30, 100), b=(40, 100), c=(33, 100), tiny=(9, 10)), by="g"))
+    assert rows["b"]["impact_ratio"] == 1
+    assert rows["a"]["impact_ratio"] == pytest.approx(0.75)
+    assert rows["a"]["four_fifths"] is True
+    assert rows["c"]["four_fifths"] is False
+    assert rows["tiny"]["impact_ratio"] is None, "too small to be the best or to be judged"
+    assert by_group(measure(counts(a=(0, 40), b=(0, 40)), by="g"))["a"]["impact_ratio"] is None
+
+
+def test_impact_ratios_are_for_selection_rates_only(compas):
+    assert all(row["impact_ratio"] is None for row in measure(compas, "fpr").estimates)
+
+
+def test_holm_over_the_whole_table(compas):
+    result = measure(compas, ["fpr", "tpr"])
+    tested = [row for row in result.estimates if scalar(row["p_value"]) is not None]
+    p = np.sort([row["p_value"] for row in tested])
+    expected = np.minimum(np.maximum.accumulate(p * np.arange(len(p), 0, -1)), 1)
+    assert np.sort([row["p_adjusted"] for row in tested]) == pytest.approx(expected)
+    for row in tested:
+        assert row["finding"] == ("violated" if row["p_adjusted"] <= 0.05 else "no violation shown")
+        assert 0 < row["p_value"] <= row["p_adjusted"] <= 1
+
+
+def test_targets(compas):
+    rest = by_group(measure(compas, "selection_rate", target="rest"))["Hispanic"]
+    overall = by_group(measure(compas, "selection_rate", target="overall"))["Hispanic"]
+    number = by_group(measure(compas, "selection_rate", target=0.4))["Hispanic"]
+    frame = fairtrial.load("compas")
+    selected, hispanic = frame["decile_score"] >= 5, frame["race"] == "Hispanic"
+    assert rest["target_rate"] == pytest.approx(selected[~hispanic].mean())
+    assert overall["target_rate"] == pytest.approx(selected.mean())
+    assert overall["difference"] == pytest.approx((~hispanic).mean() * rest["difference"])
+    assert overall["p_value"] == pytest.approx(rest["p_value"], rel=0.01)
+    assert number["difference"] == pytest.approx(number["rate"] - 0.4)
+    assert number["difference_low"] == pytest.approx(number["rate_low"] - 0.4)
+    z = number["difference"] / np.sqrt(0.4 * 0.6 / number["n"])
+    assert number["p_value"] == pytest.approx(2 * stats.norm.sf(abs(z)))
+    assert number["target"] == "0.4"
+
+
+@pytest.mark.parametrize("target", [0, 1, 1.5, -0.2])
+def test_a_rate_is_compared_with_a_rate(compas, target):
+    with pytest.raises(InputError, match="'target' of a rate must lie between 0 and 1"):
+        measure(compas, "fpr", target=target)
+
+
+def test_a_group_that_overlaps_its_reference(compas):
+    groups = [{"race": ["Hispanic", "Caucasian"]}, {"race": "Caucasian"}]
+    row = measure(compas, by=groups, target={"race": "Caucasian"}).estimates[0]
+    assert row["group"] == "Caucasian or Hispanic"
+    assert row["difference_low"] < row["difference"] < row["difference_high"]
+
+
+def test_intersections(compas):
+    result = measure(compas, "fpr", by=["race", "sex"], depth=2, minimum=50)
+    rows = by_group(result)
+    frame = fairtrial.load("compas")
+    inside = (frame["race"] == "Caucasian") & (frame["sex"] == "Female") & (frame["two_year_recid"] == 0)
+    assert rows["Caucasian, Female"]["n"] == inside.sum()
+    assert rows["Caucasian, Female"]["rate"] == pytest.approx((frame["decile_score"][inside] >= 5).mean())
+    assert len(result.estimates) == 6 + 2 + 12
+
+
+REAL = pd.DataFrame({
+    "g": np.repeat(["a", "b", "c"], [80, 60, 50]),
+    "loss": np.random.default_rng(4).gamma(2.0, 1.5, 190) + np.repeat([0.0, 0.6, 0.0], [80, 60, 50]),
+})  # fmt: skip
+LOSS = Metric("loss", "loss")
+
+
+def test_means_have_t_intervals_and_welch_differences():
+    rows = by_group(measure(Audit(REAL), LOSS, by="g"))
+    inside, outside = REAL["loss"][REAL["g"] == "b"], REAL["loss"][REAL["g"] != "b"]
+    own = stats.ttest_1samp(inside, 0).confidence_interval()
+    gap = stats.ttest_ind(inside, outside, equal_var=False)
+    limits = gap.confidence_interval()
+    row = rows["b"]
+    assert (row["rate_low"], row["rate_high"]) == pytest.approx((own.low, own.high))
+    assert row["difference"] == pytest.approx(inside.mean() - outside.mean())
+    assert (row["difference_low"], row["difference_high"]) == pytest.approx((limits.low, limits.high))
+    assert row["p_value"] == pytest.approx(gap.pvalue)
+    assert row["events"] is None
+    assert row["scale"] == "number"
+
+
+def test_means_against_numbers_and_overall():
+    inside = REAL["loss"][REAL["g"] == "b"]
+    number = by_group(measure(Audit(REAL), LOSS, by="g", target=3.0))["b"]
+    assert number["p_value"] == pytest.approx(stats.ttest_1samp(inside, 3.0).pvalue)
+    overall = by_group(measure(Audit(REAL), LOSS, by="g", target="overall"))["b"]
+    assert overall["difference"] == pytest.approx(inside.mean() - REAL["loss"].mean())
+
+
+def test_empirical_likelihood_of_means():
+    rows = by_group(measure(Audit(REAL), LOSS, by="g", interval="empirical-likelihood"))
+    welch = by_group(measure(Audit(REAL), LOSS, by="g"))
+    inside = REAL["loss"][REAL["g"] == "a"].to_numpy()
+    level = stats.chi2.sf(stats.t.isf(0.025, 79) ** 2, 1)  # t calibration below a hundred members
+    expected = DescStat(inside).ci_mean(sig=level)
+    assert (rows["a"]["rate_low"], rows["a"]["rate_high"]) == pytest.approx(expected, rel=1e-3)
+    for name in ("difference_low", "difference_high"):
+        assert rows["a"][name] == pytest.approx(welch["a"][name], abs=0.1)
+        assert rows["a"][name] != welch["a"][name]
+
+
+def test_constant_means():
+    """Adding up tenths leaves rounding that is no spread."""
+    data = pd.DataFrame({"g": ["a", "b", "c"] * 40, "h": ["x", "z"] * 60, "loss": 0.1})
+    for interval in (None, "empirical-likelihood"):
+        result = measure(Audit(data), LOSS, by=["g", "h"], depth=2, minimum=5, interval=interval)
+        assert {row["finding"] for row in result.estimates} == {
+            "not tested: a constant value has no interval"
+        }
+        assert result.verdict.code == "not-tested"
+    half = data.assign(loss=np.where(data["g"] == "a", np.arange(120.0), 0.1))
+    result = measure(Audit(half), LOSS, by="g", target={"g": "b"}, interval="empirical-likelihood")
+    assert (
+        by_group(result)["a"]["finding"]
+        == "not tested: the target's values are all alike; interval='t' takes them"
+    )
+    assert by_group(measure(Audit(half), LOSS, by="g", target={"g": "b"}))["a"]["finding"] == "violated"
+
+
+def test_verdicts():
+    equal = measure(counts(a=(20, 60), b=(21, 60)), by="g")
+    assert equal.verdict.code == "none-shown"
+    assert "not a certificate of fairness" in equal.verdict.text
+    assert measure(counts(a=(2, 9), b=(3, 9)), by="g").verdict.code == "not-tested"
+    below = measure(counts(a=(5, 100), b=(60, 100)), by="g")
+    assert below.verdict.text.startswith(
+        "violated: selection rate of a is 55.0 points below everyone else, 95% interval"
+    )
+    numbers = [float(part) for part in below.verdict.text.split("interval ")[1].split(" (")[0].split(" to ")]
+    assert numbers[0] < 55.0 < numbers[1], "limits of the size of the gap, not of its sign"
+
+
+def test_reading(compas):
+    sentences = measure(compas, ["fpr", "tpr"]).reading()
+    assert sentences[1].startswith("The false positive rate runs from ")
+    assert sentences[-1] == "4 of 12 lines were too small to compare and are not judged."
+
+
+def test_a_user_column_of_zeros_and_ones_is_a_rate():
+    data = pd.DataFrame({"g": ["a", "b"] * 60, "late": [0, 1, 1, 0] * 30, "d": [1, 0, 1] * 40})
+    audit = Audit(data, decision="d")
+    made = Metric("late_when_selected", "late", {role.decision: 1})
+    row = by_group(measure(audit, made, by="g"))["a"]
+    chosen = data[(data["g"] == "a") & (data["d"] == 1)]
+    assert (row["scale"], row["n"], row["events"]) == ("percent", len(chosen), chosen["late"].sum())
+
+
+def test_order_of_metrics_and_levels_of_confidence(compas):
+    result = measure(compas, ["tpr", "fpr"], confidence_level=0.8)
+    assert list(dict.fromkeys(row["metric"] for row in result.estimates)) == ["tpr", "fpr"]
+    wide = measure(compas, ["tpr", "fpr"], confidence_level=0.99)
+    for narrow, broad in zip(result.estimates, wide.estimates, strict=True):
+        assert broad["rate_low"] < narrow["rate_low"] < narrow["rate_high"] < broad["rate_high"]
+    assert "80% interval" in result.summary()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"metrics": "fprr"}, "'metric' is unknown: 'fprr'. Did you mean 'fpr'?"),
+        ({"metrics": "fpr", "interval": "wald"}, "'interval' must be one of"),
+        (
+            {"metrics": "fpr", "confidence_level": 95},
+            "'confidence_level' must be a number between 0 and 1, got 95",
+        ),
+        ({"metrics": "fpr", "minimum": 0}, "'minimum' must be a whole number of at least 1, got 0"),
+        ({"metrics": "fpr", "by": "rase"}, "'by' names the unknown column 'rase'. Did you mean 'race'?"),
+        ({"metrics": "fpr", "target": {"race": "Caucasan"}}, "Did you mean 'Caucasian'?"),
+        ({"metrics": "fpr", "target": {"rase": "x"}}, "names the unknown column 'rase'"),
+        ({"metrics": "fpr", "depth": 0}, "'depth' must be a whole number of at least 1, got 0"),
+    ],
+)
+def test_faults(compas, arguments, text):
+    with pytest.raises(InputError) as caught:
+        measure(compas, **arguments)
+    assert str(caught.value).startswith("measure: ")
+    assert text in str(caught.value)
+
+
+def test_provenance(compas):
+    facts = measure(compas, "fpr").provenance
+    assert facts["roles"] == {"outcome": "two_year_recid", "score": "decile_score", "threshold": 5}
+    assert facts["arguments"]["metrics"][0]["name"] == "fpr"
+    shuffled = fairtrial.load("compas").sample(frac=1, random_state=1)
+    again = Audit(shuffled, outcome="two_year_recid", score="decile_score", threshold=5, groups="race")
+    assert measure(again, "fpr").provenance["data"] == facts["data"], (
+        "the fingerprint does not know the order"
+    )
+    fewer = Audit(
+        shuffled.iloc[1:], outcome="two_year_recid", score="decile_score", threshold=5, groups="race"
+    )
+    assert measure(fewer, "fpr").provenance["data"] != facts["data"]
+
+
+def test_charts(compas):
+    from fairtrial.charts import charts_for
+
+    pictures = charts_for(measure(compas, ["fpr", "tpr"]))
+    assert [picture.name for picture in pictures] == ["rates", "differences"]
+    assert all(picture.alt for picture in pictures)
+    only_small = measure(counts(a=(2, 9), b=(3, 9)), by="g")
+    assert [picture.name for picture in charts_for(only_small)] == ["rates"]
