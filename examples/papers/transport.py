@@ -282,7 +282,7 @@ def tables_1_to_3(data: Compas, splits: int) -> str:
     if any(impossible.values()):
         text.append("")
         text.append(
-            f"In {sum(impossible.values())} of {4 * splits} tests the article's p-value does not exist, because nobody is "
+            f"In {sum(impossible.values())} of {4 * splits} tests the article's p-value does not exist: nobody is "
             "near enough to the boundary for its density estimate; they are left out of its shares."
         )
     return "\n".join(text)

@@ -13,6 +13,7 @@ from scipy.special import logit
 from fairtrial._transport_models import Model, read_model
 from fairtrial.audit import Audit
 from fairtrial.errors import InputError, NotApplicable, did_you_mean
+from fairtrial.metrics import ROLES
 from fairtrial.results import Note
 from fairtrial.stats import distances as dist
 from fairtrial.stats.distances_search import predict_distance, tree_distance
@@ -64,6 +65,8 @@ def find_distance(audit: Audit, distance: object, decision: NDArray[np.uint8], m
                 why_none="the audit has decisions only: how far they are from the boundary is not known. "
                 "Give score= and threshold= in the Audit, or distance= a model, a function or a column",
             )
+        distance = "score"
+    if distance == ROLES["score"]:
         distance = "score"
     if isinstance(distance, str):
         _refuse_moves(moves, f"with distance={distance!r}")

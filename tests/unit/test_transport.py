@@ -424,6 +424,22 @@ def test_frames_of_every_kind(backend: Any) -> None:
     assert type(result.to_frame()).__module__.startswith(backend)
 
 
+def test_a_relation_and_a_frame_move_the_same_people(tmp_path: Path) -> None:
+    """Distances and groups are fetched by separate queries: their rows must stay in step on every engine."""
+    import duckdb
+
+    table = fairtrial.load("compas", backend="pyarrow")
+    path = tmp_path / "compas.parquet"
+    duckdb.connect().from_arrow(table).write_parquet(str(path))
+    kinds = {"outcome": "two_year_recid", "score": "decile_score", "threshold": 5, "groups": "race"}
+    expected = transport(Audit(table, **kinds), "equalized_odds", distance=role.score)
+    for data in (duckdb.connect().from_arrow(table), str(path)):
+        other = transport(Audit(data, **kinds), "equalized_odds")
+        assert other.statistic == pytest.approx(expected.statistic)
+        assert other.p_value == pytest.approx(expected.p_value, rel=1e-9)
+        assert other.moved == pytest.approx(expected.moved)
+
+
 def test_result_round_trips_and_its_charts_draw(scores: Audit) -> None:
     import vl_convert
 
