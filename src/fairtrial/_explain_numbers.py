@@ -94,10 +94,9 @@ def second_stage(problem: Problem) -> SecondStage:
     """Every player's contribution to φ_g, to each group's rate and to each gap."""
     groups, pairs = problem.groups, len(problem.pairs)
     stacked, targets = _coefficients(problem), _targets(problem)
-    rates = coalition_rates(problem.outputs, problem.form, problem.group, groups, targets.unions)
-    found = contributions(problem.outputs, problem.form, problem.group, groups, stacked, targets, rates)
+    found = contributions(problem.outputs, problem.form, problem.group, groups, stacked, targets)
     error = found.spread()
-    chance = _monte_carlo(problem, targets, rates)
+    chance = _monte_carlo(problem, targets, found.rates)
     if chance is not None:
         error = _add_chance(error, chance, problem)
     value_part = slice(0, groups)
@@ -119,7 +118,7 @@ def second_stage(problem: Problem) -> SecondStage:
         removal=removal,
         undefined=found.undefined[:, :real],
         monte_carlo=None if chance is None else np.sqrt(chance[gap_part]),
-        rates=rates,
+        rates=found.rates,
         targets=targets,
         found=found,
     )  # fmt: skip

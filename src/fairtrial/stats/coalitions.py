@@ -26,6 +26,8 @@ BLOCK_NUMBERS = 2_000_000
 EXACT_ROWS = 2**24
 # Differences below this share of Σ|coefficients| are the rounding of 32-bit products, not variation.
 ROUNDING = 3e-7
+# Up to this many columns one Gram matrix is cheaper than products pair by pair.
+LARGEST_GRAM = 160
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,6 +110,7 @@ class Contributions:
     undefined: NDArray[np.bool_]
     row_count: int
     groups: tuple[GroupForms, ...]
+    rates: CoalitionRates
 
     def spread(self) -> Spread:
         """Standard errors with the groups (among the rows that count) as strata."""
@@ -139,33 +142,34 @@ def coalition_rates(
     """p_J(S) for every union J of groups and every coalition S (a column of `decisions`)."""
     indicator = (group[None, :] == np.arange(groups)[:, None]).astype(np.float64)
     slope_value, slope_weight = form.value1 - form.value0, form.weight1 - form.weight0
-    stacked = np.vstack([indicator * slope_value, indicator * slope_weight])
-    moved = _weighted_sums(decisions, stacked)
-    values = (indicator @ form.value0)[:, None] + moved[:groups]
-    weights = (indicator @ form.weight0)[:, None] + moved[groups:]
-    members = group_members(unions, groups)
-    value, weight = members @ values, members @ weights
+    moved = _weighted_sums(decisions, np.vstack([indicator * slope_value, indicator * slope_weight]))
+    return _pooled(form, indicator, moved[:groups], moved[groups:], unions)
+
+
+def _pooled(
+    form: RowForm, indicator: Floats, values: Floats, weights: Floats, unions: Masks
+) -> CoalitionRates:
+    """Rates of unions from what the decisions of each group add to its sums (groups × coalitions)."""
+    members = group_members(unions, indicator.shape[0])
+    value = members @ ((indicator @ form.value0)[:, None] + values)
+    weight = members @ ((indicator @ form.weight0)[:, None] + weights)
     positive = weight > 0
     return CoalitionRates(np.where(positive, value / np.where(positive, weight, 1.0), 0.0), weight)
 
 
 def contributions(
-    decisions: Decisions,
-    form: RowForm,
-    group: Codes,
-    groups: int,
-    coefficients: Floats,
-    targets: Targets,
-    rates: CoalitionRates | None = None,
+    decisions: Decisions, form: RowForm, group: Codes, groups: int, coefficients: Floats, targets: Targets
 ) -> Contributions:
     """Decompose every target over the players; `coefficients` is (values, players, coalitions)."""
-    rates = coalition_rates(decisions, form, group, groups, targets.unions) if rates is None else rates
-    union_value = np.einsum("vkm,jm->vkj", coefficients, rates.rate, optimize=True)
-    estimate = np.einsum("tvj,vkj->tvk", targets.weights, union_value)
-    by_rows = _ratio_forms if form.ratio else _mean_forms
-    parts = by_rows(decisions, form, group, groups, coefficients, targets, rates, union_value)
+    if form.ratio:
+        rates = coalition_rates(decisions, form, group, groups, targets.unions)
+        parts = list(_ratio_forms(decisions, form, group, groups, coefficients, targets, rates))
+    else:
+        parts, rates = _mean_forms(decisions, form, group, groups, coefficients, targets)
+    by_union = np.einsum("vkm,jm->vkj", coefficients, rates.rate, optimize=True)
+    estimate = np.einsum("tvj,vkj->tvk", targets.weights, by_union)
     undefined = undefined_targets(coefficients, targets, rates)
-    return Contributions(estimate, undefined, group.size, tuple(parts))
+    return Contributions(estimate, undefined, group.size, tuple(parts), rates)
 
 
 def undefined_targets(coefficients: Floats, targets: Targets, rates: CoalitionRates) -> NDArray[np.bool_]:
@@ -183,37 +187,41 @@ def undefined_unions(used: NDArray[np.bool_], rates: CoalitionRates) -> list[tup
 
 
 def _mean_forms(
-    decisions: Decisions,
-    form: RowForm,
-    group: Codes,
-    groups: int,
-    coefficients: Floats,
-    targets: Targets,
-    rates: CoalitionRates,
-    union_value: Floats,
-) -> Iterator[GroupForms]:
-    """The denominator does not depend on S: one product Ŷ·c serves every union of groups.
+    decisions: Decisions, form: RowForm, group: Codes, groups: int, coefficients: Floats, targets: Targets
+) -> tuple[list[GroupForms], CoalitionRates]:
+    """The denominator does not depend on S: one product Ŷ·c serves every union of groups, and gives the rates too.
 
     For a row of union J: (value0·Σc + slope·(Ŷ·c) − weight·Σ_S c(S)p_J(S)) / Σ weight.
     """
     values, players, columns = coefficients.shape
+    flat = coefficients.reshape(values * players, columns)
+    slope = form.value1 - form.value0
+    constant, largest = flat.sum(axis=1), np.abs(flat).sum(axis=1)
+    moved = np.zeros((groups, columns))
+    found: list[tuple[NDArray[np.intp], NDArray[np.floating]]] = []
+    for h in range(groups):
+        rows = np.flatnonzero((group == h) & (form.weight0 > 0))
+        forms = np.empty((rows.size, values * players), dtype=_product_kind(decisions))
+        moved[h] = _linear_forms(decisions, flat, rows, forms, slope[rows])
+        if (slope[rows] != 1).any():
+            forms *= slope[rows, None].astype(forms.dtype)
+        if form.value0[rows].any():
+            forms += (form.value0[rows, None] * constant).astype(forms.dtype)
+        _drop_rounding(forms, largest)
+        found.append((rows, forms.reshape(rows.size, 1, values, players)))
+    indicator = (group[None, :] == np.arange(groups)[:, None]).astype(np.float64)
+    rates = _pooled(form, indicator, moved, np.zeros_like(moved), targets.unions)
     weight = rates.weight[:, 0]
     inverse = np.where(weight > 0, 1.0 / np.where(weight > 0, weight, 1.0), 0.0)
     members = group_members(targets.unions, groups)
     mix = np.einsum("tvj,j,jh->htv", targets.weights, inverse, members)
+    union_value = np.einsum("vkm,jm->vkj", coefficients, rates.rate, optimize=True)
     centre = np.einsum("tvj,j,vkj,jh->htvk", targets.weights, inverse, union_value, members)
-    slope = (form.value1 - form.value0).astype(np.float32)
-    constant = coefficients.sum(axis=2).reshape(-1)
-    for h in range(groups):
-        rows = np.flatnonzero((group == h) & (form.weight0 > 0))
-        forms = _linear_forms(decisions, coefficients.reshape(values * players, columns), rows)
-        if (slope[rows] != 1).any():
-            forms *= slope[rows, None]
-        if form.value0[rows].any():
-            forms += (form.value0[rows, None] * constant).astype(forms.dtype)
-        _drop_rounding(forms, np.abs(coefficients).sum(axis=2).reshape(-1))
-        shaped = forms.reshape(rows.size, 1, values, players)
-        yield GroupForms(rows, shaped, mix[h][:, :, None], form.weight0[rows], centre[h])
+    parts = [
+        GroupForms(rows, forms, mix[h][:, :, None], form.weight0[rows], centre[h])
+        for h, (rows, forms) in enumerate(found)
+    ]
+    return parts, rates
 
 
 def _ratio_forms(
@@ -224,7 +232,6 @@ def _ratio_forms(
     coefficients: Floats,
     targets: Targets,
     rates: CoalitionRates,
-    union_value: Floats,
 ) -> Iterator[GroupForms]:
     """The denominator depends on S: Σ_S c(S)·(value_iS − p_J(S)·weight_iS)/Σ weight(S), per union J of the row.
 
@@ -235,22 +242,26 @@ def _ratio_forms(
     inverse = np.where(rates.defined, 1.0 / np.where(rates.defined, rates.weight, 1.0), 0.0)
     members = group_members(targets.unions, groups)
     pattern, patterns = _distinct(form)
-    no_centre = np.zeros_like(union_value, shape=(targets.weights.shape[0], values, players))
+    no_centre = np.zeros((targets.weights.shape[0], values, players))
     for h in range(groups):
         unions = np.flatnonzero(members[:, h] > 0)
-        rows = np.flatnonzero(group == h)
+        parts = [np.flatnonzero((group == h) & (pattern == q)) for q in range(len(patterns))]
+        rows = np.concatenate(parts)
         forms = np.empty((rows.size, unions.size * values * players), dtype=_product_kind(decisions))
         largest = np.zeros(forms.shape[1])
-        for q, (value0, slope_value, weight0, slope_weight) in enumerate(patterns):
-            here = np.flatnonzero(pattern[rows] == q)
-            if here.size == 0:
+        done = 0
+        for part, (value0, slope_value, weight0, slope_weight) in zip(parts, patterns, strict=True):
+            if part.size == 0:
                 continue
             moved = (slope_value - slope_weight * rates.rate[unions]) * inverse[unions]  # unions, coalitions
             fixed = (value0 - weight0 * rates.rate[unions]) * inverse[unions]
             lines = (moved[:, None, :] * flat[None]).reshape(-1, columns)
-            constant = np.einsum("vkm,jm->jvk", coefficients, fixed, optimize=True).reshape(-1)
-            forms[here] = _linear_forms(decisions, lines, rows[here]) + constant.astype(forms.dtype)
+            constant = (flat @ fixed.T).T.reshape(-1)
+            filled = forms[done : done + part.size]
+            _linear_forms(decisions, lines, part, filled)
+            filled += constant.astype(forms.dtype)
             largest = np.maximum(largest, np.abs(lines).sum(axis=1))
+            done += part.size
         _drop_rounding(forms, largest)
         shaped = forms.reshape(rows.size, unions.size, values, players)
         yield GroupForms(rows, shaped, targets.weights[:, :, unions], np.zeros(rows.size), no_centre)
@@ -268,28 +279,50 @@ def _group_variance(part: GroupForms) -> Floats:
     size, forms, values, players = part.forms.shape
     if size < 2:
         return np.full((part.mix.shape[0], values, players), np.nan)
-    mean = part.forms.mean(axis=0, dtype=np.float64).astype(part.forms.dtype)
-    shaped = part.forms - mean
+    flat = part.forms.reshape(size, -1)
+    moments = _moments(flat - flat.mean(axis=0, dtype=np.float64).astype(flat.dtype), forms)
     result = np.zeros((part.mix.shape[0], values, players))
     for u in range(forms):
         for w in range(u, forms):
-            moment = np.einsum("ivk,ivk->vk", shaped[:, u], shaped[:, w], dtype=np.float64)
             twice = 1.0 if u == w else 2.0
-            result += twice * (part.mix[:, :, u] * part.mix[:, :, w])[:, :, None] * moment[None]
+            mixed = (part.mix[:, :, u] * part.mix[:, :, w])[:, :, None]
+            result += twice * mixed * moments[u, w].reshape(values, players)[None]
     return np.asarray(np.maximum(result, 0.0) * (size / (size - 1)))
+
+
+def _moments(deviation: NDArray[np.floating], forms: int) -> Floats:
+    """Σ_i d_iu·d_iw for every pair of forms u, w and column: one Gram matrix, or pair by pair when it is large."""
+    columns = deviation.shape[1] // forms
+    if deviation.shape[1] <= LARGEST_GRAM:
+        gram = (deviation.T @ deviation).astype(np.float64).reshape(forms, columns, forms, columns)
+        return np.asarray(np.einsum("ucwc->uwc", gram))
+    shaped = deviation.reshape(-1, forms, columns)
+    result = np.zeros((forms, forms, columns))
+    for u in range(forms):
+        for w in range(u, forms):
+            result[u, w] = np.einsum("ic,ic->c", shaped[:, u], shaped[:, w], dtype=np.float64)
+    return result
 
 
 def _distinct(form: RowForm) -> tuple[Codes, Floats]:
     """Number the distinct rows of (value0, slope of value, weight0, slope of weight)."""
-    table = np.column_stack(
-        [form.value0, form.value1 - form.value0, form.weight0, form.weight1 - form.weight0]
-    )
-    code = np.zeros(table.shape[0], dtype=np.int64)
-    for column in table.T:
-        labels, number = np.unique(column, return_inverse=True)
-        code = code * labels.size + number
-    _, first, pattern = np.unique(code, return_index=True, return_inverse=True)
-    return pattern.astype(np.int64), table[first]
+    columns = (form.value0, form.value1 - form.value0, form.weight0, form.weight1 - form.weight0)
+    code = np.zeros(form.value0.size, dtype=np.int64)
+    for column in columns:
+        if ((column == 0) | (np.abs(column) == 1)).all():  # no sort for −1, 0 and 1
+            code = code * 3 + (column.astype(np.int64) + 1)
+        else:
+            labels, number = np.unique(column, return_inverse=True)
+            code = code * labels.size + number
+    if code.size and code.max() < 10_000:
+        first = np.full(int(code.max()) + 1, -1)
+        first[code[::-1]] = np.arange(code.size)[::-1]
+        present = np.flatnonzero(first >= 0)
+        pattern = np.searchsorted(present, code)
+        first = first[present]
+    else:
+        _, first, pattern = np.unique(code, return_index=True, return_inverse=True)
+    return pattern.astype(np.int64), np.column_stack([column[first] for column in columns])
 
 
 def _product_kind(decisions: Decisions) -> type[np.floating]:
@@ -301,26 +334,36 @@ def _weighted_sums(decisions: Decisions, weights: Floats) -> Floats:
     """weights @ decisions; exact for 0/1 decisions under weights of −1, 0 and 1, also in 32 bits."""
     total = np.zeros((weights.shape[0], decisions.shape[1]))
     used = np.flatnonzero((weights != 0).any(axis=0))
-    small = decisions.dtype == np.uint8 and bool(np.isin(weights, (-1.0, 0.0, 1.0)).all())
+    small = decisions.dtype == np.uint8 and bool(((weights == 0) | (np.abs(weights) == 1)).all())
     kind = np.float32 if small and used.size < EXACT_ROWS else np.float64
     busy = np.flatnonzero((weights != 0).any(axis=1))
     if used.size and busy.size:
         for block in _blocks(used, decisions.shape[1]):
-            left = np.asarray(weights[np.ix_(busy, block)], dtype=kind)
+            left: NDArray[np.floating] = weights[np.ix_(busy, block)].astype(kind)
             total[busy] += left @ _widen(decisions, block, kind)
     return total
 
 
-def _linear_forms(decisions: Decisions, lines: Floats, rows: NDArray[np.intp]) -> NDArray[np.floating]:
-    """decisions[rows] @ linesᵀ."""
-    kind = _product_kind(decisions)
-    right = np.ascontiguousarray(lines.T, dtype=kind)
-    result = np.empty((rows.size, lines.shape[0]), dtype=kind)
+def _linear_forms(
+    decisions: Decisions,
+    lines: Floats,
+    rows: NDArray[np.intp],
+    result: NDArray[np.floating],
+    weight: Floats | None = None,
+) -> Floats:
+    """result = decisions[rows] @ linesᵀ; returns weight @ decisions[rows], from the same pass."""
+    right = np.ascontiguousarray(lines.T, dtype=result.dtype)
+    total = np.zeros(decisions.shape[1])
+    exact = weight is not None and bool((np.abs(weight) <= 1).all() and (weight == np.rint(weight)).all())
     done = 0
     for block in _blocks(rows, decisions.shape[1]):
-        np.matmul(_widen(decisions, block, kind), right, out=result[done : done + block.size])
+        wide = _widen(decisions, block, _product_kind(decisions))
+        np.matmul(wide, right, out=result[done : done + block.size])
+        if weight is not None:
+            part = weight[done : done + block.size]
+            total += part.astype(wide.dtype) @ wide if exact else part @ wide
         done += block.size
-    return result
+    return total
 
 
 def _blocks(rows: NDArray[np.intp], columns: int) -> list[NDArray[np.intp]]:

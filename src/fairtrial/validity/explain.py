@@ -182,9 +182,8 @@ def _sampled_coverage(sizes: tuple[int, int], features: int, budget: int) -> Run
             orders = sample_orders(features, budget, random)
             decisions = people.decisions[np.ix_(kinds, orders.masks)]
             form = _form("tpr", people.outcome[kinds])
-            rates = coalition_rates(decisions, form, group, 2, gap.unions)
-            found = contributions(decisions, form, group, 2, sampled_coefficients(orders)[None], gap, rates)
-            chance = monte_carlo_variance(orders, gap.weights[:, 0] @ rates.rate)[0]
+            found = contributions(decisions, form, group, 2, sampled_coefficients(orders)[None], gap)
+            chance = monte_carlo_variance(orders, gap.weights[:, 0] @ found.rates.rate)[0]
             error = found.spread()
             both = np.stack([error.error[0, 0] ** 2, chance])
             degrees = np.stack([error.df[0, 0], np.full(features, orders.pairs - 1.0)])
