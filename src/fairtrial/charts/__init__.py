@@ -53,20 +53,33 @@ def main_chart(result: Result) -> TopLevelMixin:
 
 def save_chart(result: Result, path: str) -> Path:
     """Write the main chart as .html, .svg or .png."""
+    target = check_chart_file(path)
+    try:
+        _write_chart(result, target)
+    except OSError as error:
+        raise InputError("chart", f"cannot write {path}: {error.strerror}") from None
+    return target
+
+
+def check_chart_file(path: str) -> Path:
+    """The file's name says the format."""
+    target = Path(path)
+    if target.suffix.lower() not in (".html", ".svg", ".png"):
+        raise InputError("chart", f"the chart's file must end in .html, .svg or .png, got {path!r}")
+    return target
+
+
+def _write_chart(result: Result, target: Path) -> None:
     import vl_convert
 
-    target = Path(path)
     kind = target.suffix.lower()
-    if kind not in (".html", ".svg", ".png"):
-        raise InputError("chart", f"the chart's file must end in .html, .svg or .png, got {path!r}")
     if kind == ".html":
         from fairtrial.charts.page import write_page
 
         write_page(charts_for(result), target, title=result.question)
-        return target
+        return
     spec = main_chart(result).to_dict()
     if kind == ".svg":
         target.write_text(vl_convert.vegalite_to_svg(spec), encoding="utf-8")
     else:
         target.write_bytes(vl_convert.vegalite_to_png(spec, scale=2))
-    return target

@@ -93,7 +93,15 @@ def open_audit(
 def parse_target(text: str) -> object:
     """`rest`, `overall`, a number, or `attribute=value` pairs joined by commas."""
     if "=" in text:
-        return dict(part.split("=", 1) for part in text.split(","))
+        pairs: list[list[str]] = []
+        for part in text.split(","):
+            if "=" in part:
+                pairs.append(part.split("=", 1))
+            elif pairs:
+                pairs[-1][1] += f",{part}"  # a label may hold commas
+            else:
+                raise InputError("--target", f"must look like race=Caucasian, got {text!r}")
+        return {name.strip(): label for name, label in pairs}
     try:
         return float(text)
     except ValueError:
@@ -104,6 +112,10 @@ def emit(
     result: Result, *, json: str | None = None, csv: str | None = None, chart: str | None = None
 ) -> None:
     """Print the result and write the files asked for; `--json -` prints JSON alone."""
+    if chart is not None:
+        from fairtrial.charts import check_chart_file
+
+        check_chart_file(chart)
     content = json_module.dumps(result.to_dict(), indent=2, ensure_ascii=False)
     if json == "-":
         typer.echo(content)
@@ -134,9 +146,11 @@ def _write(path: str, text: str) -> Path:
 
 
 def _positive(texts: list[str]) -> object:
-    pairs = [text.split("=", 1) for text in texts if "=" in text]
-    if pairs:
-        return {name: canonical(label) for name, label in pairs}
+    named = [text.split("=", 1) for text in texts if text.startswith(("decision=", "outcome="))]
+    if len(texts) > max(1, len(named)) or (named and len(named) < len(texts)):
+        raise InputError("--positive", "must be one label, or decision=LABEL and outcome=LABEL")
+    if named:
+        return {name: canonical(label) for name, label in named}
     return canonical(texts[0]) if texts else None
 
 
