@@ -2,8 +2,8 @@
 
 Each class's sorted distances are cut into buckets priced at their mean; that small program's plan is feasible
 for the whole one and its multiplier γ gives the exact dual value from prefix sums. Buckets that γ crosses are
-cut where it crosses and around it, until primal = dual: a certificate, not a tolerance on steps. Tolerances,
-one-sided bands, rows that cannot move and ties need no special case, which Newton's method on the dual would.
+cut where it crosses and around it, until primal = dual: a certificate, not a tolerance on steps. Newton's method on
+the dual guesses the first cuts; alone it would need a special case for tolerances, one-sided bands and ties.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from fairtrial.stats.transport_highs import band_program
 from fairtrial.stats.transport_tuple import Floats, Integers
 
 _CERTIFICATE = 1e-12
+_NEWTON_STEPS = 10
 
 
 def refine(
@@ -29,7 +30,11 @@ def refine(
     scale = np.mean(np.concatenate(positive)) if any(part.size for part in positive) else 1.0
     sorted_distances = [values / scale for values in distances]
     totals = [np.concatenate([[0.0], np.cumsum(values)]) for values in sorted_distances]
-    cuts = [_first_cuts(values.size) for values in sorted_distances]
+    guess = -(direction @ _newton(sorted_distances, direction, start - np.clip(start, low, high)))
+    cuts = [
+        _refined(_first_cuts(values.size), values, point)
+        for values, point in zip(sorted_distances, guess, strict=True)
+    ]
     best_cost, best_mass, best_dual = np.inf, np.zeros(len(distances)), -np.inf
     while True:
         solved = _bucket_program(totals, cuts, direction, start, low, high)
@@ -53,9 +58,31 @@ def refine(
     return float(best_cost * scale), best_mass
 
 
+def _newton(distances: list[Floats], direction: Floats, excess: Floats) -> Floats:
+    """Roughly the γ of the optimum: Newton's method on the dual, its curvature from counts in shrinking windows.
+
+    Only a guess at where to cut first; whatever it is, the refinement ends at the same certified optimum.
+    """
+    gamma = np.zeros(excess.size)
+    window = 0.5 / 0.7
+    for _ in range(_NEWTON_STEPS):
+        window *= 0.7
+        points = -(direction @ gamma)
+        reached = [
+            np.searchsorted(values, (point, point - window, point + window))
+            for values, point in zip(distances, points, strict=True)
+        ]
+        moved, below, above = np.array(reached).T
+        slope = excess + moved @ direction
+        curvature = (direction.T * ((above - below) / (2 * window))) @ direction
+        curvature += np.eye(excess.size) * (1e-9 + 1e-6 * np.trace(curvature))
+        gamma = gamma + np.linalg.solve(curvature, slope)
+    return gamma
+
+
 def _first_cuts(size: int) -> Integers:
     """Bucket edges: denser near the boundary, where rows move first."""
-    steps = np.unique(np.round(size * np.linspace(0, 1, 65) ** 2).astype(np.int64))
+    steps = np.unique(np.round(size * np.linspace(0, 1, 17) ** 2).astype(np.int64))
     return np.unique(np.concatenate([[0, size], steps]))
 
 
