@@ -7,9 +7,10 @@ import pytest
 from scipy import optimize, stats
 
 from fairtrial.stats.atoms import Atoms, gap_covariance
+from fairtrial.stats.batched_likelihood import mean_limits_of_many
 from fairtrial.stats.binary_gaps import PartCounts, gap_limits, gap_p, gap_root
 from fairtrial.stats.choose_gaps import make_gaps
-from fairtrial.stats.empirical_likelihood import Sample, el_log_ratio, el_weights
+from fairtrial.stats.empirical_likelihood import Sample, el_log_ratio, el_mean_limits, el_weights
 from fairtrial.stats.exact_tails import binomial_tails, difference_tails
 from fairtrial.stats.gaps import Comparison
 from fairtrial.stats.joint import joint_test
@@ -292,6 +293,14 @@ def test_known_target_limits_reach_the_critical_value(samples, refinement):
     for limit in known_limits(sample, 3.84, refinement):
         assert known_log_ratio(sample, limit, refinement) == pytest.approx(3.84, rel=1e-8)
     assert known_log_ratio(sample, sample.mean, refinement) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_limits_of_many_are_those_of_each(samples):
+    rounded = [np.round(x, 1) for x in samples]
+    for several in (samples, rounded, [samples[0][:3], samples[1], samples[2][:50]]):
+        together = mean_limits_of_many([Sample.of(x) for x in several], np.full(len(several), 3.84))
+        alone = np.array([el_mean_limits(Sample.of(x), 3.84) for x in several])
+        assert pytest.approx(alone, rel=1e-9) == np.array(together).T
 
 
 def test_added_points_reach_beyond_the_hull():

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from fairtrial.stats.roots import Floats
 
 Bools = NDArray[np.bool_]
+MANY_GROUPS = 200
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,13 +34,24 @@ class Atoms:
     def pooled(self, member: Bools) -> tuple[Floats, Floats, Floats]:
         """Count, mean and M2 of each union of atoms (the last axis of `member`)."""
         inside = member.astype(np.float64)
-        count = inside @ self.count
+        total = self.count.sum()
+        centre = float(self.count @ self.mean / total) if total else 0.0
+        offset = self.mean - centre
+        sums = inside @ np.stack([self.count, self.count * offset, self.count * offset**2, self.m2], axis=1)
+        count, first, second, within = np.moveaxis(sums, -1, 0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            mean = inside @ (self.count * self.mean) / count
-        # Deviations from each union's own mean: no difference of two large squares.
-        filled = np.where(count > 0, mean, 0.0)
-        spread = inside * (self.mean - filled[..., None]) ** 2 @ self.count
-        return count, mean, inside @ self.m2 + spread
+            mean = centre + first / count
+            between = np.where(count > 0, second - first**2 / count, 0.0)
+        # Where nothing varies, rounding must not pass for variation: sum those from their own mean.
+        doubtful = np.flatnonzero((between + within).ravel() <= 1e-9 * second.ravel())
+        if doubtful.size:
+            rows, means = inside.reshape(-1, offset.size)[doubtful], np.nan_to_num(mean.ravel()[doubtful])
+            own = np.where(rows > 0, self.mean - means[:, None], 0.0)
+            own = np.where(np.abs(own) > 1e-14 * np.abs(self.mean), own, 0.0)
+            flat = between.ravel()
+            flat[doubtful] = np.sum(self.count * own**2, axis=1)
+            between = flat.reshape(between.shape)
+        return count, mean, within + np.maximum(between, 0.0)
 
     def gather(self, member: Bools) -> Floats:
         """All rows' values of one union of atoms."""
@@ -71,7 +83,11 @@ def gap_covariance(atoms: Atoms, member: Bools, reference: Bools) -> Floats:
     slope, constant = contrast_weights(atoms, member, reference)
     within, mean = atoms.m2, atoms.mean
     offset = slope * np.where(atoms.count > 0, mean, 0.0) + constant
-    covariance = (slope * within) @ slope.T + (offset * atoms.count) @ offset.T
+    left = np.hstack([slope * np.sqrt(within), offset * np.sqrt(atoms.count)])
+    if member.shape[0] > MANY_GROUPS:
+        # Only correlations of many groups are used, and single precision halves the work.
+        left = left.astype(np.float32)
+    covariance = (left @ left.T).astype(np.float64)
     if atoms.binary:
         extra = _half_count_variance(atoms, member)
         covariance[np.diag_indices_from(covariance)] += extra
@@ -89,14 +105,22 @@ def _half_count_variance(atoms: Atoms, member: Bools) -> Floats:
 def gap_errors(atoms: Atoms, member: Bools, reference: Bools) -> tuple[Floats, Floats]:
     """Standard error of each gap and its Welch-Satterthwaite degrees of freedom.
 
-    The independent pieces are the rows in both, in the group only, and in the reference only.
+    The independent pieces are the rows in both, in the group only, and in the reference only; within a piece every
+    row's influence is the same linear function of its value.
     """
-    parts = (member & reference, member & ~reference, reference & ~member)
-    slope, constant = contrast_weights(atoms, member, reference)
-    offset = slope * np.where(atoms.count > 0, atoms.mean, 0.0) + constant
-    row_variance = slope**2 * atoms.m2 + offset**2 * atoms.count
-    pieces = np.stack([np.sum(part * row_variance, axis=1) for part in parts])
-    sizes = np.stack([part @ atoms.count for part in parts])
+    pieces = np.zeros((3, member.shape[0]))
+    sizes = np.zeros_like(pieces)
+    parts = [atoms.pooled(part) for part in (member & reference, member & ~reference, reference & ~member)]
+    groups = [_union(parts[0], parts[1]), _union(parts[0], parts[2])]
+    for index, (count, mean, m2) in enumerate(parts):
+        filled = np.where(count > 0, mean, 0.0)
+        slope, constant = np.zeros(count.shape), np.zeros(count.shape)
+        for (size, centre), sign, inside in zip(groups, (1.0, -1.0), ((0, 1), (0, 2)), strict=True):
+            if index in inside:
+                weight = sign / np.where(size > 0, size, np.inf)
+                slope, constant = slope + weight, constant - weight * centre
+        pieces[index] = slope**2 * m2 + count * (slope * filled + constant) ** 2
+        sizes[index] = count
     spare = np.maximum(sizes - 1.0, 0.5)
     pieces = pieces * np.where(sizes > 0, sizes / spare, 0.0)
     variance = pieces.sum(axis=0)
@@ -105,3 +129,10 @@ def gap_errors(atoms: Atoms, member: Bools, reference: Bools) -> tuple[Floats, F
     if atoms.binary:
         variance = variance + _half_count_variance(atoms, member)
     return np.sqrt(variance), np.where(np.isfinite(df), np.maximum(df, 1.0), 1.0)
+
+
+def _union(one: tuple[Floats, Floats, Floats], other: tuple[Floats, Floats, Floats]) -> tuple[Floats, Floats]:
+    """Count and mean of two disjoint parts together."""
+    total = one[0] + other[0]
+    sums = sum(np.where(part[0] > 0, part[0] * part[1], 0.0) for part in (one, other))
+    return total, np.asarray(sums / np.where(total > 0, total, 1.0))

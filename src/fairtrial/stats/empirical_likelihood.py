@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from fairtrial.stats.roots import Floats
 
 ROOT_TOLERANCE = 1e-13
+MANY_VALUES = 2000
 
 
 class ProfilePoint(NamedTuple):
@@ -39,8 +40,10 @@ class Sample:
     @staticmethod
     def of(values: ArrayLike, counts: ArrayLike | None = None) -> Sample:
         points = np.asarray(values, dtype=float)
-        if counts is None:
-            # Scores and counts repeat: one pass over distinct values is much shorter.
+        if counts is None and points.size < MANY_VALUES:
+            weights = np.ones_like(points)
+        elif counts is None:
+            # Scores and counts repeat: passes over distinct values are much shorter.
             points, repeats = np.unique(points, return_counts=True)
             weights = repeats.astype(float)
         else:

@@ -218,9 +218,10 @@ class EuclideanGaps(Gaps):
 
 def part_counts(atoms: Atoms, member: Bools, reference: Bools) -> PartCounts:
     """Counts of the three parts of every group and its reference."""
-    columns = []
+    counts = np.stack([atoms.successes, atoms.count], axis=1)
+    columns: list[Floats] = []
     for part in (member & reference, member & ~reference, reference & ~member):
-        columns += [part @ atoms.successes, part @ atoms.count]
+        columns += [*(part.astype(np.float64) @ counts).T]
     return PartCounts(*columns)
 
 

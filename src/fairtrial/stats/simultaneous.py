@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
+from fairtrial.stats.atoms import MANY_GROUPS
 from fairtrial.stats.roots import Floats
 
 DRAWS = 20_000
-# Above this many groups fewer draws keep the work in proportion; the level is then good to a third of a point.
-MANY_GROUPS = 200
+# Above MANY_GROUPS fewer draws keep the work in proportion; the level is then good to a third of a point.
 DRAWS_FOR_MANY = 4_000
 
 
@@ -21,7 +21,8 @@ def max_t_quantile(covariance: Floats, level: float, seed: int = 0, draws: int |
         return float(-special.ndtri((1.0 - level) / 2.0))
     correlation = covariance[np.ix_(used, used)] / np.outer(deviation[used], deviation[used])
     # Overlapping groups can be exactly dependent; a hair on the diagonal keeps the factor defined.
-    correlation[np.diag_indices_from(correlation)] += 1e-9
+    ridge = 1e-9 if used.sum() <= MANY_GROUPS else 1e-5
+    correlation[np.diag_indices_from(correlation)] += ridge
     loading = np.linalg.cholesky(correlation).astype(np.float32)
     draws = draws or (DRAWS if used.sum() <= MANY_GROUPS else DRAWS_FOR_MANY)
     generator = np.random.default_rng([seed, int(used.sum())])

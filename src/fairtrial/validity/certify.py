@@ -21,6 +21,7 @@ from fairtrial.validity.board import Cell
 from fairtrial.validity.certify_designs import (
     ATOM_SHARES,
     Generator,
+    Overlap,
     Pair,
     atoms_of,
     overlapping_counts,
@@ -31,7 +32,7 @@ Z = normal_quantile(0.95)
 Run = Callable[[int, Generator], np.ndarray]
 
 
-def binary_coverage(design: Pair) -> Run:
+def binary_coverage(design: Pair | Overlap) -> Run:
     """Misses of the profile interval: the root at the true gap beyond the quantile."""
     return lambda repeats, generator: (
         np.abs(gap_root(design.counts(repeats, generator), np.full(repeats, design.gap))) > Z
@@ -231,6 +232,10 @@ CELLS: list[Cell] = [
           "coverage", row_coverage(Pair("rest", 0.1, 500, 1.0, 2.0)), **FEW),
     _cell("interval, exponential, reference of about 50", "group of 50%, reference of 10%, n 500; 92.5% promised",
           "coverage", row_coverage(Pair("reference", 0.5, 500, 1.0, 1.0, 0.1)), **FEW),
+    _cell("interval, binary, overlapping reference", "a third of the group is in the reference, n 1000", "coverage",
+          binary_coverage(Overlap((0.1, 0.2, 0.3), (0.5, 0.2, 0.4), 1000))),
+    _cell("interval, binary, overlapping reference, small", "rates 5% to 15%, group of 60 people, n 200", "coverage",
+          binary_coverage(Overlap((0.1, 0.2, 0.3), (0.15, 0.05, 0.1), 200))),
     _cell("interval, orthogonal scores", "exponential, group of 50% against rest, n 500",
           "coverage", row_coverage(Pair("rest", 0.5, 500, 1.0, 2.0), "orthogonal")),
     _cell("joint test, reference, binary", "three groups and a reference, n 500", "size",

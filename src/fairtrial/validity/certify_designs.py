@@ -62,6 +62,32 @@ class Pair:
         return atoms_of(values), Comparison(member, reference)
 
 
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """A group and a reference that share people: shares and rates of both, group only, reference only."""
+
+    shares: tuple[float, float, float]
+    rates: tuple[float, float, float]
+    n: int
+
+    @property
+    def gap(self) -> float:
+        """The true disparity."""
+        share, rate = np.array(self.shares), np.array(self.rates)
+        group, reference = share * (1, 1, 0), share * (1, 0, 1)
+        return float(group @ rate / group.sum() - reference @ rate / reference.sum())
+
+    def counts(self, repeats: int, generator: Generator) -> PartCounts:
+        sizes = generator.multinomial(self.n, [*self.shares, max(1.0 - sum(self.shares), 0.0)], size=repeats)
+        columns = []
+        for index, rate in enumerate(self.rates):
+            columns += [
+                generator.binomial(sizes[:, index], rate).astype(float),
+                sizes[:, index].astype(float),
+            ]
+        return PartCounts(*columns)
+
+
 def _values(generator: Generator, shape: str, mean: float, size: int) -> Floats:
     if shape == "exponential":
         return generator.exponential(mean, size)

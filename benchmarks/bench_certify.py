@@ -1,0 +1,98 @@
+"""certify: empirical likelihood intervals against statsmodels and a bootstrap, and a thousand binary groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fairtrial.stats.atoms import Atoms, gap_covariance
+from fairtrial.stats.choose_gaps import make_gaps
+from fairtrial.stats.gaps import Comparison
+from fairtrial.stats.multiplicity import benjamini_hochberg
+from fairtrial.stats.simultaneous import simultaneous_level
+from harness import Growth, Row, compare, interleaved, limit, peer
+
+ROWS, GROUPS, DRAWS = 10_000, 20, 500
+
+
+def run(quick: bool) -> list[Row]:
+    values, codes = losses(ROWS, GROUPS)
+    groups = [values[codes == code] for code in range(GROUPS)]
+    peers: dict[str, tuple[Callable[[], object] | None, float]] = {
+        "statsmodels DescStatUV": (statsmodels_limits(groups), 20.0),
+        f"bootstrap, {DRAWS} draws": (lambda: bootstrap_limits(values, codes), 500.0),
+    }
+    slow = ["statsmodels DescStatUV"]
+    rows = compare(
+        f"empirical likelihood intervals of {GROUPS} means, {ROWS:,} rows",
+        lambda: our_limits(groups),
+        peers,
+        repeats=7,
+        once=slow,
+        note="one thread each",
+    )
+    name = "tests and both kinds of intervals of 1,000 binary groups, after counting"
+    return [*rows, limit(name, best(*tables(1_000)), 1.0)]
+
+
+def growth(quick: bool) -> list[Growth]:
+    sizes = (10, 100) if quick else (10, 100, 1_000)
+    seconds = tuple(best(*tables(size)) for size in sizes)
+    return [Growth(name="certify, binary, after counting", axis="groups", sizes=sizes, seconds=seconds)]
+
+
+def best(atoms: Atoms, comparison: Comparison) -> float:
+    return interleaved({"ours": lambda: thousand_groups(atoms, comparison)}, repeats=3)["ours"]
+
+
+def losses(rows: int, groups: int) -> tuple[np.ndarray, np.ndarray]:
+    """Skewed losses of people in groups."""
+    generator = np.random.default_rng(20_260)
+    return generator.exponential(size=rows), generator.integers(0, groups, rows)
+
+
+def our_limits(groups: list[np.ndarray]) -> Any:
+    count = np.array([float(x.size) for x in groups])
+    mean = np.array([x.mean() for x in groups])
+    m2 = np.array([float(np.sum((x - m) ** 2)) for x, m in zip(groups, mean, strict=True)])
+    member = np.eye(len(groups), dtype=bool)
+    atoms = Atoms(count, mean, m2, False, tuple(groups))
+    return make_gaps(atoms, Comparison(member, np.zeros_like(member), np.zeros(len(groups)))).limits(0.95)
+
+
+def statsmodels_limits(groups: list[np.ndarray]) -> Callable[[], Any] | None:
+    descriptive = peer("statsmodels.emplike.descriptive")
+    if descriptive is None:
+        return None
+    return lambda: [descriptive.DescStatUV(x).ci_mean(0.05) for x in groups]
+
+
+def bootstrap_limits(values: np.ndarray, codes: np.ndarray) -> Any:
+    """Resample the rows, recompute every group's mean, take percentiles."""
+    generator = np.random.default_rng(0)
+    means = np.empty((DRAWS, GROUPS))
+    for draw in range(DRAWS):
+        chosen = generator.integers(0, values.size, values.size)
+        group = codes[chosen]
+        means[draw] = np.bincount(group, values[chosen], GROUPS) / np.bincount(group, minlength=GROUPS)
+    return np.quantile(means, [0.025, 0.975], axis=0)
+
+
+def tables(groups: int) -> tuple[Atoms, Comparison]:
+    """Counts of disjoint groups, each compared with everyone else."""
+    generator = np.random.default_rng(groups)
+    count = generator.integers(50, 5_000, groups).astype(float)
+    ones = generator.binomial(count.astype(int), 0.3).astype(float)
+    member = np.eye(groups, dtype=bool)
+    rate = ones / count
+    return Atoms(count, rate, count * rate * (1 - rate), True), Comparison(member, ~member)
+
+
+def thousand_groups(atoms: Atoms, comparison: Comparison) -> Any:
+    """What certify and flag compute once the counts are there."""
+    gaps = make_gaps(atoms, comparison)
+    together = simultaneous_level(gap_covariance(atoms, comparison.member, comparison.reference), 0.95)
+    adjusted = benjamini_hochberg(gaps.p_equal(0.0))
+    return gaps.limits(0.95), gaps.limits(together), adjusted
