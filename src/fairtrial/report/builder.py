@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairtrial import __version__
@@ -13,14 +13,19 @@ from fairtrial.results import Result
 from fairtrial.spec import METHODS
 from fairtrial.trial.publish import published_rows
 
-TONES = {"violated": "bad", "flagged": "bad", "certified": "good"}
+TONES = {
+    **dict.fromkeys(("violated", "flagged", "found", "alternative-exists"), "bad"),
+    "certified": "good",
+}
+READ_AT_ONCE = 4  # sentences; more are folded
 _WORDS = {"violated": "Disparities shown", "certified": "Certified", "undetermined": "Undetermined"}
 _LEVELS_SHOWN = 12
 
 
 def build_page(content: Mapping[str, Any]) -> dict[str, Any]:
     """All that the template needs, from the dict of a results.json."""
-    sections = [build_section(section) for section in content["sections"]]
+    sections = [build_section(section, content["family"]) for section in content["sections"]]
+    _number(sections)
     report = content["report"]
     return {
         "version": __version__,
@@ -47,7 +52,15 @@ def build_page(content: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def build_section(section: Mapping[str, Any]) -> dict[str, Any]:
+def _number(sections: Sequence[dict[str, Any]]) -> None:
+    """Several sections of one question are told apart in the contents."""
+    for short in {section["short"] for section in sections}:
+        same = [section for section in sections if section["short"] == short]
+        for index, section in enumerate(same if len(same) > 1 else ()):
+            section["short"] = f"{short} {index + 1}"
+
+
+def build_section(section: Mapping[str, Any], family: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """One question with its chart, reading and table."""
     method = METHODS[section["method"]]
     shown: dict[str, Any] = {
@@ -64,16 +77,19 @@ def build_section(section: Mapping[str, Any]) -> dict[str, Any]:
     # charts and sentences are about the rows one may see
     visible = published_rows(result)
     reading = [sentence for sentence in visible.reading() if sentence.strip() != result.verdict.text.strip()]
+    verdict = {
+        "code": result.verdict.code,
+        "text": capital(result.verdict.text),
+        "tone": tone(result.verdict.code),
+        "after": _after_correction(section, tone(result.verdict.code), family),
+    }
     return shown | {
         "title": section["title"] or result.question,
         "question": result.question if section["title"] else "",
         "null": result.null,
-        "verdict": {
-            "code": result.verdict.code,
-            "text": capital(result.verdict.text),
-            "tone": tone(result.verdict.code),
-        },
-        "reading": reading,
+        "verdict": verdict,
+        "reading": reading[:READ_AT_ONCE],
+        "further": reading[READ_AT_ONCE:],
         "charts": _charts(section["id"], visible),
         "table": build_table(result),
         "method": result.method,
@@ -82,6 +98,14 @@ def build_section(section: Mapping[str, Any]) -> dict[str, Any]:
         "citation": result.citation,
         "arguments": _arguments(section),
     }
+
+
+def _after_correction(section: Mapping[str, Any], found: str, family: Sequence[Mapping[str, Any]]) -> str:
+    """A question's own verdict knows its own tests alone; say so where the whole trial does not bear it out."""
+    own = [entry for entry in family if entry["section"] == section["id"]]
+    if found != "bad" or not own or any(entry["significant"] for entry in own):
+        return ""
+    return "After correction over the whole trial this is no longer significant."
 
 
 def tone(code: str) -> str:
@@ -137,7 +161,7 @@ def limits(content: Mapping[str, Any]) -> list[str]:
         "A disparity is a difference in numbers. Whether it is discrimination, and its cause, is not settled here.",
         "No significant difference is not evidence of fairness: only a certification within a tolerance is.",
         "Outcomes and groups are taken as recorded; errors and bias in the records carry over.",
-        "Only the metrics and groups below were looked at.",
+        "Only the metrics and groups below were looked at; groups with too few people are listed as not tested.",
     ]
     if "certify" not in asked:
         texts[1] += " This trial asked for none."

@@ -7,6 +7,7 @@ from typing import Any
 
 from fairtrial.report.tables import Cell, TableColumn, number_class, shown
 from fairtrial.spec import METHODS
+from fairtrial.trial.family import SHOWS_DISPARITY
 
 SHOWN = 5
 
@@ -64,11 +65,13 @@ def correction_text(content: Mapping[str, Any]) -> str:
     correction = content["correction"]
     if not correction["tests"]:
         return "This trial holds no p-value that would have to be corrected."
+    tests = correction["tests"]
     significant = sum(entry["significant"] for entry in content["family"])
+    disparity = sum(entry["method"] in SHOWS_DISPARITY for entry in content["family"])
+    others = "" if disparity == tests else f", {disparity} of them of a disparity,"
     return (
-        f"{significant} of {correction['tests']} tests are significant at {correction['alpha']:.0%} after "
-        "Holm's correction over all tests of this trial. Intervals are not corrected. Certifications are "
-        "outside the correction."
+        f"All {tests} tests of this trial{others} were corrected together (Holm, {correction['alpha']:.0%}); "
+        f"{significant} are significant. Intervals are not corrected, and certifications are outside the correction."
     )
 
 
