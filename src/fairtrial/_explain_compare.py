@@ -56,7 +56,7 @@ def compare(
                 error.error[j, k],
                 known,
             )
-            rows.append(row)
+            rows.append(row | {"scale": "percent" if explanation.details["binary"] else "number"})
     rows.sort(key=lambda row: (row["part"] != "gap", row["feature"] != ALL))
     level = confidence_level
     return CompareResult(

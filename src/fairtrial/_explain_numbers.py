@@ -316,7 +316,8 @@ def _gap(
     if not binary:
         moments = (count[g], rate[g], squares[g], count[h], rate[h], squares[h])
         low, high = mean_difference_interval(*moments, level)
-        return GapTest(rate[g] - rate[h], float(low), float(high), float(mean_difference_p(*moments)))
+        gap = float(rate[g] - rate[h])
+        return GapTest(gap, float(low), float(high), float(mean_difference_p(*moments)))
     k1, n1, k2, n2 = (float(x) for x in (rate[g] * count[g], count[g], rate[h] * count[h], count[h]))
     _, p = pooled_z(k1, n1, k2, n2)
     if kind == "paper":

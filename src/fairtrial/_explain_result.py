@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from fairtrial.results import Column, Primary, Result, scalar
+from fairtrial.results import Column, Kind, Primary, Result, scalar
 
 ALL = "(all features)"
 WORDS = {
@@ -44,6 +44,7 @@ class ExplainResult(Result):
         Column("error", "standard error", "points", shown=False),
         Column("monte_carlo", "Monte-Carlo error", "points"),
         Column("allocation", "allocation", "text", shown=False),
+        Column("scale", "scale", "text", shown=False),
     )
     method: ClassVar[str] = (
         "First stage: the groups' rates over a baseline are shared out by an efficient, symmetric and linear (ESL) "
@@ -93,7 +94,24 @@ class ExplainResult(Result):
     def primary(self) -> list[Primary]:
         """The first stage's test alone: feature tests are adjusted among themselves."""
         p = self.p_value
-        return [] if p is None else [Primary(self.details["metric"], self.details["by_text"], p)]
+        gaps = [row for row in self.estimates if row["part"] == "gap" and scalar(row["points"]) is not None]
+        if p is None or not gaps:
+            return []
+        row = max(gaps, key=lambda gap: abs(gap["points"]))
+        people = {entry["group"]: entry["n"] for entry in self.details["groups"]}
+        return [
+            Primary(
+                self.details["metric_label"],
+                row["group"],
+                p,
+                effect=row["points"],
+                low=row["low"],
+                high=row["high"],
+                kind="points" if self.details["binary"] else "number",
+                against=row["versus"],
+                n=people[row["group"]],
+            )
+        ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -114,6 +132,7 @@ class CompareResult(Result):
         Column("p_value", "p", "p", shown=False),
         Column("p_adjusted", "adjusted p", "p"),
         Column("error", "standard error", "points", shown=False),
+        Column("scale", "scale", "text", shown=False),
     )
     method: ClassVar[str] = (
         "Both explanations are of the same people, so the change is the difference of two sums over the same rows, "
@@ -132,5 +151,11 @@ class CompareResult(Result):
     def primary(self) -> list[Primary]:
         row = self.estimates[0]
         p = scalar(row["p_value"])
-        subject = f"{row['group']} vs {row['versus']}, change"
-        return [] if p is None else [Primary(self.details["metric"], subject, float(p))]
+        if p is None:
+            return []
+        kind: Kind = "points" if self.details["binary"] else "number"
+        subject = f"{row['group']} minus {row['versus']}, change"
+        limits = {"effect": row["change"], "low": row["low"], "high": row["high"]}
+        return [
+            Primary(self.details["metric_label"], subject, float(p), **limits, kind=kind, against="before")
+        ]

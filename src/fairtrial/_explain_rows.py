@@ -85,7 +85,9 @@ def _blank(told: Told, part: str, feature: str, group: str, versus: str | None) 
         )
     )
     name = told.problem.allocations[0].name
-    return {"part": part, "feature": feature, "group": group, "versus": versus, **row, "allocation": name}
+    scale = "percent" if told.first.binary else "number"
+    named = {"part": part, "feature": feature, "group": group, "versus": versus}
+    return {**named, **row, "allocation": name, "scale": scale}
 
 
 def _gap_rows(told: Told) -> list[dict[str, Any]]:
