@@ -186,7 +186,7 @@ def transport(
     if calibration == "paper":
         test = _paper(posed, distances, projection, bandwidth, allowed, side, seed)
     else:
-        test = pooled_test(posed.problem, distances.values, allowed, side, seed)
+        test = _pooled(posed, distances, allowed, side, seed)
     after, why = None, distances.why_none or ""
     if projection is not None and projection.infeasible is not None:
         why = f"no move makes the criterion hold: {projection.infeasible}"
@@ -262,6 +262,15 @@ def _check_arguments(
         step_cost=step_cost,
         units=units,
     )
+
+
+def _pooled(
+    posed: Posed, distances: Distances, allowed: NDArray[np.float64], side: str, seed: int
+) -> GapTest | str:
+    try:
+        return pooled_test(posed.problem, distances.values, allowed, side, seed)
+    except ArithmeticError as error:
+        return str(error)
 
 
 def _paper(

@@ -129,6 +129,19 @@ def test_a_criterion_of_ones_own_equals_the_named_one(scores: Audit) -> None:
     assert custom.statistic == pytest.approx(named.statistic)
 
 
+def test_an_own_contrast_with_tiny_counts_has_no_p_value_but_a_reason(scores: Audit) -> None:
+    own = {
+        "cells": [{"race": "Asian", "role.outcome": 1}, {"race": "Caucasian"}, {"race": "Other"}],
+        "contrasts": [[1, -0.5, -0.5]],
+    }
+    result = transport(scores, own)
+    assert result.p_value is None
+    assert "fewer than 5" in result.details["p_value"]["reason"]
+    assert result.verdict.code == "not-tested"
+    assert result.primary() == []
+    assert result.statistic > 0
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

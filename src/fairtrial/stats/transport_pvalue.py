@@ -103,14 +103,21 @@ def pooled_test(
 ) -> GapTest:
     """The default: the level holds for any scores, ties and units; small counts are handled exactly."""
     pooled = all(problem.pools(family) for family in problem.families)
-    small = pooled and smallest_expected(problem, null_rates(problem)) < SMALL_EXPECTED
+    small = smallest_expected(problem, null_rates(problem)) < SMALL_EXPECTED
+    if small and not pooled:
+        raise ArithmeticError(
+            f"a cell has fewer than {SMALL_EXPECTED:g} events or non-events, and contrasts that do not make all rates "
+            "equal have no exact test"
+        )
     if direction == "differs" and not tolerance.any():
         if small:
             return _small_equalities(problem, distance, seed)
         if problem.size == 1:
             return _one_equality(problem)
         return _all_equalities(problem, distance)
-    pairs = bool(((problem.contrast == 1).sum(axis=1) == 1).all() and ((problem.contrast != 0).sum(axis=1) == 2).all())
+    pairs = bool(
+        ((problem.contrast == 1).sum(axis=1) == 1).all() and ((problem.contrast != 0).sum(axis=1) == 2).all()
+    )
     one = _one_small_band if small and pairs else _one_band
     tests = [one(problem, index, float(tolerance[index]), direction) for index in range(problem.size)]
     smallest = min(tests, key=lambda test: test.p_value)
