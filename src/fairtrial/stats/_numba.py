@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import tempfile
 from collections.abc import Callable
 from typing import TypeVar
@@ -20,7 +22,9 @@ def njit(function: Function) -> Function:
     try:
         return _compile(function)
     except RuntimeError:
-        numba.config.CACHE_DIR = tempfile.mkdtemp(prefix="fairtrial-numba-")  # type: ignore[attr-defined]
+        folder = tempfile.mkdtemp(prefix="fairtrial-numba-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        numba.config.CACHE_DIR = folder  # type: ignore[attr-defined]
         return _compile(function)
 
 
