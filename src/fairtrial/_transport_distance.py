@@ -71,9 +71,7 @@ def find_distance(audit: Audit, distance: object, decision: NDArray[np.uint8], m
     if isinstance(distance, str):
         _refuse_moves(moves, f"with distance={distance!r}")
         return (
-            _by_score(audit, distance, decision)
-            if distance in ("score", "log-odds")
-            else _by_column(audit, distance)
+            _by_score(audit, distance) if distance in ("score", "log-odds") else _by_column(audit, distance)
         )
     if isinstance(distance, Mapping):
         return _by_coefficients(audit, distance, decision, moves)
@@ -95,17 +93,10 @@ def _refuse_moves(moves: Moves, when: str) -> None:
         )
 
 
-def _by_score(audit: Audit, units: str, decision: NDArray[np.uint8]) -> Distances:
+def _by_score(audit: Audit, units: str) -> Distances:
     if audit.score is None or audit.threshold is None:
         raise InputError(WHO, f"'distance' {units!r} needs score= and threshold= in the Audit")
     score = audit.rows(roles=["score"], who=WHO).roles["score"]
-    wrong = int(((score >= audit.threshold) != (decision == 1)).sum())
-    if wrong:
-        raise InputError(
-            WHO,
-            f"'distance' {units!r} supposes that the decision is score ≥ {audit.threshold:g}, but {wrong:,} of "
-            f"{decision.size:,} rows are decided otherwise",
-        )
     try:
         values = dist.score_distance(score, audit.threshold, "log-odds" if units == "log-odds" else "score")
     except ValueError as error:
