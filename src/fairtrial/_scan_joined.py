@@ -74,7 +74,11 @@ def joined(
             "label": metric.label,
             "confidence_level": options.confidence_level,
             "draws": draws,
-            "scans": [result.to_dict() for _, result, _ in tested if isinstance(result, ScanResult)],
+            "subgroups": {
+                f"{group.attributes[0]}={group.label}": result.subgroup
+                for group, result, _ in tested
+                if isinstance(result, ScanResult)
+            },
         },
         notes=tuple(notes),
         provenance=audit.provenance(

@@ -24,7 +24,7 @@ from fairtrial._scan_options import Options, check_options, recorded
 from fairtrial._scan_report import Teller, histogram
 from fairtrial._scan_results import ScanAllResult, ScanResult
 from fairtrial.audit import Audit
-from fairtrial.errors import InputError, NotApplicable
+from fairtrial.errors import InputError, NotApplicable, did_you_mean
 from fairtrial.groups import Group
 from fairtrial.metrics import Metric, find_metric
 from fairtrial.results import Note, undefined
@@ -124,10 +124,11 @@ def scan_all(
     `sequential`. Other options are those of `scan`.
     """
     who = "scan_all"
-    try:
-        chosen = Options(**options)
-    except TypeError as error:
-        raise InputError(who, f"unknown option: {str(error).split(' ', 1)[-1]}") from None
+    known = tuple(Options.__slots__)
+    faults = [f"unknown option {name!r}.{did_you_mean(name, known)}" for name in options if name not in known]
+    if faults:
+        raise InputError(who, faults)
+    chosen = Options(**options)
     if chosen.null is None:
         raise InputError(who, "'null' must not be None: the correction over scans needs p-values")
     asked = find_metric(who, metric)

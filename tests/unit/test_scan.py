@@ -190,6 +190,52 @@ def test_scan_all_corrects_over_its_scans(audit: fairtrial.Audit) -> None:
         fairtrial.scan_all(audit, "fpr", by="group", permutations=19)
 
 
+def test_scan_all_names_unknown_options(audit: fairtrial.Audit) -> None:
+    with pytest.raises(InputError, match="unknown option 'penalti'. Did you mean 'penalty'"):
+        fairtrial.scan_all(audit, "fpr", penalti=1)
+
+
+def test_metrics_of_ones_own() -> None:
+    """A data column as the event, a data column or an expression as the condition."""
+    import narwhals as nw
+
+    data = frame()
+    data["late"] = (data["score"] > 0.6).astype(int)
+    data["branch"] = np.where(np.arange(len(data)) % 2 == 0, "x", "y")
+    audit = fairtrial.Audit(data, outcome="outcome", groups=["group", "sex", "region"])
+    by_column = fairtrial.Metric("late in x", value="late", given={"branch": "x"})
+    by_expression = fairtrial.Metric("late in x", value="late", given=nw.col("branch") == "x")
+    first, second = run(audit, by_column), run(audit, by_expression)
+    assert first.estimates[0]["n"] == second.estimates[0]["n"] < len(data) / 2
+    assert first.score == pytest.approx(second.score)
+
+
+def test_weights_are_refused_by_name() -> None:
+    audit = fairtrial.Audit(
+        frame().assign(w=1.0), outcome="outcome", score="score", threshold=0.5, groups="group", weight="w"
+    )
+    with pytest.raises(NotApplicable, match="weight"):
+        run(audit)
+
+
+def test_polars_and_files_give_the_same_numbers(tmp_path: Any, audit: fairtrial.Audit) -> None:
+    import polars
+
+    path = tmp_path / "people.csv"
+    frame().to_csv(path, index=False)
+    settings: Any = {
+        "outcome": "outcome",
+        "score": "score",
+        "threshold": 0.5,
+        "groups": ["group", "sex", "region"],
+    }
+    wanted = run(audit, "calibration")
+    for source in (polars.from_pandas(frame()), str(path)):
+        got = run(fairtrial.Audit(source, **settings), "calibration")
+        assert got.score == pytest.approx(wanted.score, rel=1e-10)
+        assert got.p_value == wanted.p_value
+
+
 def test_intervals_of_a_picked_rate_are_wider_with_more_subgroups() -> None:
     one, many = (selected_rate_interval(0.3, 200, count, 0.95) for count in (1, 4000))
     assert many[0] < one[0] < 0.3 < one[1] < many[1]
