@@ -69,7 +69,10 @@
     const spec = JSON.parse(themed(document.getElementById(target.dataset.chart).textContent));
     fit(spec, room - slack, "alone");
     if (target.vega) target.vega.finalize();
-    target.vega = await vegaEmbed(target, spec, {
+    // Vega renames the element it draws into; the outer one keeps our role and description.
+    const inner = document.createElement("div");
+    target.replaceChildren(inner);
+    target.vega = await vegaEmbed(inner, spec, {
       ast: true,
       actions: false,
       renderer: "svg",
