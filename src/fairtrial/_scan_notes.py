@@ -45,7 +45,8 @@ def notes_of(
     setup = teller.setup
     notes = []
     if setup.plan.exact:
-        text = f"Search: exact, a proof over all {teller.subgroups:,.0f} subgroups."
+        count = f"{teller.subgroups:,.0f}" if teller.subgroups < 1e9 else f"{teller.subgroups:.2g}"
+        text = f"Search: exact, a proof over all {count} subgroups."
     else:
         text = (
             f"Search: {setup.plan.restarts} restarts of coordinate ascent over {teller.subgroups:.3g} subgroups; "

@@ -19,8 +19,8 @@ from fairtrial.stats.scan_statistic import Observed, Setup, prepare, scan_observ
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-MOST_LISTED = 8
-MOST_CHART_VALUES = 40
+MOST_LISTED = 5
+MOST_CHART_VALUES = 30
 SENSITIVITY = (1.0, 0.1, 0.01, 0.001)
 
 
@@ -157,6 +157,7 @@ class Teller:
                         "value": labels[v],
                         "inside": bool(admitted[v]),
                         "restricted": not admitted.all(),
+                        "of": len(labels),
                         "n": told.n,
                         "rate": told.rate,
                         "expected": told.expected,

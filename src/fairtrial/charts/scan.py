@@ -59,7 +59,7 @@ def _panel(result: Result, name: str, *, last: bool) -> Any:
         "label:N",
         sort=[row["label"] for row in rows],
         title=None,
-        axis=alt.Axis(minExtent=150, maxExtent=150),
+        axis=alt.Axis(minExtent=180, maxExtent=180, labelLimit=170),
     )
     axis = alt.Axis(format=".0%", tickCount=6, labels=last, ticks=last, domain=last)
     x = alt.X(
@@ -92,9 +92,10 @@ def _panel(result: Result, name: str, *, last: bool) -> Any:
             ],
         )
     )
-    chosen = ", ".join(str(row["value"]) for row in rows if row["inside"])
+    chosen = _short(", ".join(str(row["value"]) for row in rows if row["inside"]), 60)
+    left = f" ({len(rows)} of {rows[0]['of']} values shown)" if rows[0]["of"] > len(rows) else ""
     title = alt.TitleParams(
-        f"{name}: {_short(chosen) if rows[0]['restricted'] else 'all values'}",
+        f"{name}: {chosen if rows[0]['restricted'] else 'all values'}{left}",
         fontSize=12,
         frame="group",
         offset=6,
@@ -106,7 +107,7 @@ def _panel(result: Result, name: str, *, last: bool) -> Any:
 def _value_row(row: dict[str, Any]) -> dict[str, Any]:
     """Filled and empty circles before the labels tell the values apart without colour."""
     place, sign = (INSIDE, "●") if row["inside"] else (OUTSIDE, "○")
-    return {**row, "place": place, "label": f"{sign} {_short(str(row['value']), 24)}"}
+    return {**row, "place": place, "label": f"{sign} {row['value']}"}
 
 
 def _fade(inside: float, outside: float) -> alt.Opacity:
