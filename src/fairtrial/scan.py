@@ -309,7 +309,7 @@ def _told(
         question=f"Which subgroup of {asked.protected.label} has the most deviating {label}?",
         null=(
             f"Given the features and the metric's condition, the {label} does not depend on being "
-            f"{asked.protected.label} ({asked.comparison_words} otherwise)."
+            f"{asked.protected.label}{f' rather than {asked.reference.label}' if asked.reference else ''}."
         ),
         verdict=verdict_of(label, asked, estimates[0], luck, finding, options.null),
         estimates=tuple(estimates),
