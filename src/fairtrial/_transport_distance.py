@@ -53,8 +53,14 @@ class Distances:
     notes: tuple[Note, ...] = field(default=())
 
 
-def find_distance(audit: Audit, distance: object, decision: NDArray[np.uint8], moves: Moves) -> Distances:
-    """Distances of the kind asked for; by default from the score and its threshold."""
+def find_distance(
+    audit: Audit,
+    distance: object,
+    decision: NDArray[np.uint8],
+    moves: Moves,
+    compared: NDArray[np.bool_],
+) -> Distances:
+    """Distances of the kind asked for (default: the score and its threshold), at least of the compared rows."""
     if distance is None:
         if audit.score is None or audit.threshold is None:
             _refuse_moves(moves, "without a distance")
@@ -74,9 +80,9 @@ def find_distance(audit: Audit, distance: object, decision: NDArray[np.uint8], m
             _by_score(audit, distance) if distance in ("score", "log-odds") else _by_column(audit, distance)
         )
     if isinstance(distance, Mapping):
-        return _by_coefficients(audit, distance, decision, moves)
+        return _by_coefficients(audit, distance, decision, moves, compared)
     if callable(getattr(distance, "predict", None)) or callable(distance):
-        return _by_model(audit, read_model(audit, distance), decision, moves)
+        return _by_model(audit, read_model(audit, distance), decision, moves, compared)
     raise InputError(
         WHO,
         "'distance' must be 'score', 'log-odds', a column, a fitted classifier, a predict function or "
@@ -121,7 +127,11 @@ def _by_column(audit: Audit, column: str) -> Distances:
 
 
 def _by_coefficients(
-    audit: Audit, content: Mapping[str, Any], decision: NDArray[np.uint8], moves: Moves
+    audit: Audit,
+    content: Mapping[str, Any],
+    decision: NDArray[np.uint8],
+    moves: Moves,
+    compared: NDArray[np.bool_],
 ) -> Distances:
     """A linear rule written down: intercept + Σ coefficient · feature ≥ threshold."""
     unknown = sorted(set(content) - {"coefficients", "intercept", "threshold"})
@@ -155,10 +165,12 @@ def _by_coefficients(
         coefficients=theta,
         scale=np.ones(theta.size),
     )
-    return _by_model(audit, model, decision, moves)
+    return _by_model(audit, model, decision, moves, compared)
 
 
-def _by_model(audit: Audit, model: Model, decision: NDArray[np.uint8], moves: Moves) -> Distances:
+def _by_model(
+    audit: Audit, model: Model, decision: NDArray[np.uint8], moves: Moves, compared: NDArray[np.bool_]
+) -> Distances:
     movable = _movable(model, moves)
     if model.kind == "linear":
         return _linear(audit, model, decision, moves, movable)
@@ -198,7 +210,7 @@ def _by_model(audit: Audit, model: Model, decision: NDArray[np.uint8], moves: Mo
             else "units of the features as the model sees them"
         )
         return Distances(values=values, kind="tree", unit=unit, movable=free, immutable=fixed)
-    return _predict(model, decision, moves, movable, free, fixed)
+    return _predict(model, decision, moves, movable, compared, free, fixed)
 
 
 def _predict(
@@ -206,6 +218,7 @@ def _predict(
     decision: NDArray[np.uint8],
     moves: Moves,
     movable: NDArray[np.bool_],
+    compared: NDArray[np.bool_],
     free: tuple[str, ...],
     fixed: tuple[str, ...],
 ) -> Distances:
@@ -218,7 +231,7 @@ def _predict(
         answer = np.asarray(predict(points * spread))
         return answer if same_way else 1 - answer
 
-    values = predict_distance(model.points / spread, decision, rule, moves.norm, movable)
+    values = predict_distance(model.points / spread, decision, rule, moves.norm, movable, wanted=compared)
     unit = "standard deviations" if moves.units != "model" else "units of the features"
     note = Note(
         "searched-distance",

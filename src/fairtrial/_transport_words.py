@@ -8,7 +8,7 @@ import numpy as np
 
 from fairtrial._transport_criterion import Posed
 from fairtrial._transport_distance import Distances
-from fairtrial._transport_report import Moved
+from fairtrial._transport_report import Moved, compared_rows
 from fairtrial.results import Note, Verdict, scalar
 from fairtrial.stats.transport_pvalue import GapTest
 
@@ -100,13 +100,9 @@ def notes(
                 "unique.",
             )
         )
-    if distances.values is not None and np.isinf(distances.values).any():
-        found.append(
-            Note(
-                "cannot-move",
-                f"{int(np.isinf(distances.values).sum()):,} people cannot cross the boundary at any cost.",
-            )
-        )
+    stuck = 0 if distances.values is None else int((np.isinf(distances.values) & compared_rows(posed)).sum())
+    if stuck:
+        found.append(Note("cannot-move", f"{stuck:,} compared people cannot cross the boundary at any cost."))
     if posed.left_out:
         found.append(
             Note(

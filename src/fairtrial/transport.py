@@ -178,7 +178,7 @@ def transport(
     )
     check_between(WHO, "confidence_level", confidence_level, 0, 1)
     posed = pose(audit, criterion, by, target, strata, minimum)
-    distances = find_distance(audit, distance, posed.decision, moves)
+    distances = find_distance(audit, distance, posed.decision, moves, compared_rows(posed))
     allowed = np.full(posed.problem.size, float(tolerance))
     projection = None
     if distances.values is not None:

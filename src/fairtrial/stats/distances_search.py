@@ -76,19 +76,22 @@ def predict_distance(
     norm: Norm = "l2",
     movable: NDArray[np.bool_] | None = None,
     neighbours: int = 5,
+    wanted: NDArray[np.bool_] | None = None,
 ) -> Floats:
     """An upper bound from `predict` alone: bisection towards the 5 nearest rows decided the other way.
 
     The nearest such row itself would be biased (it lies beyond the boundary, the further the sparser the data);
     the point where the decision flips on the way to it is not. Immovable features keep the row's own values on
-    the way, and a neighbour that is then no longer decided the other way is not used.
+    the way, and a neighbour that is then no longer decided the other way is not used. Rows that are not `wanted` are
+    neighbours too, but get infinity: every row asked for costs two hundred predictions.
     """
     from scipy.spatial import cKDTree
 
     distance = np.full(len(x), np.inf)
     keep = np.zeros(x.shape[1], bool) if movable is None else ~movable
     for side in (0, 1):
-        here, there = np.flatnonzero(decision == side), np.flatnonzero(decision != side)
+        there = np.flatnonzero(decision != side)
+        here = np.flatnonzero((decision == side) & (True if wanted is None else wanted))
         if not here.size or not there.size:
             continue
         ranks = np.arange(1, neighbours + 1)
