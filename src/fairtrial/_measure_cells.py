@@ -21,6 +21,7 @@ from fairtrial.stats.means import (
     el_mean_difference_p,
     el_mean_interval,
     mean_interval,
+    overall_gap,
     t_quantile,
     welch,
 )
@@ -252,17 +253,12 @@ def _against_overall(line: Line, chosen: _Chosen, inside: Bools) -> None:
     name, level = chosen.metric.name, chosen.plan.level
     n1, total1, m1 = chosen.cells.moments(name, inside)
     n2, total2, m2 = chosen.cells.moments(name, ~inside)
-    gap, error, df = welch(n1, total1 / n1, m1, n2, total2 / max(n2, 1), m2)
-    if not np.isfinite(error):
+    gap = [float(value) for value in overall_gap(n1, total1 / n1, m1, n2, total2 / max(n2, 1), m2, level)]
+    if not np.isfinite(gap).all():
         line.reason = "not tested: the rest has no spread or nobody"
         return
-    share = n1 / (n1 + n2)
-    spread = np.sqrt(((1 - share) * error) ** 2 + gap**2 * share * (1 - share) / (n1 + n2))
-    half = float(t_quantile(df, level) * spread)
     line.target_level = (total1 + total2) / (n1 + n2)
-    line.difference = float((1 - share) * gap)
-    line.difference_low, line.difference_high = line.difference - half, line.difference + half
-    line.p_value = float(2 * special.stdtr(df, -abs(gap) / error))
+    line.difference, line.difference_low, line.difference_high, line.p_value = gap
 
 
 def _likelihood_rows(chosen: _Chosen) -> Rows | None:

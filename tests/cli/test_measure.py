@@ -88,8 +88,8 @@ def test_charts(run, compas, tmp_path, kind, start):
 def test_all_ways_to_say_things(run, compas):
     code, out, _ = run(
         "measure", compas, "--outcome", "two_year_recid", "--decision", "score_text", "--positive", "decision=High",
-        "--by", "age", "--bins", "age=25,45", "--metric", "selection_rate", "--target", "overall", "--interval", "exact",
-        "--minimum", "10", "--confidence-level", "0.9", "--missing", "drop", "--json", "-",
+        "--by", "age", "--bins", "age=25,45", "--metric", "selection_rate", "--target", "overall",
+        "--interval", "exact", "--minimum", "10", "--confidence-level", "0.9", "--missing", "drop", "--json", "-",
     )  # fmt: skip
     assert code == 0
     content = json.loads(out)
@@ -101,8 +101,8 @@ def test_all_ways_to_say_things(run, compas):
 def test_labels_with_signs(run, tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("g,d\n" + '"a, b",>=50K\n"a, b",<50K\nc,>=50K\n' * 40, encoding="utf-8")
-    code, out, _ = run("measure", str(path), "--decision", "d", "--positive", ">=50K", "--by", "g", "--target", "g=a, b",
-                       "--json", "-")  # fmt: skip
+    code, out, _ = run("measure", str(path), "--decision", "d", "--positive", ">=50K", "--by", "g",
+                       "--target", "g=a, b", "--json", "-")  # fmt: skip
     assert code == 0
     rows = {row["group"]: row for row in json.loads(out)["estimates"]}
     assert rows["a, b"]["rate"] == 0.5
@@ -114,15 +114,15 @@ def test_labels_with_signs(run, tmp_path):
     [
         (["none.csv", "--by", "race"], "Audit: 'data' names no file: 'none.csv' does not exist"),
         (["DATA", "--by", "rase", *ROLES], "Audit: 'groups' names the unknown column 'rase'. Did you mean 'race'?"),
-        (["DATA", "--by", "race", "--metric", "fprr", *ROLES], "measure: 'metric' is unknown: 'fprr'. Did you mean 'fpr'?"),
+        (["DATA", "--by", "race", "--metric", "fprr", *ROLES], "'metric' is unknown: 'fprr'. Did you mean 'fpr'?"),
         (["DATA", "--by", "race", "--metric", "tpr"], "'tpr' needs the decision"),
         (["DATA", "--by", "race", "--target", "race=X", *ROLES], "'target' names race = 'X', which is not in the data"),
         (["DATA", "--by", "race", "--target", "rset", *ROLES], "'target' must be a number, 'overall', 'rest'"),
         (["DATA", "--by", "age", "--bins", "age", *ROLES], "--bins: must look like age=25,45 or age=4, got 'age'"),
         (["DATA", "--by", "race", "--positive", "a", "--positive", "b", *ROLES], "--positive: must be one label, or"),
-        (["DATA", "--by", "race", "--chart", "x.pdf", *ROLES], "chart: the chart's file must end in .html, .svg or .png"),
-        (["DATA", "--by", "race", "--csv", "no/such/x.csv", *ROLES], "output: cannot write no/such/x.csv: No such file"),
-        (["DATA", "--by", "race", "--chart", "no/such/x.svg", *ROLES], "chart: cannot write no/such/x.svg: No such file"),
+        (["DATA", "--by", "race", "--chart", "x.pdf", *ROLES], "the chart's file must end in .html, .svg or .png"),
+        (["DATA", "--by", "race", "--csv", "no/such/x.csv", *ROLES], "cannot write no/such/x.csv: No such file"),
+        (["DATA", "--by", "race", "--chart", "no/such/x.svg", *ROLES], "cannot write no/such/x.svg: No such file"),
         (["DATA", "--by", "race", "--missing", "skip", *ROLES], "Audit: 'missing' must be one of"),
     ],
 )  # fmt: skip

@@ -6,10 +6,13 @@ variation at all) are NaN here; callers turn them into reasons.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from fairtrial.stats.batched_likelihood import SideBySide, mean_limits_of_many
 from fairtrial.stats.empirical_likelihood import (
     Sample,
     difference_limits,
@@ -81,6 +84,28 @@ def mean_difference_p(
     return np.asarray(2.0 * special.stdtr(df, -np.abs(gap - np.asarray(delta, dtype=np.float64)) / error))
 
 
+def overall_gap(
+    n1: ArrayLike,
+    mean1: ArrayLike,
+    m2_1: ArrayLike,
+    n2: ArrayLike,
+    mean2: ArrayLike,
+    m2_2: ArrayLike,
+    level: float = 0.95,
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """A group's mean minus the overall mean, which holds the group: gap, limits and p-value.
+
+    The gap is (1 − share) times the gap to the rest; the group's share is estimated too.
+    """
+    n1, n2 = floats(n1, n2)
+    gap, error, df = welch(n1, mean1, m2_1, n2, mean2, m2_2)
+    share = n1 / (n1 + n2)
+    spread = np.sqrt(((1 - share) * error) ** 2 + gap**2 * share * (1 - share) / (n1 + n2))
+    half, centre = t_quantile(df, level) * spread, (1 - share) * gap
+    p = np.asarray(2.0 * special.stdtr(df, -np.abs(gap) / error))
+    return centre, centre - half, centre + half, p
+
+
 def small_sample_df(first: Sample, second: Sample | None = None) -> float:
     """Degrees of freedom of the t calibration; infinite when every sample is large enough without it."""
     if min(sample.size for sample in (first, second) if sample is not None) >= SMALL_SAMPLE:
@@ -111,6 +136,20 @@ def el_mean_interval(values: ArrayLike, level: float = 0.95) -> tuple[float, flo
     if sample.constant:
         return np.nan, np.nan
     return el_mean_limits(sample, critical_value(small_sample_df(sample), level))
+
+
+def el_mean_intervals(groups: Sequence[Floats], level: float = 0.95) -> tuple[Floats, Floats]:
+    """Empirical likelihood intervals for the means of many groups at once; NaN for groups without variation."""
+    size = np.array([float(group.size) for group in groups])
+    varies = np.array([group.size > 1 and bool(group.min() < group.max()) for group in groups])
+    low, high = np.full(size.shape, np.nan), np.full(size.shape, np.nan)
+    if varies.any():
+        df = np.where(size < SMALL_SAMPLE, np.maximum(size - 1.0, 1.0), np.inf)[varies]
+        small = np.isfinite(df)
+        quantile = np.where(small, t_quantile(np.where(small, df, 1.0), level), normal_quantile(level))
+        chosen = [group for group, inside in zip(groups, varies, strict=True) if inside]
+        low[varies], high[varies] = mean_limits_of_many(SideBySide.of_rows(chosen), quantile**2)
+    return low, high
 
 
 def el_mean_p(values: ArrayLike, mean: float) -> float:
