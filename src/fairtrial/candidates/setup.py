@@ -55,7 +55,9 @@ def prepare(audit: Audit, asked: Asked) -> Setup:
                 f"{outside:,} of {rows.n:,} rows are in none of the groups and were left out.",
             )
         )
-    names = tuple(one.label for one in groups)
+    if audit.has("outcome") and audit.outcome_is_real:
+        accuracy, fairness = accuracy.of_real_outcome(), tuple(worth.of_real_outcome() for worth in fairness)
+    names = tuple(_name(one) for one in groups)
     claim = find_claim(asked, accuracy, fairness, groups)
     problem = _problem(audit, asked, rows, features, attributes, fixed, claim, group, inside, names)
     check_ratios(problem)
@@ -150,6 +152,12 @@ def _read(audit: Audit, worths: Sequence[Worth], attributes: tuple[str, ...], fi
     for name in columns:
         audit.check_column(WHO, "metric", name)
     return audit.rows(attributes=list(labels), roles=roles, columns=list(columns), who=WHO)
+
+
+def _name(group: Group) -> str:
+    """A group's label; a bare number does not say what it is."""
+    bare = group.label.lstrip("-").replace(".", "", 1).isdigit()
+    return f"{group.attributes[0]} {group.label}" if bare and len(group.attributes) == 1 else group.label
 
 
 def _group_codes(rows: Rows, groups: Sequence[Group]) -> tuple[Any, Any]:

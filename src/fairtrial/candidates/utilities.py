@@ -7,7 +7,7 @@ A utility is a pair of row values (u, w) whose group level is Σu/Σw. For a met
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,7 @@ class Worth:
 
     what: Metric | Payoff
     sign: float = 1.0
+    words: str = ""
 
     @property
     def name(self) -> str:
@@ -57,7 +58,12 @@ class Worth:
 
     @property
     def label(self) -> str:
-        return self.what.label
+        return self.words or self.what.label
+
+    def of_real_outcome(self) -> Worth:
+        """The predictive values of a real-valued outcome are means, not rates: say so."""
+        means = {"ppv": "mean outcome of the selected", "for": "mean outcome of the rejected"}
+        return replace(self, words=means.get(self.name, ""))
 
     @property
     def needs_score(self) -> bool:

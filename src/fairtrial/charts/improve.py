@@ -150,6 +150,8 @@ def _surface(details: Mapping[str, Any]) -> Any:
     levels = sorted((steps["level"] for steps in details["surface"]), reverse=True)
     corners = [(s["level"], c["fairness"], c["accuracy"]) for s in details["surface"] for c in s["corners"]]
     left, right = _padded(min(0.0, *(f for _, f, _ in corners)), max(0.0, *(f for _, f, _ in corners)))
+    # A gap that may double is of no interest; without a floor one such corner would squeeze the rest of the picture.
+    left = max(left, -0.5 if ratio else -max(right, 1e-9))
     bottom, top = _padded(min(0.0, *(a for *_, a in corners)), max(0.0, *(a for *_, a in corners)))
     form = ".0%" if ratio else "~g"
     x = alt.X(
@@ -205,6 +207,8 @@ def _path(corners: list[dict[str, float]], left: float, bottom: float) -> list[d
     points: list[tuple[float, float]] = []
     previous = left
     for corner in sorted(corners, key=lambda c: c["fairness"]):
+        if corner["fairness"] <= left:
+            continue
         points += [(previous, corner["accuracy"]), (corner["fairness"], corner["accuracy"])]
         previous = corner["fairness"]
     if points:
