@@ -26,15 +26,17 @@ from fairtrial.stats.coalitions import (
 )
 from fairtrial.stats.esl import MEMBERS, Floats, b_sequence, coefficients
 from fairtrial.stats.esl_groups import (
+    WaldTest,
     baseline_of,
     group_targets,
+    has_small_count,
     homogeneity,
     interaction_contrasts,
     linear_wald,
     merge_targets,
     multi_attribute_targets,
     paper_interval,
-    pooled_z,
+    pooled_p,
 )
 from fairtrial.stats.influence import Spread, combine, interval, spread, two_sided_p, with_estimated_scale
 from fairtrial.stats.means import mean_difference_interval, mean_difference_p, mean_interval
@@ -75,7 +77,7 @@ def first_stage(problem: Problem, interval_kind: str) -> FirstStage:
     contrasts = np.hstack([np.ones((problem.groups - 1, 1)), -np.eye(problem.groups - 1)])
     omnibus, interaction = None, None
     if defined:
-        omnibus = homogeneity(rate * count, count) if binary else linear_wald(contrasts, rate, variance)
+        omnibus = _all_equal(rate, count, gaps) if binary else linear_wald(contrasts, rate, variance)
         if problem.levels:
             interaction = linear_wald(interaction_contrasts(problem.levels), rate, variance)
     sequences = [allocation.groups for allocation in problem.allocations]
@@ -307,6 +309,16 @@ def _rate_limits(
     return np.where(np.isnan(rate), np.nan, low), np.where(np.isnan(rate), np.nan, high)
 
 
+def _all_equal(rate: Floats, count: Floats, gaps: tuple[GapTest | None, ...]) -> WaldTest:
+    """The pooled chi-square; with small counts it must also be rejected by the pairs' tests (Bonferroni)."""
+    found = homogeneity(rate * count, count)
+    interleaved = np.column_stack([rate * count, count]).ravel()
+    if not has_small_count(*interleaved.tolist()):
+        return found
+    pairs = [gap.p_value for gap in gaps if gap is not None]
+    return found._replace(p_value=max(found.p_value, min(1.0, len(pairs) * min(pairs))))
+
+
 def _gap(
     count: Floats, rate: Floats, squares: Floats, pair: tuple[int, int], binary: bool, level: float, kind: str
 ) -> GapTest | None:
@@ -319,7 +331,7 @@ def _gap(
         gap = float(rate[g] - rate[h])
         return GapTest(gap, float(low), float(high), float(mean_difference_p(*moments)))
     k1, n1, k2, n2 = (float(x) for x in (rate[g] * count[g], count[g], rate[h] * count[h], count[h]))
-    _, p = pooled_z(k1, n1, k2, n2)
+    p = pooled_p(k1, n1, k2, n2)
     if kind == "paper":
         return GapTest(float(rate[g] - rate[h]), *paper_interval(k1, n1, k2, n2, level), p)
     found = difference_interval(round(k1), n1, round(k2), n2, level)

@@ -148,9 +148,37 @@ def test_first_stage_is_the_pooled_test_with_the_products_interval(frame, audit)
     expected = difference_interval(*counts, 0.95)
     (gap,) = part(result, "gap")
     assert (gap["low"], gap["high"]) == pytest.approx((float(expected.low), float(expected.high)), abs=1e-9)
+    assert min(min(k, n - k) for k, n in (counts[:2], counts[2:])) >= 10
     assert gap["p_value"] == pytest.approx(pooled_z(*counts)[1], rel=1e-9)
     assert result.p_value == pytest.approx(gap["p_value"], rel=1e-9)
     assert result.primary()[0].p_value == result.p_value
+
+
+def test_one_gap_has_one_interval_across_the_package(frame):
+    """The audited decision as the full coalition: measure's interval of the same gap."""
+    decision = rule(frame)(FEATURES).astype(int)
+    audit = Audit(frame.assign(d=decision), outcome="y", decision="d", groups="sex", features=FEATURES)
+    result = explain(audit, "fpr", coalitions=rule(frame), sensitive="absent", reference={"sex": "F"})
+    measured = fairtrial.measure(audit, "fpr", by="sex", target={"sex": "F"})
+    (row,) = [row for row in measured.estimates if row["group"] == "M"]
+    expected = (row["difference"], row["difference_low"], row["difference_high"])
+    assert (result.gap["points"], result.gap["low"], result.gap["high"]) == pytest.approx(expected, abs=1e-8)
+    assert any(note.code == "agreement" and "100.0%" in note.text for note in result.notes)
+
+
+def test_small_counts_do_not_reject_by_the_normal_limit():
+    """One woman, selected, against 40 of 400 men: z is near 3, but one person in ten is selected anyway."""
+    frame = pd.DataFrame({"sex": ["F"] + ["M"] * 400, "x": 0.0, "y": 1})
+    chosen = np.r_[1, np.ones(40), np.zeros(360)]
+    result = explain(
+        Audit(frame, outcome="y", groups="sex", features=["x"]),
+        "tpr",
+        coalitions={("x",): chosen},
+        sensitive="absent",
+    )
+    assert pooled_z(1, 1, 40, 400)[1] < 0.005
+    assert result.p_value > 0.05
+    assert result.verdict.code == "no violation shown"
 
 
 def test_function_matrix_and_dict_agree(frame, audit):

@@ -16,7 +16,8 @@ from scipy import special
 
 from fairtrial.stats.coalitions import CoalitionRates, RowForm, Targets
 from fairtrial.stats.esl import Floats, Masks, all_coalitions, cells_in, coefficients, tensor_coefficients
-from fairtrial.stats.proportions import normal_quantile
+from fairtrial.stats.exact_tails import difference_tails
+from fairtrial.stats.proportions import SMALL_COUNT, normal_quantile
 
 
 class WaldTest(NamedTuple):
@@ -35,6 +36,26 @@ def pooled_z(k1: float, n1: float, k2: float, n2: float) -> tuple[float, float]:
         return 0.0, 1.0
     z = (k1 / n1 - k2 / n2) / np.sqrt(variance)
     return float(z), float(2.0 * special.ndtr(-abs(z)))
+
+
+def pooled_p(k1: float, n1: float, k2: float, n2: float) -> float:
+    """The pooled test's p-value; where a count is below ten, never below the binomial tails'.
+
+    At small counts the normal limit rejects too often: one person against 300 has a size of .16, 20 against 500 at a
+    rate of .005 one of .07. With the tails the size stays below .055.
+    """
+    _, p = pooled_z(k1, n1, k2, n2)
+    if not has_small_count(k1, n1, k2, n2):
+        return p
+    table = [np.array([float(count)]) for count in (k1, n1, k2, n2, 0.0)]
+    above, below = difference_tails(*table)
+    return max(p, min(1.0, 2.0 * min(float(above[0]), float(below[0]))))
+
+
+def has_small_count(*counts: float) -> bool:
+    """Whether fewer than ten succeed or fail in a group; counts come as successes and size in turn."""
+    pairs = zip(counts[::2], counts[1::2], strict=True)
+    return any(min(k, n - k) < SMALL_COUNT for k, n in pairs)
 
 
 def paper_interval(k1: float, n1: float, k2: float, n2: float, level: float) -> tuple[float, float]:

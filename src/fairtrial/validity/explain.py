@@ -23,7 +23,7 @@ from fairtrial.stats.esl_groups import (
     merge_targets,
     pair_targets,
     paper_interval,
-    pooled_z,
+    pooled_p,
 )
 from fairtrial.stats.influence import combine, interval, spread, two_sided_p, with_estimated_scale
 from fairtrial.stats.multiplicity import holm
@@ -248,7 +248,7 @@ def _first_stage_size(sizes: tuple[int, ...], rate: float) -> Run:
         counts = np.array(sizes, dtype=float)
         successes = random.binomial(np.array(sizes), rate, size=(repeats, len(sizes))).astype(float)
         if len(sizes) == 2:
-            p = [pooled_z(k[0], counts[0], k[1], counts[1])[1] for k in successes]
+            p = [pooled_p(k[0], counts[0], k[1], counts[1]) for k in successes]
         else:
             p = [homogeneity(k, counts).p_value for k in successes]
         return (np.array(p) <= 1 - LEVEL).astype(float)
@@ -306,6 +306,7 @@ CELLS: list[Cell] = [
     _cell("no driver flagged, ppv, 300/120", _ALIKE, _family(_SMALL, "ppv"), claim="size"),
     _cell("pooled test of two groups, 2862/501", "rate .8", _first_stage_size(_ADULT, 0.8), claim="size"),
     _cell("pooled test of two groups, 57/20", "rate .8", _first_stage_size(_FEW, 0.8), claim="size"),
+    _cell("pooled test of two groups, 300/10", "rate .02", _first_stage_size((300, 10), 0.02), claim="size"),
     _cell("test of four groups, 300/150/80/40", "rate .6", _first_stage_size((300, 150, 80, 40), 0.6), claim="size"),
     _cell("interval of the first-stage gap, 2862/501", "rates .841, .600", _gap_coverage(_ADULT, (0.841, 0.6), False)),
     _cell("interval of the first-stage gap, 57/20", "rates .841, .600", _gap_coverage(_FEW, (0.841, 0.6), False)),
