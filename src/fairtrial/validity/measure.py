@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.stats.binary_gaps import PartCounts, gap_limits, gap_root
+from fairtrial.stats.binary_gaps import PartCounts, gap_limits, gap_p
 from fairtrial.stats.means import (
     el_mean_difference_interval,
     el_mean_interval,
@@ -20,7 +20,7 @@ from fairtrial.stats.means import (
     mean_interval,
     overall_gap,
 )
-from fairtrial.stats.proportions import RateMethod, normal_quantile, rate_interval, ratio_interval
+from fairtrial.stats.proportions import RateMethod, rate_interval, ratio_interval
 from fairtrial.stats.survey import compare_overlapping, counts_apart, weighted_mean, weighted_rate_interval
 from fairtrial.validity.board import Cell, Claim
 
@@ -63,8 +63,7 @@ def difference_errors(
 
 def difference_rejections(repeats: int, random: Random, *, n1: int, n2: int, rate: float) -> Errors:
     k1, k2 = random.binomial(n1, rate, repeats) * 1.0, random.binomial(n2, rate, repeats) * 1.0
-    root = gap_root(_apart(k1, n1, k2, n2), np.zeros(repeats))
-    return np.asarray(np.abs(root) > normal_quantile(0.95), dtype=np.float64)
+    return np.asarray(gap_p(_apart(k1, n1, k2, n2), np.zeros(repeats)) <= 0.05, dtype=np.float64)
 
 
 def ratio_errors(repeats: int, random: Random, *, n1: int, n2: int, first: float, second: float) -> Errors:
