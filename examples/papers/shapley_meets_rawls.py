@@ -98,7 +98,7 @@ def contributions(result, part, group=None):
 
 
 def show(label, values, form="{:>16}"):
-    print(f"  {label:<22}" + "".join(form.format(text) for text in values))
+    print(f"  {label:<30}" + "".join(form.format(text) for text in values))
 
 
 def span(entry):
@@ -134,9 +134,9 @@ def second_stage(before, draws):
             value, printed_low, printed_high = PRINTED[name][k]
             printed = f"{value:+.3f} [{printed_low:+.2f},{printed_high:+.2f}]"
             same = "" if np.sign(value) == np.sign(ours[k][0]) else "  other sign"
-            show(f"{name} {feature}"[:22], [span(ours[k]), f"[{low:+.2f},{high:+.2f}]", printed], "{:>24}")
+            show(f"{name} {feature}", [span(ours[k]), f"[{low:+.2f},{high:+.2f}]", printed], "{:>24}")
             if same:
-                print(f"  {'':<22}{same}")
+                print(f"  {'':<30}{same}")
 
 
 def bootstrap(frame, in_test, decisions, draws):
