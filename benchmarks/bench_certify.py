@@ -10,6 +10,7 @@ import numpy as np
 from fairtrial.stats.atoms import Atoms, gap_covariance
 from fairtrial.stats.choose_gaps import make_gaps
 from fairtrial.stats.gaps import Comparison
+from fairtrial.stats.means import el_mean_intervals
 from fairtrial.stats.multiplicity import benjamini_hochberg
 from fairtrial.stats.simultaneous import simultaneous_level
 from harness import Growth, Row, compare, interleaved, limit, peer
@@ -27,7 +28,7 @@ def run(quick: bool) -> list[Row]:
     slow = ["statsmodels DescStatUV"]
     rows = compare(
         f"empirical likelihood intervals of {GROUPS} means, {ROWS:,} rows",
-        lambda: our_limits(groups),
+        lambda: el_mean_intervals(groups),
         peers,
         repeats=7,
         once=slow,
@@ -51,15 +52,6 @@ def losses(rows: int, groups: int) -> tuple[np.ndarray, np.ndarray]:
     """Skewed losses of people in groups."""
     generator = np.random.default_rng(20_260)
     return generator.exponential(size=rows), generator.integers(0, groups, rows)
-
-
-def our_limits(groups: list[np.ndarray]) -> Any:
-    count = np.array([float(x.size) for x in groups])
-    mean = np.array([x.mean() for x in groups])
-    m2 = np.array([float(np.sum((x - m) ** 2)) for x, m in zip(groups, mean, strict=True)])
-    member = np.eye(len(groups), dtype=bool)
-    atoms = Atoms(count, mean, m2, False, tuple(groups))
-    return make_gaps(atoms, Comparison(member, np.zeros_like(member), np.zeros(len(groups)))).limits(0.95)
 
 
 def statsmodels_limits(groups: list[np.ndarray]) -> Callable[[], Any] | None:

@@ -7,7 +7,7 @@ import pytest
 from scipy import optimize, stats
 
 from fairtrial.stats.atoms import Atoms, gap_covariance
-from fairtrial.stats.batched_likelihood import mean_limits_of_many
+from fairtrial.stats.batched_likelihood import SideBySide, mean_limits_of_many
 from fairtrial.stats.binary_gaps import PartCounts, gap_limits, gap_p, gap_root
 from fairtrial.stats.choose_gaps import make_gaps
 from fairtrial.stats.empirical_likelihood import Sample, el_log_ratio, el_mean_limits, el_weights
@@ -298,7 +298,11 @@ def test_known_target_limits_reach_the_critical_value(samples, refinement):
 def test_limits_of_many_are_those_of_each(samples):
     rounded = [np.round(x, 1) for x in samples]
     for several in (samples, rounded, [samples[0][:3], samples[1], samples[2][:50]]):
-        together = mean_limits_of_many([Sample.of(x) for x in several], np.full(len(several), 3.84))
+        side_by_side = SideBySide.of_samples([Sample.of(np.tile(x, 20)) for x in several])
+        critical = np.full(len(several), 3.84)
+        repeated = np.array([el_mean_limits(Sample.of(np.tile(x, 20)), 3.84) for x in several])
+        assert pytest.approx(repeated, rel=1e-9) == np.array(mean_limits_of_many(side_by_side, critical)).T
+        together = mean_limits_of_many(SideBySide.of_rows(several), critical)
         alone = np.array([el_mean_limits(Sample.of(x), 3.84) for x in several])
         assert pytest.approx(alone, rel=1e-9) == np.array(together).T
 

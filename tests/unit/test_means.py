@@ -72,6 +72,13 @@ def test_small_samples_are_t_calibrated():
         assert means.el_mean_difference_p(x, y, limit) == pytest.approx(0.05, rel=1e-9)
 
 
+def test_many_means_at_once(samples):
+    groups = [*samples, samples[0][:30], np.ones(4), np.array([2.0])]
+    together = np.array(means.el_mean_intervals(groups, 0.9)).T
+    alone = np.array([means.el_mean_interval(x, 0.9) for x in groups])
+    assert together == pytest.approx(alone, rel=1e-9, nan_ok=True)
+
+
 def test_undefined_is_nan_and_never_an_exception():
     constant, one, nobody = np.ones(5), np.array([2.0]), np.array([])
     fine = np.array([1.0, 2.0, 4.0])

@@ -141,15 +141,11 @@ def el_mean_interval(values: ArrayLike, level: float = 0.95) -> tuple[float, flo
 def el_mean_intervals(groups: Sequence[Floats], level: float = 0.95) -> tuple[Floats, Floats]:
     """Empirical likelihood intervals for the means of many groups at once; NaN for groups without variation."""
     size = np.array([float(group.size) for group in groups])
-    varies = np.array([group.size > 1 and bool(group.min() < group.max()) for group in groups])
-    low, high = np.full(size.shape, np.nan), np.full(size.shape, np.nan)
-    if varies.any():
-        df = np.where(size < SMALL_SAMPLE, np.maximum(size - 1.0, 1.0), np.inf)[varies]
-        small = np.isfinite(df)
-        quantile = np.where(small, t_quantile(np.where(small, df, 1.0), level), normal_quantile(level))
-        chosen = [group for group, inside in zip(groups, varies, strict=True) if inside]
-        low[varies], high[varies] = mean_limits_of_many(SideBySide.of_rows(chosen), quantile**2)
-    return low, high
+    small = size < SMALL_SAMPLE
+    quantile = np.full(size.shape, normal_quantile(level))
+    if small.any():
+        quantile[small] = t_quantile(np.maximum(size[small] - 1.0, 1.0), level)
+    return mean_limits_of_many(SideBySide.of_rows(groups), quantile**2)
 
 
 def el_mean_p(values: ArrayLike, mean: float) -> float:

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from fairtrial.stats.atoms import Atoms, gap_errors
-from fairtrial.stats.batched_likelihood import mean_limits_of_many
+from fairtrial.stats.batched_likelihood import SideBySide, mean_limits_of_many
 from fairtrial.stats.empirical_likelihood import (
     PathPoint,
     Sample,
@@ -149,7 +149,7 @@ class RowGaps(Gaps):
         batch = self._batch()
         if batch:
             several = np.array([critical_value(float(self.df[index]), level) for index, _ in batch])
-            limits = mean_limits_of_many([gap.sample for _, gap in batch], several)
+            limits = mean_limits_of_many(SideBySide.of_samples([gap.sample for _, gap in batch]), several)
             places = np.array([index for index, _ in batch])
             target = np.array([gap.target for _, gap in batch])
             low[places], high[places] = limits[0] - target, limits[1] - target
