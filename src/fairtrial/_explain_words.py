@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from fairtrial._explain_models import Asked
 from fairtrial._explain_result import WORDS
 from fairtrial._explain_rows import Told, empty_group
@@ -94,7 +96,7 @@ def drivers_text(told: Told, rows: list[dict[str, Any]]) -> str:
             f"{row['feature']} {_signed(told, row['points'])} (not distinguishable from 0)" for row in rest
         ]
     if len(rest) > 3:
-        parts[-1] += " (none distinguishable from 0)"
+        parts[-1] += " (none on its own distinguishable from 0)"
     total = sum(row["points"] for row in known)
     words = WORDS[told.problem.allocations[0].name]
     whole = f"{group} minus {versus} = {_signed(told, total)}{_unit(told)}"
@@ -137,6 +139,15 @@ def notes(
         tally = ", ".join(f"{vote['feature']} {vote['rejecting']} of {vote['of']}" for vote in first)
         found["vote"] = f"The paper's vote, unadjusted: {tally}."
     found["mitigation"] = " ".join(entry["text"] for entry in pareto)
+    if (
+        told.second.undefined.any()
+        and not np.isnan(told.first.rate).any()
+        and coalition_kind(asked) == "retrain"
+    ):
+        found["undefined-rates"] = (
+            "A classifier of few features may select nobody, which leaves some rates undefined. With "
+            "coalitions='marginal' decisions are shares and such rates exist; it asks another question."
+        )
     counts = zip(told.labels, told.first.count, strict=True)
     small = [f"{label} ({int(n)})" for label, n in counts if n < MINIMUM_SIZE]
     if small:

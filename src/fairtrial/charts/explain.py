@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from itertools import pairwise
 from typing import Any
 
@@ -204,7 +205,7 @@ def _paired(result: Result, lines: list[dict[str, Any]], axis: str) -> Any:
     )
     absent = (
         base.transform_filter("datum.value == null")
-        .mark_text(align="left", fontStyle="italic", fontSize=11, color=COLOURS["not tested"])
+        .mark_text(align="left", dx=4, fontStyle="italic", fontSize=11, color=COLOURS["not tested"])
         .encode(x=alt.datum(0), text="text:N")
     )
     zero = alt.Chart(alt.Data(values=[{"x": 0}])).mark_rule(color=COLOURS["neutral"]).encode(x="x:Q")
@@ -378,10 +379,13 @@ def _reason(result: Result) -> str:
 
 
 def _only_text(text: str) -> Any:
-    chart = alt.Chart(alt.Data(values=[{"text": text}])).mark_text(
+    lines = textwrap.wrap(text, 90)
+    rows = [{"text": line, "line": i} for i, line in enumerate(lines)]
+    chart = alt.Chart(alt.Data(values=rows)).mark_text(
         align="left", fontSize=12, fontStyle="italic", color=COLOURS["neutral"], limit=640
     )
-    return finish(chart.encode(x=alt.value(4), y=alt.value(20), text="text:N"), width=640, height=40)
+    place = alt.Y("line:O", axis=None)
+    return finish(chart.encode(x=alt.value(4), y=place, text="text:N"), width=640, height=20 * len(lines))
 
 
 def _sentence(title: str, lines: list[dict[str, Any]]) -> str:
