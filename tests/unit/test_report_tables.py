@@ -1,0 +1,65 @@
+"""Tables leave the page safely, and every chart colour has a dark counterpart."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.parquet as parquet
+import pytest
+
+import fairtrial
+from fairtrial.charts import theme
+from fairtrial.charts.page import DARK, json_text, script_text
+from fairtrial.report.tables import build_table, csv_text, safe_cell, write_parquet
+
+
+def result_with_labels(*labels: str) -> fairtrial.Result:
+    frame = pd.DataFrame(
+        {"g": [label for label in labels for _ in range(40)], "d": [0, 1] * (20 * len(labels))}
+    )
+    return fairtrial.measure(fairtrial.Audit(frame, decision="d", groups="g"), "selection_rate")
+
+
+@pytest.mark.parametrize("label", ["=1+1", "+1", "-1+2", "@sum(a1)", "\t=1", "\r=1"])
+def test_no_cell_is_a_formula(label: str) -> None:
+    text = csv_text(result_with_labels(label, "b"))
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert {row["group"] for row in rows} == {"'" + label, "b"}
+    numbers = [row["difference"] for row in rows]
+    assert all(re.fullmatch(r"-?[\d.e-]+", number) for number in numbers), "numbers stay numbers"
+    assert safe_cell(label) == "'" + label
+
+
+def test_csv_and_parquet_hold_the_same(tmp_path: Path) -> None:
+    result = result_with_labels("a", "b", "c")
+    write_parquet(result, tmp_path / "t.parquet")
+    table = parquet.read_table(tmp_path / "t.parquet").to_pydict()
+    rows = list(csv.DictReader(io.StringIO(csv_text(result))))
+    assert table["group"] == [row["group"] for row in rows]
+    assert table["rate"] == [float(row["rate"]) for row in rows]
+
+
+def test_reasons_are_told_once_per_line() -> None:
+    frame = pd.DataFrame({"g": ["a"] * 100 + ["b"] * 3, "d": [0, 1] * 50 + [1, 1, 0]})
+    result = fairtrial.measure(fairtrial.Audit(frame, decision="d", groups="g"), "selection_rate")
+    small = build_table(result)["lines"][1]
+    assert sum("fewer than 30" in cell.text for cell in small) == 1
+
+
+def test_data_cannot_end_a_script() -> None:
+    text = json_text({"</script>": "<!-- & \u2028"})
+    assert "<" not in text
+    assert "&" not in text
+    assert "\u2028" not in text
+    with pytest.raises(ValueError, match="would end its element"):
+        script_text("x = '</SCRIPT>'")
+
+
+def test_every_colour_of_the_theme_has_a_dark_one() -> None:
+    used = set(theme.COLOURS.values()) | set(theme.CATEGORIES)
+    used |= set(re.findall(r"#[0-9a-f]{6}", str(theme.CONFIG)))
+    assert used <= set(DARK)
