@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fairtrial.results import escape, reason, scalar
@@ -47,42 +47,53 @@ def shown_columns(result: Result) -> list[Column]:
 def table(result: Result) -> tuple[list[str], list[list[str]]]:
     """Headings and formatted lines; two limits become one cell, an undefined value shows its reason once per line."""
     columns = shown_columns(result)
-    level = result.details.get("confidence_level")
-    interval = f"{100 * level:g}% interval" if level else "interval"
-    headings = [interval if _is_low(column) else column.title for column in columns if not _is_high(column)]
+    interval = interval_heading(result)
+    headings = [interval if is_low(column) else column.title for column in columns if not is_high(column)]
     return headings, [_line(row, columns) for row in result.estimates]
+
+
+def interval_heading(result: Result) -> str:
+    """'95% interval', at the result's own level."""
+    level = result.details.get("confidence_level")
+    return f"{100 * level:g}% interval" if level else "interval"
+
+
+def kind_in(row: Mapping[str, Any], column: Column) -> Kind:
+    """A real-valued metric has no percent and no points."""
+    return "number" if row.get("scale") == "number" and column.kind in ("rate", "points") else column.kind
 
 
 def _line(row: dict[str, Any], columns: list[Column]) -> list[str]:
     line: list[str] = []
     told: set[str] = set()
-    numbers = row.get("scale") == "number"  # a real-valued metric: no percent, no points
     for column in columns:
-        if _is_high(column):
+        if is_high(column):
             continue
         cell = row.get(column.name)
-        kind: Kind = "number" if numbers and column.kind in ("rate", "points") else column.kind
+        kind = kind_in(row, column)
         why = reason(cell)
         if why is not None:
             line.append("–" if why in told or why == row.get("finding") else why)
             told.add(why)
-        elif _is_low(column):
+        elif is_low(column):
             high = row.get(column.name.removesuffix("low") + "high")
-            line.append(_interval(scalar(cell), scalar(high), kind))
+            line.append(interval_text(scalar(cell), scalar(high), kind))
         else:
             line.append(format_value(scalar(cell), kind))
     return line
 
 
-def _is_low(column: Column) -> bool:
+def is_low(column: Column) -> bool:
+    """Whether the column holds lower limits; its partner of upper limits is shown in the same cell."""
     return column.name == "low" or column.name.endswith("_low")
 
 
-def _is_high(column: Column) -> bool:
+def is_high(column: Column) -> bool:
     return column.name == "high" or column.name.endswith("_high")
 
 
-def _interval(low: Any, high: Any, kind: Kind) -> str:
+def interval_text(low: Any, high: Any, kind: Kind) -> str:
+    """'18.2 to 24.5'."""
     if low is None and high is None:
         return "–"
     return f"{format_value(low, kind).rstrip('%')} to {format_value(high, kind).rstrip('%')}"
@@ -110,7 +121,7 @@ def summary_text(result: Result) -> str:
     right = [
         column.kind not in ("text", "verdict", "flag")
         for column in shown_columns(result)
-        if not _is_high(column)
+        if not is_high(column)
     ]
     notes = [textwrap.fill(f"- {note.text}", 110, subsequent_indent="  ") for note in result.notes]
     parts = [result.question, "", text_table(headings, lines, right), "", f"Verdict: {result.verdict.text}"]

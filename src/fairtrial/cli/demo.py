@@ -35,4 +35,7 @@ def demo(
     typer.echo("Auditing COMPAS: 7,214 people scored in Broward County, Florida, 2013-2014", err=True)
     with show_trial() as tell:
         trial = run_trial(spec, out=folder, jobs=jobs, resume=resume, progress=tell)
+    rates = trial.results.get("measure-1")
+    if rates is not None:
+        typer.echo(f"\n{rates.summary()}")
     finish(trial, folder, [], again=f"fairtrial demo --out {folder} --resume")

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fairtrial.results import Column, Kind, Result, reason, scalar
-from fairtrial.views import format_value, shown_columns
+from fairtrial.views import (
+    format_value,
+    interval_heading,
+    interval_text,
+    is_high,
+    is_low,
+    kind_in,
+    shown_columns,
+)
 
 SHORT = 26  # characters that need not be broken into lines
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -38,28 +47,31 @@ def number_class(kind: str) -> str:
 
 
 def build_table(result: Result) -> dict[str, Any]:
-    """Columns and lines of a result's estimates, as the page shows them."""
+    """Columns and lines of a result's estimates, as the page shows them: two limits in one cell."""
     columns = [
         column
         for column in shown_columns(result)
-        if any(scalar(row.get(column.name)) is not None for row in result.estimates)
+        if not is_high(column) and any(scalar(row.get(column.name)) is not None for row in result.estimates)
     ]
+    interval = interval_heading(result)
     return {
-        "columns": [TableColumn(column.title, number_class(column.kind)) for column in columns],
+        "columns": [
+            TableColumn(interval if is_low(column) else column.title, number_class(column.kind))
+            for column in columns
+        ],
         "lines": [_line(row, columns) for row in result.estimates],
     }
 
 
 def _line(row: Mapping[str, Any], columns: Sequence[Column]) -> list[Cell]:
-    """A reason is told in words once per line: by the verdict's column where there is one, else in its "
-    "first cell."""
+    """A reason is told in words once per line: by the verdict's column where there is one, else in its first cell."""
     told = {str(row.get(column.name)) for column in columns if column.kind == "verdict"}
     line: list[Cell] = []
     for column in columns:
         cell = row.get(column.name)
         value, why, css = scalar(cell), reason(cell) or "", number_class(column.kind)
         if not why:
-            text = shown(value, column.kind)
+            text = _text(row, column)
             short = " short" if len(text) <= SHORT else ""
             line.append(Cell(text, "" if value is None else value, css + short))
         elif any(why in text or text in why for text in told if text):
@@ -70,10 +82,23 @@ def _line(row: Mapping[str, Any], columns: Sequence[Column]) -> list[Cell]:
     return line
 
 
+def _text(row: Mapping[str, Any], column: Column) -> str:
+    kind = kind_in(row, column)
+    if is_low(column):
+        high = row.get(column.name.removesuffix("low") + "high")
+        return true_minus(interval_text(scalar(row.get(column.name)), scalar(high), kind))
+    return shown(scalar(row.get(column.name)), kind)
+
+
+def true_minus(text: str) -> str:
+    """Typography: a minus sign before numbers instead of a hyphen."""
+    return re.sub(r"(?<![\w–-])-(?=[\d.])", "−", text)
+
+
 def shown(value: Any, kind: Kind) -> str:
     """A value as the page prints it: like everywhere, with a true minus sign."""
     text = format_value(value, kind)
-    return text if kind in ("text", "verdict") else text.replace("-", "−")
+    return text if kind in ("text", "verdict") else true_minus(text)
 
 
 def csv_text(result: Result) -> str:
