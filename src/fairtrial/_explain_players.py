@@ -91,6 +91,7 @@ def read_material(
     blocks: dict[str, Floats] = {}
     if reads_columns:
         blocks = {name: _block(rows, name) for name in used}
+        players = _without_copies(players, attributes, sensitive, rows, blocks)
         if not isinstance(features, Mapping):
             players = _join_one_hot(players, blocks, notes)
     outside = int((group < 0).sum())
@@ -307,6 +308,36 @@ def _stratified(rows: Rows, group: NDArray[np.int64], share: float, seed: int) -
         members = np.flatnonzero(stratum == label)
         mask[random.permutation(members)[: round(share * members.size)]] = True
     return mask
+
+
+def _without_copies(
+    players: list[Player], attributes: Sequence[str], sensitive: str, rows: Rows, blocks: dict[str, Floats]
+) -> list[Player]:
+    """A feature that is the sensitive attribute under another name must not pass for something else."""
+    names = [name for player in players for name in player.columns if name not in attributes]
+    copies = {
+        name: attribute
+        for attribute in attributes
+        for name in names
+        if _repeats(blocks[name], rows.attributes[attribute])
+    }
+    if copies and sensitive != "player":
+        name, attribute = next(iter(copies.items()))
+        raise InputError(
+            WHO,
+            f"'features' names {name!r}, which says no more and no less than {attribute!r}: take it out, or say "
+            "sensitive='player'",
+        )
+    told = set(copies.values())
+    return [player for player in players if player.columns[0] not in told or len(player.columns) > 1]
+
+
+def _repeats(block: Floats, coded: Coded) -> bool:
+    """Whether a column is constant in every group and tells at least two groups apart."""
+    column = block[:, 0] if block.shape[1] == 1 else block @ np.arange(1.0, block.shape[1] + 1.0)
+    seen = [column[coded.codes == level] for level in range(len(coded.labels))]
+    values = [part[0] for part in seen if part.size > 1 and (part == part[0]).all()]
+    return len(values) == len(coded.labels) and len(set(values)) > 1
 
 
 def _join_one_hot(

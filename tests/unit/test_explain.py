@@ -331,6 +331,18 @@ def test_the_sensitive_attribute_is_a_player_when_it_is_a_feature(frame, audit):
     assert [row["points"] for row in always.drivers] != [row["points"] for row in absent.drivers]
 
 
+def test_the_sensitive_attribute_under_another_name_is_seen(frame):
+    coded = frame.assign(male=frame["sex"].eq("M").astype(int))
+    audit = Audit(coded, outcome="y", groups="sex", features=["age", "male"])
+    for sensitive in (None, "absent", "always"):
+        with pytest.raises(
+            InputError, match="'features' names 'male', which says no more and no less than 'sex'"
+        ):
+            explain(audit, "tpr", model="tree", sensitive=sensitive)
+    result = explain(audit, "tpr", model="tree", sensitive="player")
+    assert result.details["features"] == ["age", "male"]
+
+
 def test_one_hot_columns_of_one_variable_are_one_player(frame):
     wide = frame.join(pd.get_dummies(frame["colour"], prefix="colour").astype(int))
     columns = ["age", "colour_red", "colour_green", "colour_blue"]
