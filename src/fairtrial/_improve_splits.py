@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from fairtrial.candidates.choice import (
     claim_test,
     decisions_of,
+    fitted,
     out_of_fold_merits,
     split_rows,
     status_quo_pairs,
@@ -244,7 +245,8 @@ def refit_rule(
     merits = _choose(problem, candidates, [everyone], settings)
     best = int(np.argmax(merits[0])) if merits is not None else 0
     rng = generator(settings.seed, "improve/refit")
-    rule = _owner(candidates, problem, best).fit(problem, everyone, rng)[variants[best]]
+    with threadpool_limits(1):
+        rule = fitted(problem, _owner(candidates, problem, best), everyone, rng)[variants[best]]
     decision, _ = rule.outcome_of(problem.inputs)
     old, _ = problem.status_quo(everyone)
     changes = []

@@ -34,3 +34,28 @@ def split_components(*, splits, method, rows=600, draws=400):
             )
         found.append([*accuracy, *fairness])
     return found
+
+
+def misled_people(rows=2000, seed=0, groups=2):
+    """A status quo that is misled by a proxy, more so for group b; `need` is what it should have used."""
+    import pandas as pd
+
+    rng = np.random.default_rng(seed)
+    group = rng.integers(0, groups, rows)
+    need, proxy = rng.normal(size=(2, rows))
+    outcome = (need + 0.5 * rng.normal(size=rows) > 0).astype(int)
+    misread = np.where(group == 1, 1.5, 0.8)
+    return pd.DataFrame(
+        {
+            "group": np.array(list("abc"))[group],
+            "need": need,
+            "proxy": proxy,
+            "outcome": outcome,
+            "decision": (need + misread * proxy - 0.6 * (group == 1) > 0).astype(int),
+            "conditions": rng.poisson(np.exp(0.5 * need + 0.5)),
+            "risk": need + proxy * (group == 1) + 0.5 * (group == 0),
+            "better": (need > 0).astype(int),
+            "sector": np.resize(["public", "private", "other"], rows),
+            "margin": np.where(outcome == 1, 2.0, -1.0),
+        }
+    )

@@ -3,42 +3,19 @@
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from fairtrial import Audit, InputError, Metric, improve, role
 from fairtrial.candidates import Estimator, LinearProgram, Payoff
+from fairtrial.charts import charts_for
 from fairtrial.errors import Cancelled, NotApplicable
 from fairtrial.results import Result
 from fairtrial.work import MemoryStore, session
+from oracles.improve_data import misled_people
 
 QUICK = {"splits": 3, "bootstrap": 400, "by": "group"}
-
-
-def people(rows=2000, seed=0, groups=2):
-    """A status quo that is misled by a proxy, more so for group b; `need` is what it should have used."""
-    rng = np.random.default_rng(seed)
-    group = rng.integers(0, groups, rows)
-    need, proxy = rng.normal(size=(2, rows))
-    outcome = (need + 0.5 * rng.normal(size=rows) > 0).astype(int)
-    misread = np.where(group == 1, 1.5, 0.8)
-    status_quo = (need + misread * proxy - 0.6 * (group == 1) > 0).astype(int)
-    return pd.DataFrame(
-        {
-            "group": np.array(list("abc"))[group],
-            "need": need,
-            "proxy": proxy,
-            "outcome": outcome,
-            "decision": status_quo,
-            "conditions": rng.poisson(np.exp(0.5 * need + 0.5)),
-            "risk": need + proxy * (group == 1) + 0.5 * (group == 0),
-            "better": (need > 0).astype(int),
-            "sector": np.resize(["public", "private", "other"], rows),
-            "margin": np.where(outcome == 1, 2.0, -1.0),
-        }
-    )
 
 
 def audit_of(data, **changes):
@@ -50,7 +27,7 @@ LOGISTIC = LogisticRegression()
 
 
 def test_a_better_rule_is_found_refitted_and_counted():
-    data = people()
+    data = misled_people()
     result = improve(audit_of(data), "accuracy", "tpr", candidates=[LOGISTIC], **QUICK)
     assert result.rejected
     assert result.verdict.code == "alternative-exists"
@@ -72,7 +49,7 @@ def test_a_better_rule_is_found_refitted_and_counted():
 
 
 def test_the_status_quo_itself_is_no_improvement():
-    data = people()
+    data = misled_people()
     result = improve(
         audit_of(data), "accuracy", "tpr", candidates=["decision"], fitted_elsewhere=True, **QUICK
     )
@@ -86,7 +63,7 @@ def test_levels_are_the_metrics_of_the_test_half():
     from fairtrial.candidates.choice import split_rows
     from fairtrial.work import generator
 
-    data = people()
+    data = misled_people()
     result = improve(audit_of(data), "accuracy", "tpr", candidates=["better"], fitted_elsewhere=True, **QUICK)
     _, test = split_rows(len(data), 0.5, generator(0, "improve/split", 0))
     half = data.iloc[test]
@@ -101,7 +78,7 @@ def test_levels_are_the_metrics_of_the_test_half():
 
 @pytest.mark.parametrize("jobs", [2, 3])
 def test_one_seed_gives_the_same_result_for_any_number_of_jobs(jobs):
-    audit = audit_of(people(600))
+    audit = audit_of(misled_people(600))
     models = [LOGISTIC, DecisionTreeClassifier(max_depth=3)]
     first, second = (
         improve(audit, "accuracy", "tpr", candidates=models, jobs=j, **QUICK).to_dict() for j in (1, jobs)
@@ -112,7 +89,7 @@ def test_one_seed_gives_the_same_result_for_any_number_of_jobs(jobs):
 
 
 def test_progress_and_cancel():
-    audit, events, store = audit_of(people(600)), [], MemoryStore()
+    audit, events, store = audit_of(misled_people(600)), [], MemoryStore()
     models = [LOGISTIC, DecisionTreeClassifier(max_depth=3)]
     with session(cancel=lambda: len(events) > 3, store=store), pytest.raises(Cancelled):
         improve(audit, "accuracy", "tpr", candidates=models, progress=events.append, **QUICK)
@@ -128,7 +105,7 @@ def test_progress_and_cancel():
 
 
 def test_capacity_of_a_score_is_recomputed_on_each_training_half():
-    data = people()
+    data = misled_people()
     audit = audit_of(data, outcome="conditions", decision=None, score="risk")
     result = improve(audit, "ppv", "ppv", candidates=[LinearRegression()], capacity=0.2, **QUICK)
     selected = result.details["refit"]["changes"] if result.details["refit"] else []
@@ -165,7 +142,7 @@ def test_capacity_of_a_score_is_recomputed_on_each_training_half():
 )
 def test_every_option_runs_and_says_what_it_did(accuracy, fairness, extra):
     result = improve(
-        audit_of(people(800)),
+        audit_of(misled_people(800)),
         accuracy,
         fairness,
         candidates=["better"],
@@ -183,11 +160,32 @@ def test_every_option_runs_and_says_what_it_did(accuracy, fairness, extra):
 
 
 def test_three_groups():
-    data = people(3000, groups=3)
+    data = misled_people(3000, groups=3)
     result = improve(audit_of(data), "accuracy", "tpr", candidates=[LOGISTIC], **QUICK)
     components = result.details["splits"][0]["components"]
     assert len(components) == 3 + 6  # three groups, all ordered pairs
     assert result.rejected
+
+
+# -- charts ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("groups", [2, 3])
+def test_charts_are_valid_and_carry_their_captions(groups):
+    data = misled_people(1500, groups=groups).replace({"group": {"b": "</script><b>"}})
+    result = improve(audit_of(data), "accuracy", "tpr", candidates=[LOGISTIC], **QUICK)
+    pictures = charts_for(result)
+    assert [picture.name for picture in pictures] == ["utilities", "surface", "splits"]
+    specs = {picture.name: json.dumps(picture.chart.to_dict()) for picture in pictures}
+    assert "a corner picked freely only at 0.1" in specs["surface"]
+    assert "0.025, the level each split must meet" in specs["splits"]
+    assert "</script>" not in result._repr_html_()
+
+
+def test_without_any_rejection_there_is_no_surface_to_draw():
+    given = {"candidates": ["decision"], "fitted_elsewhere": True, **QUICK}
+    result = improve(audit_of(misled_people(400)), "accuracy", "tpr", delta=(0, 0, 0.5), **given)
+    assert result.plot().to_dict()
 
 
 # -- constraints: a violating candidate is an error ------------------------------------------------------------
@@ -196,7 +194,7 @@ def test_three_groups():
 def test_capacity_refuses_a_candidate_that_selects_more():
     with pytest.raises(InputError, match=r"candidate 'better' selects .* above the capacity of 20\.0%"):
         improve(
-            audit_of(people()),
+            audit_of(misled_people()),
             "accuracy",
             "tpr",
             candidates=["better"],
@@ -207,14 +205,14 @@ def test_capacity_refuses_a_candidate_that_selects_more():
 
 
 def test_monotone_refuses_a_candidate_that_falls():
-    data = people()
+    data = misled_people()
     with pytest.raises(InputError, match="candidate 'LogisticRegression' rises as 'need' rises"):
         improve(audit_of(data), "accuracy", "tpr", candidates=[LOGISTIC], monotone={"need": -1}, **QUICK)
     improve(audit_of(data), "accuracy", "tpr", candidates=[LOGISTIC], monotone={"need": 1}, **QUICK)
 
 
 def test_monotone_refuses_a_fixed_column_by_pairs_of_rows():
-    data = people()
+    data = misled_people()
     data["need"], data["proxy"] = data["need"].round(), 0.0
     data["odd"] = (data["need"] % 2 == 0).astype(int)
     with pytest.raises(InputError, match="candidate 'odd' falls as 'need' rises in .* pairs"):
@@ -232,7 +230,7 @@ def test_monotone_refuses_a_fixed_column_by_pairs_of_rows():
 @pytest.mark.parametrize("binary", [True, False], ids=["binary outcome", "real outcome"])
 def test_the_portfolio_keeps_monotone_directions(binary):
     """need raises the outcome; asking for the opposite direction leaves it without effect, never with the wrong one."""
-    data = people(600)
+    data = misled_people(600)
     audit = audit_of(data, outcome="outcome" if binary else "conditions")
     metric = "accuracy" if binary else "ppv"
     improve(audit, metric, "selection_rate", monotone={"need": -1}, **{**QUICK, "splits": 1})
@@ -241,7 +239,9 @@ def test_the_portfolio_keeps_monotone_directions(binary):
 def test_banned_features_are_refused():
     candidate = Estimator(LOGISTIC, features=("need", "proxy"))
     with pytest.raises(InputError, match="candidate 'LogisticRegression' uses 'proxy', which is banned"):
-        improve(audit_of(people()), "accuracy", "tpr", candidates=[candidate], banned=["proxy"], **QUICK)
+        improve(
+            audit_of(misled_people()), "accuracy", "tpr", candidates=[candidate], banned=["proxy"], **QUICK
+        )
 
 
 def test_banned_columns_are_out_of_reach_of_functions():
@@ -251,11 +251,11 @@ def test_banned_columns_are_out_of_reach_of_functions():
     with pytest.raises(
         InputError, match="candidate 'peeks' asks for 'proxy', which is not a permitted input"
     ):
-        improve(audit_of(people()), "accuracy", "tpr", candidates=[peeks], banned=["proxy"], **QUICK)
+        improve(audit_of(misled_people()), "accuracy", "tpr", candidates=[peeks], banned=["proxy"], **QUICK)
 
 
 def test_blind_refuses_rules_that_know_the_group():
-    data = people()
+    data = misled_people()
     audit = audit_of(data, features=["need", "proxy", "group"])
     knows = Estimator(LOGISTIC, features=("need", "group"))
     with pytest.raises(InputError, match="uses 'group', which is a group attribute, and rules must be blind"):
@@ -266,7 +266,7 @@ def test_blind_refuses_rules_that_know_the_group():
 
 
 def test_blind_refuses_a_fixed_column_that_follows_the_group():
-    data = people()
+    data = misled_people()
     data["need"], data["proxy"] = data["need"].round(), 0.0
     data["by_group"] = ((data["need"] > 0) | (data["group"] == "b")).astype(int)
     with pytest.raises(
@@ -279,7 +279,7 @@ def test_blind_refuses_a_fixed_column_that_follows_the_group():
 
 
 def test_a_status_quo_without_disparity_is_refused():
-    data = people()
+    data = misled_people()
     data["decision"] = np.resize([0, 1], len(data))
     data["group"] = np.resize(["a", "a", "b", "b"], len(data))
     with pytest.raises(NotApplicable, match="the status quo has no disparity in selection rate"):
@@ -289,7 +289,7 @@ def test_a_status_quo_without_disparity_is_refused():
 def test_one_sided_refuses_when_the_protected_group_is_not_behind():
     with pytest.raises(NotApplicable, match="no disparity"):
         improve(
-            audit_of(people()),
+            audit_of(misled_people()),
             "accuracy",
             "tpr",
             candidates=[LOGISTIC],
@@ -328,26 +328,26 @@ def test_one_sided_refuses_when_the_protected_group_is_not_behind():
 def test_bad_input_is_one_clear_message(changes, message):
     arguments = {"accuracy": "accuracy", "fairness": "tpr", "candidates": [LOGISTIC], **QUICK, **changes}
     with pytest.raises(InputError, match=message) as error:
-        improve(audit_of(people(300)), **arguments)
+        improve(audit_of(misled_people(300)), **arguments)
     assert str(error.value).startswith("improve:")
 
 
 def test_small_groups_are_named():
-    data = people(400)
+    data = misled_people(400)
     data.loc[:9, "group"] = "tiny"
     with pytest.raises(InputError, match=r"the groups \['tiny'\] have fewer than 30 rows"):
         improve(audit_of(data), "accuracy", "tpr", candidates=[LOGISTIC], **QUICK)
 
 
 def test_weights_are_refused_by_name():
-    data = people(300).assign(weight=1.0)
+    data = misled_people(300).assign(weight=1.0)
     with pytest.raises(NotApplicable, match="'weight' is not honoured by improve"):
         improve(audit_of(data, weight="weight"), "accuracy", "tpr", **QUICK)
 
 
 def test_the_programs_say_what_they_proved():
     result = improve(
-        audit_of(people(400)),
+        audit_of(misled_people(400)),
         "accuracy",
         "accuracy",
         candidates=[LinearProgram("F.5", rows=24, seconds=5)],

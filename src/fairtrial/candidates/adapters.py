@@ -47,10 +47,7 @@ class Estimator:
         def data(inputs: Inputs) -> Any:
             return inputs.frame if frame else inputs.matrix[:, columns]
 
-        try:
-            model.fit(data(problem.inputs.part(index)), outcome[index])
-        except Exception as error:
-            raise InputError("improve", f"candidate {self.name!r} could not be fitted: {error}") from error
+        model.fit(data(problem.inputs.part(index)), outcome[index])
 
         def score_of(inputs: Inputs) -> Floats:
             return model_score(model, data(inputs))

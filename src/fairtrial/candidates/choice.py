@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from fairtrial.candidates.constraints import check_rule
 from fairtrial.candidates.problem import Candidate, Claim, Problem
-from fairtrial.candidates.rules import Floats, Index
+from fairtrial.candidates.rules import Floats, Index, Rule
+from fairtrial.errors import FairtrialError, InputError
 from fairtrial.stats.cell_bootstrap import LevelCells, Levels, bootstrap_levels
 from fairtrial.stats.improvement import (
     TIE,
@@ -113,7 +114,7 @@ def out_of_fold_merits(
     fold = rng.permutation(train.size) % problem.folds
     for held in range(problem.folds):
         rest, out = train[fold != held], train[fold == held]
-        rules = candidate.fit(problem, rest, rng)
+        rules = fitted(problem, candidate, rest, rng)
         inputs = problem.inputs.part(out)
         for name in names:
             check_rule(rules[name], problem, rest)
@@ -126,11 +127,21 @@ def out_of_fold_merits(
     )
 
 
+def fitted(problem: Problem, candidate: Candidate, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
+    """The candidate's rules; whatever goes wrong inside it is told with its name."""
+    try:
+        return candidate.fit(problem, index, rng)
+    except FairtrialError:
+        raise
+    except Exception as error:
+        raise InputError("improve", f"candidate {candidate.name!r} could not be fitted: {error}") from error
+
+
 def decisions_of(
     problem: Problem, candidate: Candidate, variant: str, train: Index, rng: np.random.Generator
 ) -> tuple[Floats, Floats, str]:
     """Fit on `train`, check the constraints, and decide for all rows: (decisions, scores, what was proved)."""
-    rule = candidate.fit(problem, train, rng)[variant]
+    rule = fitted(problem, candidate, train, rng)[variant]
     check_rule(rule, problem, train)
     decision, score = rule.outcome_of(problem.inputs)
     return decision, score, rule.statement

@@ -7,6 +7,7 @@ random, and blind to the group when they decide.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
@@ -58,7 +59,9 @@ class Reductions:
         search = reductions.GridSearch(
             LogisticRegression(max_iter=200), constraint, grid_size=GRID, grid_limit=LIMIT
         )
-        search.fit((x[index] - mean) * factor, outcome[index], sensitive_features=problem.group[index])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # fairlearn's own use of pandas
+            search.fit((x[index] - mean) * factor, outcome[index], sensitive_features=problem.group[index])
         errors = np.asarray(search.objectives_, dtype=np.float64)
         violations = np.asarray([float(gamma.max()) for gamma in search.gammas_.to_numpy().T])
         rules = {}

@@ -28,7 +28,8 @@ class Inputs:
 
     matrix: Floats
     names: tuple[str, ...]
-    frame: Any = None
+    source: Any = field(default=None, repr=False)
+    rows: Index | None = None
     group: NDArray[np.int64] | None = None
     fixed: Mapping[str, Floats] = field(default_factory=dict)
 
@@ -39,13 +40,19 @@ class Inputs:
         return Inputs(
             self.matrix[index],
             self.names,
-            None if self.frame is None else take(self.frame, index),
+            self.source,
+            index if self.rows is None else self.rows[index],
             None if self.group is None else self.group[index],
             {name: column[index] for name, column in self.fixed.items()},
         )
 
+    @property
+    def frame(self) -> Any:
+        """The rows as a dataframe, taken from the source only when a rule asks for it."""
+        return self.source if self.source is None or self.rows is None else take(self.source, self.rows)
+
     def replaced(self, matrix: Floats, frame: Any) -> Inputs:
-        return Inputs(matrix, self.names, frame, self.group, self.fixed)
+        return Inputs(matrix, self.names, frame, None, self.group, self.fixed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -208,6 +208,7 @@ def _problem(
         matrix,
         tuple(columns),
         frame,
+        None,
         None if asked.blind else group,
         {name: rows.columns[name] for name in fixed},
     ).part(index)

@@ -97,8 +97,9 @@ def _plane(rows: list[dict[str, Any]], metric: str, groups: list[str], roles: li
     small, large = _with_rules(small), _with_rules(large)
     hints = {"fairness": "nearer the line is fairer", "accuracy": "up and to the right is better"}
     title = alt.TitleParams(
-        "; ".join(hints[role] for role in roles), fontSize=12, fontWeight="normal", offset=8
-    )
+        "; ".join(hints[role] for role in roles), subtitle="hollow: one split; filled: their mean", fontSize=12,
+        fontWeight="normal", subtitleColor=COLOURS["neutral"], subtitleFontSize=11, offset=8,
+    )  # fmt: skip
     return alt.layer(line, small, large, title=title).properties(width=300, height=300)
 
 
@@ -149,10 +150,12 @@ def _surface(details: Mapping[str, Any]) -> Any:
     ratio = details["claim"]["scale"] == "ratio"
     levels = sorted((steps["level"] for steps in details["surface"]), reverse=True)
     corners = [(s["level"], c["fairness"], c["accuracy"]) for s in details["surface"] for c in s["corners"]]
-    left, right = _padded(min(0.0, *(f for _, f, _ in corners)), max(0.0, *(f for _, f, _ in corners)))
-    # A gap that may double is of no interest; without a floor one such corner would squeeze the rest of the picture.
-    left = max(left, -0.5 if ratio else -max(right, 1e-9))
-    bottom, top = _padded(min(0.0, *(a for *_, a in corners)), max(0.0, *(a for *_, a in corners)))
+    # A gap that may grow by half is of no interest: one such corner would squeeze the rest of the picture.
+    gains, gained = [f for _, f, _ in corners], [a for *_, a in corners]
+    highest = max(0.0, *gains)
+    floor = -0.5 if ratio else -max(highest, 1e-9)
+    left, right = _padded(max(floor, min(0.0, *gains)), highest)
+    bottom, top = _padded(min(0.0, *gained), max(0.0, *gained))
     form = ".0%" if ratio else "~g"
     x = alt.X(
         "fairness:Q", title="reduction of the gap by more than", scale=alt.Scale(domain=[left, right], nice=False),
@@ -267,12 +270,10 @@ def _splits(details: Mapping[str, Any]) -> Any:
         .mark_rule(color=COLOURS["violated"], strokeDash=[4, 4])
         .encode(y=y, tooltip=[alt.Tooltip("text:N", title="line")])
     )
-    text = rule.mark_text(
-        align="left", baseline="bottom", dx=4, dy=-3, color=COLOURS["violated"], fontSize=11
+    title = alt.TitleParams(
+        f"dashed: {level:g}, the level each split must meet", fontSize=12, fontWeight="normal", offset=8
     )
-    return alt.layer(rule, text.encode(x=alt.value(0), text="text:N"), marks).properties(
-        width=max(220, 46 * len(points)), height=240
-    )
+    return alt.layer(rule, marks, title=title).properties(width=max(220, 46 * len(points)), height=240)
 
 
 def _padded(low: float, high: float) -> tuple[float, float]:
