@@ -21,6 +21,7 @@ from fairtrial.candidates.choice import (
 )
 from fairtrial.candidates.problem import Candidate, Problem
 from fairtrial.candidates.rules import Index, Rule
+from fairtrial.candidates.utilities import evaluate
 from fairtrial.stats.delta_surface import Corner, split_thresholds, staircase
 from fairtrial.stats.improvement import gap_of
 from fairtrial.stats.improvement_splits import (
@@ -114,6 +115,7 @@ class TestedSplits:
                 "accuracy_label": claim.accuracy.label,
                 "fairness": [worth.name for worth in claim.fairness],
                 "fairness_labels": [worth.label for worth in claim.fairness],
+                "fairness_is_rate": _is_rate(problem),
                 "groups": list(problem.names),
                 "accuracy_delta": list(claim.accuracy_delta),
                 "fairness_delta": claim.fairness_delta,
@@ -126,7 +128,7 @@ class TestedSplits:
             "levels": self._levels(problem),
             "gaps": self._gaps(problem),
             "surface": self.surface(),
-            "refit": refitted,
+            "refit": refitted and {**refitted, "expected_levels": self._expected(problem)},
         }
 
     def _split(self, k: int) -> dict[str, Any]:
@@ -163,6 +165,24 @@ class TestedSplits:
                         }
                     )
         return rows
+
+    def _expected(self, problem: Problem) -> list[dict[str, Any]]:
+        """What the refitted rule can be expected to reach: mean levels on test halves, where nothing was fitted."""
+        means = {
+            (row["use"], row["metric"], row["group"], row["rule"]): row["mean"]
+            for row in self._levels(problem)
+        }
+        keys = dict.fromkeys(key[:3] for key in means)
+        return [
+            {
+                "use": key[0],
+                "metric": key[1],
+                "group": key[2],
+                "status_quo": means[*key, "status quo"],
+                "alternative": means[*key, "alternative"],
+            }
+            for key in keys
+        ]
 
     def _gaps(self, problem: Problem) -> list[dict[str, Any]]:
         """Gap of both rules in every split, per fairness metric."""
@@ -331,6 +351,13 @@ def _component_names(problem: Problem) -> tuple[list[str], list[int]]:
 def gaps(problem: Problem, estimate: NDArray[np.float64], m: int) -> tuple[float, float]:
     """Gap of the status quo and of the alternative in fairness metric m (1-based) of one split."""
     return tuple(gap_of(estimate[m, rule, :-1], problem.claim.pairs) for rule in (0, 1))  # type: ignore[return-value]
+
+
+def _is_rate(problem: Problem) -> bool:
+    """Whether the first fairness metric is a share of people."""
+    everyone = np.arange(problem.rows)
+    u, _ = evaluate(problem.claim.fairness[0], problem.seen, *problem.status_quo(everyone))
+    return bool(np.isin(u, (0.0, 1.0)).all())
 
 
 def _number(value: float | None) -> float:

@@ -97,9 +97,19 @@ class ImproveResult(Result):
 
     def primary(self) -> list[Primary]:
         settings = self.details["claim"]
-        subject = ", ".join(settings["groups"])
-        metric = f"less discriminatory alternative ({', '.join(settings['fairness_labels'])})"
-        return [Primary(metric=metric, subject=subject, p_value=self.p_value, n=self.details["rows"])]
+        gap = self.details["gaps"][0]
+        old, new = gap["mean_status_quo"], gap["mean_alternative"]
+        return [
+            Primary(
+                metric=f"gap in {gap['metric']}, alternative",
+                subject=" and ".join(settings["groups"]),
+                p_value=self.p_value,
+                effect=None if old is None or new is None else new - old,
+                kind="points" if settings["fairness_is_rate"] else "number",
+                against="status quo",
+                n=self.details["rows"],
+            )
+        ]
 
 
 def improve(

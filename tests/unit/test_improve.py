@@ -39,6 +39,14 @@ def test_a_better_rule_is_found_refitted_and_counted():
         inside = (data["group"] == change["group"]).to_numpy()
         gained = inside & (data["decision"].to_numpy() == 0) & (decisions == 1)
         assert change["gain_decision"] == gained.sum()
+    expected = {(row["use"], row["group"]): row for row in result.details["refit"]["expected_levels"]}
+    accuracy = [
+        row["alternative"] for row in result.estimates if row["part"] == "accuracy" and row["group"] == "b"
+    ]
+    assert expected["accuracy", "b"]["alternative"] == pytest.approx(np.mean(accuracy))
+    (primary,) = result.primary()
+    assert primary.p_value == result.p_value
+    assert primary.effect < 0
     assert len(result.estimates) == 3 * 3
     assert {row["part"] for row in result.estimates} == {"accuracy", "fairness"}
     content = json.loads(json.dumps(result.to_dict()))
