@@ -9,9 +9,9 @@ import narwhals as nw
 
 from fairtrial.errors import InputError
 from fairtrial.frames import Kind, Source, collect
+from fairtrial.labels import INFINITE
 
 LARGEST = 1.7976931348623157e308  # the largest finite float
-INFINITE = "(infinite)"  # stands for ±inf in a binned column; never a valid label
 
 
 def clean_number(column: str, kind: Kind) -> nw.Expr:

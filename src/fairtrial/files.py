@@ -19,8 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from fairtrial.errors import InputError
+from fairtrial.labels import INFINITE
 
 WHO = "Audit"
+AS_WRITTEN = (
+    "\x1fas written"  # asks for a column's texts although they are numbers: 250.1 and 250.10 are two codes
+)
 _NUMBER = r"^[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
 _WHOLE = r"^-?(0|[1-9][0-9]{0,17})$"
 _WORD = r"^[+-]?(nan|inf|infinity)$"
@@ -73,7 +77,7 @@ class Files:
         return self._loaded[wanted]
 
     def _load_csv(self, columns: list[str]) -> Any:
-        listed = ", ".join(_quote(name) for name in columns)
+        listed = ", ".join(f"{_quote(name.removesuffix(AS_WRITTEN))} AS {_quote(name)}" for name in columns)
         parts = [f"SELECT {listed} FROM {_csv_scan(file, self.headers[file])}" for file in self.paths]
         raw, typed = f"raw{len(self._loaded)}", f"typed{len(self._loaded)}"
         self._run(f"CREATE TEMP TABLE {raw} AS " + " UNION ALL ".join(parts), execute=True)
@@ -88,6 +92,9 @@ class Files:
         for i, name in enumerate(columns):
             present, numbers, whole, too_long = counts[4 * i : 4 * i + 4]
             kind = "VARCHAR"
+            if name.endswith(AS_WRITTEN):
+                casts.append(_label_text(_quote(name)))
+                continue
             if present and whole == present:
                 kind = "BIGINT"
             elif present and numbers == present and not too_long:
@@ -240,6 +247,14 @@ def _first_lines(error: Exception) -> str:
 
 def _quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
+
+
+def _label_text(name: str) -> str:
+    """The texts of a column of numbers; what is none of them is missing or infinite, as everywhere."""
+    return (
+        f"CASE WHEN regexp_matches({name}, '^[+-]?nan$', 'i') THEN NULL WHEN regexp_matches({name}, '{_WORD}', 'i') "
+        f"THEN '{INFINITE}' ELSE {name} END AS {name}"
+    )
 
 
 def _literal(path: str) -> str:

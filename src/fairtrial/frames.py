@@ -67,6 +67,13 @@ class Source:
         frame: nw.LazyFrame[Any] = nw.from_native(relation)
         return frame.select(list(columns))
 
+    def label_column(self, name: str, kind: Kind) -> str:
+        """Where a column's labels are: beside the numbers in a CSV file, whose labels stay as they are written."""
+        from fairtrial.files import AS_WRITTEN
+
+        written = self._files is not None and self._files.csv and kind == "float"
+        return name + AS_WRITTEN if written else name
+
     def _relation(self, columns: Sequence[str]) -> Any:
         """In-memory columns as a DuckDB relation; each is converted once."""
         from fairtrial.files import connect

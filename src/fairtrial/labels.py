@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 MISSING = "(missing)"
+INFINITE = "(infinite)"  # stands for ±inf where numbers become labels; never a valid label
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]*)\.0+")
 
 

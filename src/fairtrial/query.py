@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial.cells import Bools, Coded, Floats, Ints
-from fairtrial.columns import INFINITE, clean_number
+from fairtrial.columns import clean_number
 from fairtrial.errors import Faults, NotApplicable
 from fairtrial.frames import collect
-from fairtrial.labels import MISSING, canonical, is_missing
+from fairtrial.labels import INFINITE, MISSING, canonical, is_missing
 from fairtrial.metrics import ROLES, Metric, Role
 
 if TYPE_CHECKING:
@@ -53,8 +53,11 @@ class Query:
 
     # -- what to ask for ------------------------------------------------------------------------------------
     def attribute(self, name: str) -> None:
-        self.columns.add(name)
-        self._key("label", name, lambda: self.audit.attribute_expression(name))
+        column = self.audit.label_column(name)
+        self.columns.add(column)
+        self._key(
+            "label", name, lambda: nw.col(column) if column != name else self.audit.attribute_expression(name)
+        )
 
     def unit(self) -> None:
         assert self.audit.unit is not None
@@ -152,7 +155,8 @@ class Query:
         frame = self.audit.lazy(self.columns, in_order=in_order)
         if any(kind == "expression" for kind, _ in self.meaning.values()):
             # NaN becomes null before a caller's condition sees it: engines disagree on how NaN compares
-            floats = [name for name in sorted(self.columns) if self.audit.kind(name) == "float"]
+            known = sorted(self.columns & set(self.audit.source.columns))
+            floats = [name for name in known if self.audit.kind(name) == "float"]
             if floats:
                 frame = frame.with_columns(*[clean_number(name, "float").alias(name) for name in floats])
         columns = [expression.alias(alias) for alias, expression in {**self.keys, **named}.items()]

@@ -66,7 +66,8 @@ class Roles:
 
     def kind(self, column: str) -> Kind:
         if column not in self._kinds:
-            self._kinds.update(self.source.kinds([column]))
+            declared = self._declared()  # together: a CSV file is then read once
+            self._kinds.update(self.source.kinds(declared if column in declared else [column]))
         return self._kinds[column]
 
     def lazy(self, columns: Iterable[str], *, in_order: bool = False) -> nw.LazyFrame[Any]:
@@ -86,6 +87,10 @@ class Roles:
         if (name == "decision" and self.decision is None) or name == "score_bin":
             return [str(self.score)]
         return [str(getattr(self, name))]
+
+    def label_column(self, name: str) -> str:
+        """The column that an attribute's labels are read from."""
+        return name if name in self.bins else self.source.label_column(name, self.kind(name))
 
     def attribute_expression(self, name: str) -> nw.Expr:
         if name not in self.bins:

@@ -49,6 +49,7 @@ def message(call) -> str:
         ("g,y\na,1\nb,0", ("a", "b")),
         ("g,y\n1,1\n2,0\n10,0\n", ("1", "10", "2")),
         ("g,y\n1.0,1\n2.0,0\n", ("1", "2")),
+        ("g,y\n250.1,1\n250.10,0\n", ("250.1", "250.10")),
     ],
 )  # fmt: skip
 def test_labels_stay_as_written(content, expected, tmp_path):
@@ -162,6 +163,18 @@ def test_parquet_with_duplicated_columns(second, expected, tmp_path):
     path = tmp_path / "x.parquet"
     parquet.write_table(pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], ["g", second]), path)
     assert expected in message(lambda: Audit(path))
+
+
+def test_labels_that_are_one_number(tmp_path):
+    assert "has the labels '1' and '1.0', which are one label here" in message(
+        lambda: levels(write(tmp_path, "g,y\n1,1\n1.0,0\n"))
+    )
+    path = write(tmp_path, "g,y\n250.1,1\n250.10,0\n,1\n", "codes.csv")
+    assert levels(path, missing="category") == ("(missing)", "250.1", "250.10")
+    assert levels(path, bins={"g": [100, 300]}, missing="category") == ("(missing)", "100 to under 300")
+    dropped = Audit(path, outcome="y", groups="g", features="g", missing="drop")
+    assert [row["n"] for row in measure(dropped, "base_rate").estimates] == [1, 1]
+    assert dropped.design().matrix.ravel().tolist() == [250.1, 250.1], "as a feature it is a number"
 
 
 def test_numbers_of_a_file(tmp_path):
