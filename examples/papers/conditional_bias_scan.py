@@ -11,6 +11,7 @@ recovery curves of Figures 1 and 2 on semi-synthetic data, with a plain bias sca
 from __future__ import annotations
 
 import argparse
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,56 +46,9 @@ VALUES = {
 }  # fmt: skip
 
 # protected class, detected subgroup, people in it, score: the article's Table 4 as printed
-TABLE_4: dict[str, list[tuple[str, str, int, float]]] = {
-    "separation, predictions": [
-        ("Under 25", "Felony", 403, 114.1),
-        ("6+ priors", "", 349, 83.1),
-        ("Black", "Male", 1168, 41.9),
-        ("Female", "6+ priors", 40, 25.3),
-        ("1 to 5 priors", "Under 25", 227, 3.23),
-        ("Felony", "White Female", 139, 2.40),
-        ("Male", "Asian", 22, 0.62),
-        ("Native American", "", 6, 0.15),
-    ],
-    "separation, recommendations": [
-        ("Under 25", "Felony", 403, 149.2),
-        ("6+ priors", "", 349, 125.5),
-        ("Black", "Male", 1168, 100.9),
-        ("Female", "6+ priors", 40, 46.9),
-        ("Male", "Asian Hispanic", 286, 22.3),
-        ("1 to 5 priors", "Under 25", 227, 12.5),
-        ("Felony", "White Female", 139, 9.40),
-        ("White", "Female Under_25 No_priors", 31, 1.98),
-        ("Misdemeanor", "Native_American 1_to_5_priors", 2, 1.67),
-        ("25+", "Asian Felony", 10, 0.75),
-        ("Native American", "", 6, 0.20),
-    ],
-    "sufficiency, predictions": [
-        ("No priors", "", 2085, 111.5),
-        ("25+", "Male No_priors 1_to_5_priors", 2867, 92.6),
-        ("Male", "Native_American 25+", 7, 31.2),
-        ("Female", "Under_25", 246, 18.7),
-        ("Misdemeanor", "Female", 491, 3.51),
-        ("Asian", "Misdemeanor", 12, 3.20),
-        ("White", "Under_25", 347, 2.36),
-        ("Black", "Female", 549, 2.22),
-        ("1 to 5 priors", "Black 25+", 1038, 2.18),
-        ("Hispanic", "", 509, 0.27),
-        ("Native American", "", 11, 0.17),
-    ],
-    "sufficiency, recommendations": [
-        ("25+", "Male No_priors 1_to_5_priors", 772, 52.9),
-        ("No priors", "", 553, 51.0),
-        ("Female", "No_priors", 150, 35.3),
-        ("Misdemeanor", "Male No_priors 1_to_5_priors", 398, 28.2),
-        ("1 to 5 priors", "Male 25+", 595, 26.8),
-        ("Male", "Native_American 25+", 4, 14.1),
-        ("Hispanic", "", 141, 2.40),
-        ("6+ priors", "Asian", 1, 0.41),
-        ("White", "Female Under_25", 57, 0.40),
-        ("Black", "25+ No_priors 1_to_5_priors", 581, 0.34),
-    ],
-}
+TABLE_4: dict[str, list[tuple[str, str, int, float]]] = json.loads(
+    Path(__file__).with_name("conditional_bias_scan_table_4.json").read_text(encoding="utf-8")
+)["scans"]
 CLOSE = 0.03
 
 
