@@ -77,6 +77,7 @@ def build_section(section: Mapping[str, Any], family: Sequence[Mapping[str, Any]
     # charts and sentences are about the rows one may see
     visible = published_rows(result)
     reading = [sentence for sentence in visible.reading() if sentence.strip() != result.verdict.text.strip()]
+    shown_at_once = len(reading) if len(reading) == READ_AT_ONCE + 1 else READ_AT_ONCE
     verdict = {
         "code": result.verdict.code,
         "text": capital(result.verdict.text),
@@ -88,8 +89,8 @@ def build_section(section: Mapping[str, Any], family: Sequence[Mapping[str, Any]
         "question": result.question if section["title"] else "",
         "null": result.null,
         "verdict": verdict,
-        "reading": reading[:READ_AT_ONCE],
-        "further": reading[READ_AT_ONCE:],
+        "reading": reading[:shown_at_once],
+        "further": reading[shown_at_once:],
         "charts": _charts(section["id"], visible),
         "table": build_table(result),
         "method": result.method,

@@ -45,16 +45,17 @@
       spec.width = Math.min(room, Math.max(widest, spec.width || 0));
       spec.autosize = { type: "fit-x", contains: "padding" };
     } else if (typeof spec.width === "number") {
-      const most = place === "row" ? spec.width : widest - labels(room);
-      spec.width = Math.max(110, Math.min(most, room - labels(room)));
+      const beside = place === "row" ? 90 : labels(room);
+      const most = place === "row" ? spec.width : widest - beside;
+      spec.width = Math.max(110, Math.min(most, room - beside));
     }
   };
 
   // What the specs leave open: legends stand above, and texts are not Vega's default black on a dark page.
   const settings = (room) => {
     const ink = isDark() ? { labelColor: "#c8cfd8", titleColor: "#a7b0bc" } : {};
-    const legend = { ...ink, orient: "top", columns: room < narrow ? 2 : 5, labelLimit: room < narrow ? 130 : 260 };
-    const axis = room < narrow ? { ...ink, labelLimit: 120 } : ink;
+    const legend = { ...ink, orient: "top", columns: room < narrow ? 1 : 5 };
+    const axis = { ...ink, titleLimit: Math.max(200, room / 2 - 40), ...(room < narrow ? { labelLimit: 120 } : {}) };
     return { legend, header: ink, axis, ...(isDark() ? { text: { color: "#c8cfd8" } } : {}) };
   };
 

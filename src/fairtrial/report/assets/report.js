@@ -48,13 +48,13 @@
     const value = (row) => row.cells[index].dataset.value;
     const rows = [...body.rows].sort((a, b) => compare(value(a), value(b), direction));
     body.append(...rows);
-    say(`Sorted by ${headings[index].textContent}, ${direction === 1 ? "ascending" : "descending"}`);
+    say(`Sorted by ${headings[index].querySelector("button").textContent}, ${direction === 1 ? "ascending" : "descending"}`);
   };
 
   const tableText = (table) =>
     all("tr", table)
       .filter((row) => !row.hidden)
-      .map((row) => [...row.cells].map((cell) => cell.textContent.trim().replace(/^−/, "-")).join("\t"))
+      .map((row) => [...row.cells].map((cell) => (cell.querySelector("button") || cell).textContent.trim().replace(/^−/, "-")).join("\t"))
       .join("\n");
 
   for (const box of all("[data-table]")) {
