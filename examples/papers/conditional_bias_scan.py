@@ -28,8 +28,6 @@ from fairtrial.stats.scan_table import build_table, log_odds
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
-# -- Table 4 ------------------------------------------------------------------------------------------------
-
 ATTRIBUTES = ["race", "sex", "age", "c_charge_degree", "priors_count"]
 SCANS = {
     "separation, predictions": ("balance_negative", "above"),
@@ -306,8 +304,6 @@ def figure(rows: list[dict[str, Any]], panels: dict[str, str]) -> Any:
         charts.append(alt.layer(spread, line, dots).properties(width=330, height=230))
     return finish(alt.hconcat(*charts).resolve_scale(color="shared", shape="shared"))
 
-
-# -- the page --------------------------------------------------------------------------------------------------
 
 PAGE = """# Conditional bias scan
 
