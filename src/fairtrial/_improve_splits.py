@@ -38,6 +38,8 @@ SURFACE_LEVELS = (0.001, 0.01, 0.05, 0.1, 0.2)
 # A level must rest on at least this many people of the test half, or the split cannot reject
 FEWEST = 10
 STATEMENT = 300
+# A status quo of zero is improved by any factor: the surface ends here
+LARGEST = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,7 +236,7 @@ def run_splits(problem: Problem, candidates: Sequence[Candidate], settings: Sett
             split_thresholds(tested.components, split_level(level, settings.aggregate))
             for level in settings.levels
         ]
-        corner = [(c.accuracy, c.fairness) if enough else (-math.inf, -math.inf) for c in thresholds]
+        corner = [(min(c.accuracy, LARGEST), c.fairness) if enough else (-math.inf,) * 2 for c in thresholds]
         return {
             "chosen": np.array([best]),
             "merit": np.array([merits[k][best] if merits is not None else np.nan]),

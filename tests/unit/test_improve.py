@@ -175,6 +175,15 @@ def test_three_groups():
     assert result.rejected
 
 
+def test_a_group_that_was_never_selected():
+    data = misled_people(1500)
+    data.loc[data["group"] == "b", "decision"] = 0
+    given = {"candidates": ["better"], "fitted_elsewhere": True, **QUICK}
+    result = improve(audit_of(data), "tpr", "selection_rate", **given)
+    assert result.rejected
+    assert result.to_dict()["details"]["surface"]
+
+
 # -- charts ---------------------------------------------------------------------------------------------------
 
 

@@ -140,6 +140,16 @@ def test_directed_pairs_follow_the_harm():
     assert gap_of(np.array([0.2, 0.7, 0.4]), directed_pairs(3)) == pytest.approx(0.5)
 
 
+def test_a_status_quo_of_zero_can_be_improved_by_any_factor():
+    rng = np.random.default_rng(9)
+    group = rng.integers(0, 2, 200)
+    utility = rates(group, np.zeros(200), rng.random(200) < 0.5)
+    component = accuracy_components(levels_of(group, 2, utility), 0, NAMES, scale="ratio", pooled=False)[0]
+    assert component.p_value(0.0) < 0.01
+    assert component.p_value(5.0) < 0.01
+    assert component.largest_delta(0.05) == math.inf
+
+
 def test_undefined_draws_count_against_rejection():
     group = np.array([0] * 300 + [1] * 300)
     weight = np.concatenate([np.ones(300), np.eye(1, 300)[0]])  # one person of group b carries the level

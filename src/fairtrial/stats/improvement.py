@@ -45,8 +45,8 @@ TIE = 1e-12
 class Component:
     """One inequality of the claim: estimates, bootstrap draws and influence values of both of its sides.
 
-    Draws whose reflected status quo 2D − D* is not positive count against rejection, which makes the p-value
-    monotone in Δ. The article's own component (`kinked`) is left as printed.
+    Draws whose reflected status quo 2D − D* is negative count against rejection, which makes the p-value monotone in
+    Δ. The article's own component (`kinked`) is left as printed.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Component:
         slack = TIE * (1.0 + abs(self.candidate) + abs(self.status_quo))
         against = ~(draws - estimate < estimate - slack)
         if self.scale == "ratio" and not self.kinked:
-            against |= ~(self._reflected_status_quo() > 0)
+            against |= ~(self._reflected_status_quo() >= 0)
         return float((1 + np.count_nonzero(against)) / (1 + against.size))
 
     def delta_method(self, delta: float) -> float | None:
@@ -96,7 +96,7 @@ class Component:
         """The Δ below which p_value(Δ) < level, read off the sorted draws: no grid, no search.
 
         T* − T ≥ T can be solved for Δ: p is the share of (2N−N*)/(2D−D*) at or below 1+Δ (accuracy), or at or
-        above 1−Δ (fairness); non-positive denominators count against rejection.
+        above 1−Δ (fairness); negative denominators count against rejection.
         """
         allowed = math.ceil(level * (1 + self.candidate_draws.size) - 1) - 1
         if allowed < 0 or allowed >= self.candidate_draws.size or not math.isfinite(self.statistic(0.0)):
@@ -108,10 +108,13 @@ class Component:
             against_below = sign * (numerator - denominator)
             shift = 0.0
         else:
+            # A reflected status quo of exactly zero leaves Δ out: such a draw is against rejection, or never is.
+            sign = 1.0 if self.part == "accuracy" else -1.0
             with np.errstate(divide="ignore", invalid="ignore"):
-                ratio = np.where(denominator > 0, numerator / denominator, np.nan)
-            against_below = ratio if self.part == "accuracy" else -ratio
-            shift = -1.0 if self.part == "accuracy" else 1.0
+                ratio = np.where(denominator > 0, sign * numerator / denominator, np.nan)
+            zero = np.where(sign * numerator > 0, np.inf, -np.inf)
+            against_below = np.where(denominator == 0, zero, ratio)
+            shift = -sign
         ordered = np.sort(np.where(np.isnan(against_below), -np.inf, against_below))
         largest = float(ordered[allowed]) + shift
         # A gap cannot shrink by its whole size or more.
