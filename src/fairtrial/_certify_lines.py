@@ -107,7 +107,7 @@ def group_rows(disparities: Disparities, judgement: Judgement) -> list[dict[str,
         why = gaps.reason[index]
 
         def cell(value: float, why: str | None = why) -> Any:
-            return undefined(why) if why is not None else _finite(float(value))
+            return undefined(why) if why is not None else finite_or_reason(float(value))
 
         lines.append(
             {
@@ -138,7 +138,8 @@ def group_rows(disparities: Disparities, judgement: Judgement) -> list[dict[str,
     return lines
 
 
-def _finite(value: float) -> Any:
+def finite_or_reason(value: float) -> Any:
+    """A limit, or why there is none."""
     return value if np.isfinite(value) else undefined("no limit: the sample is too small")
 
 

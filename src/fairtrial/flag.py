@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fairtrial._certify_data import Disparities, Options, Untested, find_disparities
-from fairtrial._certify_lines import disparity_words, sentence
+from fairtrial._certify_lines import disparity_words, finite_or_reason, sentence
 from fairtrial._certify_words import common_notes, find_band, plain_by, plain_target
 from fairtrial.audit import Audit
 from fairtrial.errors import InputError, check_between, check_choice
@@ -204,7 +204,7 @@ def _rows(
         why = gaps.reason[index]
         flagged = bool(adjusted[index] <= fdr)
         low, high = (
-            undefined(why) if why is not None else float(side[index]) for side in limits
+            undefined(why) if why is not None else finite_or_reason(float(side[index])) for side in limits
         )  # fmt: skip
         lines.append(
             {

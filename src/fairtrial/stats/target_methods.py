@@ -112,9 +112,13 @@ def _limits(points: ScorePoints, centre: float, error: float, critical: float) -
     for sign in (-1.0, 1.0):
         step = sign * error * float(np.sqrt(critical))
         near, far = centre, centre + step
-        while excess(far) < 0.0:
+        for _ in range(60):
+            if excess(far) >= 0.0:
+                found.append(float(optimize.brentq(excess, near, far, xtol=1e-15, rtol=1e-14)))
+                break
             near, far = far, far + step
-        found.append(float(optimize.brentq(excess, near, far, xtol=1e-15, rtol=1e-14)))
+        else:
+            found.append(sign * np.inf)
     return found[0], found[1]
 
 
