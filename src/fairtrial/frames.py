@@ -55,7 +55,7 @@ class Source:
             self._eager = native
         else:
             self._lazy = _nan_to_null(native) if native.implementation.is_duckdb() else native
-            self.ordered = native.implementation.is_polars() or native.implementation.is_duckdb()
+            self.ordered = False  # a lazy frame may hold a join or a grouping, which return rows as they come
         self.frame = _frame_kind(native)
         self.columns = tuple(native.collect_schema().names())
 
