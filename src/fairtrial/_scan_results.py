@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -103,8 +104,7 @@ class ScanResult(Result):
     def primary(self) -> list[Primary]:
         if self.p_value is None:
             return []
-        best = self.estimates[0]
-        return [Primary(str(self.details["metric"]), f"scan of {best['protected']}", self.p_value)]
+        return [_primary(self.estimates[0], str(self.details["label"]), self.p_value)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -153,7 +153,22 @@ class ScanAllResult(Result):
 
     def primary(self) -> list[Primary]:
         rows = [row for row in self.estimates if scalar(row["p_value"]) is not None]
-        return [
-            Primary(str(self.details["metric"]), f"scan of {row['protected']}", float(scalar(row["p_value"])))
-            for row in rows
-        ]
+        return [_primary(row, str(self.details["label"]), float(scalar(row["p_value"]))) for row in rows]
+
+
+def _primary(best: Mapping[str, Any], label: str, p_value: float) -> Primary:
+    """The search's one p-value, with its best subgroup: observed rate minus what is expected of it."""
+    subject = (
+        f"{best['protected']}, {best['subgroup']}" if scalar(best["subgroup"]) else str(best["protected"])
+    )
+    effect = scalar(best.get("difference"))
+    against = "what comparable people outside get"
+    n = scalar(best.get("n"))
+    return Primary(
+        label,
+        subject,
+        p_value,
+        None if effect is None else float(effect),
+        against=against,
+        n=None if n is None else int(n),
+    )

@@ -125,8 +125,20 @@ class TransportResult(Result):
 
     def primary(self) -> list[Primary]:
         p = self.p_value
-        subject = f"by {', '.join(self.details['by'])}" if self.details["by"] else "between its cells"
-        return [] if p is None else [Primary(self.details["criterion"], subject, p)]
+        if p is None:
+            return []
+        criterion = str(self.details["criterion"]).replace("_", " ")
+        compared = [row for row in self.estimates if scalar(row["difference"]) is not None]
+        if not compared:
+            subject = f"by {', '.join(self.details['by'])}" if self.details["by"] else "between its cells"
+            return [Primary(criterion, subject, p)]
+        # one p-value for all equalities; the widest gap stands for them
+        widest = max(compared, key=lambda row: abs(float(scalar(row["difference"]))))
+        limits = [_number(widest[name]) for name in ("difference", "difference_low", "difference_high")]
+        metric = f"{criterion} ({widest['comparison']})" if widest["comparison"] else criterion
+        return [
+            Primary(metric, str(widest["group"]), p, *limits, against=str(widest["reference"]), n=widest["n"])
+        ]
 
 
 def _number(cell: Any) -> float | None:
