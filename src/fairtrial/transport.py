@@ -134,11 +134,12 @@ class TransportResult(Result):
             return [Primary(criterion, subject, p)]
         # one p-value for all equalities; the widest gap stands for them
         widest = max(compared, key=lambda row: abs(float(scalar(row["difference"]))))
-        limits = [_number(widest[name]) for name in ("difference", "difference_low", "difference_high")]
+        gap, low, high = (
+            _number(widest[name]) for name in ("difference", "difference_low", "difference_high")
+        )
         metric = f"{criterion} ({widest['comparison']})" if widest["comparison"] else criterion
-        return [
-            Primary(metric, str(widest["group"]), p, *limits, against=str(widest["reference"]), n=widest["n"])
-        ]
+        against = str(widest["reference"])
+        return [Primary(metric, str(widest["group"]), p, gap, low, high, against=against, n=int(widest["n"]))]
 
 
 def _number(cell: Any) -> float | None:
