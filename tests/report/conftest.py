@@ -14,6 +14,7 @@ from fairtrial.trial import load_results
 BLACK, WHITE = {"race": "African-American"}, {"race": "Caucasian"}
 
 
+@pytest.fixture(scope="session")
 def whole_spec() -> dict[str, Any]:
     """Every method once, with settings that are quick rather than powerful."""
     from sklearn.linear_model import LogisticRegression
@@ -38,10 +39,10 @@ def whole_spec() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory, whole_spec: dict[str, Any]) -> Path:
     """The folder a whole trial wrote."""
     out = tmp_path_factory.mktemp("whole")
-    trial = fairtrial.run(whole_spec(), out=out)
+    trial = fairtrial.run(whole_spec, out=out)
     assert trial.complete, [answer.error for answer in trial.answers]
     return out
 
