@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-import fairtrial
+from fairtrial.cli import main
 from fairtrial.errors import InputError
 from fairtrial.spec import METHODS, load_spec
 from fairtrial.spec.places import Places, describe
@@ -44,10 +45,22 @@ def written(folder: Path, text: str, name: str = "audit.toml") -> Path:
     return path
 
 
-def faults_of(path: Path) -> str:
-    with pytest.raises(InputError) as caught:
-        fairtrial.run(path)
-    return str(caught.value)
+@pytest.fixture
+def faults_of(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[[Path], str]:
+    """What `fairtrial run` says of a spec that it must refuse: exit code 2, and nothing written."""
+
+    def run(path: Path) -> str:
+        out = path.parent / "out"
+        monkeypatch.setattr("sys.argv", ["fairtrial", "run", str(path), "--out", str(out)])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        assert stopped.value.code == 2
+        assert not out.exists()
+        said = capsys.readouterr()
+        assert said.out == ""
+        return said.err
+
+    return run
 
 
 def test_a_good_spec_is_read_with_its_names_replaced(tmp_path: Path) -> None:
@@ -67,7 +80,7 @@ def test_a_dict_is_a_spec_too() -> None:
     assert spec.data.groups == ["race"]
 
 
-def test_all_faults_come_at_once_with_their_lines(tmp_path: Path) -> None:
+def test_all_faults_come_at_once_with_their_lines(tmp_path: Path, faults_of: Callable[[Path], str]) -> None:
     text = faults_of(
         written(
             tmp_path,
@@ -141,7 +154,9 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_broken_spec_names_place_and_cure(name: str, tmp_path: Path) -> None:
+def test_a_broken_spec_names_place_and_cure(
+    name: str, tmp_path: Path, faults_of: Callable[[Path], str]
+) -> None:
     text, parts = BROKEN[name]
     message = faults_of(written(tmp_path, text))
     assert message.startswith("audit.toml: ")
@@ -164,7 +179,9 @@ BAD_DATA = {
 
 
 @pytest.mark.parametrize("name", BAD_DATA)
-def test_broken_data_name_their_place_in_the_spec(name: str, tmp_path: Path) -> None:
+def test_broken_data_name_their_place_in_the_spec(
+    name: str, tmp_path: Path, faults_of: Callable[[Path], str]
+) -> None:
     content, parts = BAD_DATA[name]
     source = '[data]\nsource = "people.csv"\ndecision = "d"\ngroups = ["g"]\n'
     if content is None:

@@ -61,9 +61,10 @@
 
   // A chart inside a closed fold-out has no width of its own yet: it takes its nearest visible ancestor's.
   const roomFor = (target) => {
+    if (target.clientWidth) return target.clientWidth;
     let element = target;
     while (element.clientWidth === 0 && element.parentElement) element = element.parentElement;
-    return element.clientWidth;
+    return element.clientWidth - 36; // its frame's padding
   };
 
   const embed = async (target, room, slack) => {
@@ -119,6 +120,7 @@
   scheme.addEventListener("change", redraw);
   document.addEventListener("themechange", redraw);
   window.addEventListener("resize", resized);
+  document.addEventListener("toggle", resized, true);
   // Paper is light: charts drawn for a dark screen are drawn again for it.
   window.matchMedia("print").addEventListener("change", (event) => {
     const before = isDark();
