@@ -205,14 +205,17 @@ def _sort_out(
     """Tested groups and the others; size alone decides, never the outcome."""
     reference = cells.mask(target.group) if isinstance(target, Target) and target.group is not None else None
     whole = isinstance(target, Target) and target.kind in ("overall", "rest")
+    present_atoms = atoms.count > 0
     tested: list[tuple[Group, Bools]] = []
     untested: list[Untested] = []
     for group, mask in present:
         n = int(atoms.count[mask].sum())
         if reference is not None and np.array_equal(mask, reference):
             reason = "it is the reference"
-        elif whole and mask.all():
+        elif whole and mask[present_atoms].all():
             reason = "it is everyone: there is nobody to compare with"
+        elif reference is not None and n and np.array_equal(mask[present_atoms], reference[present_atoms]):
+            reason = "its members are those of the reference"
         elif n < max(minimum, 1):
             reason = f"fewer than {minimum} members" if n else "nobody meets the metric's condition"
         else:

@@ -63,13 +63,15 @@ class SideBySide:
         """Log ratio, its derivative in the tilt, and the mean of 1/(1 + t x), for both limits of every group."""
         raised = tilt[:, :, None] * self.values
         raised += 1.0
-        inverse = 1.0 / raised
+        with np.errstate(divide="ignore"):
+            inverse = 1.0 / raised
         if self.counts is None:
             parts = raised.reshape(2, self.size.size, FACTORS, -1)
             product = parts[:, :, 0] * parts[:, :, 1]
             for factor in range(2, FACTORS):
                 product *= parts[:, :, factor]
-            logs = np.log(product, out=product).sum(axis=-1)
+            with np.errstate(divide="ignore"):
+                logs = np.log(product, out=product).sum(axis=-1)
             harmonic = inverse @ np.ones(inverse.shape[-1]) - self.empty
         else:
             logs = np.einsum("sgl,gl->sg", np.log(raised), self.counts)

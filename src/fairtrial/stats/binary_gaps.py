@@ -1,11 +1,12 @@
 """A group's rate against an estimated target, all groups at once, from counts.
 
-Four shapes cover every estimated target, told apart by which of the three parts of (group, reference) are
+Five shapes cover every estimated target, told apart by which of the three parts of (group, reference) are
 empty: A = both, B = group only, C = reference only.
   disjoint  (A empty)  rest, or a reference group apart: two binomials
   inside    (B empty)  overall, or a group inside its reference: two binomials and the group's share
   around    (C empty)  a reference inside the group: the same with the roles exchanged
   partial   (none)     the three-part likelihood of `fairtrial.stats.overlap`
+  same      (B and C)  the group is its reference: the gap is zero, and there is nothing to test
 """
 
 from __future__ import annotations
@@ -71,9 +72,10 @@ class PartCounts:
 
     @property
     def shape(self) -> NDArray[np.str_]:
-        """Which of the four shapes each group has."""
+        """Which of the five shapes each group has."""
         inside, around = self.n_group == 0, self.n_reference == 0
         nested = np.where(inside, "inside", np.where(around, "around", "partial"))
+        nested = np.where(inside & around, "same", nested)
         return np.where(self.n_both == 0, "disjoint", nested)
 
 
@@ -84,6 +86,8 @@ def gap_root(parts: PartCounts, gap: Floats, method: DifferenceMethod = "auto") 
     for shape in np.unique(parts.shape):
         index = np.flatnonzero(parts.shape == shape)
         some, value = parts[index], gap[index]
+        if shape == "same":
+            continue
         if shape == "disjoint":
             root[index] = difference_root(*_disjoint(some), value, method)
         elif shape == "partial":
@@ -166,6 +170,8 @@ def _limits_of_shape(
     shape: str, parts: PartCounts, critical: Floats, method: DifferenceMethod
 ) -> tuple[Floats, Floats]:
     ends = (-np.ones_like(critical), np.ones_like(critical))
+    if shape == "same":
+        return np.zeros_like(critical), np.zeros_like(critical)
     if shape == "disjoint":
         table = _disjoint(parts)
         centre, error = table[0] / table[1] - table[2] / table[3], difference_error(*table)

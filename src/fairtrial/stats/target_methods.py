@@ -13,6 +13,9 @@ from fairtrial.stats.gaps import Comparison, Gaps, blank, constant, nobody
 from fairtrial.stats.means import SMALL_SAMPLE, critical_value
 from fairtrial.stats.roots import Floats
 
+# A rescaled quantile may lie so far out that its tail is zero in doubles.
+THINNEST_TAIL = 1e-14
+
 
 class PlugInGaps(Gaps):
     """The estimated target taken as known (the paper's Theorem 2), or rescaled by the variance it forgets.
@@ -40,8 +43,8 @@ class PlugInGaps(Gaps):
         low, high = np.full(self.estimate.shape, np.nan), np.full(self.estimate.shape, np.nan)
         for factor in np.unique(self.factor):
             # A root divided by the factor meets the usual quantile where the plain one meets a multiple of it.
-            tail = special.ndtr(special.ndtri((1.0 - level) / 2.0) * factor)
-            lows, highs = self.known.limits(float(1.0 - 2.0 * tail))
+            tail = max(float(special.ndtr(special.ndtri((1.0 - level) / 2.0) * factor)), THINNEST_TAIL)
+            lows, highs = self.known.limits(1.0 - 2.0 * tail)
             same = self.factor == factor
             low, high = np.where(same, lows, low), np.where(same, highs, high)
         return blank(low, self.defined), blank(high, self.defined)
