@@ -61,17 +61,21 @@ class SideBySide:
 
     def log_ratio(self, tilt: Floats) -> tuple[Floats, Floats, Floats]:
         """Log ratio, its derivative in the tilt, and the mean of 1/(1 + t x), for both limits of every group."""
+        # At a pole a weight is infinite, and so is the ratio; the search then turns back.
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            statistic, slope, harmonic = self._log_ratio(tilt)
+        return np.where(np.isnan(statistic), np.inf, statistic), slope, harmonic
+
+    def _log_ratio(self, tilt: Floats) -> tuple[Floats, Floats, Floats]:
         raised = tilt[:, :, None] * self.values
         raised += 1.0
-        with np.errstate(divide="ignore"):
-            inverse = 1.0 / raised
+        inverse = 1.0 / raised
         if self.counts is None:
             parts = raised.reshape(2, self.size.size, FACTORS, -1)
             product = parts[:, :, 0] * parts[:, :, 1]
             for factor in range(2, FACTORS):
                 product *= parts[:, :, factor]
-            with np.errstate(divide="ignore"):
-                logs = np.log(product, out=product).sum(axis=-1)
+            logs = np.log(product, out=product).sum(axis=-1)
             harmonic = inverse @ np.ones(inverse.shape[-1]) - self.empty
         else:
             logs = np.einsum("sgl,gl->sg", np.log(raised), self.counts)
@@ -119,9 +123,12 @@ def mean_limits_of_many(groups: SideBySide, critical: Floats) -> tuple[Floats, F
             step = tilt - 2.0 * size * distance / slope
         inside = (np.abs(step) > np.abs(near)) & (np.abs(step) < np.abs(far)) & (step * pole > 0)
         tilt = np.where(inside, step, 0.5 * (near + far))
-    limits = groups.mean + (1.0 - harmonic) / (tilt * harmonic)
+    with np.errstate(invalid="ignore"):
+        limits = groups.mean + (1.0 - harmonic) / (tilt * harmonic)
     # The log ratio falls by 2 n lambda per unit of the mean (eq. C.2): one last step without another pass.
-    limits = limits + (statistic - critical) / (2.0 * groups.size * tilt * harmonic)
+    limits = limits + np.where(np.isfinite(statistic), statistic - critical, 0.0) / (
+        2.0 * groups.size * tilt * harmonic
+    )
     limits[:, constant] = np.nan
     return limits[0], limits[1]
 

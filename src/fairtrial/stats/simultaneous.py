@@ -8,7 +8,7 @@ from scipy import special
 from fairtrial.stats.atoms import MANY_GROUPS
 from fairtrial.stats.roots import Floats
 
-DRAWS = 20_000
+DRAWS = 10_000
 # Above MANY_GROUPS fewer draws keep the work in proportion; the level is then good to a third of a point.
 DRAWS_FOR_MANY = 4_000
 
