@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from fairtrial.audit import Audit
 from fairtrial.cells import Cells, Rows
-from fairtrial.errors import InputError, check_choice
+from fairtrial.errors import FairtrialWarning, InputError, check_choice
 from fairtrial.groups import Group, Target, by_attributes, check_target, find_groups, find_target
 from fairtrial.metrics import Metric
 from fairtrial.results import Note
@@ -266,12 +267,9 @@ def _gaps(
         )
         return estimate_gaps(atoms, comparison, codes, values, target.value, influence), notes
     if not atoms.binary and atoms.values is None and options.likelihood == "empirical":
-        notes.append(
-            Note(
-                "from-moments",
-                f"More than {MOST_ROWS:,} rows: Euclidean likelihood from counts, means and variances.",
-            )
-        )
+        text = f"More than {MOST_ROWS:,} rows: Euclidean likelihood from means and variances."
+        notes.append(Note("from-moments", text))
+        warnings.warn(text, FairtrialWarning, stacklevel=4)
     if options.refinement is not None and (comparison.known is None or atoms.binary):
         raise InputError(
             who, "'refinement' is for a real-valued metric against a known number; leave it out here"

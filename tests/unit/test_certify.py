@@ -12,6 +12,7 @@ from scipy import stats
 import fairtrial
 from fairtrial import Audit, InputError, Metric, certify, measure
 from fairtrial.charts import charts_for
+from fairtrial.errors import FairtrialWarning
 from fairtrial.results import Result, reason, scalar
 
 CAUCASIAN = {"race": "Caucasian"}
@@ -326,3 +327,15 @@ def test_weights_are_refused():
     frame = pd.DataFrame({"g": ["a", "b"] * 50, "d": [1, 0] * 50, "w": [1.0] * 100})
     with pytest.raises(InputError, match="'weight' is not honoured by certify"):
         certify(Audit(frame, decision="d", groups="g", weight="w"), "selection_rate")
+
+
+def test_many_rows_are_audited_from_moments(compas, monkeypatch):
+    rows = certify(compas, "mean_score", target=CAUCASIAN, tolerance=0.5)
+    monkeypatch.setattr("fairtrial._certify_data.MOST_ROWS", 100)
+    with pytest.warns(FairtrialWarning, match="Euclidean likelihood from means and variances"):
+        moments = certify(compas, "mean_score", target=CAUCASIAN, tolerance=0.5)
+    assert "from-moments" in {note.code for note in moments.notes}
+    for one, other in zip(rows.estimates, moments.estimates, strict=True):
+        assert other["disparity"] == pytest.approx(one["disparity"], rel=1e-9)
+        assert other["disparity_low"] == pytest.approx(one["disparity_low"], abs=0.03)
+    assert moments.details["joint"]["df"] == rows.details["joint"]["df"]
