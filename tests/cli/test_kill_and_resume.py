@@ -122,3 +122,25 @@ def test_killed_inside_the_permutation_loop(whole: tuple[dict[str, Any], float],
     assert start(tmp_path, "--resume").wait() == 0
     assert results(tmp_path) == expected
     assert json.loads((tmp_path / "out" / "results.json").read_text())["run"]["kept"] == ["measure", "flag"]
+
+
+@pytest.mark.slow
+def test_stopped_by_the_user(whole: tuple[dict[str, Any], float], tmp_path: Path) -> None:
+    """Ctrl-C inside the loop: what is finished is in a report that says it is incomplete, and --resume goes on."""
+    (tmp_path / "audit.toml").write_text(SPEC)
+    process = start(tmp_path)
+    while process.poll() is None and batches(tmp_path) < 2:
+        time.sleep(0.005)
+    process.send_signal(signal.SIGINT)
+    assert process.wait() == 4
+    content = json.loads((tmp_path / "out" / "results.json").read_text())
+    assert content["status"] == "incomplete"
+    assert {section["id"]: section["status"] for section in content["sections"]} == {
+        "measure": "done",
+        "flag": "done",
+        "scan": "stopped",
+        "transport": "stopped",
+    }
+    assert "Not answered" in (tmp_path / "out" / "report.html").read_text()
+    assert start(tmp_path, "--resume").wait() == 0
+    assert results(tmp_path) == whole[0]

@@ -135,7 +135,10 @@ def _rest(entries: Sequence[Entry], unanswered: int) -> str:
 def _clearest(shown: Sequence[Entry]) -> str:
     """The strongest finding that can be said in one plain sentence."""
     for entry in shown:
-        if entry.kind not in ("points", "number") or not (entry.effect and entry.subject and entry.against):
+        # a criterion of several rates has no rate of its own to speak of
+        if entry.method == "transport" or entry.kind not in ("points", "number"):
+            continue
+        if not (entry.effect and entry.subject and entry.against):
             continue
         where = "above" if entry.effect > 0 else "below"
         size = f"{abs(100 * entry.effect):.1f} points" if entry.kind == "points" else f"{abs(entry.effect):.3g}"

@@ -154,7 +154,9 @@ def check_schema(content: Mapping[str, Any]) -> None:
     fault = best_match(Draft202012Validator(schema).iter_errors(content))
     if fault is not None:
         place = "/".join(str(part) for part in fault.absolute_path)
-        raise InputError("results.json", f"does not keep to its schema at {place or 'the top'}: {fault.message[:300]}")
+        raise InputError(
+            "results.json", f"does not keep to its schema at {place or 'the top'}: {fault.message[:300]}"
+        )
 
 
 def load_results(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -170,7 +172,9 @@ def load_results(path: str | os.PathLike[str]) -> dict[str, Any]:
             who, f"there is no file {str(path)!r}; `fairtrial run` writes results.json"
         ) from None
     except (OSError, ValueError) as error:
-        raise InputError(who, f"cannot be read as JSON: {error}") from None
+        raise InputError(
+            who, f"cannot be read as JSON: {error}. Name the results.json that `fairtrial run` wrote"
+        ) from None
     found = content.get("schema") if isinstance(content, dict) else None
     if not isinstance(content, dict) or found != SCHEMA:
         raise InputError(
