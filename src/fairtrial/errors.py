@@ -72,6 +72,13 @@ def did_you_mean(word: object, options: Iterable[str]) -> str:
     return f" Did you mean {close[0]!r}?" if close else ""
 
 
+def known_columns(names: Collection[str]) -> str:
+    """`" Columns: 'age', 'sex'."`, the first twelve, for a name that resembles none of them."""
+    shown = [repr(name) for name in list(names)[:12]]
+    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+    return f" Columns: {', '.join(shown)}{more}."
+
+
 def choice_fault(argument: str, value: object, options: Collection[str]) -> str | None:
     """The fault text when `value` is not one of `options`, else None."""
     if isinstance(value, str) and value in options:

@@ -10,7 +10,7 @@ import numpy as np
 
 from fairtrial.cells import Floats, Ints
 from fairtrial.columns import bin_expression, bin_labels, clean_number, derived_expression, infinite, present
-from fairtrial.errors import Faults, InputError, did_you_mean
+from fairtrial.errors import Faults, InputError, did_you_mean, known_columns
 from fairtrial.frames import Kind, Source, collect
 from fairtrial.labels import canonical
 from fairtrial.metrics import ROLES
@@ -249,7 +249,7 @@ class Roles:
 
     def check_column(self, who: str, argument: str, name: object) -> None:
         if not isinstance(name, str) or name not in self.source.columns:
-            hint = did_you_mean(name, self.source.columns)
+            hint = did_you_mean(name, self.source.columns) or known_columns(self.source.columns)
             raise InputError(who, f"{argument!r} names the unknown column {name!r}.{hint}")
 
     def _declared(self) -> list[str]:

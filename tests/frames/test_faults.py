@@ -17,6 +17,9 @@ INFINITE, NAN = math.inf, math.nan
 ENGINES = ["pandas", "polars", "pyarrow", "duckdb", "csv", pytest.param("spark", marks=pytest.mark.spark)]
 
 
+COLUMNS = " Columns: 'race', 'y', 'd', 's'."
+
+
 def table(**changes):
     columns = {
         "race": ["a", "b"] * 40,
@@ -41,7 +44,7 @@ def audited(**changes):
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ({"outcome": "z"}, "Audit: 'outcome' names the unknown column 'z'."),
+        ({"outcome": "z"}, f"Audit: 'outcome' names the unknown column 'z'.{COLUMNS}"),
         ({"groups": "rase"}, "Audit: 'groups' names the unknown column 'rase'. Did you mean 'race'?"),
         ({"groups": ["race", "race"]}, "Audit: 'groups' names 'race' twice"),
         ({"groups": None}, "Audit: 'groups' must be a column or a list of columns, got None"),
@@ -73,7 +76,7 @@ def audited(**changes):
             {"bins": {"s": [NAN]}},
             "Audit: 'bins' of 's' must be a list of edges or a number of quantile bins, got [nan]",
         ),
-        ({"bins": {"t": [1]}}, "Audit: 'bins' names the unknown column 't'."),
+        ({"bins": {"t": [1]}}, f"Audit: 'bins' names the unknown column 't'.{COLUMNS}"),
     ],
 )  # fmt: skip
 def test_faults_of_the_declaration(arguments, expected):
