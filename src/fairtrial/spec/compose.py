@@ -42,7 +42,7 @@ def _key(key: str) -> str:
 def compose(guess: Guess, source: str, title: str) -> str:
     """The text of the spec; every guess says that it is one."""
     lines = [
-        "# An audit in one file. Check what stands here, then: fairtrial run audit.toml",
+        "# An audit in one file. Check what stands here, then hand it to `fairtrial run`.",
         "",
         f"# Asks: {_PRESETS[guess.preset]}.",
         f"# Others: {', '.join(name for name in _PRESETS if name != guess.preset)}; or leave the line out and",

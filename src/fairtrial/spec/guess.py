@@ -10,7 +10,10 @@ from fairtrial.spec.profile import Profile
 
 # words in column names that speak for a part, the telling ones first
 _WORDS = {
-    "groups": ("race", "ethnic", "sex", "gender", "age_cat", "age_group", "agegroup", "disab", "religion", "national"),
+    "groups": (
+        "race", "ethnic", "sex", "gender", "age_cat", "age_group", "agegroup", "disab", "religion", "national",
+        "minority", "group",
+    ),
     "outcome": (
         "two_year", "recid", "outcome", "label", "target", "actual", "truth", "y_true", "default", "repaid", "reoffend",
         "chronic", "comorbid", "illness", "need", "income", "cost",
