@@ -77,7 +77,9 @@ def common_notes(disparities: Disparities, minimum: int, options: Options) -> li
     small = [item for item in disparities.untested if item.reason.startswith(("fewer", "nobody"))]
     if small:
         few = "1 group has" if len(small) == 1 else f"{len(small)} groups have"
-        notes.append(Note("small-groups", f"{few} fewer than {minimum} members: not tested."))
+        named = ", ".join(item.group.label for item in small[:8])  # no counts: notes are published
+        more = f" and {len(small) - 8} more" if len(small) > 8 else ""
+        notes.append(Note("small-groups", f"{few} fewer than {minimum} members, not tested: {named}{more}."))
     if disparities.absent:
         notes.append(Note("absent", f"{disparities.absent} combinations have no people at all."))
     return notes
