@@ -7,7 +7,10 @@ random, and blind to the group when they decide.
 
 from __future__ import annotations
 
+import logging
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
@@ -59,7 +62,7 @@ class Reductions:
         search = reductions.GridSearch(
             LogisticRegression(max_iter=200), constraint, grid_size=GRID, grid_limit=LIMIT
         )
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _no_advice_on_the_grid():
             warnings.simplefilter("ignore")  # fairlearn's own use of pandas
             search.fit((x[index] - mean) * factor, outcome[index], sensitive_features=problem.group[index])
         errors = np.asarray(search.objectives_, dtype=np.float64)
@@ -73,6 +76,17 @@ class Reductions:
 
             rules[name] = Rule(name, score_of, 0.5, problem.features, problem.inputs.names, model)
         return rules
+
+
+@contextmanager
+def _no_advice_on_the_grid() -> Iterator[None]:
+    """fairlearn logs at every fit that a finer grid is recommended; the grid is coarse on purpose, see `GRID`."""
+    logger = logging.getLogger("fairlearn.reductions._grid_search._grid_generator")
+    disabled, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = disabled
 
 
 def installed() -> bool:
