@@ -14,6 +14,7 @@ from fairtrial.errors import InputError, NotApplicable, check_between, check_cho
 from fairtrial.groups import MINIMUM_SIZE, by_attributes, find_target
 from fairtrial.metrics import Metric, find_metrics, role
 from fairtrial.results import Column, Kind, Note, Primary, Result, Verdict, defined_or, scalar, undefined
+from fairtrial.stats.binary_gaps import SMALLEST_P
 from fairtrial.stats.multiplicity import holm
 from fairtrial.views import format_value
 
@@ -180,7 +181,9 @@ def _each_bin(audit: Audit, metric: Metric) -> list[Metric]:
 
 
 def _adjust(lines: list[Line]) -> None:
-    tested = [(line, line.p_value) for line in lines if line.p_value is not None]
+    tested = [(line, max(line.p_value, SMALLEST_P)) for line in lines if line.p_value is not None]
+    for line, p in tested:
+        line.p_value = p  # beyond the smallest float it would be zero, which no p-value is
     for (line, _), adjusted in zip(tested, holm([p for _, p in tested]), strict=True):
         line.p_adjusted = float(adjusted)
 
@@ -244,8 +247,9 @@ def _notes(lines: list[Line], weighted: bool, minimum: int) -> list[Note]:
     ]
     small = sum(1 for line in lines if line.reason and "fewer than" in line.reason)
     if small:
+        lines_have, were = ("1 line has", "was") if small == 1 else (f"{small} lines have", "were")
         notes.append(
-            Note("small-groups", f"{small} lines have fewer than {minimum} people and were not compared.")
+            Note("small-groups", f"{lines_have} fewer than {minimum} people and {were} not compared.")
         )
     if weighted:
         notes.append(
