@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from scipy import optimize, special
 
 from fairtrial.stats.atoms import Atoms, Bools
-from fairtrial.stats.gaps import Likelihood
+from fairtrial.stats.gaps import BinaryGaps, Comparison, Gaps, KnownRateGaps, Likelihood
 from fairtrial.stats.means import SMALL_SAMPLE
 from fairtrial.stats.proportions import SMALL_COUNT, binomial_deviance
 from fairtrial.stats.roots import Floats
+from fairtrial.stats.small_tables import drawn_pearson_p, has_small_expectation, pearson
 
 ITERATIONS = 100
+SMALL_RULE = "score (a count below 10)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,37 @@ def joint_test(
     if not np.isfinite(statistic):
         why = "no weights on the observed values make all gaps zero; the Euclidean likelihood is used instead"
         statistic, rule = _euclidean(patterns, known, centred=False), f"euclidean likelihood ({why})"
-    return JointTest(statistic, df, _p_value(statistic, df, patterns, known), rule)
+    p = _p_value(statistic, df, patterns, known)
+    if rule == SMALL_RULE:
+        p = _small_count_p(p, patterns, atoms, Comparison(member, _tiled(reference, member)), known)
+    return JointTest(statistic, df, p, rule)
+
+
+def _tiled(reference: Bools | None, member: Bools) -> Bools:
+    return np.zeros_like(member) if reference is None else np.tile(reference, (member.shape[0], 1))
+
+
+def _small_count_p(
+    p: float, patterns: Patterns, atoms: Atoms, comparison: Comparison, known: float | None
+) -> float:
+    """Disjoint groups: Pearson's statistic against its exact law. Overlapping: also Bonferroni over the groups.
+
+    Nothing fixes the rates inside an overlap, so there is no exact law of the overlapping groups' statistic; the
+    smallest of their own p-values, which bear small counts, bounds it.
+    """
+    if patterns.saturated:
+        k, n = patterns.atoms.successes, patterns.atoms.count
+        rate = float(k.sum() / n.sum()) if known is None else known
+        return drawn_pearson_p(k, n, known) if has_small_expectation(n, rate) else p
+    if known is None:
+        itself = (comparison.member == comparison.reference)[:, atoms.count > 0].all(axis=1)
+        each = Comparison(comparison.member[~itself], comparison.reference[~itself])
+        gaps: Gaps = BinaryGaps(atoms, each)
+    else:
+        count = patterns.groups.count
+        gaps = KnownRateGaps(count, patterns.groups.successes, np.full(count.shape, known))
+    own = gaps.p_equal(0.0)
+    return max(p, min(1.0, own.size * float(own.min())))
 
 
 def _patterns(atoms: Atoms, constraints: Bools, member: Bools) -> Patterns:
@@ -106,19 +138,33 @@ def _statistic(patterns: Patterns, known: float | None, likelihood: Likelihood) 
         k, n = patterns.groups.successes, patterns.groups.count
         small = bool(np.any(np.minimum(k, n - k) < SMALL_COUNT))
         if patterns.saturated:
-            return _binary_sum(atoms, known, pearson=small)
+            return _binary_sum(atoms, known, small=small)
         if small:
-            return _euclidean(patterns, known, centred=False), "score (a count below 10)"
+            return _null_score(patterns, known), SMALL_RULE
     return _empirical(patterns, known), "empirical likelihood"
 
 
-def _binary_sum(atoms: Atoms, known: float | None, *, pearson: bool) -> tuple[float, str]:
+def _binary_sum(atoms: Atoms, known: float | None, *, small: bool) -> tuple[float, str]:
     """Disjoint groups: deviances (or Pearson's terms when counts are small) add up, theta is the pooled rate."""
     k, n = atoms.successes, atoms.count
     rate = float(k.sum() / n.sum()) if known is None else known
-    if pearson and 0.0 < rate < 1.0:
-        return float(np.sum((k - n * rate) ** 2 / (n * rate * (1 - rate)))), "score (a count below 10)"
+    if small and 0.0 < rate < 1.0:
+        return float(pearson(k, n, rate)), SMALL_RULE
     return float(binomial_deviance(k, n, rate).sum()), "likelihood ratio"
+
+
+def _null_score(patterns: Patterns, known: float | None) -> float:
+    """g' V^-1 g with V at one common rate: a pattern in which nobody succeeds still has its null variance.
+
+    With each pattern's own variance, small patterns without an event drove the size to .84 at nominal .05.
+    """
+    atoms, basis = patterns.atoms, patterns.basis
+    inverse = np.linalg.pinv((basis * atoms.count) @ basis.T, hermitian=True)
+    sizes, events = basis @ atoms.count, basis @ atoms.successes
+    rate = float(sizes @ inverse @ events / (sizes @ inverse @ sizes)) if known is None else known
+    distance = events - sizes * rate
+    spread = rate * (1.0 - rate)
+    return float(distance @ inverse @ distance / spread) if spread > 0 else 0.0
 
 
 def _euclidean(patterns: Patterns, known: float | None, *, centred: bool) -> float:

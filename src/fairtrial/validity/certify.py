@@ -68,19 +68,30 @@ def plug_in_coverage(design: Pair) -> Run:
 
 # Four disjoint groups; three of them overlap in the second membership.
 SIZES = np.array([0.1, 0.2, 0.3, 0.4])
-DISJOINT = np.eye(4, dtype=bool)
+# Ten groups of about thirty beside a large one.
+ONE_LARGE = np.array([0.009] * 10 + [0.91])
 SPREADS = (1.0, 3.0, 0.5, 2.0)
 
 
-def joint_size(kind: str, *, binary: bool, n: int = 500, likelihood: str = "empirical") -> Run:
+def joint_size(
+    kind: str,
+    *,
+    binary: bool,
+    n: int = 500,
+    likelihood: str = "empirical",
+    rate: float = 0.3,
+    groups: int = 9,
+    sizes_of: Floats = SIZES,
+) -> Run:
     """Rejections of 'every gap is zero' when it is true, with unequal variances for real values."""
-    overlapping = overlapping_groups()[:9]
+    overlapping = overlapping_groups()[:groups]
+    disjoint = np.eye(sizes_of.size, dtype=bool)
 
     def one(generator: Generator) -> float:
-        shares = ATOM_SHARES if kind == "overlapping" else SIZES
+        shares = ATOM_SHARES if kind == "overlapping" else sizes_of
         sizes = generator.multinomial(n, shares)
         if binary:
-            values = [(generator.random(size) < 0.3).astype(float) for size in sizes]
+            values = [(generator.random(size) < rate).astype(float) for size in sizes]
         else:
             spread = np.resize(SPREADS, sizes.size)
             values = [
@@ -89,9 +100,9 @@ def joint_size(kind: str, *, binary: bool, n: int = 500, likelihood: str = "empi
             ]
         atoms = atoms_of(values, binary=binary)
         if kind == "reference":
-            member, reference = DISJOINT[:3], DISJOINT[3]
+            member, reference = disjoint[:-1], disjoint[-1]
         else:
-            member = DISJOINT if kind == "partition" else overlapping
+            member = disjoint if kind == "partition" else overlapping
             reference = np.ones(sizes.size, dtype=bool)
         return float(joint_test(atoms, member, reference, None, likelihood).p_value <= 0.05)  # type: ignore[arg-type]
 
@@ -246,6 +257,12 @@ CELLS: list[Cell] = [
           joint_size("partition", binary=True)),
     _cell("joint test, overlapping, binary", "nine overlapping groups against overall, n 500", "size",
           joint_size("overlapping", binary=True)),
+    _cell("joint test, ten small groups, rare events", "groups of 30 beside 3,000, rate 0.2%", "size",
+          joint_size("partition", binary=True, n=3300, rate=0.002, sizes_of=ONE_LARGE)),
+    _cell("joint test, ten small groups against a large reference", "groups of 30, reference of 3,000, rate 1%", "size",
+          joint_size("reference", binary=True, n=3300, rate=0.01, sizes_of=ONE_LARGE), short=200),
+    _cell("joint test, sparse intersections", "23 overlapping groups against overall, rate 5%, n 300", "size",
+          joint_size("overlapping", binary=True, n=300, rate=0.05, groups=23)),
     _cell("joint test, reference, exponential", "unequal variances, n 2000", "size",
           joint_size("reference", binary=False, n=2000)),
     _cell("joint test, partition, exponential", "unequal variances, n 2000", "size",
