@@ -205,7 +205,7 @@ def transport(
         why = f"no move makes the criterion hold: {projection.infeasible}"
     elif projection is not None and distances.values is not None:
         after = moved(posed, distances.values, projection)
-    why_in_table = "no distance: see the notes" if distances.why_none else why
+    why_in_table = "no distance" if distances.why_none else why
     lines = group_lines(posed, distances, after, why_in_table, confidence_level, minimum)
     details = _details(posed, distances, projection, after, test, why)
     details |= {

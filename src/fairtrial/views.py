@@ -11,6 +11,8 @@ from fairtrial.results import escape, reason, scalar
 if TYPE_CHECKING:
     from fairtrial.results import Column, Kind, Result
 
+LONGEST_REASON = 36  # letters of a reason that a cell of the text table can hold
+
 
 def format_value(value: Any, kind: Kind) -> str:
     """One value as people read it: rates in percent, differences in points, p-values with three digits.
@@ -104,7 +106,7 @@ def text_table(headings: Sequence[str], lines: Sequence[Sequence[str]], right: S
     widths = [len(heading) for heading in headings]
     for line in lines:
         for i, cell in enumerate(line):
-            widths[i] = max(widths[i], min(len(cell), 18 if right[i] else 36))
+            widths[i] = max(widths[i], min(len(cell), 18 if right[i] else 60))
     out = []
     for line in [list(headings), *lines]:
         cells = [
@@ -115,16 +117,27 @@ def text_table(headings: Sequence[str], lines: Sequence[Sequence[str]], right: S
     return "\n".join(out)
 
 
+def _long_reasons_below(result: Result, lines: list[list[str]]) -> tuple[list[list[str]], list[str]]:
+    """Reasons too long for a cell become numbers, explained once below the table; the last cell has room."""
+    reasons = {reason(cell) for row in result.estimates for cell in row.values()} - {None}
+    told = {cell for line in lines for cell in line[:-1] if len(cell) > LONGEST_REASON and cell in reasons}
+    marks = {why: f"[{i}]" for i, why in enumerate(sorted(told), start=1)}
+    below = [textwrap.fill(f"{mark} {why}", 110, subsequent_indent="    ") for why, mark in marks.items()]
+    return [[*(marks.get(cell, cell) for cell in line[:-1]), *line[-1:]] for line in lines], below
+
+
 def summary_text(result: Result) -> str:
     """Question, table, verdict and notes."""
     headings, lines = table(result)
+    lines, footnotes = _long_reasons_below(result, lines)
     right = [
         column.kind not in ("text", "verdict", "flag")
         for column in shown_columns(result)
         if not is_high(column)
     ]
     notes = [textwrap.fill(f"- {note.text}", 110, subsequent_indent="  ") for note in result.notes]
-    parts = [result.question, "", text_table(headings, lines, right), "", f"Verdict: {result.verdict.text}"]
+    parts = [result.question, "", text_table(headings, lines, right), *footnotes]
+    parts += ["", f"Verdict: {result.verdict.text}"]
     if notes:
         parts += ["", "Notes", *notes]
     return "\n".join(parts)

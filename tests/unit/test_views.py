@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pandas as pd
@@ -14,6 +15,7 @@ from fairtrial import Audit, measure
 from fairtrial.charts import charts_for
 from fairtrial.charts.page import chart_page
 from fairtrial.report.tables import csv_text
+from fairtrial.results import undefined
 from fairtrial.views import format_value, summary_text, table
 
 EVIL = "</td></script><img src=x onerror=alert(1)>&\"'"
@@ -106,6 +108,16 @@ def test_summary_says_everything():
     for note in result.notes:
         assert note.text.split()[0] in text
     assert "nan" not in text.lower()
+
+
+def test_long_reasons_stand_below_the_text_table_once():
+    result = measured(minimum=101)
+    why = "nobody is left who could be compared, in either group"
+    rows = tuple({**row, "rate_low": undefined(why)} for row in result.estimates)
+    lines = replace(result, estimates=rows).summary().splitlines()
+    assert [line for line in lines if why in line] == [f"[1] {why}"]
+    assert sum("[1]" in line for line in lines) == len(rows) + 1
+    assert all(line.endswith("fewer than 101") for line in lines[3 : 3 + len(rows)])
 
 
 def test_real_values_are_not_shown_as_percent():
