@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fairtrial._certify_data import Disparities
 from fairtrial.results import Verdict, undefined
+from fairtrial.stats.gaps import Gaps
 from fairtrial.stats.joint import JointTest
 from fairtrial.stats.multiplicity import holm
 from fairtrial.stats.power import error_to_certify, smallest_detectable
@@ -55,9 +56,9 @@ def judge(
         family = np.where(adjusted <= alpha, "violated", "no violation shown")
         needed = 0.0
     else:
-        family_limits = gaps.limits(disparities.together(certificate_level, seed))
-        verdict = _verdicts(certificate, band, p <= alpha)
-        family = _verdicts(family_limits, band, adjusted <= alpha)
+        verdict = _verdicts(certified(gaps, band, certificate_level), p <= alpha)
+        family_level = disparities.together(certificate_level, seed)
+        family = _verdicts(certified(gaps, band, family_level), adjusted <= alpha)
         needed = error_to_certify(*band, level, power)
     verdict = np.where(gaps.defined, verdict, "undetermined")
     family = np.where(gaps.defined, family, "undetermined")
@@ -67,12 +68,24 @@ def judge(
     )  # fmt: skip
 
 
-def _verdicts(
-    limits: tuple[Floats, Floats], band: tuple[float, float], violated: NDArray[np.bool_]
-) -> NDArray[np.str_]:
+def certified(gaps: Gaps, band: tuple[float, float], level: float) -> NDArray[np.bool_]:
+    """Two one-sided tests: the interval at this level inside the band, and both tests' own p-values agree.
+
+    With small counts the p-values come from binomial tails. The interval alone would certify a group at the band's
+    edge too often: .090 instead of .05 for 100 people at a rate of .5% against a known 5% ± 4.5 points.
+    """
+    low, high = gaps.limits(level)
+    above = gaps.tails(np.full(gaps.estimate.shape, band[0]))[0]
+    below = gaps.tails(np.full(gaps.estimate.shape, band[1]))[1]
+    # Root finding leaves the last digits of a limit open, which must not tell against a certificate.
+    tail = (1.0 - level) / 2.0 * (1.0 + 1e-6)
     with np.errstate(invalid="ignore"):
-        certified = (limits[0] >= band[0]) & (limits[1] <= band[1])
-    return np.where(violated, "violated", np.where(certified, "certified", "undetermined"))
+        inside = (low >= band[0]) & (high <= band[1])
+    return np.asarray(inside & (np.maximum(above, below) <= tail))
+
+
+def _verdicts(certificates: NDArray[np.bool_], violated: NDArray[np.bool_]) -> NDArray[np.str_]:
+    return np.where(violated, "violated", np.where(certificates, "certified", "undetermined"))
 
 
 def members_needed(disparities: Disparities, judgement: Judgement) -> tuple[list[Any], list[Any]]:

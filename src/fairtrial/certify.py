@@ -55,7 +55,8 @@ class CertifyResult(Result):
         "Each group's mean is compared with its target by profile likelihood: the target's own uncertainty is part of "
         "it. Binary metrics: likelihood ratio from counts, Miettinen–Nurminen score where a count is below 10. "
         "Real-valued metrics: empirical likelihood of the rows, t-calibrated below 100 members. A group is certified "
-        "when its (1−2α) interval lies inside the tolerance, violated when the interval-null p-value is at most α; "
+        "when its (1−2α) interval lies inside the tolerance and, where a count is below 10, binomial tails agree; "
+        "violated when the interval-null p-value is at most α; "
         "intervals that hold for all groups at once use the largest |t| of the joint Gaussian limit."
     )
     assumptions: ClassVar[tuple[str, ...]] = (

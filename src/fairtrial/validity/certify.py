@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import special
 
+from fairtrial._certify_lines import certified
 from fairtrial.plan import plan
 from fairtrial.stats.atoms import Atoms, gap_covariance
 from fairtrial.stats.binary_gaps import PartCounts, gap_limits, gap_root, gap_tails
@@ -147,6 +148,18 @@ def wrong_certificate(design: Pair) -> Run:
     return run
 
 
+def wrong_certificate_small(n: int, rate: float, target: float) -> Run:
+    """The same against a known number, with few events."""
+
+    def run(repeats: int, generator: Generator) -> np.ndarray:
+        edge = abs(rate - target)
+        ones, sizes = generator.binomial(n, rate, repeats).astype(float), np.full(repeats, float(n))
+        gaps = KnownRateGaps(sizes, ones, np.full(repeats, target))
+        return certified(gaps, (-edge, edge), 0.9).astype(float)
+
+    return run
+
+
 def one_sided(design: Pair, side: str) -> Run:
     """Rejections of 'at most' or 'at least' with the gap at the bound."""
 
@@ -279,6 +292,8 @@ CELLS: list[Cell] = [
           wrong_certificate(EDGE)),
     _cell("certificate at the band's edge, rest", "group of 10%, true gap the tolerance, n 8000", "wrong certification",
           wrong_certificate(Pair("rest", 0.1, 8000, 0.25, 0.30))),
+    _cell("certificate at the band's edge, few events", "100 people, rate 0.5%, known target 5% ± 4.5 points",
+          "wrong certification", wrong_certificate_small(100, 0.005, 0.05)),
     _cell("one-sided above at the bound", "reference of 50%, n 2000", "size", one_sided(EDGE, "above")),
     _cell("one-sided below at the bound", "reference of 50%, n 2000", "size", one_sided(EDGE, "below")),
     _cell("one-sided, small counts", "group of 10%, rates 5%, n 500", "size",
