@@ -82,3 +82,10 @@ def test_quadratic_form_weights_reproduce_the_law() -> None:
     weights = quadratic_form_weights(form, covariance)
     assert weights.sum() == pytest.approx(np.trace(np.linalg.solve(form, covariance)))
     assert (draws > 4.0).mean() == pytest.approx(weighted_chi2_sf(4.0, weights), abs=0.005)
+
+
+@pytest.mark.parametrize("weights", [[1.0], [1.0, 1.0], [1.0, 0.5, 0.01], [3.0, 1e-9]])
+def test_a_tail_beyond_the_smallest_float_ends(weights):
+    """The series would sum zeros for ever."""
+    assert weighted_chi2_sf(1e6, weights) == 1e-300
+    assert 1e-300 < weighted_chi2_sf(1000.0, weights) < 1e-50

@@ -23,7 +23,7 @@ from fairtrial.stats.transport_small import (
     smallest_expected,
 )
 from fairtrial.stats.transport_tuple import DiscerningTuple, Floats, Integers
-from fairtrial.stats.weighted_chi2 import quadratic_form_weights, weighted_chi2_sf
+from fairtrial.stats.weighted_chi2 import SMALLEST_P, quadratic_form_weights, weighted_chi2_sf
 
 _BOUND_DRAWS = 20_000
 
@@ -140,7 +140,7 @@ def _one_equality(problem: DiscerningTuple) -> GapTest:
     variance = float(gap_covariance(problem, null_rates(problem))[0, 0]) / problem.rows
     squared = gap**2 / variance if variance > 0 else 0.0
     return GapTest(
-        p_value=float(gammaincc(0.5, squared / 2)),
+        p_value=max(float(gammaincc(0.5, squared / 2)), SMALLEST_P),
         statistic=squared / 2,
         weights=np.ones(1),
         how="two rates, pooled under the null",
@@ -237,7 +237,7 @@ def _one_band(problem: DiscerningTuple, index: int, tolerance: float, direction:
         # the law of |gap| at |gap| = ε has two tails; at ε = 0 this is the usual two-sided p
         second = float(ndtr(-(z + 2 * tolerance / error))) if direction == "differs" else 0.0
     return GapTest(
-        p_value=min(1.0, float(ndtr(-z)) + second),
+        p_value=min(1.0, max(float(ndtr(-z)) + second, SMALLEST_P)),
         statistic=0.5 * max(z, 0.0) ** 2 if np.isfinite(z) else 0.0,
         weights=np.zeros(0),
         how="the gap against the edge of the tolerance",

@@ -14,6 +14,7 @@ from scipy.special import gammaincc
 # The series needs about 40 · (largest weight / smallest weight) terms. Weights below this share of the largest
 # are raised to it: the sum only grows, so the p-value can be a hair too large, never too small.
 SMALLEST_SHARE = 1 / 2000
+SMALLEST_P = 1e-300
 _BLOCK = 128
 _RELATIVE_ERROR = 1e-13
 _FEW = 12
@@ -31,6 +32,9 @@ def weighted_chi2_sf(x: float, weights: ArrayLike) -> float:
     if x <= 0:
         return 1.0
     lambdas = np.maximum(lambdas, lambdas.max() * SMALLEST_SHARE)
+    # all weights raised to the largest: where even that tail is beyond floats, the series would never end
+    if gammaincc(lambdas.size / 2, x / lambdas.max() / 2) < SMALLEST_P:
+        return SMALLEST_P
     if np.ptp(lambdas) <= 1e-12 * lambdas.max():
         return float(gammaincc(lambdas.size / 2, x / lambdas.max() / 2))
     return _ruben(x, lambdas)
@@ -56,12 +60,12 @@ def _ruben(x: float, lambdas: Floats) -> float:
         first += _BLOCK
         # a_{k+1}/a_k is at most slowest·(1 + m/(2k)), so the rest is below a geometric series
         ratio = slowest * (1 + lambdas.size / (2 * first))
-        if ratio < 1 and weight * ratio / (1 - ratio) < _RELATIVE_ERROR * tail_sum:
+        if ratio < 1 and weight * ratio / (1 - ratio) <= _RELATIVE_ERROR * tail_sum:
             break
         if weight > 1e200:
             weight, running, tail_sum = weight * 1e-200, running * 1e-200, tail_sum * 1e-200
             log_scale += 200 * np.log(10.0)
-    return float(min(1.0, np.exp(log_scale + np.log(tail_sum))))
+    return float(min(1.0, np.exp(log_scale + np.log(tail_sum)))) if tail_sum > 0 else SMALLEST_P
 
 
 def _many(
