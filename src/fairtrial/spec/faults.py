@@ -68,7 +68,9 @@ def _words(error: Mapping[str, Any], options: Iterable[str]) -> str:
         known = sorted(options)
         return f"unknown key.{did_you_mean(key, known)} Known: {', '.join(known)}."
     if kind == "missing":
-        return "is missing: it names the data file and its roles; `fairtrial init DATA.csv` writes such a file"
+        return (
+            "is missing: it names the data file and its roles; `fairtrial init DATA.csv` writes such a file"
+        )
     if kind == "value_error":
         return str(context.get("error", error["msg"]))
     if kind == "literal_error":
