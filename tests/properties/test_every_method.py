@@ -178,6 +178,19 @@ def test_p_values_are_above_zero_and_at_most_one(method):
     assert all(0 < value <= 1 for value in known)
 
 
+@methods("p-values")
+def test_the_strongest_evidence_is_still_above_zero(method):
+    """Everyone of one group is selected and nobody of the others: p-values beyond the smallest float."""
+    frame = pd.concat([people()] * 8, ignore_index=True)
+    chosen = (frame["g"] == "Alpha").astype(int)
+    frame = frame.assign(d=chosen, s=0.05 + 0.9 * chosen)
+    result = run(method, frame)
+    names = [column.name for column in result.columns if column.kind == "p"]
+    found = [scalar(row[name]) for row in result.to_dict()["estimates"] for name in names]
+    found += [item.p_value for item in result.primary()]
+    assert all(0 < value <= 1 for value in found if value is not None)
+
+
 @methods("round trip")
 def test_results_go_through_json(method):
     result = plain(method)
