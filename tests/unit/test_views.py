@@ -30,7 +30,8 @@ def measured(labels=("a", "b"), **arguments):
 @pytest.mark.parametrize(
     ("value", "kind", "text"),
     [
-        (0.44847, "rate", "44.8%"), (0.2139, "points", "+21.4"), (-0.2139, "points", "-21.4"), (12345, "count", "12,345"),
+        (0.44847, "rate", "44.8%"), (0.2139, "points", "+21.4"), (-0.2139, "points", "-21.4"),
+        (12345, "count", "12,345"),
         (3e-7, "p", "<0.001"), (0.0312, "p", "0.031"), (1.0, "p", "1.000"), (1.2345, "ratio", "1.23"),
         (12345.6, "number", "12,346"), (True, "flag", "yes"), (False, "flag", "no"), (None, "rate", "–"),
         ("a", "text", "a"), (0.0, "rate", "0.0%"),
