@@ -9,11 +9,16 @@ import numpy as np
 from fairtrial._certify_data import Disparities, Estimate, Options
 from fairtrial.audit import Audit
 from fairtrial.errors import InputError
+from fairtrial.metrics import Metric
 from fairtrial.results import Note
 
 
-def find_band(who: str, tolerance: Any) -> tuple[float, float] | None:
-    """[-t, t] from one number, [t1, t2] from two; None where no tolerance was given."""
+def find_band(who: str, tolerance: Any, metric: Metric) -> tuple[float, float] | None:
+    """[-t, t] from one number, [t1, t2] from two; None where no tolerance was given.
+
+    Rates cannot differ by more than 1: a band that holds every difference would certify anything, and is most likely
+    meant in points. One side may be open: [-1, 0.05].
+    """
     if tolerance is None:
         return None
     pair = (
@@ -28,6 +33,8 @@ def find_band(who: str, tolerance: Any) -> tuple[float, float] | None:
         raise InputError(
             who, f"'tolerance' must not be negative, nor [low, high] with low above high, got {tolerance!r}"
         )
+    if metric.binary and (max(-low, high) > 1 or (low <= -1 and high >= 1)):
+        raise InputError(who, f"'tolerance' of a rate is a share: 0.05 is 5 points. Got {tolerance!r}")
     return low, high
 
 

@@ -161,7 +161,7 @@ violated for none; African-American would need about 2,909 members to be certifi
     check_choice(WHO, "rule", rule, RULES)
     check_between(WHO, "confidence_level", confidence_level, 0.5, 1)
     check_between(WHO, "power", power, 0.5, 1)
-    band = find_band(WHO, tolerance)
+    band = find_band(WHO, tolerance, asked)
     options = Options(likelihood, target_method, rate_interval, refinement)
     disparities = find_disparities(
         WHO, audit, asked, by=by, depth=depth, target=target, minimum=minimum, options=options

@@ -130,7 +130,7 @@ def flag(
     check_choice(WHO, "correction", correction, tuple(CORRECTIONS))
     check_between(WHO, "fdr", fdr, 0, 1)
     check_between(WHO, "confidence_level", confidence_level, 0, 1)
-    band = _band(tolerance, chosen)
+    band = _band(tolerance, chosen, asked)
     options = Options(likelihood, target_method)
     disparities = find_disparities(
         WHO, audit, asked, by=by, depth=depth, target=target, minimum=minimum, options=options
@@ -181,7 +181,7 @@ def group_p_values(gaps: Gaps, direction: str, band: tuple[float, float]) -> Flo
     return gaps.p_equal(band[1])
 
 
-def _band(tolerance: Any, direction: str) -> tuple[float, float]:
+def _band(tolerance: Any, direction: str, metric: Metric) -> tuple[float, float]:
     if direction == "differs" and tolerance is not None:
         if (
             isinstance(tolerance, bool)
@@ -192,7 +192,7 @@ def _band(tolerance: Any, direction: str) -> tuple[float, float]:
                 WHO, f"'tolerance' with direction='differs' is the one value tested, got {tolerance!r}"
             )
         return float(tolerance), float(tolerance)
-    return find_band(WHO, tolerance) or (0.0, 0.0)
+    return find_band(WHO, tolerance, metric) or (0.0, 0.0)
 
 
 def _rows(

@@ -107,7 +107,7 @@ def plan(
     [('certify within 5.0 points', 1100), ('detect 10.0 points, 5.0 points tolerated', 919)]
     """
     asked = find_metric(WHO, metric)
-    band = find_band(WHO, tolerance)
+    band = find_band(WHO, tolerance, asked)
     _check(asked, rate, deviation, band, disparity, target_ratio, groups)
     check_between(WHO, "power", power, 0.05, 1)
     check_between(WHO, "confidence_level", confidence_level, 0.5, 1)

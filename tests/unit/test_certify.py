@@ -311,6 +311,8 @@ def test_result_round_trips_and_draws(compas):
         ({"target": {"race": "Caucasians"}}, "Did you mean 'Caucasian'"),
         ({"target": 1.5}, "must lie between 0 and 1"),
         ({"tolerance": -0.1}, "'tolerance' must not be negative"),
+        ({"tolerance": 5}, "'tolerance' of a rate is a share: 0.05 is 5 points. Got 5"),
+        ({"tolerance": [-1, 1]}, "'tolerance' of a rate is a share"),
         ({"tolerance": "small"}, "'tolerance' must be a number"),
         ({"tolerance": [0.1, 0.2, 0.3]}, "two numbers"),
         ({"confidence_level": 95}, "between 0.5 and 1"),
