@@ -149,7 +149,7 @@ def notes(
             "coalitions='marginal' decisions are shares and such rates exist; it asks another question."
         )
     counts = zip(told.labels, told.first.count, strict=True)
-    small = [f"{label} ({int(n)})" for label, n in counts if n < MINIMUM_SIZE]
+    small = [label for label, n in counts if n < MINIMUM_SIZE]  # no counts: notes are published
     if small:
         found["small-groups"] = (
             f"Fewer than {MINIMUM_SIZE} people count in {', '.join(small)}: intervals are rough."

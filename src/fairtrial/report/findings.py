@@ -71,7 +71,8 @@ def correction_text(content: Mapping[str, Any]) -> str:
     others = "" if disparity == tests else f", {disparity} of them of a disparity,"
     return (
         f"All {tests} tests of this trial{others} were corrected together (Holm, {correction['alpha']:.0%}); "
-        f"{significant} are significant. Intervals are not corrected, and certifications are outside the correction."
+        f"{significant} {'is' if significant == 1 else 'are'} significant. Intervals are not corrected, and "
+        "certifications are outside the correction."
     )
 
 
