@@ -16,6 +16,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+# Before anything imports NumPy: one thread each, as the page says, and no spinning ones.
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
