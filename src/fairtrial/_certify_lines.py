@@ -16,6 +16,7 @@ from fairtrial.stats.joint import JointTest
 from fairtrial.stats.multiplicity import holm
 from fairtrial.stats.power import error_to_certify, smallest_detectable
 from fairtrial.stats.roots import Floats
+from fairtrial.stats.simultaneous import bonferroni_level
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,7 +45,8 @@ def judge(
     gaps, alpha = disparities.gaps, 1.0 - level
     certificate_level = round(1.0 - 2.0 * alpha, 12)
     together_level = disparities.together(level, seed)
-    pointwise, together = gaps.limits(level), gaps.limits(together_level)
+    each = bonferroni_level(int(gaps.defined.sum()), level)
+    pointwise, together = gaps.limits(level), gaps.limits_together(together_level, each)
     certificate = gaps.limits(certificate_level)
     p = gaps.p_equal(0.0) if band is None else gaps.p_inside(*band)
     adjusted = holm(p)

@@ -25,6 +25,10 @@ Likelihood = Literal["empirical", "euclidean"]
 TargetMethod = Literal["profile", "orthogonal", "scaled", "plug-in"]
 
 
+# The group is nearly always the smaller sample, and most of the error is spent on its rate.
+GROUPS_SHARE_OF_ERROR = 0.8
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
     """Which atoms each group contains, and what it is compared with.
@@ -54,6 +58,19 @@ class Gaps(ABC):
     @abstractmethod
     def limits(self, level: float) -> tuple[Floats, Floats]:
         """Pointwise limits at this level; NaN where there is no inference."""
+
+    def limits_together(self, level: float, each: float) -> tuple[Floats, Floats]:
+        """Limits that cover all gaps at once: `level` from their joint normal law, `each` by Bonferroni.
+
+        Far in the tails the law of a small count is far from normal, so exact limits widen those of small counts.
+        """
+        low, high = self.limits(level)
+        exact = self.exact_limits(each)
+        return (low, high) if exact is None else (np.minimum(low, exact[0]), np.maximum(high, exact[1]))
+
+    def exact_limits(self, level: float) -> tuple[Floats, Floats] | None:
+        """Limits by binomial tails where a count is small, an empty interval elsewhere; None without counts."""
+        return None
 
     @property
     def defined(self) -> Bools:
@@ -125,6 +142,16 @@ class BinaryGaps(Gaps):
         low, high = gap_limits(self.parts, level)
         return blank(low, self.defined), blank(high, self.defined)
 
+    def exact_limits(self, level: float) -> tuple[Floats, Floats] | None:
+        """Clopper–Pearson of both rates, the error split between them: holds whatever they share."""
+        error = 1.0 - level
+        k, n = self.parts.k_both + self.parts.k_group, self.parts.n_both + self.parts.n_group
+        k_ref, n_ref = self.parts.k_both + self.parts.k_reference, self.parts.n_both + self.parts.n_reference
+        low, high = rate_interval(k, n, 1.0 - GROUPS_SHARE_OF_ERROR * error, "exact")
+        low_ref, high_ref = rate_interval(k_ref, n_ref, 1.0 - (1.0 - GROUPS_SHARE_OF_ERROR) * error, "exact")
+        small = self.parts.small & self.defined
+        return np.where(small, low - high_ref, np.inf), np.where(small, high - low_ref, -np.inf)
+
     def tails(self, gap: Floats) -> tuple[Floats, Floats]:
         """Normal tails, and for small counts never thinner than the binomial probabilities allow."""
         above, below = gap_tails(self.parts, gap)
@@ -166,6 +193,12 @@ class KnownRateGaps(Gaps):
     def limits(self, level: float) -> tuple[Floats, Floats]:
         low, high = rate_interval(self.successes, self.count, level, self.method)
         return blank(low - self.target, self.defined), blank(high - self.target, self.defined)
+
+    def exact_limits(self, level: float) -> tuple[Floats, Floats] | None:
+        low, high = rate_interval(self.successes, self.count, level, "exact")
+        small = np.minimum(self.successes, self.count - self.successes) < SMALL_COUNT
+        small &= self.defined
+        return np.where(small, low - self.target, np.inf), np.where(small, high - self.target, -np.inf)
 
     def tails(self, gap: Floats) -> tuple[Floats, Floats]:
         above, below = super().tails(gap)

@@ -17,7 +17,7 @@ from fairtrial.stats.joint import joint_test
 from fairtrial.stats.power import interval_critical
 from fairtrial.stats.proportions import normal_quantile
 from fairtrial.stats.roots import Floats
-from fairtrial.stats.simultaneous import max_t_quantile
+from fairtrial.stats.simultaneous import bonferroni_level, max_t_quantile
 from fairtrial.validity.board import Cell
 from fairtrial.validity.certify_designs import (
     ATOM_SHARES,
@@ -129,6 +129,26 @@ def simultaneous_coverage(n: int, target: str) -> Run:
             critical = max_t_quantile(gap_covariance(atoms, member, reference), 0.95, seed=index, draws=4000)
             roots = make_gaps(atoms, Comparison(member, reference)).root(truth())
             missed[index] = np.abs(roots).max() > critical
+        return missed
+
+    return run
+
+
+def simultaneous_rare(groups: int, size: int, beside: int, rate: float) -> Run:
+    """Repeats in which some interval of many small groups with few events misses the common rate's zero gap."""
+    member = np.eye(groups + 1, dtype=bool)[:groups]
+
+    def run(repeats: int, generator: Generator) -> np.ndarray:
+        sizes = np.append(np.full(groups, float(size)), float(beside))
+        missed = np.zeros(repeats)
+        for index, ones in enumerate(generator.binomial(sizes.astype(int), rate, (repeats, groups + 1))):
+            mean = ones / sizes
+            atoms = Atoms(sizes, mean, sizes * mean * (1 - mean), True)
+            gaps = make_gaps(atoms, Comparison(member, ~member))
+            covariance = gap_covariance(atoms, member, ~member)
+            level = 1.0 - 2.0 * special.ndtr(-max_t_quantile(covariance, 0.95, seed=index, draws=2000))
+            low, high = gaps.limits_together(float(level), bonferroni_level(groups, 0.95))
+            missed[index] = bool(np.any((low > 0) | (high < 0)))
         return missed
 
     return run
@@ -288,6 +308,10 @@ CELLS: list[Cell] = [
           simultaneous_coverage(2000, "rest")),
     _cell("simultaneous intervals, overall", "23 overlapping groups, rates 15% to 50%, n 2000", "coverage",
           simultaneous_coverage(2000, "overall")),
+    _cell("simultaneous intervals, rare events", "20 groups of 30 beside 2000, rate 2%, target rest", "coverage",
+          simultaneous_rare(20, 30, 2000, 0.02)),
+    _cell("simultaneous intervals, few events", "10 groups of 40 beside 1000, rate 3%, target rest", "coverage",
+          simultaneous_rare(10, 40, 1000, 0.03)),
     _cell("certificate at the band's edge", "true gap exactly the tolerance, n 2000", "wrong certification",
           wrong_certificate(EDGE)),
     _cell("certificate at the band's edge, rest", "group of 10%, true gap the tolerance, n 8000", "wrong certification",
