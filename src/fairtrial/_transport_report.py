@@ -146,7 +146,7 @@ def _cannot_move(posed: Posed, distances: Distances) -> Floats | None:
 
 def compared_rows(posed: Posed) -> NDArray[np.bool_]:
     """The rows that belong to a compared cell."""
-    in_some_cell = (posed.problem.cells > 0).any(axis=1)
+    in_some_cell = np.asarray((posed.problem.cells > 0).any(axis=1))
     return np.asarray(in_some_cell[posed.problem.pattern])
 
 
@@ -217,7 +217,7 @@ def _edges(signed: Floats, cells: int) -> Floats:
     if levels.size > 1 and levels[-1] / np.diff(levels).min() <= most / 2:
         step = float(np.diff(levels).min())
         below, above = np.ceil(max(-signed.min(), 0) / step), np.ceil(max(signed.max(), 0) / step)
-        return (np.arange(-below, above + 2) - 0.5) * step
+        return np.asarray((np.arange(-below, above + 2) - 0.5) * step, dtype=np.float64)
     low = min(float(np.quantile(signed, 0.005)), 0.0)
     high = max(float(np.quantile(signed, 0.995)), 0.0)
     width = (high - low) / most if high > low else 1.0

@@ -66,7 +66,8 @@ def score_distance(score: Floats, threshold: float, units: Literal["score", "log
     if units == "score":
         if score.size and (score == np.floor(score)).all():
             first_accepted = np.ceil(threshold)
-            return np.where(score >= threshold, score - (first_accepted - 1), first_accepted - score)
+            steps = np.where(score >= threshold, score - (first_accepted - 1), first_accepted - score)
+            return np.asarray(steps, dtype=np.float64)
         return np.abs(score - threshold)
     if (score < 0).any() or (score > 1).any() or not 0 < threshold < 1:
         raise ValueError("log-odds need scores between 0 and 1 and a threshold inside")

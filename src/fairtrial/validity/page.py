@@ -19,8 +19,8 @@ again with other random numbers.
 hypothesis holds (size), an interval that misses the truth (coverage: 1 − error), the share of flags that are false
 (false flagging rate), a certificate for a group at the edge of the band (wrong certification). A line **fails** when
 its error is above the *limit* by more than chance allows (one-sided 99.9% given the repeats): 6% for a 5% test, 6.5%
-for a 95% interval. The column *fails above* is that bound. Being conservative (an error well under nominal) is shown and not
-failed. Power lines have a promised power, and fail when the power is below it by more than chance.
+for a 95% interval. The column *fails above* is that bound. Being conservative (an error well under nominal) is shown
+and not failed. Power lines have a promised power, and fail when the power is below it by more than chance.
 Lines marked *published variant* run the formula of a paper in the same design. They are here because they do **not**
 hold their level, and are expected to fail; that is why the default differs.
 
