@@ -55,7 +55,7 @@ def compas() -> Any:
 
 def compas_setup() -> Any:
     """False positive rates of African-American defendants: table and designs, everything before the first fit."""
-    from fairtrial._scan_data import Asked, read_data
+    from fairtrial._scan.data import Asked, read_data
     from fairtrial.groups import Group
     from fairtrial.metrics import METRICS
     from fairtrial.stats.scan_statistic import prepare

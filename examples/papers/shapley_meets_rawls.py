@@ -227,7 +227,9 @@ def readings(audit, model, in_test, before):
         values = [f"{value:+.3f}" for value, *_ in contributions(result, "contribution to the gap")]
         values += [""] * (len(FEATURES) + 1 - len(values))
         show(label, [*values, f"{result.gap['value']:+.3f}"])
-    print("  Models that never see gender lean on marital status; with gender as a player, gender carries the gap.")
+    print(
+        "  Models that never see gender lean on marital status; with gender as a player, gender carries the gap."
+    )
 
 
 def mitigation(audit, frame, in_test, model, before):

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fairtrial._certify_data import Disparities, Options, find_disparities
-from fairtrial._certify_lines import Judgement, disparity_words, group_rows, judge, overall_verdict
-from fairtrial._certify_region import region_details
-from fairtrial._certify_words import common_notes, find_band, plain_by, plain_target
+from fairtrial._certify.data import Disparities, Options, find_disparities
+from fairtrial._certify.lines import Judgement, disparity_words, group_rows, judge, overall_verdict
+from fairtrial._certify.region import region_details
+from fairtrial._certify.words import common_notes, find_band, plain_by, plain_target
 from fairtrial.audit import Audit
 from fairtrial.errors import check_between, check_choice
 from fairtrial.groups import MINIMUM_SIZE

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fairtrial._explain_arguments import (
+from fairtrial._explain.arguments import (
     check_choices,
     is_fitted,
     make_problem,
@@ -15,14 +15,14 @@ from fairtrial._explain_arguments import (
     plan_coalitions,
     read_asked,
 )
-from fairtrial._explain_compare import compare
-from fairtrial._explain_models import Asked, coalition_outputs
-from fairtrial._explain_numbers import counted_strata, first_stage, second_stage
-from fairtrial._explain_players import WHO, Material, read_material
-from fairtrial._explain_problem import Problem
-from fairtrial._explain_result import WORDS, CompareResult, ExplainResult
-from fairtrial._explain_rows import Told, estimate_rows, panel_rows, pareto_rows, votes
-from fairtrial._explain_words import coalition_kind, drivers_text, meaning, notes, verdict
+from fairtrial._explain.compare import compare
+from fairtrial._explain.models import Asked, coalition_outputs
+from fairtrial._explain.numbers import counted_strata, first_stage, second_stage
+from fairtrial._explain.players import WHO, Material, read_material
+from fairtrial._explain.problem import Problem
+from fairtrial._explain.result import WORDS, CompareResult, ExplainResult
+from fairtrial._explain.rows import Told, estimate_rows, panel_rows, pareto_rows, votes
+from fairtrial._explain.words import coalition_kind, drivers_text, meaning, notes, verdict
 from fairtrial.audit import Audit
 from fairtrial.errors import InputError
 from fairtrial.groups import by_attributes

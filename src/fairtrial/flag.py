@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fairtrial._certify_data import Disparities, Options, Untested, find_disparities
-from fairtrial._certify_lines import disparity_words, finite_or_reason, sentence
-from fairtrial._certify_words import common_notes, find_band, plain_by, plain_target
+from fairtrial._certify.data import Disparities, Options, Untested, find_disparities
+from fairtrial._certify.lines import disparity_words, finite_or_reason, sentence
+from fairtrial._certify.words import common_notes, find_band, plain_by, plain_target
 from fairtrial.audit import Audit
 from fairtrial.errors import InputError, check_between, check_choice
 from fairtrial.groups import MINIMUM_SIZE, Group

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from fairtrial._improve_report import estimates_of, notes_of, sentences_of, verdict_of
-from fairtrial._improve_splits import Settings, refit_rule, run_splits
+from fairtrial._improve.report import estimates_of, notes_of, sentences_of, verdict_of
+from fairtrial._improve.splits import Settings, refit_rule, run_splits
 from fairtrial.audit import Audit
 from fairtrial.candidates.adapters import identity
 from fairtrial.candidates.claims import Asked

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from fairtrial._measure_cells import cell_lines
-from fairtrial._measure_lines import Line, Plan
-from fairtrial._measure_weighted import weighted_lines
+from fairtrial._measure.cells import cell_lines
+from fairtrial._measure.lines import Line, Plan
+from fairtrial._measure.weighted import weighted_lines
 from fairtrial.audit import Audit
 from fairtrial.errors import InputError, NotApplicable, check_between, check_choice
 from fairtrial.groups import MINIMUM_SIZE, by_attributes, find_target

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import optimize
 
-from fairtrial._certify_words import find_band
+from fairtrial._certify.words import find_band
 from fairtrial.errors import InputError, check_between
 from fairtrial.metrics import Metric, find_metric
 from fairtrial.results import Column, Note, Result, Verdict, provenance

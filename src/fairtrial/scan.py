@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from fairtrial import work
-from fairtrial._scan_data import (
+from fairtrial._scan.data import (
     Asked,
     describe_arguments,
     find_features,
@@ -17,12 +17,12 @@ from fairtrial._scan_data import (
     read_data,
     resolve_metric,
 )
-from fairtrial._scan_draws import Luck, luck_of, prepare_null
-from fairtrial._scan_joined import joined
-from fairtrial._scan_notes import finding_of, notes_of, verdict_of
-from fairtrial._scan_options import Options, check_options, recorded
-from fairtrial._scan_report import Teller, histogram
-from fairtrial._scan_results import ScanAllResult, ScanResult
+from fairtrial._scan.draws import Luck, luck_of, prepare_null
+from fairtrial._scan.joined import joined
+from fairtrial._scan.notes import finding_of, notes_of, verdict_of
+from fairtrial._scan.options import Options, check_options, recorded
+from fairtrial._scan.report import Teller, histogram
+from fairtrial._scan.results import ScanAllResult, ScanResult
 from fairtrial.audit import Audit
 from fairtrial.errors import InputError, NotApplicable, did_you_mean
 from fairtrial.groups import Group

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial._transport_criterion import Posed, pose
-from fairtrial._transport_distance import UNITS, Distances, Moves, find_distance
-from fairtrial._transport_report import Moved, bands, compared_rows, group_lines, histogram, moved
-from fairtrial._transport_words import between, notes, null_words, verdict
+from fairtrial._transport.criterion import Posed, pose
+from fairtrial._transport.distance import UNITS, Distances, Moves, find_distance
+from fairtrial._transport.report import Moved, bands, compared_rows, group_lines, histogram, moved
+from fairtrial._transport.words import between, notes, null_words, verdict
 from fairtrial.audit import Audit
 from fairtrial.errors import (
     FairtrialWarning,

@@ -104,8 +104,8 @@ def test_where_gender_stands_decides_the_answer(audit):
 def decided(audit):
     """Decisions of 15 trees that never see gender, on the test rows, by way of the public result."""
     tree = DecisionTreeClassifier(max_depth=6, class_weight="balanced", random_state=0)
-    from fairtrial._explain_models import Asked, coalition_outputs
-    from fairtrial._explain_players import read_material
+    from fairtrial._explain.models import Asked, coalition_outputs
+    from fairtrial._explain.players import read_material
     from fairtrial.metrics import METRICS
 
     material = read_material(

@@ -141,7 +141,9 @@ def _clearest(shown: Sequence[Entry]) -> str:
         if not (entry.effect and entry.subject and entry.against):
             continue
         where = "above" if entry.effect > 0 else "below"
-        size = f"{abs(100 * entry.effect):.1f} points" if entry.kind == "points" else f"{abs(entry.effect):.3g}"
+        size = (
+            f"{abs(100 * entry.effect):.1f} points" if entry.kind == "points" else f"{abs(entry.effect):.3g}"
+        )
         return f" The clearest: the {entry.metric} of {entry.subject} is {size} {where} {entry.against}."
     return ""
 

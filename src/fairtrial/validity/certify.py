@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import special
 
-from fairtrial._certify_lines import certified
+from fairtrial._certify.lines import certified
 from fairtrial.plan import plan
 from fairtrial.stats.atoms import Atoms, gap_covariance
 from fairtrial.stats.binary_gaps import PartCounts, gap_limits, gap_root, gap_tails

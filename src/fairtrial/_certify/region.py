@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fairtrial._certify_data import Disparities, Estimate
+from fairtrial._certify.data import Disparities, Estimate
 from fairtrial.errors import InputError, NotApplicable, did_you_mean
 from fairtrial.stats.region import region_test
 from fairtrial.stats.roots import Floats

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from fairtrial._explain_models import Asked
-from fairtrial._explain_result import WORDS
-from fairtrial._explain_rows import Told, empty_group
+from fairtrial._explain.models import Asked
+from fairtrial._explain.result import WORDS
+from fairtrial._explain.rows import Told, empty_group
 from fairtrial.groups import MINIMUM_SIZE
 from fairtrial.results import Note, Verdict, scalar
 from fairtrial.views import format_value

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial._explain_metric import Needed, needed
+from fairtrial._explain.metric import Needed, needed
 from fairtrial.audit import Audit
 from fairtrial.cells import Coded, Rows
 from fairtrial.errors import Faults, InputError, choice_fault

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from fairtrial._transport_criterion import Posed
-from fairtrial._transport_distance import Distances
-from fairtrial._transport_report import Moved, compared_rows
+from fairtrial._transport.criterion import Posed
+from fairtrial._transport.distance import Distances
+from fairtrial._transport.report import Moved, compared_rows
 from fairtrial.results import Note, Verdict, scalar
 from fairtrial.stats.transport_pvalue import GapTest
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial._measure_lines import Line, Plan, add_impact_ratios
+from fairtrial._measure.lines import Line, Plan, add_impact_ratios
 from fairtrial.cells import Bools, Floats, Rows
 from fairtrial.errors import InputError
 from fairtrial.groups import Group, check_target, explicit_groups, find_groups

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fairtrial._improve_splits import TestedSplits, gaps
+from fairtrial._improve.splits import TestedSplits, gaps
 from fairtrial.candidates.problem import Problem
 from fairtrial.results import Note, Verdict, defined_or, undefined
 from fairtrial.stats.improvement_splits import ASSUMES, splits_against_manipulation

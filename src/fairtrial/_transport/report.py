@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial._transport_criterion import Posed
-from fairtrial._transport_distance import Distances
+from fairtrial._transport.criterion import Posed
+from fairtrial._transport.distance import Distances
 from fairtrial.results import undefined
 from fairtrial.stats.proportions import difference_interval
 from fairtrial.stats.transport_projection import Projection, transport_plan
@@ -217,9 +217,9 @@ def _edges(signed: Floats, cells: int) -> Floats:
     if levels.size > 1 and levels[-1] / np.diff(levels).min() <= most / 2:
         step = float(np.diff(levels).min())
         below, above = np.ceil(max(-signed.min(), 0) / step), np.ceil(max(signed.max(), 0) / step)
-        return np.asarray((np.arange(-below, above + 2) - 0.5) * step, dtype=np.float64)
+        return (np.arange(-below, above + 2, dtype=np.float64) - 0.5) * step
     low = min(float(np.quantile(signed, 0.005)), 0.0)
     high = max(float(np.quantile(signed, 0.995)), 0.0)
     width = (high - low) / most if high > low else 1.0
     below, above = max(1, int(np.ceil(-low / width - 1e-9))), max(1, int(np.ceil(high / width - 1e-9)))
-    return np.arange(-below, above + 1) * width
+    return np.arange(-below, above + 1, dtype=np.float64) * width

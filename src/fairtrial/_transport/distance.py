@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 
-from fairtrial._transport_models import Model, read_model
+from fairtrial._transport.models import Model, read_model
 from fairtrial.audit import Audit
 from fairtrial.errors import InputError, NotApplicable, did_you_mean
 from fairtrial.metrics import ROLES

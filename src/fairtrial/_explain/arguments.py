@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from fairtrial._explain_metric import needed, row_form, score_values
-from fairtrial._explain_models import Asked
-from fairtrial._explain_numbers import find_baseline
-from fairtrial._explain_players import WHO, Material
-from fairtrial._explain_problem import Allocation, Problem
+from fairtrial._explain.metric import needed, row_form, score_values
+from fairtrial._explain.models import Asked
+from fairtrial._explain.numbers import find_baseline
+from fairtrial._explain.players import WHO, Material
+from fairtrial._explain.problem import Allocation, Problem
 from fairtrial.audit import Audit
 from fairtrial.errors import InputError, check_between, check_choice, did_you_mean
 from fairtrial.groups import Group

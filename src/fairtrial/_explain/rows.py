@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from fairtrial._explain_numbers import pair_b1, scaled_gap
-from fairtrial._explain_players import Material
-from fairtrial._explain_problem import Estimates, FirstStage, Problem, SecondStage
-from fairtrial._explain_result import ALL, WORDS
+from fairtrial._explain.numbers import pair_b1, scaled_gap
+from fairtrial._explain.players import Material
+from fairtrial._explain.problem import Estimates, FirstStage, Problem, SecondStage
+from fairtrial._explain.result import ALL, WORDS
 from fairtrial.metrics import Metric
 from fairtrial.results import defined_or, undefined
 from fairtrial.stats.coalitions import group_members

@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from fairtrial._scan_data import Asked
-from fairtrial._scan_draws import Luck
-from fairtrial._scan_options import Options
-from fairtrial._scan_report import Teller
+from fairtrial._scan.data import Asked
+from fairtrial._scan.draws import Luck
+from fairtrial._scan.options import Options
+from fairtrial._scan.report import Teller
 from fairtrial.errors import FairtrialWarning
 from fairtrial.results import Note, Verdict
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial._certify_data import Disparities
+from fairtrial._certify.data import Disparities
 from fairtrial.results import Verdict, undefined
 from fairtrial.stats.gaps import Gaps
 from fairtrial.stats.joint import JointTest

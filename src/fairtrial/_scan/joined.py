@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from fairtrial._scan_draws import Luck
-from fairtrial._scan_options import Options, recorded
-from fairtrial._scan_results import ScanAllResult, ScanResult
+from fairtrial._scan.draws import Luck
+from fairtrial._scan.options import Options, recorded
+from fairtrial._scan.results import ScanAllResult, ScanResult
 from fairtrial.audit import Audit
 from fairtrial.errors import FairtrialWarning
 from fairtrial.groups import Group

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from fairtrial._measure_lines import Line, Plan, add_impact_ratios
+from fairtrial._measure.lines import Line, Plan, add_impact_ratios
 from fairtrial.cells import Bools, Cells, Rows
 from fairtrial.errors import InputError
 from fairtrial.groups import Group, check_target, explicit_groups, find_groups

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fairtrial._explain_result import ALL, CompareResult, ExplainResult
+from fairtrial._explain.result import ALL, CompareResult, ExplainResult
 from fairtrial.errors import InputError, check_between
 from fairtrial.results import Note, Verdict, defined_or, undefined
 from fairtrial.stats.esl import Floats

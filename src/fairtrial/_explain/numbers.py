@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial._explain_problem import (
+from fairtrial._explain.problem import (
     Allocation,
     Baseline,
     Estimates,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial._explain_players import WHO, Material
+from fairtrial._explain.players import WHO, Material
 from fairtrial.audit import Audit
 from fairtrial.errors import InputError
 

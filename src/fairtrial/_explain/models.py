@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial import work
-from fairtrial._explain_players import WHO, Material, check_both_outcomes
-from fairtrial._explain_tables import FeatureTable
+from fairtrial._explain.players import WHO, Material, check_both_outcomes
+from fairtrial._explain.tables import FeatureTable
 from fairtrial.audit import Audit
 from fairtrial.errors import InputError, did_you_mean
 from fairtrial.labels import canonical

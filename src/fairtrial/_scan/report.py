@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial._scan_data import Asked, ScanData
+from fairtrial._scan.data import Asked, ScanData
 from fairtrial.results import undefined
 from fairtrial.stats.scan import Found, subgroup_count
 from fairtrial.stats.scan_interval import selected_rate_interval

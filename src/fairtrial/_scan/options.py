@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from fairtrial import work
-from fairtrial._scan_draws import NULLS
+from fairtrial._scan.draws import NULLS
 from fairtrial.errors import Faults, check_between, choice_fault
 
 

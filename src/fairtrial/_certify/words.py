@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fairtrial._certify_data import Disparities, Estimate, Options
+from fairtrial._certify.data import Disparities, Estimate, Options
 from fairtrial.audit import Audit
 from fairtrial.errors import InputError
 from fairtrial.metrics import Metric

@@ -1,0 +1,1 @@
+"""The parts of `certify`: what its public function is made of."""

@@ -1,0 +1,1 @@
+"""The parts of `explain`: what its public function is made of."""

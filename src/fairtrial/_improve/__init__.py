@@ -1,0 +1,1 @@
+"""The parts of `improve`: what its public function is made of."""

@@ -1,0 +1,1 @@
+"""The parts of `measure`: what its public function is made of."""

@@ -1,0 +1,1 @@
+"""The parts of `scan`: what its public function is made of."""

@@ -1,0 +1,1 @@
+"""The parts of `transport`: what its public function is made of."""
