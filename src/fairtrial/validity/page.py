@@ -54,16 +54,16 @@ def write_page(board: Board, folder: Path) -> Path:
 
 def _table(lines: list[Judged]) -> str:
     rows = [
-        "| design | claim | variant | nominal | repeats | error | fails above | |",
-        "|---|---|---|---:|---:|---:|---:|---|",
+        "| what | design | claim | variant | nominal | repeats | error | fails above | |",
+        "|---|---|---|---|---:|---:|---:|---:|---|",
     ]
     for line in lines:
         cell = line.cell
         variant = "fairtrial" if cell.variant == "ours" else "published variant"
         bound = "below " + f"{line.bound:.3f}" if cell.claim == "power" else f"{line.bound:.3f}"
         rows.append(
-            f"| {cell.design} | {cell.claim} | {variant} | {cell.nominal:g} | {line.repeats:,} | {line.error:.4f} "
-            f"| {bound} | {_mark(line)} |"
+            f"| {cell.name} | {cell.design} | {cell.claim} | {variant} | {cell.nominal:g} | {line.repeats:,} "
+            f"| {line.error:.4f} | {bound} | {_mark(line)} |"
         )
     return "\n".join(rows)
 
@@ -86,11 +86,12 @@ def _chart(board: Board) -> str:
             "method": line.cell.method,
             "excess": min(line.error / line.cell.nominal, 20.0),
             "who": "fairtrial" if line.cell.variant == "ours" else "published variant",
-            "order": i,
+            "order": [other for other in board.judged if other.cell.method == line.cell.method].index(line),
         }
-        for i, line in enumerate(board.judged)
+        for line in board.judged
         if line.cell.claim != "power"
     ]
+    names = ["fairtrial", "published variant"]
     data = alt.Data(values=values)
     x = alt.X(
         "excess:Q", title="error rate / nominal (log scale)", scale=alt.Scale(type="symlog", domain=[0, 20])
@@ -101,15 +102,13 @@ def _chart(board: Board) -> str:
         .encode(
             x=x,
             y=alt.Y("method:N", sort=list(METHODS), title=None),
-            yOffset=alt.YOffset("order:O", scale=alt.Scale(paddingInner=0.1)),
+            yOffset=alt.YOffset("order:Q"),
             color=alt.Color(
                 "who:N",
                 title=None,
-                scale=alt.Scale(
-                    domain=["fairtrial", "published variant"], range=[COLOURS["accent"], COLOURS["violated"]]
-                ),
+                scale=alt.Scale(domain=names, range=[COLOURS["accent"], COLOURS["violated"]]),
             ),
-            shape=alt.Shape("who:N", title=None),
+            shape=alt.Shape("who:N", title=None, scale=alt.Scale(domain=names, range=["circle", "square"])),
         )
     )
     nominal = alt.Chart(alt.Data(values=[{"x": 1}])).mark_rule(color=COLOURS["neutral"], strokeDash=[4, 3])
