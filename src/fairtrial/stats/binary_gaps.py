@@ -26,7 +26,6 @@ from fairtrial.stats.proportions import (
     constrained_rates,
     difference_error,
     difference_root,
-    normal_quantile,
 )
 from fairtrial.stats.roots import Floats, bisect_decreasing, secant_limits
 
@@ -106,7 +105,7 @@ def gap_limits(
     """Limits for 'rate of the group minus rate of the reference'; [-1, 1] where a side has nobody."""
     size = parts.n_both.size
     levels = np.broadcast_to(np.asarray(level, dtype=np.float64), (size,))
-    critical = np.array([normal_quantile(value) for value in levels])
+    critical = -np.asarray(special.ndtri((1.0 - levels) / 2.0))
     low, high = np.full(size, -1.0), np.full(size, 1.0)
     group_rate, reference_rate = parts.rates
     known = np.isfinite(group_rate) & np.isfinite(reference_rate)
