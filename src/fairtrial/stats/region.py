@@ -8,8 +8,9 @@ import numpy as np
 from scipy import optimize, special
 
 from fairtrial.stats.atoms import Atoms, Bools, gap_covariance
+from fairtrial.stats.gaps import BinaryGaps, Comparison, Gaps, KnownRateGaps
 from fairtrial.stats.joint import JointTest, joint_test
-from fairtrial.stats.proportions import binomial_deviance
+from fairtrial.stats.proportions import SMALL_COUNT, binomial_deviance
 from fairtrial.stats.roots import Floats
 
 
@@ -21,6 +22,13 @@ def region_test(
     `reference` holds the atoms of an estimated target, shared by all groups; None means each group's rest,
     unless the target is a known number.
     """
+    test = _test(atoms, member, reference, known, vector)
+    return _with_small_counts(test, atoms, member, reference, known, vector) if atoms.binary else test
+
+
+def _test(
+    atoms: Atoms, member: Bools, reference: Bools | None, known: float | None, vector: Floats
+) -> JointTest:
     shared = reference is not None or known is not None
     everything = member if reference is None else np.vstack([member, reference[None]])
     if shared and not np.any(everything.sum(axis=0) > 1):
@@ -33,6 +41,28 @@ def region_test(
         moved = replace(atoms, mean=atoms.mean - offset, values=values)
         return joint_test(moved, member, reference, known)
     return _quadratic(atoms, member, reference, known, vector)
+
+
+def _with_small_counts(
+    test: JointTest, atoms: Atoms, member: Bools, reference: Bools | None, known: float | None, vector: Floats
+) -> JointTest:
+    """A vector is outside only if the groups' own p-values, which bear small counts, say so too (Bonferroni).
+
+    The chi-square law alone leaves a true vector of gaps outside the 95% region 8% of the time when five groups of
+    30 to 70 people at a rate of 5% meet a reference of 800.
+    """
+    inside = member.astype(np.float64)
+    count, ones = inside @ atoms.count, inside @ atoms.successes
+    if not np.any(np.minimum(ones, count - ones) < SMALL_COUNT):
+        return test
+    gaps: Gaps
+    if known is not None:
+        gaps = KnownRateGaps(count, ones, np.full(count.shape, known))
+    else:
+        against = ~member if reference is None else np.tile(reference, (member.shape[0], 1))
+        gaps = BinaryGaps(atoms, Comparison(member, against))
+    own = 2.0 * float(np.minimum(*gaps.tails(vector)).min())
+    return replace(test, p_value=max(test.p_value, min(1.0, vector.size * own)))
 
 
 def _binary(atoms: Atoms, everything: Bools, known: float | None, vector: Floats) -> JointTest:
