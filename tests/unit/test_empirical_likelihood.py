@@ -7,7 +7,7 @@ import pytest
 from scipy import optimize, stats
 
 from fairtrial.stats.atoms import Atoms, gap_covariance
-from fairtrial.stats.batched_likelihood import SideBySide, mean_limits_of_many
+from fairtrial.stats.batched_likelihood import EndToEnd, mean_limits_of_many
 from fairtrial.stats.binary_gaps import PartCounts, gap_limits, gap_p, gap_root
 from fairtrial.stats.choose_gaps import make_gaps
 from fairtrial.stats.empirical_likelihood import Sample, el_log_ratio, el_mean_limits, el_weights
@@ -298,13 +298,41 @@ def test_known_target_limits_reach_the_critical_value(samples, refinement):
 def test_limits_of_many_are_those_of_each(samples):
     rounded = [np.round(x, 1) for x in samples]
     for several in (samples, rounded, [samples[0][:3], samples[1], samples[2][:50]]):
-        side_by_side = SideBySide.of_samples([Sample.of(np.tile(x, 20)) for x in several])
+        end_to_end = EndToEnd.of_samples([Sample.of(np.tile(x, 20)) for x in several])
         critical = np.full(len(several), 3.84)
         repeated = np.array([el_mean_limits(Sample.of(np.tile(x, 20)), 3.84) for x in several])
-        assert pytest.approx(repeated, rel=1e-9) == np.array(mean_limits_of_many(side_by_side, critical)).T
-        together = mean_limits_of_many(SideBySide.of_rows(several), critical)
+        assert pytest.approx(repeated, rel=1e-9) == np.array(mean_limits_of_many(end_to_end, critical)).T
+        together = mean_limits_of_many(EndToEnd.of_rows(several), critical)
         alone = np.array([el_mean_limits(Sample.of(x), 3.84) for x in several])
         assert pytest.approx(alone, rel=1e-9) == np.array(together).T
+
+
+@pytest.mark.parametrize("critical", [0.01, 3.84, 30.0])
+def test_limits_of_many_hold_for_awkward_values(critical):
+    rng = np.random.default_rng(17)
+    awkward = [
+        rng.lognormal(0, 3, 500),  # one value far from all others
+        rng.standard_cauchy(2_000),
+        1e9 + rng.normal(size=300),  # far from zero
+        np.sort(rng.exponential(size=20_000)),  # products of neighbours would overflow
+        (np.arange(5_000) < 3).astype(float),
+        rng.pareto(0.5, 50) * 1e20,
+        np.array([0.0, 1.0, 5.0]),
+    ]
+    together = np.array(mean_limits_of_many(EndToEnd.of_rows(awkward), np.full(len(awkward), critical))).T
+    for x, (low, high) in zip(awkward, together, strict=True):
+        expected = el_mean_limits(Sample.of(x), critical)
+        assert (low, high) == pytest.approx(expected, rel=1e-9, abs=1e-9 * (expected[1] - expected[0]))
+
+
+def test_limits_of_many_without_variation_or_rows():
+    groups = [np.array([0.1] * 30), np.empty(0), np.array([2.0]), np.array([0.0, 1.0, 2.0])]
+    low, high = mean_limits_of_many(EndToEnd.of_rows(groups), np.full(4, 3.84))
+    assert np.isnan(np.concatenate([low[:3], high[:3]])).all()
+    assert 0.0 < low[3] < 1.0 < high[3] < 2.0
+    # So high a critical value that only the ends of the sample are left out.
+    low, high = mean_limits_of_many(EndToEnd.of_rows([np.array([0.0, 1.0])]), np.array([161.0]))
+    assert (low[0], high[0]) == pytest.approx((0.0, 1.0), abs=1e-9)
 
 
 def test_added_points_reach_beyond_the_hull():

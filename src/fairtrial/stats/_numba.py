@@ -6,27 +6,42 @@ import atexit
 import shutil
 import tempfile
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numba
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
+# Sums may be added in another order, which lets several rows go at once; NaN and infinity keep their meaning.
+IN_ANY_ORDER = {"reassoc", "contract", "nsz"}
+# Also lets minima and maxima of several rows go at once; only for values that are not NaN.
+WITHOUT_NAN = IN_ANY_ORDER | {"nnan"}
+
 
 def njit(function: Function) -> Function:
-    """Compile a loop once, keep the machine code on disk and release the GIL while it runs.
+    """Compile a loop once, keep the machine code on disk and release the GIL while it runs."""
+    return _compile(function)
 
-    numba refuses to cache when neither the source folder nor the user's cache folder can be written
+
+def njit_sums(function: Function) -> Function:
+    """The same for sums and products over rows, several at once; a division by zero gives infinity."""
+    return _compile(function, fastmath=IN_ANY_ORDER, error_model="numpy")
+
+
+def njit_extremes(function: Function) -> Function:
+    """The same for minima and maxima over rows without NaN, several at once."""
+    return _compile(function, fastmath=WITHOUT_NAN)
+
+
+def _compile(function: Function, **options: Any) -> Function:
+    """numba refuses to cache when neither the source folder nor the user's cache folder can be written
     (read-only containers); a private temporary folder then takes the compiled code for this process.
     """
+    compiler = numba.njit(cache=True, nogil=True, **options)
     try:
-        return _compile(function)
+        return compiler(function)  # type: ignore[no-any-return]
     except RuntimeError:
         folder = tempfile.mkdtemp(prefix="fairtrial-numba-")
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         numba.config.CACHE_DIR = folder  # type: ignore[attr-defined]
-        return _compile(function)
-
-
-def _compile(function: Function) -> Function:
-    return numba.njit(cache=True, nogil=True)(function)  # type: ignore[return-value]
+        return compiler(function)  # type: ignore[no-any-return]

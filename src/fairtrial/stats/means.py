@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from fairtrial.stats.batched_likelihood import SideBySide, mean_limits_of_many
+from fairtrial.stats.batched_likelihood import EndToEnd, mean_limits_of_many
 from fairtrial.stats.empirical_likelihood import (
     Sample,
     difference_limits,
@@ -140,12 +140,13 @@ def el_mean_interval(values: ArrayLike, level: float = 0.95) -> tuple[float, flo
 
 def el_mean_intervals(groups: Sequence[Floats], level: float = 0.95) -> tuple[Floats, Floats]:
     """Empirical likelihood intervals for the means of many groups at once; NaN for groups without variation."""
-    size = np.array([float(group.size) for group in groups])
+    rows = EndToEnd.of_rows(groups)
+    size = rows.starts[1:] - rows.starts[:-1]
+    critical = np.full(size.shape, normal_quantile(level) ** 2)
     small = size < SMALL_SAMPLE
-    quantile = np.full(size.shape, normal_quantile(level))
     if small.any():
-        quantile[small] = t_quantile(np.maximum(size[small] - 1.0, 1.0), level)
-    return mean_limits_of_many(SideBySide.of_rows(groups), quantile**2)
+        critical[small] = t_quantile(np.maximum(size[small] - 1.0, 1.0), level) ** 2
+    return mean_limits_of_many(rows, critical)
 
 
 def el_mean_p(values: ArrayLike, mean: float) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 # 0.5**64 of a bracket no wider than a few units is below the spacing of doubles.
 HALVINGS = 64

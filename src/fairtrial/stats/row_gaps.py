@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from fairtrial.stats.atoms import Atoms, gap_errors
-from fairtrial.stats.batched_likelihood import SideBySide, mean_limits_of_many
+from fairtrial.stats.batched_likelihood import EndToEnd, mean_limits_of_many
 from fairtrial.stats.empirical_likelihood import (
     PathPoint,
     Sample,
@@ -26,8 +26,6 @@ from fairtrial.stats.roots import Floats, secant_limits
 FEWEST_FOR_LIKELIHOOD = 10
 # In small samples the likelihood's root may exceed Student's by this factor, no more.
 HULL_EXCESS = 1.5
-# Values, filled up to the longest group, that are worked on side by side.
-MOST_BATCHED = 2_000_000
 
 
 class OneGap(Protocol):
@@ -149,7 +147,7 @@ class RowGaps(Gaps):
         batch = self._batch()
         if batch:
             several = np.array([critical_value(float(self.df[index]), level) for index, _ in batch])
-            limits = mean_limits_of_many(SideBySide.of_samples([gap.sample for _, gap in batch]), several)
+            limits = mean_limits_of_many(EndToEnd.of_samples([gap.sample for _, gap in batch]), several)
             places = np.array([index for index, _ in batch])
             target = np.array([gap.target for _, gap in batch])
             low[places], high[places] = limits[0] - target, limits[1] - target
@@ -166,14 +164,12 @@ class RowGaps(Gaps):
         return blank(low, self.defined), blank(high, self.defined)
 
     def _batch(self) -> list[tuple[int, KnownGap]]:
-        """Groups against a known value whose limits are found together, as long as they fit side by side."""
-        plain = [
+        """Groups against a known value, whose limits are found together."""
+        return [
             (index, one)
             for index, one in enumerate(self.each)
             if isinstance(one, KnownGap) and one.refinement == "none"
         ]
-        longest = max((gap.sample.centred.size for _, gap in plain), default=0)
-        return plain if len(plain) * longest <= MOST_BATCHED else []
 
 
 def _one_gap(
