@@ -14,16 +14,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fairtrial.stats.coalition_products import (
+    Decisions,
+    linear_forms,
+    product_kind,
+    row_products,
+    weighted_sums,
+)
 from fairtrial.stats.esl import Floats, Masks
 from fairtrial.stats.influence import Spread, combine
 
-Decisions = NDArray[np.uint8] | NDArray[np.float64]
 Codes = NDArray[np.int64]
 
-# Decisions are widened to floats in blocks of about this many numbers, so memory does not grow with n·2^N.
-BLOCK_NUMBERS = 2_000_000
-# Sums of zeros and ones stay exact in 32-bit floats below this many rows per block sum.
-EXACT_ROWS = 2**24
 # Differences below this share of Σ|coefficients| are the rounding of 32-bit products, not variation.
 ROUNDING = 3e-7
 # Up to this many columns one Gram matrix is cheaper than products pair by pair.
@@ -142,7 +144,7 @@ def coalition_rates(
     """p_J(S) for every union J of groups and every coalition S (a column of `decisions`)."""
     indicator = (group[None, :] == np.arange(groups)[:, None]).astype(np.float64)
     slope_value, slope_weight = form.value1 - form.value0, form.weight1 - form.weight0
-    moved = _weighted_sums(decisions, np.vstack([indicator * slope_value, indicator * slope_weight]))
+    moved = weighted_sums(decisions, np.vstack([indicator * slope_value, indicator * slope_weight]))
     return _pooled(form, indicator, moved[:groups], moved[groups:], unions)
 
 
@@ -198,11 +200,11 @@ def _mean_forms(
     slope = form.value1 - form.value0
     constant, largest = flat.sum(axis=1), np.abs(flat).sum(axis=1)
     moved = np.zeros((groups, columns))
+    multiply = row_products(decisions, coefficients)
     found: list[tuple[NDArray[np.intp], NDArray[np.floating]]] = []
     for h in range(groups):
         rows = np.flatnonzero((group == h) & (form.weight0 > 0))
-        forms = np.empty((rows.size, values * players), dtype=_product_kind(decisions))
-        moved[h] = _linear_forms(decisions, flat, rows, forms, slope[rows])
+        forms, moved[h] = multiply(rows, slope[rows])
         if (slope[rows] != 1).any():
             forms *= slope[rows, None].astype(forms.dtype)
         if form.value0[rows].any():
@@ -247,7 +249,7 @@ def _ratio_forms(
         unions = np.flatnonzero(members[:, h] > 0)
         parts = [np.flatnonzero((group == h) & (pattern == q)) for q in range(len(patterns))]
         rows = np.concatenate(parts)
-        forms = np.empty((rows.size, unions.size * values * players), dtype=_product_kind(decisions))
+        forms = np.empty((rows.size, unions.size * values * players), dtype=product_kind(decisions))
         largest = np.zeros(forms.shape[1])
         done = 0
         for part, (value0, slope_value, weight0, slope_weight) in zip(parts, patterns, strict=True):
@@ -258,7 +260,7 @@ def _ratio_forms(
             lines = (moved[:, None, :] * flat[None]).reshape(-1, columns)
             constant = (flat @ fixed.T).T.reshape(-1)
             filled = forms[done : done + part.size]
-            _linear_forms(decisions, lines, part, filled)
+            linear_forms(decisions, lines, part, filled)
             filled += constant.astype(forms.dtype)
             largest = np.maximum(largest, np.abs(lines).sum(axis=1))
             done += part.size
@@ -323,56 +325,3 @@ def _distinct(form: RowForm) -> tuple[Codes, Floats]:
     else:
         _, first, pattern = np.unique(code, return_index=True, return_inverse=True)
     return pattern.astype(np.int64), np.column_stack([column[first] for column in columns])
-
-
-def _product_kind(decisions: Decisions) -> type[np.floating]:
-    """0/1 decisions are multiplied in 32 bits: only variances are made from the products."""
-    return np.float32 if decisions.dtype == np.uint8 else np.float64
-
-
-def _weighted_sums(decisions: Decisions, weights: Floats) -> Floats:
-    """weights @ decisions; exact for 0/1 decisions under weights of −1, 0 and 1, also in 32 bits."""
-    total = np.zeros((weights.shape[0], decisions.shape[1]))
-    used = np.flatnonzero((weights != 0).any(axis=0))
-    small = decisions.dtype == np.uint8 and bool(((weights == 0) | (np.abs(weights) == 1)).all())
-    kind = np.float32 if small and used.size < EXACT_ROWS else np.float64
-    busy = np.flatnonzero((weights != 0).any(axis=1))
-    if used.size and busy.size:
-        for block in _blocks(used, decisions.shape[1]):
-            left: NDArray[np.floating] = weights[np.ix_(busy, block)].astype(kind)
-            total[busy] += left @ _widen(decisions, block, kind)
-    return total
-
-
-def _linear_forms(
-    decisions: Decisions,
-    lines: Floats,
-    rows: NDArray[np.intp],
-    result: NDArray[np.floating],
-    weight: Floats | None = None,
-) -> Floats:
-    """result = decisions[rows] @ linesᵀ; returns weight @ decisions[rows], from the same pass."""
-    right = np.ascontiguousarray(lines.T, dtype=result.dtype)
-    total = np.zeros(decisions.shape[1])
-    exact = weight is not None and bool((np.abs(weight) <= 1).all() and (weight == np.rint(weight)).all())
-    done = 0
-    for block in _blocks(rows, decisions.shape[1]):
-        wide = _widen(decisions, block, _product_kind(decisions))
-        np.matmul(wide, right, out=result[done : done + block.size])
-        if weight is not None:
-            part = weight[done : done + block.size]
-            total += part.astype(wide.dtype) @ wide if exact else part @ wide
-        done += block.size
-    return total
-
-
-def _blocks(rows: NDArray[np.intp], columns: int) -> list[NDArray[np.intp]]:
-    size = max(1, BLOCK_NUMBERS // max(1, columns))
-    return [rows[start : start + size] for start in range(0, rows.size, size)]
-
-
-def _widen(decisions: Decisions, rows: NDArray[np.intp], kind: type[np.floating]) -> NDArray[np.floating]:
-    """Rows as floats; a run of consecutive rows is sliced, which is much faster than picking."""
-    if rows.size and rows[-1] - rows[0] + 1 == rows.size:
-        return decisions[rows[0] : rows[-1] + 1].astype(kind)
-    return decisions[rows].astype(kind)
