@@ -7,19 +7,20 @@ minimum. Equalized odds and conditional parity are sums of such problems, two gr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.stats.transport_tuple import Floats, Integers
+from fairtrial.stats.transport_tuple import Floats
 
 _FEW_KINKS = 256
 _SECTIONS = 64
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class CellMoves:
     """One cell: its size, its rows with T = 1, and the sorted distances of the rows that can move."""
 
@@ -29,16 +30,6 @@ class CellMoves:
     down: Floats  # of rows with T = 1
     up_count: int  # how many can move at all; `up` may hold only the nearest of them
     down_count: int
-    up_total: Floats = field(init=False, repr=False)
-    down_total: Floats = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "up_total", np.concatenate([[0.0], np.cumsum(self.up)]))
-        object.__setattr__(self, "down_total", np.concatenate([[0.0], np.cumsum(self.down)]))
-
-    @property
-    def rate(self) -> float:
-        return self.events / self.rows
 
     @property
     def lowest(self) -> float:
@@ -48,35 +39,74 @@ class CellMoves:
     def highest(self) -> float:
         return (self.events + self.up_count) / self.rows
 
+    def cost(self, change: float) -> float:
+        """What it costs that `change` rows move up (negative: down), the nearest first."""
+        nearest = self.up if change >= 0 else self.down
+        whole = min(int(abs(change)), nearest.size)
+        rest = abs(change) - whole
+        paid = float(np.cumsum(nearest[:whole])[-1]) if whole else 0.0
+        return paid + (rest * float(nearest[whole]) if rest and whole < nearest.size else 0.0)
+
+
+class _Cells:
+    """All cells at once: one table of prices, so that a slope at many rates is a few array operations."""
+
+    def __init__(self, cells: Sequence[CellMoves], low: Floats, high: Floats) -> None:
+        self.rows = np.array([cell.rows for cell in cells])[:, None]
+        self.events = np.array([cell.events for cell in cells])[:, None]
+        self.rates = self.events / self.rows
+        self.low, self.high = low[:, None], high[:, None]
+        self.total_rows = float(self.rows.sum())
+        self.exact = bool((low == high).all())
+        self.rounding = 1e-11 * self.rows + 1e-9
+        # The price of the next row up: beyond the ends nothing can move, which costs infinitely much.
+        pieces: list[Floats] = []
+        for cell in cells:
+            pieces += [_MINUS_INFINITY, -cell.down[::-1], cell.up, _INFINITY]
+        self.prices = np.concatenate(pieces)
+        ups, downs = np.array([(cell.up.size, cell.down.size) for cell in cells]).T[:, :, None]
+        self.least, self.most = -downs - 1, ups
+        self.zero = np.cumsum(ups + downs + 2, axis=0) - ups - 1  # where the price of the first row up stands
+
     def shift(self, rate: Floats) -> Floats:
         """Rows that must move to reach `rate` (negative: downwards); a hair off a whole number is rounding."""
         change = rate * self.rows - self.events
-        whole = np.round(change)
-        return np.where(np.abs(change - whole) < 1e-11 * self.rows + 1e-9, whole, change)
+        whole = np.rint(change)
+        return np.asarray(np.where(np.abs(change - whole) < self.rounding, whole, change))
 
-    def slope(self, rate: Floats) -> Floats:
-        """The derivative of F_c to the right of `rate`."""
-        change = self.shift(rate)
-        index = np.floor(change).astype(np.int64)
-        rising = change >= 0
-        up = _at(self.up, np.where(rising, index, 0))
-        down = _at(self.down, np.where(rising, 0, -index - 1))
-        return self.rows * np.where(rising, up, -down)
+    def _slopes(self, rate: Floats) -> Floats:
+        """The derivatives of the F_c to the right of `rate`, one line per cell."""
+        index = np.floor(self.shift(rate)).astype(np.int64)
+        index = np.minimum(np.maximum(index, self.least), self.most)
+        return np.asarray(self.rows * self.prices[self.zero + index])
 
-    def cost(self, rate: float) -> float:
-        """F_c(rate)."""
-        change = float(self.shift(np.asarray(rate)))
-        total, nearest = (self.up_total, self.up) if change >= 0 else (self.down_total, self.down)
-        whole = min(int(abs(change)), nearest.size)
-        rest = abs(change) - whole
-        return float(total[whole] + (rest * nearest[whole] if rest and whole < nearest.size else 0.0))
+    def slope(self, r: Floats) -> Floats:
+        """The derivative of the sum to the right of each common rate."""
+        if self.exact:
+            return np.asarray(self._slopes(r + self.low).sum(axis=0))
+        # inside the band the cell stays where it is; at a band's edge it starts to follow
+        raised, lowered = r + self.low, r + self.high
+        up, down = raised >= self.rates - 1e-15, lowered < self.rates - 1e-15
+        rising = np.where(up, self._slopes(np.where(up, raised, self.rates)), 0.0)
+        falling = np.where(down, self._slopes(np.where(down, lowered, self.rates)), 0.0)
+        return np.asarray((rising + falling).sum(axis=0))
+
+    def kinks(self, start: float, stop: float) -> Floats:
+        """All kinks of the sum in [start, stop], and the ends."""
+        found = [np.array([start, stop])]
+        for rows, below, above in zip(
+            self.rows[:, 0].tolist(), self.low[:, 0].tolist(), self.high[:, 0].tolist(), strict=True
+        ):
+            for offset in {below, above}:
+                if math.isfinite(offset):
+                    first = math.ceil((start + offset) * rows - 1e-6)
+                    last = math.floor((stop + offset) * rows + 1e-6)
+                    found.append(np.arange(first, last + 1) / rows - offset)
+        points = np.concatenate(found)
+        return np.unique(np.minimum(np.maximum(points, start), stop))
 
 
-def _at(values: Floats, index: Integers) -> Floats:
-    """values[index]; beyond the end nothing can move, which costs infinitely much."""
-    if values.size == 0:
-        return np.full(index.shape, np.inf)
-    return np.where(index < values.size, values[np.minimum(index, values.size - 1)], np.inf)
+_INFINITY, _MINUS_INFINITY = np.array([np.inf]), np.array([-np.inf])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,57 +129,38 @@ def common_rate(cells: Sequence[CellMoves], low: Floats, high: Floats) -> Common
     floor, ceiling = from_below.max(), from_above.min()
     if floor > ceiling + 1e-12:
         return int(from_below.argmax()), int(from_above.argmin())
-    rates = np.array([cell.rate for cell in cells])
+    together = _Cells(cells, low, high)
+    rates = together.rates[:, 0]
     ends = np.concatenate([rates - low, rates - high])
     ends = ends[np.isfinite(ends)]
-    start, stop = np.clip([ends.min(), ends.max()], floor, max(ceiling, floor))
-
-    def slope(r: Floats) -> Floats:
-        total = np.zeros_like(r)
-        for cell, below, above in zip(cells, low, high, strict=True):
-            # inside the band the cell stays where it is; at a band's edge it starts to follow
-            follows_up, follows_down = r + below >= cell.rate - 1e-15, r + above < cell.rate - 1e-15
-            rising = cell.slope(np.where(follows_up, r + below, cell.rate))
-            falling = cell.slope(np.where(follows_down, r + above, cell.rate))
-            total += np.where(follows_up, rising, 0.0) + np.where(follows_down, falling, 0.0)
-        return total
-
-    left = _first(cells, low, high, start, stop, lambda r: slope(r) >= 0)
-    right = _first(cells, low, high, left, stop, lambda r: slope(r) > 0)
+    start, stop = np.clip([ends.min(), ends.max()], floor, max(ceiling, floor)).tolist()
+    left, slope = _first(together, start, stop, strictly=False)
+    # the cost is flat from where its slope is 0 to where it rises
+    right = left if slope > 0 else _first(together, left, stop, strictly=True)[0]
     # where the cost is flat between two rates, keep the pooled rate as nearly as possible
     pooled = sum(cell.events for cell in cells) / sum(cell.rows for cell in cells)
-    best = float(np.clip(pooled, left, right))
+    best = min(max(pooled, left), right)
     after = np.clip(rates, best + low, best + high)
-    shift = np.array([float(cell.shift(np.asarray(rate))) for cell, rate in zip(cells, after, strict=True)])
-    cost = sum(cell.cost(float(rate)) for cell, rate in zip(cells, after, strict=True))
+    shift = together.shift(after[:, None])[:, 0]
+    cost = sum(cell.cost(change) for cell, change in zip(cells, shift.tolist(), strict=True))
     return CommonRate(cost=cost, rates=after, up=np.maximum(shift, 0.0), down=np.maximum(-shift, 0.0))
 
 
-def _first(
-    cells: Sequence[CellMoves],
-    low: Floats,
-    high: Floats,
-    start: float,
-    stop: float,
-    reached: Callable[[Floats], NDArray[np.bool_]],
-) -> float:
-    """The smallest kink r of the sum in [start, stop] where `reached(r)`; `stop` when there is none before."""
-    while _kinks_between(cells, start, stop) > _FEW_KINKS:
+def _first(cells: _Cells, start: float, stop: float, *, strictly: bool) -> tuple[float, float]:
+    """The smallest kink in [start, stop] where the slope is ≥ 0 (`strictly`: > 0), and that slope.
+
+    `stop`, with a slope that is not a number, when there is none before it.
+    """
+
+    def reached(slope: Floats) -> NDArray[np.intp]:
+        return np.flatnonzero(slope > 0 if strictly else slope >= 0)
+
+    while 2 * (stop - start) * cells.total_rows > _FEW_KINKS:
         grid = np.linspace(start, stop, _SECTIONS + 1)
-        inner = np.flatnonzero(reached(grid[1:-1]))
+        inner = reached(cells.slope(grid[1:-1]))
         place = int(inner[0]) if inner.size else _SECTIONS - 1
         start, stop = float(grid[place]), float(grid[place + 1])
-    kinks = [np.array([start, stop])]
-    for cell, below, above in zip(cells, low, high, strict=True):
-        for offset in {float(below), float(above)}:
-            if np.isfinite(offset):
-                first = np.ceil((start + offset) * cell.rows - 1e-6)
-                last = np.floor((stop + offset) * cell.rows + 1e-6)
-                kinks.append(np.arange(first, last + 1) / cell.rows - offset)
-    points = np.unique(np.clip(np.concatenate(kinks), start, stop))
-    hit = np.flatnonzero(reached(points[:-1]))
-    return float(points[hit[0]]) if hit.size else float(points[-1])
-
-
-def _kinks_between(cells: Sequence[CellMoves], start: float, stop: float) -> float:
-    return 2 * (stop - start) * sum(cell.rows for cell in cells)
+    points = cells.kinks(start, stop)
+    slope = cells.slope(points[:-1])
+    hit = reached(slope)
+    return (float(points[hit[0]]), float(slope[hit[0]])) if hit.size else (float(points[-1]), math.nan)

@@ -39,6 +39,7 @@ class Movable:
         self.order = np.argsort(problem.class_of_row, kind="stable")  # a radix sort of small integers
         self.starts = np.concatenate([[0], np.cumsum(problem.class_count.ravel())])
         self.values = np.asarray(distance, dtype=float)[self.order]
+        self.all_move = bool(np.isfinite(self.values).all())
 
     def of(self, kind: int) -> Floats:
         """All distances of a class, unsorted, infinite ones included."""
@@ -49,7 +50,8 @@ class Movable:
 
     def count(self, kind: int) -> int:
         """How many rows of the class can move at all."""
-        return int(np.isfinite(self.of(kind)).sum())
+        values = self.of(kind)
+        return values.size if self.all_move else int(np.isfinite(values).sum())
 
     def nearest(self, kind: int, needed: float = np.inf) -> Floats:
         """The smallest finite distances in order, at least `needed` of them where there are as many."""
@@ -58,7 +60,7 @@ class Movable:
         if wanted < values.size // 2:
             values = np.partition(values, wanted)[: wanted + 1]
         values = np.sort(values)
-        return values[: np.searchsorted(values, np.inf)]
+        return values if self.all_move else values[: np.searchsorted(values, np.inf)]
 
 
 def project(problem: DiscerningTuple, distance: Floats, lower: Floats, upper: Floats) -> Projection:
@@ -144,16 +146,13 @@ def _star(
     if not (membership.sum(axis=1) == 1).all() or len(patterns) != len(used):
         return None
     contrast = problem.contrast[np.ix_(contrasts, used)]
-    if np.linalg.matrix_rank(contrast) != len(used) - 1:
-        return None
-    plain = (np.sort(contrast, axis=1)[:, [0, -1]] == [-1.0, 1.0]).all() and (
-        np.abs(contrast).sum(axis=1) == 2
-    ).all()
     reference = np.flatnonzero((contrast == -1).all(axis=0))
+    ones = contrast == 1
+    plain = (ones.sum(axis=1) == 1).all() and (np.abs(contrast).sum(axis=1) == 2).all()
     if plain and reference.size and len(contrasts) == len(used) - 1:
-        others = [int(np.flatnonzero(row == 1)[0]) for row in contrast]
-        sequence = np.array([reference[0], *others])
-    elif exact:
+        # every cell is used and every contrast names one beside the reference: each its own, so the rank is full
+        sequence = np.concatenate([reference[:1], ones.argmax(axis=1)])
+    elif exact and np.linalg.matrix_rank(contrast) == len(used) - 1:
         sequence = np.arange(len(used))
     else:
         return None
@@ -176,16 +175,19 @@ def _by_common_rate(
     plain = len(contrasts) == len(cells) - 1
     offset_low = np.concatenate([[0.0], low if plain else np.zeros(len(cells) - 1)])
     offset_high = np.concatenate([[0.0], high if plain else np.zeros(len(cells) - 1)])
-    rates = events / rows
+    rates = (events / rows).tolist()
+    lowest, highest = min(rates), max(rates)
     moves = []
-    for pattern, n, events_here, rate in zip(patterns, rows, events, rates, strict=True):
+    for pattern, n, events_here, rate in zip(
+        patterns.tolist(), rows.tolist(), events.tolist(), rates, strict=True
+    ):
         # no rate leaves the range of the rates there are, so this many rows of each class suffice
         moves.append(
             CellMoves(
-                rows=float(n),
-                events=float(events_here),
-                up=movable.nearest(2 * pattern, n * (rates.max() - rate) + 2),
-                down=movable.nearest(2 * pattern + 1, n * (rate - rates.min()) + 2),
+                rows=n,
+                events=events_here,
+                up=movable.nearest(2 * pattern, n * (highest - rate) + 2),
+                down=movable.nearest(2 * pattern + 1, n * (rate - lowest) + 2),
                 up_count=movable.count(2 * pattern),
                 down_count=movable.count(2 * pattern + 1),
             )

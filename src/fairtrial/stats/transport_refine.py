@@ -15,6 +15,7 @@ from fairtrial.stats.transport_tuple import Floats, Integers
 
 _CERTIFICATE = 1e-12
 _NEWTON_STEPS = 10
+_FIRST_SHARES = np.linspace(0, 1, 17) ** 2
 
 
 def refine(
@@ -69,7 +70,7 @@ def _newton(distances: list[Floats], direction: Floats, excess: Floats) -> Float
         window *= 0.7
         points = -(direction @ gamma)
         reached = [
-            np.searchsorted(values, (point, point - window, point + window))
+            values.searchsorted((point, point - window, point + window))
             for values, point in zip(distances, points, strict=True)
         ]
         moved, below, above = np.array(reached).T
@@ -82,21 +83,19 @@ def _newton(distances: list[Floats], direction: Floats, excess: Floats) -> Float
 
 def _first_cuts(size: int) -> Integers:
     """Bucket edges: denser near the boundary, where rows move first."""
-    steps = np.unique(np.round(size * np.linspace(0, 1, 17) ** 2).astype(np.int64))
-    return np.unique(np.concatenate([[0, size], steps]))
+    return np.unique(np.round(size * _FIRST_SHARES).astype(np.int64))
 
 
 def _refined(cuts: Integers, values: Floats, crossing: float) -> Integers:
     """New edges where the crossing falls, and around it at growing steps, inside the bucket it falls into."""
-    left, right = np.searchsorted(values, crossing, "left"), np.searchsorted(values, crossing, "right")
+    if cuts.size < 2:
+        return cuts
     new = []
-    for place in {int(left), int(right)}:
-        bucket = (
-            int(np.clip(np.searchsorted(cuts, place, "right") - 1, 0, cuts.size - 2)) if cuts.size > 1 else 0
-        )
-        if cuts.size < 2 or place in (cuts[bucket], cuts[bucket + 1]):
+    for place in {int(values.searchsorted(crossing, "left")), int(values.searchsorted(crossing, "right"))}:
+        bucket = min(max(int(cuts.searchsorted(place, "right")) - 1, 0), cuts.size - 2)
+        if place in (cuts[bucket], cuts[bucket + 1]):
             continue
-        steps = 2 ** np.arange(int(np.log2(max(values.size, 2))) + 1)
+        steps = 2 ** np.arange(max(values.size, 2).bit_length())
         around = np.concatenate([[place], place - steps, place + steps])
         new.append(around[(around > cuts[bucket]) & (around < cuts[bucket + 1])])
     return np.unique(np.concatenate([cuts, *new])) if new else cuts
