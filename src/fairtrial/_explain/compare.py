@@ -6,12 +6,13 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairtrial._explain.result import ALL, CompareResult, ExplainResult
 from fairtrial.errors import InputError, check_between
 from fairtrial.results import Note, Verdict, defined_or, undefined
 from fairtrial.stats.esl import Floats
-from fairtrial.stats.influence import interval, spread, two_sided_p
+from fairtrial.stats.influence import interval, spread_of_changes, two_sided_p
 from fairtrial.stats.multiplicity import holm
 from fairtrial.views import format_value
 
@@ -31,10 +32,14 @@ def compare(
     _check(explanation, other)
     before, after = _numbers(explanation), _numbers(other)
     change = after["estimate"] - before["estimate"]  # (gaps then groups, total then features)
-    error = spread(after["influence"] - before["influence"], explanation.objects["stratum"])
+    pairs, groups = explanation.objects["pairs"], explanation.objects["groups"]
+    error = spread_of_changes(
+        after["influence"] - before["influence"],
+        explanation.objects["stratum"],
+        _takes_part(pairs, groups),
+    )
     low, high = interval(change, error, confidence_level)
     p = two_sided_p(change, error)
-    pairs, groups = explanation.objects["pairs"], explanation.objects["groups"]
     places = [("gap", *pair) for pair in pairs] + [("rate", group, None) for group in groups]
     names = [ALL, *explanation.details["features"]]
     adjusted = np.ones_like(p)
@@ -84,6 +89,12 @@ def compare(
     )
 
 
+def _takes_part(pairs: list[tuple[str, str]], groups: list[str]) -> NDArray[np.bool_]:
+    """Which groups each target rests on: both of a pair for their gap, then every group for its own rate."""
+    both = [[group in pair for group in groups] for pair in pairs]
+    return np.array([*both, *np.eye(len(groups), dtype=bool)], dtype=bool)
+
+
 def _check(explanation: object, other: object) -> None:
     for name, given in (("explanation", explanation), ("other", other)):
         if not isinstance(given, ExplainResult):
@@ -113,9 +124,10 @@ def _check(explanation: object, other: object) -> None:
 def _numbers(result: ExplainResult) -> dict[str, Floats]:
     """Gaps then groups' rates (rows), the total then the features (columns), with the rows' influence."""
     found = result.objects["found"]
-    groups = len(result.objects["groups"])
+    groups, pairs = len(result.objects["groups"]), len(result.objects["pairs"])
     influence = found.influence(0)
-    order = [*range(2 * groups, found.estimate.shape[0]), *range(groups, 2 * groups)]
+    # what comes after the pairs' gaps is the interaction of two attributes, which is not compared
+    order = [*range(2 * groups, 2 * groups + pairs), *range(groups, 2 * groups)]
     estimate = np.where(found.undefined[order, 0][:, None], np.nan, found.estimate[order, 0])
     estimate = np.where(np.abs(estimate) < 1e-13, 0.0, estimate)
     part = influence[:, order]
