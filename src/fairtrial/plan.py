@@ -61,6 +61,10 @@ class Design:
     deviation: float | None
     target_ratio: float | None
 
+    def continuity(self, members: float) -> float:
+        """Against a known rate the binomial's own tails count, whose steps cost up to one person of distance."""
+        return 1.0 / members if self.rate is not None and self.target_ratio is None else 0.0
+
     def errors(self, members: float, gap: float, null: float) -> tuple[float, float]:
         """Standard errors at the truth `gap` and at the null `null`, for this many members."""
         if self.rate is None:
@@ -198,8 +202,8 @@ def _certify_power(design: Design, members: float, band: tuple[float, float], le
     _, at_high = design.errors(members, 0.0, band[1])
     critical = interval_critical(np.inf, 1.0 - level)
     # Moving each edge inwards by the excess of its critical distance turns both tests into one error.
-    low = band[0] + critical * (at_low - truth)
-    high = band[1] - critical * (at_high - truth)
+    low = band[0] + critical * (at_low - truth) + design.continuity(members)
+    high = band[1] - critical * (at_high - truth) - design.continuity(members)
     return certify_power(truth, low, high, level) if low < high else 0.0
 
 
@@ -212,7 +216,8 @@ def detection_power(
     edge = band[1] if gap > band[1] else band[0]
     truth, at_null = design.errors(members, gap, edge)
     critical = interval_critical((band[1] - band[0]) / truth, 1.0 - level)
-    return float(special.ndtr((abs(gap - edge) - critical * at_null) / truth))
+    distance = abs(gap - edge) - design.continuity(members)
+    return float(special.ndtr((distance - critical * at_null) / truth))
 
 
 def _members(function: Callable[[float], float], power: float) -> int:
