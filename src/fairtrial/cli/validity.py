@@ -44,5 +44,5 @@ def validity(
     if out is not None:
         typer.echo(f"wrote {write_page(board, Path(out))}")
     good = sum(line.as_expected for line in board.judged)
-    typer.echo(f"{good} of {len(board.judged)} lines are as expected ({board.seconds:.0f} s)")
+    typer.echo(f"{good} of {len(board.judged)} lines are as expected ({board.seconds:.0f} s of computing)")
     raise typer.Exit(0 if board.as_expected else 1)

@@ -3,13 +3,15 @@
 A method's module in this folder lists its cells as `CELLS`. A cell's seed derives from its name and is
 never chosen. A cell fails when its error rate is above its limit at one-sided 99.9% given the repeats;
 conservatism is shown, not failed. Cells with `variant="paper"` run a published variant that does not hold
-its level in this design, and are expected to fail.
+its level in this design, and are expected to fail; each names the cell of ours that stands in its place
+(`counterpart`: the same design, claim and nominal level), which holds.
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -17,7 +19,11 @@ from typing import Literal
 import numpy as np
 
 Claim = Literal["size", "coverage", "false flagging rate", "wrong certification", "power"]
-METHODS = ("measure", "certify", "flag", "scan", "transport", "explain", "improve")
+# every public function that returns a p-value, an interval, or a number of people to be sure with
+METHODS = (
+    "measure", "certify", "flag", "plan", "scan", "scan_all", "transport", "explain", "compare", "improve", "run",
+)  # fmt: skip
+MODULES = {"run": "trial"}  # the others are listed in the module of their name
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +37,7 @@ class Cell:
     run: Callable[[int, np.random.Generator], np.ndarray]
     nominal: float = 0.05
     variant: Literal["ours", "paper"] = "ours"
+    counterpart: str = ""
     short: int = 400
     long: int = 2000
 
@@ -57,6 +64,7 @@ class Judged:
     repeats: int
     error: float
     tail: float
+    seconds: float = 0.0
 
     @property
     def holds(self) -> bool:
@@ -85,7 +93,9 @@ def judge(cell: Cell, repeats: int, extra_seed: int = 0) -> Judged:
     """
     from scipy.stats import binom, norm
 
+    started = time.perf_counter()
     errors = np.asarray(cell.run(repeats, cell.seed(extra_seed)), dtype=float)
+    seconds = time.perf_counter() - started
     if errors.shape != (repeats,):
         raise ValueError(f"{cell.name}: one error per repeat is needed, got shape {errors.shape}")
     rate = float(errors.mean())
@@ -96,10 +106,10 @@ def judge(cell: Cell, repeats: int, extra_seed: int = 0) -> Judged:
     else:  # shares, as in the false flagging rate
         spread = errors.std(ddof=1) / np.sqrt(repeats)
         tail = float(norm.sf((rate - cell.limit) / max(spread, 1e-12)))
-    return Judged(cell, repeats, rate, tail)
+    return Judged(cell, repeats, rate, tail, seconds)
 
 
 def cells(method: str | None = None) -> Iterator[Cell]:
     """All cells of the board, or one method's."""
     for name in METHODS if method is None else (method,):
-        yield from importlib.import_module(f"fairtrial.validity.{name}").CELLS
+        yield from importlib.import_module(f"fairtrial.validity.{MODULES.get(name, name)}").CELLS

@@ -8,13 +8,11 @@ import numpy as np
 from scipy import special
 
 from fairtrial._certify.lines import certified
-from fairtrial.plan import plan
 from fairtrial.stats.atoms import Atoms, gap_covariance
-from fairtrial.stats.binary_gaps import PartCounts, gap_limits, gap_root, gap_tails
+from fairtrial.stats.binary_gaps import gap_limits, gap_root, gap_tails
 from fairtrial.stats.choose_gaps import make_gaps
 from fairtrial.stats.gaps import Comparison, KnownRateGaps, TargetMethod
 from fairtrial.stats.joint import joint_test
-from fairtrial.stats.power import interval_critical
 from fairtrial.stats.proportions import normal_quantile
 from fairtrial.stats.roots import Floats
 from fairtrial.stats.simultaneous import bonferroni_level, max_t_quantile
@@ -28,6 +26,7 @@ from fairtrial.validity.certify_designs import (
     overlapping_counts,
     overlapping_groups,
 )
+from fairtrial.validity.certify_options import CELLS as OTHERS
 
 Z = normal_quantile(0.95)
 Run = Callable[[int, Generator], np.ndarray]
@@ -208,28 +207,6 @@ def interval_null(design: Pair, width: float, *, paper: bool = False) -> Run:
     return run
 
 
-def planned_power(goal: str) -> Run:
-    """Successes of an audit with the members that plan asks for."""
-
-    def run(repeats: int, generator: Generator) -> np.ndarray:
-        rate, gap, band = 0.2, 0.08, 0.05
-        certify = goal == "certify"
-        planned = plan(
-            "fpr", rate=rate, tolerance=band if certify else None, disparity=None if certify else gap
-        )
-        members = int(planned.estimates[0]["members"])
-        truth = 0.0 if certify else gap
-        ones = generator.binomial(members, [[rate + truth], [rate]], size=(2, repeats)).astype(float)
-        sizes, nobody = np.full(repeats, float(members)), np.zeros(repeats)
-        parts = PartCounts(nobody, nobody, ones[0], sizes, ones[1], sizes)
-        if goal == "certify":
-            low, high = gap_limits(parts, 0.9)
-            return ((low >= -band) & (high <= band)).astype(float)
-        return (np.abs(gap_root(parts, nobody)) > interval_critical(0.0, 0.05)).astype(float)
-
-    return run
-
-
 def _binary_pairs() -> list[Pair]:
     pairs = [
         Pair(target, share, n, mean, other)
@@ -256,28 +233,35 @@ def _cell(name: str, design: str, claim: str, run: Run, **more: object) -> Cell:
     return Cell("certify", name, design, claim, run, **more)  # type: ignore[arg-type]
 
 
+def _rates_of(pair: Pair) -> str:
+    return f"{pair.words}, rates {pair.mean:g} and {pair.other_mean:g}"
+
+
 # Skewed values in groups of about fifty: 92.5% is what can be promised, and is said in the notes.
 FEW = {"nominal": 0.075 / 1.3}
+FEW_REFERENCE = Pair("reference", 0.5, 500, 1.0, 1.0, 0.1)
+PLUG_OVERALL = Pair("overall", 0.5, 2000, 0.05, 0.5)
+PLUG_REFERENCE = Pair("reference", 0.5, 2000, 0.3, 0.3, 0.1)
 EDGE = Pair("reference", 0.5, 2000, 0.35, 0.30, 0.5)
 NARROW = Pair("reference", 0.5, 2000, 0.305, 0.30, 0.5)
 
 CELLS: list[Cell] = [
     *(
-        _cell(f"interval, binary, {pair.words}", f"rates {pair.mean:g} and {pair.other_mean:g}; 95% profile interval",
-              "coverage", binary_coverage(pair))
+        _cell(f"interval, binary, {pair.words}", _rates_of(pair), "coverage", binary_coverage(pair))
         for pair in _binary_pairs()
     ),
-    _cell("interval, binary, rare events", "group of 10% against rest, rates 0.02, n 500; 95% profile interval",
+    _cell("interval, binary, rare events", "group of 10% against rest, rates 0.02, n 500",
           "coverage", binary_coverage(Pair("rest", 0.1, 500, 0.02, 0.02))),
     *(
-        _cell(f"interval, exponential, {pair.words}", f"means {pair.mean:g} and {pair.other_mean:g}; 95% interval",
-              "coverage", row_coverage(pair))
+        _cell(f"interval, exponential, {pair.words}",
+              f"{pair.words}, exponential with means {pair.mean:g} and {pair.other_mean:g}", "coverage",
+              row_coverage(pair))
         for pair in _row_pairs()
     ),
     _cell("interval, exponential, about 50 members", "group of 10% against rest, n 500; at least 92.5% promised",
           "coverage", row_coverage(Pair("rest", 0.1, 500, 1.0, 2.0)), **FEW),
     _cell("interval, exponential, reference of about 50", "group of 50%, reference of 10%, n 500; 92.5% promised",
-          "coverage", row_coverage(Pair("reference", 0.5, 500, 1.0, 1.0, 0.1)), **FEW),
+          "coverage", row_coverage(FEW_REFERENCE), **FEW),
     _cell("interval, binary, overlapping reference", "a third of the group is in the reference, n 1000", "coverage",
           binary_coverage(Overlap((0.1, 0.2, 0.3), (0.5, 0.2, 0.4), 1000))),
     _cell("interval, binary, overlapping reference, small", "rates 5% to 15%, group of 60 people, n 200", "coverage",
@@ -296,9 +280,9 @@ CELLS: list[Cell] = [
           joint_size("reference", binary=True, n=3300, rate=0.01, sizes_of=ONE_LARGE)),
     _cell("joint test, sparse intersections", "23 overlapping groups against overall, rate 5%, n 300", "size",
           joint_size("overlapping", binary=True, n=300, rate=0.05, groups=23)),
-    _cell("joint test, reference, exponential", "unequal variances, n 2000", "size",
+    _cell("joint test, reference, exponential", "three groups and a reference, unequal variances, n 2000", "size",
           joint_size("reference", binary=False, n=2000)),
-    _cell("joint test, partition, exponential", "unequal variances, n 2000", "size",
+    _cell("joint test, partition, exponential", "four groups against overall, unequal variances, n 2000", "size",
           joint_size("partition", binary=False, n=2000)),
     _cell("joint test, overlapping, exponential", "nine overlapping groups, unequal variances, n 2000", "size",
           joint_size("overlapping", binary=False, n=2000)),
@@ -325,16 +309,15 @@ CELLS: list[Cell] = [
     _cell("interval null, wide band", "gap at the edge of 10 points", "size", interval_null(EDGE, 0.10)),
     _cell("interval null, narrow band", "gap at the edge of a twentieth of a point", "size",
           interval_null(NARROW, 0.0005)),
-    _cell("planned power, certify", "plan's members, tolerance 5 points, rate 20%", "power", planned_power("certify"),
-          nominal=0.8),
-    _cell("planned power, detect", "plan's members, disparity 8 points, rate 20%", "power", planned_power("detect"),
-          nominal=0.8),
-    _cell("plug-in, overall", "binary, group of 50%, rates 5% and 50%, n 2000", "coverage",
-          plug_in_coverage(Pair("overall", 0.5, 2000, 0.05, 0.5)), variant="paper"),
-    _cell("plug-in, reference", "binary, group of 50%, reference of 10%, n 2000", "coverage",
-          plug_in_coverage(Pair("reference", 0.5, 2000, 0.3, 0.3, 0.1)), variant="paper"),
-    _cell("plug-in, reference, exponential", "group of 50%, reference of 10%, n 500", "coverage",
-          row_coverage(Pair("reference", 0.5, 500, 1.0, 1.0, 0.1), "plug-in"), variant="paper"),
-    _cell("interval null by half a chi-square", "narrow band, gap at its edge", "size",
-          interval_null(NARROW, 0.0005, paper=True), variant="paper", short=2000, long=4000),
+    _cell("plug-in, overall", _rates_of(PLUG_OVERALL), "coverage", plug_in_coverage(PLUG_OVERALL), variant="paper",
+          counterpart=f"interval, binary, {PLUG_OVERALL.words}"),
+    _cell("plug-in, reference", _rates_of(PLUG_REFERENCE), "coverage", plug_in_coverage(PLUG_REFERENCE),
+          variant="paper", counterpart=f"interval, binary, {PLUG_REFERENCE.words}"),
+    _cell("plug-in, reference, exponential", "group of 50%, reference of 10%, n 500; 92.5% promised", "coverage",
+          row_coverage(FEW_REFERENCE, "plug-in"), variant="paper",
+          counterpart="interval, exponential, reference of about 50", **FEW),
+    _cell("interval null by half a chi-square", "gap at the edge of a twentieth of a point", "size",
+          interval_null(NARROW, 0.0005, paper=True), variant="paper", counterpart="interval null, narrow band",
+          short=2000, long=4000),
+    *OTHERS,
 ]  # fmt: skip

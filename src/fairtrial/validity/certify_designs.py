@@ -8,7 +8,7 @@ import numpy as np
 
 from fairtrial.stats.atoms import Atoms, Bools
 from fairtrial.stats.binary_gaps import PartCounts
-from fairtrial.stats.gaps import Comparison
+from fairtrial.stats.gaps import BinaryGaps, Comparison
 from fairtrial.stats.roots import Floats
 
 Generator = np.random.Generator
@@ -135,3 +135,16 @@ def stacked_parts(member: Bools, reference: Bools, sizes: Floats, ones: Floats) 
     for part in (member & reference, member & ~reference, reference & ~member):
         columns += [(ones @ part.T).ravel(), (sizes @ part.T).ravel()]
     return PartCounts(*columns)
+
+
+class TwoRates(BinaryGaps):
+    """Many comparisons side by side, each of two disjoint groups with counts of its own."""
+
+    def __init__(self, parts: PartCounts) -> None:
+        self.parts = parts
+        group, target = parts.rates
+        self.estimate = group - target
+        n1, n2 = parts.n_group, parts.n_reference
+        self.error = np.sqrt(group * (1 - group) / n1 + target * (1 - target) / n2)
+        self.df = np.full(group.shape, np.inf)
+        self.reason = [None] * group.size

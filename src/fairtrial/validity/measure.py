@@ -5,7 +5,6 @@ The plain likelihood ratio of one rate is the published default of several tools
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -23,9 +22,8 @@ from fairtrial.stats.means import (
 from fairtrial.stats.proportions import RateMethod, rate_interval, ratio_interval
 from fairtrial.stats.survey import compare_overlapping, counts_apart, weighted_mean, weighted_rate_interval
 from fairtrial.validity.board import Cell, Claim
-
-Errors = NDArray[np.float64]
-Random = np.random.Generator
+from fairtrial.validity.measure_designs import Draw, Errors, Random, repeated, survey
+from fairtrial.validity.measure_pvalues import CELLS as P_VALUES
 
 
 def _missed(low: Any, high: Any, truth: Any) -> Errors:
@@ -132,24 +130,6 @@ def overall_mean_errors(repeats: int, random: Random, *, n: int, share: float) -
 
 
 # -- weights and repeated rows --------------------------------------------------------------------------------
-Draw = Callable[[Random], tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]]
-
-
-def survey(random: Random, *, n1: int, n2: int, rate: float, spread: float) -> Any:
-    """Lognormal weights; everyone has the same rate."""
-    n = n1 + n2
-    values, inside = (random.random(n) < rate).astype(float), np.arange(n) < n1
-    return values, inside, np.exp(spread * random.normal(size=n)), np.arange(n, dtype=np.int32)
-
-
-def repeated(random: Random, *, n1: int, n2: int, rate: float, across: bool) -> Any:
-    """One to five rows per person, who each have a rate of their own; rows of one group or, `across`, of both."""
-    own = random.beta(3 * rate, 3 * (1 - rate), n1 + n2)
-    person = np.repeat(np.arange(n1 + n2, dtype=np.int32), random.integers(1, 6, n1 + n2))
-    inside = random.random(len(person)) < n1 / (n1 + n2) if across else person < n1
-    return (random.random(len(person)) < own[person]).astype(float), inside, np.ones(len(person)), person
-
-
 def weighted_rate_errors(repeats: int, random: Random, *, draw: Draw, rate: float) -> Errors:
     limits = []
     for _ in range(repeats):
@@ -220,6 +200,7 @@ CELLS = [
         _RARE,
         partial(rate_errors, method="likelihood", n=38, rate=0.05),
         variant="paper",
+        counterpart="one rate, wilson, rare events",
     ),
     _cell(
         "one rate, likelihood ratio, comfortable counts",
@@ -324,4 +305,5 @@ CELLS = [
         partial(weighted_overall_rejections, draw=_SURVEY),
         claim="size",
     ),
+    *P_VALUES,
 ]  # fmt: skip

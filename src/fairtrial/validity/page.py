@@ -12,22 +12,33 @@ from fairtrial.validity.run import Board
 _INTRODUCTION = """# The validity board
 
 Every p-value and every interval of fairtrial, run over repeats in designs where the truth is known. Written by
-`make validity` (fairtrial {version}, {form} form, seed {seed}, {seconds:.0f} s); `fairtrial validity --seed 7` runs it
-again with other random numbers.
+`make validity` (fairtrial {version}, {form} form, seed {seed}); `fairtrial validity --seed 7` runs it again with other
+random numbers. The lines took {minutes:.0f} minutes of computing on one core, added up from what each of them took
+when it was computed. A stopped run goes on with the lines it has kept, but only with those of the same repeats, seed
+and code.
 
 **How to read it.** *Error* is the share of repeats in which the method was wrong: a rejection although the null
 hypothesis holds (size), an interval that misses the truth (coverage: 1 − error), the share of flags that are false
 (false flagging rate), a certificate for a group at the edge of the band (wrong certification). A line **fails** when
 its error is above the *limit* by more than chance allows (one-sided 99.9% given the repeats): 6% for a 5% test, 6.5%
 for a 95% interval. The column *fails above* is that bound. Being conservative (an error well under nominal) is shown
-and not failed. Power lines have a promised power, and fail when the power is below it by more than chance.
-Lines marked *published variant* run the formula of a paper in the same design. They are here because they do **not**
-hold their level, and are expected to fail; that is why the default differs.
+and not failed. Power lines have a promised power, and fail when the power is below it by more than chance: there the
+column *error* shows the power itself. Lines marked *published variant* (↳) stand below the line of fairtrial whose
+place they take: the same design, claim and nominal level, with the formula of a paper, or the usual shortcut, in
+place of fairtrial's. They are here because they do **not** hold, and are expected to fail; that is why the default
+differs.
+
+*Repeats* are {repeats}. Lines named *whole function* call the public function on a table of people in every repeat; the
+others run the same statistics in bulk. {exceptions}
 
 Seeds derive from the name of the line and are never chosen. {counts}
 
+{summary}
+
 ![Error rates of all lines](validity.svg)
 """
+# Of the lines of a form, what most have; the others are listed by name.
+_USUAL = {"short": 400, "long": 2000}
 
 
 def write_page(board: Board, folder: Path) -> Path:
@@ -40,16 +51,55 @@ def write_page(board: Board, folder: Path) -> Path:
         f"{sum(not line.holds for line in papers)} of {len(papers)} published variants fail, as expected."
     )
     text = _INTRODUCTION.format(
-        version=__version__, form=board.form, seed=board.seed, seconds=board.seconds, counts=counts
-    )
+        version=__version__, form=board.form, seed=board.seed, minutes=board.seconds / 60, counts=counts,
+        repeats=f"at least {_USUAL[board.form]:,} in the {board.form} form", exceptions=_exceptions(board),
+        summary=_summary(board),
+    )  # fmt: skip
     for method in METHODS:
         lines = [line for line in board.judged if line.cell.method == method]
         if lines:
-            text += f"\n## {method}\n\n{_table(lines)}\n"
+            text += f"\n## {method}\n\n{_table(side_by_side(lines))}\n"
     target = folder / "validity.md"
     target.write_text(text, encoding="utf-8")
     (folder / "validity.svg").write_text(_chart(board), encoding="utf-8")
     return target
+
+
+def side_by_side(lines: list[Judged]) -> list[Judged]:
+    """Our lines in their order, each followed by the published variants that take its place."""
+    ours = [line for line in lines if line.cell.variant == "ours"]
+    papers = [line for line in lines if line.cell.variant == "paper"]
+    return [
+        line
+        for mine in ours
+        for line in (mine, *(paper for paper in papers if paper.cell.counterpart == mine.cell.name))
+    ]
+
+
+def _exceptions(board: Board) -> str:
+    fewer = [line for line in board.judged if line.repeats < _USUAL[board.form]]
+    if not fewer:
+        return ""
+    named = ", ".join(f"*{line.cell.method}: {line.cell.name}* ({line.repeats})" for line in fewer)
+    return f"Whole analyses that take seconds each have fewer repeats, and bounds as wide as that makes them: {named}."
+
+
+def _summary(board: Board) -> str:
+    rows = [
+        "| function | designs | lines that hold | published variants that fail |",
+        "|---|---:|---:|---:|",
+    ]
+    for method in METHODS:
+        lines = [line for line in board.judged if line.cell.method == method]
+        ours = [line for line in lines if line.cell.variant == "ours"]
+        papers = [line for line in lines if line.cell.variant == "paper"]
+        if lines:
+            designs = len({line.cell.design for line in ours})
+            rows.append(
+                f"| `{method}` | {designs} | {sum(line.holds for line in ours)} of {len(ours)} "
+                f"| {sum(not line.holds for line in papers)} of {len(papers)} |"
+            )
+    return "\n".join(rows)
 
 
 def _table(lines: list[Judged]) -> str:
@@ -59,10 +109,11 @@ def _table(lines: list[Judged]) -> str:
     ]
     for line in lines:
         cell = line.cell
-        variant = "fairtrial" if cell.variant == "ours" else "published variant"
+        mine = cell.variant == "ours"
+        name, variant = (cell.name, "fairtrial") if mine else (f"↳ {cell.name}", "published variant")
         bound = "below " + f"{line.bound:.3f}" if cell.claim == "power" else f"{line.bound:.3f}"
         rows.append(
-            f"| {cell.name} | {cell.design} | {cell.claim} | {variant} | {cell.nominal:g} | {line.repeats:,} "
+            f"| {name} | {cell.design} | {cell.claim} | {variant} | {cell.nominal:g} | {line.repeats:,} "
             f"| {line.error:.4f} | {bound} | {_mark(line)} |"
         )
     return "\n".join(rows)

@@ -1,17 +1,33 @@
-"""Run the board: cells in parallel, each kept in a file as soon as it is done, so that a stop loses nothing."""
+"""Run the board: cells in parallel, each kept in a file as soon as it is done, so that a stop loses nothing.
+
+A kept line is used again only for the same line, repeats, seed and code: a long run never takes over a short run's
+line, and no line survives a change of the package.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from fairtrial.errors import InputError
 from fairtrial.validity.board import METHODS, Cell, Judged, cells, judge
+
+# What only shows results; changing it does not change a line of the board.
+ONLY_SHOWS = ("charts", "cli", "report", "validity/page.py", "validity/run.py")
+README = """Finished lines of the validity board (`fairtrial validity --keep`), so that a stopped run goes on.
+
+One file per line. Its name is a hash of the line's name, design, claim and nominal level, the number of repeats, the
+seed, and the code: every Python file of the package but those that only show results ({shows}), and the
+versions of NumPy, SciPy and scikit-learn. So a long run never uses a line of a short one, and no line outlives a change
+of the code. `seconds` is how long the line took when it was computed; the page adds these up. Lines of older code
+are not read any more: this folder may be deleted at any time.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +37,11 @@ class Board:
     judged: tuple[Judged, ...]
     form: str
     seed: int
-    seconds: float
+
+    @property
+    def seconds(self) -> float:
+        """Computing time of all lines together, each as it was measured when the line was computed."""
+        return sum(line.seconds for line in self.judged)
 
     @property
     def as_expected(self) -> bool:
@@ -41,7 +61,6 @@ def run_board(
     unknown = [name for name in methods if name not in METHODS]
     if unknown:
         raise InputError("validity", f"'method' must be one of {list(METHODS)}, got {unknown[0]!r}")
-    started = time.monotonic()
     chosen = [cell for method in methods for cell in cells(method)]
     found = {cell.key: judged for cell in chosen if (judged := _load(folder, cell, form, seed)) is not None}
     waiting = [cell for cell in chosen if cell.key not in found]
@@ -52,7 +71,7 @@ def run_board(
         done += 1
         if tell is not None:
             tell(judged, done, len(chosen))
-    return Board(tuple(found[cell.key] for cell in chosen), form, seed, time.monotonic() - started)
+    return Board(tuple(found[cell.key] for cell in chosen), form, seed)
 
 
 def _judge_all(waiting: list[Cell], form: str, seed: int, jobs: int) -> Iterator[tuple[Cell, Judged]]:
@@ -65,39 +84,59 @@ def _judge_all(waiting: list[Cell], form: str, seed: int, jobs: int) -> Iterator
     # cells hold functions, so workers look them up by name
     by_key = {cell.key: cell for cell in waiting}
     calls = (delayed(_judge_by_key)(cell.method, cell.name, form, seed) for cell in waiting)
-    for key, repeats, error, tail in Parallel(n_jobs=jobs, return_as="generator_unordered")(calls):
-        yield by_key[key], Judged(by_key[key], repeats, error, tail)
+    for key, *numbers in Parallel(n_jobs=jobs, return_as="generator_unordered")(calls):
+        yield by_key[key], Judged(by_key[key], *numbers)
 
 
-def _judge_by_key(method: str, name: str, form: str, seed: int) -> tuple[str, int, float, float]:
+def _judge_by_key(method: str, name: str, form: str, seed: int) -> tuple[str, int, float, float, float]:
     cell = next(cell for cell in cells(method) if cell.name == name)
     judged = judge(cell, _repeats(cell, form), seed)
-    return cell.key, judged.repeats, judged.error, judged.tail
+    return cell.key, judged.repeats, judged.error, judged.tail, judged.seconds
 
 
 def _repeats(cell: Cell, form: str) -> int:
     return cell.long if form == "long" else cell.short
 
 
-def _path(folder: Path, cell: Cell, form: str, seed: int) -> Path:
-    from fairtrial import __version__
+@cache
+def code_digest() -> str:
+    """A hash of all code that a line can depend on; computed once, before the first line."""
+    package = Path(__file__).parent.parent
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        place = path.relative_to(package).as_posix()
+        if not place.startswith(ONLY_SHOWS):
+            digest.update(f"{place}\n".encode() + path.read_bytes())
+    digest.update(" ".join(version(name) for name in ("numpy", "scipy", "scikit-learn")).encode())
+    return digest.hexdigest()[:24]
 
-    identity = f"{cell.key}|{_repeats(cell, form)}|{seed}|{__version__}"
-    return folder / f"{hashlib.sha256(identity.encode()).hexdigest()[:24]}.json"
+
+def _path(folder: Path, cell: Cell, form: str, seed: int) -> Path:
+    what = (cell.key, cell.design, cell.claim, cell.nominal, _repeats(cell, form), seed, code_digest())
+    return folder / f"{hashlib.sha256(json.dumps(what).encode()).hexdigest()[:24]}.json"
 
 
 def _load(folder: Path | None, cell: Cell, form: str, seed: int) -> Judged | None:
     if folder is None or not (path := _path(folder, cell, form, seed)).exists():
         return None
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return Judged(cell, content["repeats"], content["error"], content["tail"])
+    return Judged(cell, content["repeats"], content["error"], content["tail"], content["seconds"])
 
 
 def _save(folder: Path | None, judged: Judged, form: str, seed: int) -> None:
     if folder is None:
         return
     folder.mkdir(parents=True, exist_ok=True)
-    content = {"cell": judged.cell.key, "repeats": judged.repeats, "error": judged.error, "tail": judged.tail}
+    (folder / "README.md").write_text(README.format(shows=", ".join(ONLY_SHOWS)), encoding="utf-8")
+    content = {
+        "cell": judged.cell.key,
+        "repeats": judged.repeats,
+        "seed": seed,
+        "code": code_digest(),
+        "error": judged.error,
+        "tail": judged.tail,
+        "seconds": judged.seconds,
+    }
     target = _path(folder, judged.cell, form, seed)
     partial = target.with_suffix(".part")
     partial.write_text(json.dumps(content), encoding="utf-8")

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairtrial.stats.proportions import rate_interval
 from fairtrial.stats.scan import Direction, subgroup_count
 from fairtrial.stats.scan_expectation import Expectations
 from fairtrial.stats.scan_interval import selected_rate_interval
@@ -178,23 +179,37 @@ def sequential_rejects(repeats: int, generator: np.random.Generator, *, make: Ma
     return errors
 
 
-def misses_selected_rate(repeats: int, generator: np.random.Generator, *, people: int = 600) -> FloatArray:
-    """Whether the interval of the picked subgroup's rate misses its true rate."""
+def misses_selected_rate(
+    repeats: int,
+    generator: np.random.Generator,
+    *,
+    people: int = 600,
+    level: float = -0.3,
+    outside: bool = False,
+    plain: bool = False,
+) -> FloatArray:
+    """Whether the interval of the picked subgroup's rate misses its true rate; `outside` for its comparison.
+
+    `plain` is the interval of a rate that was not picked (Wilson's).
+    """
     errors = np.zeros(repeats)
     for repeat in range(repeats):
         codes, linear = _covariates(generator, people)
         protected = generator.random(people) < _expit(linear)
-        rate = _expit(linear - 0.3)
+        rate = _expit(linear + level)
         event = (generator.random(people) < rate).astype(np.float64)
         table = _table(codes, protected, event)
         found = scan_observed(prepare(table, directions=("above", "below"))).found[0]
-        inside = protected.copy()
+        inside = ~protected if outside else protected.copy()
         for attribute in range(len(ARITY)):
             inside &= found.values[attribute, codes[:, attribute]]
-        low, high = selected_rate_interval(
-            float(event[inside].mean()), float(inside.sum()), subgroup_count(ARITY), 0.95
+        size, mean = float(inside.sum()), float(event[inside].mean()) if inside.any() else 0.0
+        low, high = (
+            (float(limit) for limit in rate_interval(mean * size, size, 0.95))
+            if plain
+            else selected_rate_interval(mean, size, subgroup_count(ARITY), 0.95)
         )
-        errors[repeat] = not low <= float(rate[inside].mean()) <= high
+        errors[repeat] = bool(inside.any()) and not low <= float(rate[inside].mean()) <= high
     return errors
 
 
@@ -213,15 +228,35 @@ def _size(
     directions: tuple[Direction, ...] = ("above",),
     doubly_robust: bool = False,
     variant: Literal["ours", "paper"] = "ours",
+    counterpart: str = "",
 ) -> Cell:
     run = partial(rejects, make=make, null=null, directions=directions, doubly_robust=doubly_robust)
-    return Cell(method="scan", name=name, design=design, claim="size", run=run, variant=variant)
+    return Cell(
+        method="scan",
+        name=name,
+        design=design,
+        claim="size",
+        run=run,
+        variant=variant,
+        counterpart=counterpart,
+    )
+
+
+_DEPENDS = "500 people, 12 cells; log-odds of the class ±2.6"
+_CROSSED = "event and class follow a product of two attributes"
+_PICKED = "picked as the best of 63 subgroups, no bias, 600 people"
+
+
+def _interval(name: str, design: str, **settings: Any) -> Cell:
+    board = {key: settings.pop(key) for key in ("variant", "counterpart") if key in settings}
+    run = partial(misses_selected_rate, **settings)
+    return Cell(method="scan", name=name, design=design, claim="coverage", run=run, **board)
 
 
 CELLS = [
     _size(
         "stratified, class depends strongly on covariates",
-        "500 people, 12 cells; log-odds of the class ±2.6",
+        _DEPENDS,
         class_depends_on_covariates,
     ),
     _size(
@@ -239,7 +274,7 @@ CELLS = [
     _size("stratified, condition left free", "the same over both outcomes, C=Y in the model", free_condition),
     _size(
         "stratified, unmodelled interaction",
-        "event and class follow a product of two attributes",
+        _CROSSED,
         unmodelled_interaction,
     ),
     _size(
@@ -297,24 +332,34 @@ CELLS = [
     ),
     _size(
         "global permutation of the class (article)",
-        "class depends strongly on covariates",
+        _DEPENDS,
         class_depends_on_covariates,
         whole_sample,
         variant="paper",
+        counterpart="stratified, class depends strongly on covariates",
     ),
     _size(
         "main-effects bootstrap",
-        "event and class follow a product of two attributes",
+        _CROSSED,
         unmodelled_interaction,
         _MAIN_EVENTS,
         variant="paper",
+        counterpart="stratified, unmodelled interaction",
     ),
-    Cell(
-        method="scan",
-        name="interval of the picked subgroup's rate",
-        design="picked as the best of 63 subgroups, no bias",
-        claim="coverage",
-        run=misses_selected_rate,
+    _interval("interval of the picked subgroup's rate", _PICKED),
+    _interval(
+        "interval of a rate that was not picked",
+        _PICKED,
+        plain=True,
+        variant="paper",
+        counterpart="interval of the picked subgroup's rate",
+    ),
+    _interval(
+        "interval of the picked subgroup's rate, low rates", "no bias, rates about 5%, 600 people", level=-3.0
+    ),
+    _interval("interval of the picked subgroup's rate, small sample", "no bias, 150 people", people=150),
+    _interval(
+        "interval of the matching comparison's rate", "beside the best of 63 subgroups, no bias", outside=True
     ),
     Cell(
         method="scan",

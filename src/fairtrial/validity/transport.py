@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from fairtrial.stats.distances import linear_distance
+from fairtrial.stats.proportions import difference_interval
 from fairtrial.stats.transport_projection import project
 from fairtrial.stats.transport_pvalue import article_test, pooled_test
 from fairtrial.stats.transport_tuple import (
@@ -41,12 +42,29 @@ def _pooled(draw: Draw, tolerance: float = 0.0, direction: str = "differs") -> R
     return run
 
 
-def _article(draw: Draw) -> Run:
+def _half_chi_square(draw: Draw, tolerance: float) -> Run:
+    """The two-sided tolerance by half a chi-square tail: it forgets that a narrow band is left on both sides."""
+
+    def run(repeats: int, rng: np.random.Generator) -> Floats:
+        rejected = np.zeros(repeats)
+        for repeat in range(repeats):
+            problem, distance = draw(rng)
+            test = pooled_test(problem, distance, np.full(problem.size, tolerance), "differs")
+            rejected[repeat] = test.statistic > 0 and ndtr(-np.sqrt(2 * test.statistic)) <= 0.05
+        return rejected
+
+    return run
+
+
+def _article(draw: Draw, power: float = 1.0) -> Run:
+    """The article's calibration; with `power` 2 of a squared distance, as its kernel cost (3b) is one."""
+
     def run(repeats: int, rng: np.random.Generator) -> Floats:
         p_values = np.empty(repeats)
         for repeat in range(repeats):
             problem, distance = draw(rng)
             assert distance is not None
+            distance = distance**power
             none = np.zeros(problem.size)
             value = project(problem, distance, *band(problem.size, none, "differs")).statistic
             p_values[repeat] = article_test(
@@ -126,6 +144,43 @@ def _compas(scale: float = 1.0, both: bool = False) -> Draw:
         return disjoint_families(codes, [((0, 1), 0)], decision), distance * scale
 
     return draw
+
+
+def _shifted(rows: int, shift: float) -> Draw:
+    """Appendix B.1 with the smaller group's scores moved by `shift` standard deviations: equal opportunity fails."""
+
+    def draw(rng: np.random.Generator) -> tuple[DiscerningTuple, Floats]:
+        codes = np.where(rng.random(rows) < 0.5, (rng.random(rows) < 0.2).astype(np.int64), -1)
+        codes[:2] = (0, 1)
+        margin = (rng.normal(size=rows) + shift * (codes == 1)) * np.sqrt(5)
+        return disjoint_families(codes, [((0, 1), 0)], (margin >= 0).astype(np.uint8)), np.abs(margin)
+
+    return draw
+
+
+def _strata(rows: int) -> Draw:
+    """Conditional parity: two groups in three strata that are selected at 20%, 50% and 70%."""
+
+    def draw(rng: np.random.Generator) -> tuple[DiscerningTuple, Floats]:
+        stratum, group = rng.integers(0, 3, rows), (rng.random(rows) < 0.25).astype(np.int64)
+        selected = rng.random(rows) < np.array([0.2, 0.5, 0.7])[stratum]
+        families = [((2 * value, 2 * value + 1), 2 * value) for value in range(3)]
+        distance = np.abs(rng.normal(size=rows))
+        return disjoint_families(2 * stratum + group, families, selected.astype(np.uint8)), distance
+
+    return draw
+
+
+def _difference(n1: int, n2: int, first: float, second: float) -> Run:
+    """Misses of the interval shown beside each difference of two rates."""
+
+    def run(repeats: int, rng: np.random.Generator) -> Floats:
+        k1, k2 = rng.binomial(n1, first, repeats) * 1.0, rng.binomial(n2, second, repeats) * 1.0
+        found = difference_interval(k1, n1, k2, n2, 0.95)
+        gap = first - second
+        return ((gap < found.low) | (gap > found.high)).astype(float)
+
+    return run
 
 
 def _four_groups(rows: int, shares: tuple[float, ...], rate: float) -> Draw:
@@ -214,14 +269,21 @@ def _at_tolerance(gaps: tuple[float, ...], rows: int, base: float = 0.4) -> Draw
     return draw
 
 
-def _cell(name: str, design: str, run: Run, variant: Literal["ours", "paper"] = "ours") -> Cell:
-    return Cell(method="transport", name=name, design=design, claim="size", run=run, variant=variant)
+def _cell(name: str, design: str, run: Run, **more: object) -> Cell:
+    claim = more.pop("claim", "size")
+    return Cell("transport", name, design, claim, run, **more)  # type: ignore[arg-type]
 
+
+_B1 = "the article's Appendix B.1, 30 rows"
+_COMPAS = "discrete scores: COMPAS, race permuted within the outcome"
+_NARROW = "gap exactly 0.2 points = tolerance, two-sided"
+_SHIFTED = "Appendix B.1 with scores of the smaller group moved by 0.75 standard deviations, 500 rows"
 
 CELLS: list[Cell] = [
     _cell("b1-100", "the article's Appendix B.1, 100 rows", _pooled(_appendix_b1(100))),
     _cell("b1-500", "the article's Appendix B.1, 500 rows", _pooled(_appendix_b1(500))),
-    _cell("compas-discrete", "discrete scores: COMPAS, race permuted within the outcome", _pooled(_compas())),
+    _cell("b1-30", _B1, _pooled(_appendix_b1(30))),
+    _cell("compas-discrete", _COMPAS, _pooled(_compas())),
     _cell(
         "compas-discrete-odds",
         "the same for equalized odds: two equalities at once",
@@ -274,16 +336,48 @@ CELLS: list[Cell] = [
         "rates 0.2% and 3.2%, tolerance 3 points, 200 rows",
         _pooled(_at_tolerance((0.03,), 200, 0.002), 0.03),
     ),
+    _cell("tolerance-tiny", _NARROW, _pooled(_at_tolerance((0.002,), 600), 0.002), short=2000),
     _cell(
-        "paper-b1-30",
-        "the article's calibration in its own design with 30 rows",
-        _article(_appendix_b1(30)),
-        "paper",
+        "paper-half-chi-square",
+        _NARROW,
+        _half_chi_square(_at_tolerance((0.002,), 600), 0.002),
+        variant="paper",
+        counterpart="tolerance-tiny",
+        short=4000,
+        long=4000,
     ),
     _cell(
-        "paper-compas-discrete",
-        "the article's calibration, COMPAS, race permuted within the outcome",
-        _article(_compas()),
-        "paper",
+        "strata",
+        "conditional parity: 2 groups in 3 strata of different rates, 450 rows",
+        _pooled(_strata(450)),
+    ),
+    _cell("strata-small", "the same with 150 rows, about 12 people in a cell", _pooled(_strata(150))),
+    _cell(
+        "difference-interval",
+        "250 people of 40% against 400 of 25%",
+        _difference(250, 400, 0.4, 0.25),
+        claim="coverage",
+        short=2000,
+    ),
+    _cell(
+        "difference-interval-rare",
+        "35 people of 4% against 900 of 6%",
+        _difference(35, 900, 0.04, 0.06),
+        claim="coverage",
+        short=2000,
+    ),
+    _cell("power", _SHIFTED, _pooled(_shifted(500, 0.75)), claim="power", nominal=0.9),
+    _cell(
+        "paper-squared-distance",
+        _SHIFTED,
+        _article(_shifted(500, 0.75), power=2.0),
+        claim="power",
+        nominal=0.9,
+        variant="paper",
+        counterpart="power",
+    ),
+    _cell("paper-b1-30", _B1, _article(_appendix_b1(30)), variant="paper", counterpart="b1-30"),
+    _cell(
+        "paper-compas-discrete", _COMPAS, _article(_compas()), variant="paper", counterpart="compas-discrete"
     ),
 ]
