@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import importlib
 import json
+import logging
 import math
 import os
 import subprocess
@@ -16,49 +17,86 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
 from typing import Any
 
+LIMIT = "limit"  # stands as the peer where the goal is a plain number of seconds or megabytes
+
+# A ratio may fall to this share of its goal before a check fails: other work on the machine moves ratios too, and
+# plain limits more than those.
+SLACK = 0.5
+SLACK_OF_LIMITS = 0.25
+
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One comparison. `ratio` = peer / ours, so above one we are ahead; `goal` is the ratio to reach."""
+    """One comparison. `ratio` = peer / ours, so above one we are ahead; `goal` is the ratio to reach, if one is set.
+
+    `least` is the ratio below which a check fails, for rows without a goal; None: such a row is only shown.
+    """
 
     name: str
     ours_seconds: float | None
     peer: str
     peer_seconds: float | None
     ratio: float | None
-    goal: float
+    goal: float | None
     met: bool | None
     note: str = ""
     unit: str = "s"
+    least: float | None = None
 
     @property
     def goal_text(self) -> str:
+        if self.goal is None:
+            return "–"
+        if self.peer == LIMIT:
+            return f"≤ {amount(self.peer_seconds, self.unit)}"
         if self.goal >= 1:
             return f"≥ {self.goal:g}×"
         return f"within {1 / self.goal:.3g}× of it"
 
+    @property
+    def floor(self) -> float | None:
+        """The ratio that a check insists on."""
+        if self.goal is None:
+            return self.least
+        return (SLACK_OF_LIMITS if self.peer == LIMIT else SLACK) * self.goal
+
 
 @dataclass(frozen=True, kw_only=True)
 class Growth:
-    """Time against size on one axis (rows, groups, attributes, features); the slope is that of the log-log line."""
+    """Time (or memory, by its unit) against size on one axis: rows, groups, attributes, coalitions."""
 
     name: str
     axis: str
     sizes: tuple[int, ...]
     seconds: tuple[float, ...]
+    unit: str = "s"
 
     @property
     def slope(self) -> float:
+        """Of the line through all points, both axes logarithmic: 1 is proportional, 0 is constant."""
         x = [math.log(size) for size in self.sizes]
         y = [math.log(second) for second in self.seconds]
         mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
         spread = sum((a - mean_x) ** 2 for a in x)
         return sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True)) / spread
+
+    @property
+    def last_slope(self) -> float:
+        """Of the last step alone, where fixed costs weigh least."""
+        return math.log(self.seconds[-1] / self.seconds[-2]) / math.log(self.sizes[-1] / self.sizes[-2])
+
+
+def amount(value: float | None, unit: str) -> str:
+    if value is None:
+        return "–"
+    if unit != "s":
+        return f"{value:,.0f} {unit}"
+    return f"{value:.2f} s" if value >= 1 else f"{value * 1000:.3g} ms"
 
 
 def within(times: float) -> float:
@@ -101,13 +139,17 @@ def seconds(call: Callable[[], object]) -> float:
 def compare(
     name: str,
     ours: Callable[[], object],
-    peers: Mapping[str, tuple[Callable[[], object] | None, float]],
+    peers: Mapping[str, tuple[Callable[[], object] | None, float | None]],
     *,
     repeats: int = 5,
     once: Sequence[str] = (),
     note: str = "",
+    least: float | None = None,
 ) -> list[Row]:
-    """One row per peer: {name: (callable, goal)}; a callable that is None stands for a peer that is missing."""
+    """One row per peer: {name: (callable, goal)}; a callable that is None stands for a peer that is missing.
+
+    `least` is what a check insists on for peers without a goal.
+    """
     callables = {"ours": ours} | {peer: call for peer, (call, _) in peers.items() if call is not None}
     times = interleaved(callables, repeats, once)
     rows = []
@@ -115,12 +157,20 @@ def compare(
         if call is None:
             rows.append(missing(name, times["ours"], peer, goal))
         else:
-            rows.append(row(name, times["ours"], peer, times[peer], goal, note=note))
+            rows.append(row(name, times["ours"], peer, times[peer], goal, note=note, least=least))
     return rows
 
 
 def row(
-    name: str, ours: float, peer: str, theirs: float, goal: float, *, note: str = "", unit: str = "s"
+    name: str,
+    ours: float,
+    peer: str,
+    theirs: float,
+    goal: float | None,
+    *,
+    note: str = "",
+    unit: str = "s",
+    least: float | None = None,
 ) -> Row:
     ratio = theirs / ours
     return Row(
@@ -130,18 +180,25 @@ def row(
         peer_seconds=theirs,
         ratio=ratio,
         goal=goal,
-        met=ratio >= goal,
+        met=None if goal is None else ratio >= goal,
         note=note,
         unit=unit,
+        least=least,
     )
 
 
 def limit(name: str, ours: float, most: float, *, note: str = "", unit: str = "s") -> Row:
     """A goal that is a plain limit: seconds, or with unit="MB" memory."""
-    return row(name, ours, "limit", most, 1.0, note=note, unit=unit)
+    return row(name, ours, LIMIT, most, 1.0, note=note, unit=unit)
 
 
-def missing(name: str, ours: float | None, peer: str, goal: float) -> Row:
+def alone(name: str, ours: float, *, most: float, note: str = "", unit: str = "s") -> Row:
+    """A time without a goal and without a peer; a check fails when it is over `most`."""
+    shown = row(name, ours, "–", most, None, note=note, unit=unit, least=1.0)
+    return replace(shown, peer_seconds=None)
+
+
+def missing(name: str, ours: float | None, peer: str, goal: float | None) -> Row:
     return Row(
         name=name,
         ours_seconds=ours,
@@ -155,12 +212,18 @@ def missing(name: str, ours: float | None, peer: str, goal: float) -> Row:
 
 
 def peer(name: str) -> ModuleType | None:
-    """A peer's module, or None where it is not installed or does not import."""
+    """A peer's module, or None where it is not installed or does not import.
+
+    What a peer logs about its own optional dependencies is not news here.
+    """
+    logging.disable(logging.WARNING)
     try:
         return importlib.import_module(name)
     except Exception as problem:  # a peer may fail on import in any way it likes
         print(f"benchmarks: {name} is left out: {type(problem).__name__}: {problem}", file=sys.stderr)
         return None
+    finally:
+        logging.disable(logging.NOTSET)
 
 
 def versions(names: Sequence[str]) -> dict[str, str]:

@@ -48,6 +48,67 @@ def test_ratio_and_goal() -> None:
     assert harness.limit("memory", 700, 600, unit="MB").met is False
 
 
+def test_a_row_without_a_goal_says_so_and_has_its_own_floor() -> None:
+    shown = harness.row("work", 4.0, "peer", 1.0, None)
+    assert (shown.ratio, shown.met, shown.goal_text, shown.floor) == (0.25, None, "–", None)
+    guarded = harness.row("work", 4.0, "peer", 1.0, None, least=0.5)
+    run = load("run")
+    assert run.check([shown]) == 0
+    assert run.check([shown, guarded]) == 1
+    assert run.check([harness.alone("work", 2.0, most=3.0)]) == 0
+    assert run.check([harness.alone("work", 4.0, most=3.0)]) == 1
+
+
+def test_limits_are_told_as_what_they_are() -> None:
+    assert harness.limit("work", 0.004, 0.010).goal_text == "≤ 10 ms"
+    assert harness.limit("work", 700, 600, unit="MB").goal_text == "≤ 600 MB"
+
+
+def test_the_page_counts_goals_and_names_those_missed(tmp_path: Path) -> None:
+    run = load("run")
+    rows = {
+        "measure": [
+            harness.row("rates", 1.0, "fairlearn", 30.0, 20.0),
+            harness.row("rates", 1.0, "bare grouping", 0.2, harness.within(3)),
+            harness.row("rates", 1.0, "aequitas", 2.0, None),
+        ],
+        "explain": [harness.limit("inference", 0.004, 0.010)],
+        "memory": [],
+    }
+    growths = [
+        harness.Growth(name="sort", axis="rows", sizes=(10, 100, 1000), seconds=(0.1, 0.1, 1.0)),
+        harness.Growth(name="read", axis="rows", sizes=(10, 100), seconds=(90.0, 100.0), unit="MB"),
+    ]
+    run.write(rows, growths, tmp_path)
+    page = (tmp_path / "benchmarks.md").read_text(encoding="utf-8")
+    assert "**2 of 3 goals are met.** Missed:" in page
+    assert "- rates, within 3× of bare grouping: 0.2×" in page
+    assert (
+        "| group metrics with intervals (`measure`) | 1 of 2 | ≥ 20× fairlearn; within 3× of bare grouping "
+        "| rates, within 3× of bare grouping |"
+    ) in page
+    assert "| inference for explanations (`explain`) | 1 of 1 | ≤ 10 ms | none |" in page
+    assert "| rates | 1.00 s | aequitas | 2.00 s | 2× | – | – |  |" in page
+    assert "## memory" not in page
+    assert "| sort | rows | 0.50 | 1.00 | 10: 100 ms, 100: 100 ms, 1,000: 1.00 s |" in page
+    chart = (tmp_path / "benchmarks-growth.svg").read_text(encoding="utf-8")
+    assert all(
+        told in chart for told in ("Time by rows", "Peak memory by rows", "slope 0.50, last step 1.00")
+    )
+
+
+def test_a_peers_own_warnings_are_not_printed(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
+    (tmp_path / "chatty_peer.py").write_text("import logging\nlogging.warning('optional part missing')\n")
+    sys.path.insert(0, str(tmp_path))
+    try:
+        assert harness.peer("chatty_peer") is not None
+    finally:
+        sys.path.remove(str(tmp_path))
+    assert caplog.records == []
+    harness.logging.warning("still heard")
+    assert len(caplog.records) == 1
+
+
 def test_a_missing_peer_is_reported() -> None:
     (row,) = harness.compare("work", lambda: None, {"no-such-peer": (None, 20.0)}, repeats=1)
     assert (row.peer_seconds, row.ratio, row.met) == (None, None, None)
