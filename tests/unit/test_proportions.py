@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from fairtrial.stats.proportion_paths import difference_path_limits, ratio_path_limits
 from fairtrial.stats.proportions import (
+    _ratio_root,
     binomial_deviance,
     constrained_rates,
     difference_interval,
     difference_p,
     difference_root,
+    normal_quantile,
     rate_interval,
     ratio_interval,
 )
@@ -64,6 +67,22 @@ def test_difference_limits_solve_their_equation(method):
     interval = difference_interval(k1, n1, k2, n2, 0.9, method)
     for limit in (interval.low, interval.high):
         assert difference_p(k1, n1, k2, n2, limit, method) == pytest.approx(np.full(4, 0.1), rel=1e-9)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.99999])
+@pytest.mark.parametrize("people", [20, 400, 1_000_000_000])
+def test_limits_along_the_multiplier_solve_their_equations(people, level):
+    """The roots of Miettinen and Nurminen's constrained maximum, and of Koopman's, know nothing of the multiplier."""
+    rng = np.random.default_rng(people)
+    n1, n2 = rng.integers(2, people, (2, 300)).astype(float)
+    k1, k2 = (1 + np.floor(rng.random(300) * (n - 1)) for n in (n1, n2))
+    critical = np.full(300, normal_quantile(level))
+    low, high = difference_path_limits(k1, n1, k2, n2, critical)[0]
+    assert difference_root(k1, n1, k2, n2, low, "likelihood") == pytest.approx(critical, abs=1e-7)
+    assert difference_root(k1, n1, k2, n2, high, "likelihood") == pytest.approx(-critical, abs=1e-7)
+    low, high = ratio_path_limits(k1, n1, k2, n2, critical)[0]
+    assert _ratio_root(k1, n1, k2, n2, low) == pytest.approx(critical, abs=1e-7)
+    assert _ratio_root(k1, n1, k2, n2, high) == pytest.approx(-critical, abs=1e-7)
 
 
 def test_compas_predictive_parity():

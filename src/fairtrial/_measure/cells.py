@@ -20,7 +20,7 @@ from fairtrial.stats.gaps import KnownRateGaps
 from fairtrial.stats.means import (
     el_mean_difference_interval,
     el_mean_difference_p,
-    el_mean_interval,
+    el_mean_intervals,
     mean_interval,
     overall_gap,
     t_quantile,
@@ -38,15 +38,13 @@ def cell_lines(plan: Plan) -> tuple[list[Line], Cells]:
     cells = plan.audit.cells(plan.attributes, plan.metrics, who=WHO)
     check_target(WHO, plan.audit, plan.target)
     groups = find_groups(WHO, plan.audit, plan.by, plan.depth)
-    members = [cells.mask(group) for group in groups]
-    asked_for = explicit_groups(plan.by)  # listed even when nobody is in them
-    populated = [
-        (group, inside)
-        for group, inside in zip(groups, members, strict=True)
-        if inside.any() or group in asked_for
-    ]
-    kept, inside = [group for group, _ in populated], np.array([mask for _, mask in populated])
-    chosen = [_Chosen(plan, cells, metric, kept, inside) for metric in plan.metrics]
+    inside = np.array([cells.mask(group) for group in groups])
+    somebody = [bool(mask.any()) for mask in inside]
+    if not all(somebody):
+        asked_for = explicit_groups(plan.by)  # listed even when nobody is in them
+        kept = [i for i, group in enumerate(groups) if somebody[i] or group in asked_for]
+        groups, inside = [groups[i] for i in kept], inside[kept]
+    chosen = [_Chosen(plan, cells, metric, groups, inside) for metric in plan.metrics]
     binary = [part for part in chosen if cells.binary[part.metric.name]]
     by_metric = dict(zip((part.metric.name for part in binary), _binary_lines(plan, binary), strict=True))
     for part in chosen:
@@ -81,13 +79,11 @@ class _Chosen:
 
     def base(self, binary: bool) -> list[Line]:
         count, total = self.sums(self.members)
-        lines = []
-        for group, n, k in zip(self.groups, count, total, strict=True):
-            line = Line(
-                metric=self.metric, group=group, binary=binary, n=int(n), target=self.plan.target.label
-            )
-            line.events = round(float(k)) if binary else None
-            line.level = float(k / n) if n else None
+        lines, label = [], self.plan.target.label
+        for group, n, k in zip(self.groups, count.tolist(), total.tolist(), strict=True):
+            line = Line(metric=self.metric, group=group, binary=binary, n=int(n), target=label)
+            line.events = round(k) if binary else None
+            line.level = k / n if n else None
             line.is_reference = self.plan.target.kind == "reference" and group == self.plan.target.group
             line.reason = _too_small(int(n), self.plan.minimum)
             lines.append(line)
@@ -124,17 +120,19 @@ def _rate_limits(lines: list[Line], plan: Plan, k: Floats, n: Floats) -> None:
     asked = plan.interval or "wilson"
     method: Any = "wilson" if asked in ("t", "empirical-likelihood") else asked
     low, high = rate_interval(k, n, plan.level, method)
-    for line, lower, upper in zip(lines, low, high, strict=True):
+    for line, lower, upper in zip(lines, low.tolist(), high.tolist(), strict=True):
         if line.n:
-            line.low, line.high = float(lower), float(upper)
+            line.low, line.high = lower, upper
 
 
 def _against_rates(lines: list[Line], plan: Plan, chosen: list[_Chosen], k: Floats, n: Floats) -> None:
-    sides = [_stack(part.sums(_parts(part)[side]) for part in chosen) for side in range(3)]
+    members, reference = chosen[0].members, chosen[0].reference  # the same for every metric
+    masks = (members & reference, members & ~reference, reference & ~members)
+    sides = [_stack(part.sums(mask) for part in chosen) for mask in masks]
     parts = PartCounts(*(values for count, total in sides for values in (total, count)))
-    n_ref, k_ref = _stack(part.sums(part.reference) for part in chosen)
-    for i, line in enumerate(lines):
-        if n_ref[i] == 0 and not line.reason:
+    n_ref, k_ref = sides[0][0] + sides[2][0], sides[0][1] + sides[2][1]
+    for line, others in zip(lines, n_ref.tolist(), strict=True):
+        if others == 0 and not line.reason:
             line.reason = "not tested: nobody to compare with"
     tested = np.array(
         [i for i, line in enumerate(lines) if not (line.reason or line.is_reference)], dtype=np.intp
@@ -142,24 +140,19 @@ def _against_rates(lines: list[Line], plan: Plan, chosen: list[_Chosen], k: Floa
     some = parts[tested]
     low, high = gap_limits(some, plan.level)
     p_values = gap_p(some, np.zeros(len(tested)))
-    ratio_low, ratio_high = ratio_interval(k[tested], n[tested], k_ref[tested], n_ref[tested], plan.level)
-    small, disjoint = some.small, some.shape == "disjoint"
-    for j, i in enumerate(tested):
+    ratios = ratio_interval(k[tested], n[tested], k_ref[tested], n_ref[tested], plan.level)
+    columns = (k_ref[tested] / n_ref[tested], low, high, p_values, *ratios)
+    values = zip(*(column.tolist() for column in columns), strict=True)
+    kinds = zip(some.small.tolist(), (some.n_both == 0).tolist(), strict=True)
+    for i, row, (small, disjoint) in zip(tested.tolist(), values, kinds, strict=True):
         line = lines[i]
         assert line.level is not None
-        line.target_level = float(k_ref[i] / n_ref[i])
+        line.target_level, line.difference_low, line.difference_high, line.p_value = row[:4]
         line.difference = line.level - line.target_level
-        line.difference_low, line.difference_high = float(low[j]), float(high[j])
-        line.p_value = float(p_values[j])
         line.ratio = line.level / line.target_level if line.target_level > 0 else np.inf
-        if disjoint[j]:
-            line.ratio_low, line.ratio_high = float(ratio_low[j]), float(ratio_high[j])
-        line.method = "score" if small[j] else "likelihood"
-
-
-def _parts(chosen: _Chosen) -> tuple[Bools, Bools, Bools]:
-    members, reference = chosen.members, chosen.reference
-    return members & reference, members & ~reference, reference & ~members
+        if disjoint:
+            line.ratio_low, line.ratio_high = row[4:]
+        line.method = "score" if small else "likelihood"
 
 
 def _against_number(lines: list[Line], plan: Plan) -> None:
@@ -191,18 +184,20 @@ def _real_lines(chosen: _Chosen) -> list[Line]:
     lines = chosen.base(binary=False)
     plan, name = chosen.plan, chosen.metric.name
     rows = _likelihood_rows(chosen)
+    values: list[Floats | None] = [None] * len(lines)
+    if rows is not None:
+        groups = [rows.values[name][rows.mask(line.group) & rows.given[name]] for line in lines]
+        values, likelihood_limits = list(groups), el_mean_intervals(groups, plan.level)
     for i, line in enumerate(lines):
         inside = chosen.members[i]
         n, total, m2 = chosen.cells.moments(name, inside)
         if n < 2 or m2 <= 0:
             line.reason = line.reason or "not tested: a constant value has no interval"
             continue
-        values = None if rows is None else rows.values[name][rows.mask(line.group) & rows.given[name]]
-        low, high = (
-            mean_interval(n, total / n, m2, plan.level)
-            if values is None
-            else el_mean_interval(values, plan.level)
-        )
+        if rows is None:
+            low, high = mean_interval(n, total / n, m2, plan.level)
+        else:
+            low, high = (limit[i] for limit in likelihood_limits)
         line.low, line.high = float(low), float(high)
         if line.reason or line.is_reference:
             continue
@@ -213,7 +208,7 @@ def _real_lines(chosen: _Chosen) -> list[Line]:
         elif plan.target.kind == "overall":
             _against_overall(line, chosen, inside)
         else:
-            _against_others(line, chosen, i, values, rows)
+            _against_others(line, chosen, i, values[i], rows)
     return lines
 
 

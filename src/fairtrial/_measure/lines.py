@@ -80,13 +80,15 @@ class Line:
 
 def add_impact_ratios(lines: list[Line]) -> None:
     """Selection rate over the highest selection rate of the same attributes, groups large enough only."""
+    metrics = {line.metric.name: line.metric for line in lines}
+    selecting = {
+        name
+        for name, metric in metrics.items()
+        if metric.value is role.decision and not metric.conditions and metric.expression is None
+    }
     families: dict[tuple[str, tuple[str, ...]], list[Line]] = {}
     for line in lines:
-        if (
-            line.metric.value is role.decision
-            and not line.metric.conditions
-            and line.metric.expression is None
-        ):
+        if line.metric.name in selecting:
             families.setdefault((line.metric.name, line.group.attributes), []).append(line)
     for family in families.values():
         rates = [line.level for line in family if line.level is not None and not _small(line)]

@@ -25,6 +25,7 @@ from fairtrial.stats.proportions import (
     binomial_deviance,
     constrained_rates,
     difference_error,
+    difference_limits,
     difference_root,
 )
 from fairtrial.stats.roots import Floats, bisect_decreasing, secant_limits
@@ -82,8 +83,9 @@ def gap_root(parts: PartCounts, gap: Floats, method: DifferenceMethod = "auto") 
     """Signed root of the test of 'rate of the group minus rate of the reference = gap' for each group."""
     gap = np.broadcast_to(np.asarray(gap, dtype=np.float64), parts.n_both.shape)
     root = np.zeros(parts.n_both.shape)
-    for shape in np.unique(parts.shape):
-        index = np.flatnonzero(parts.shape == shape)
+    shapes = parts.shape
+    for shape in np.unique(shapes):
+        index = np.flatnonzero(shapes == shape)
         some, value = parts[index], gap[index]
         if shape == "same":
             continue
@@ -172,9 +174,7 @@ def _limits_of_shape(
     if shape == "same":
         return np.zeros_like(critical), np.zeros_like(critical)
     if shape == "disjoint":
-        table = _disjoint(parts)
-        centre, error = table[0] / table[1] - table[2] / table[3], difference_error(*table)
-        return secant_limits(lambda gap: difference_root(*table, gap, method), centre, error, critical, ends)
+        return difference_limits(*_disjoint(parts), critical, method)
     if shape == "partial":
         centre, error = _partial_wald(parts, method)
         return secant_limits(lambda gap: _partial_root(parts, gap, method), centre, error, critical, ends)

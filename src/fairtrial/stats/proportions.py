@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from fairtrial.stats.proportion_paths import difference_path_limits, ratio_path_limits
 from fairtrial.stats.roots import Floats, bisect_decreasing, floats, secant_limits
 
 RateMethod = Literal["wilson", "likelihood", "half-count", "exact"]
@@ -102,6 +103,9 @@ def constrained_rates(
     k1, n1, k2, n2, delta = floats(k1, n1, k2, n2, delta)
     total, successes = n1 + n2, k1 + k2
     with np.errstate(divide="ignore", invalid="ignore"):
+        if not delta.any():
+            pooled = successes / total
+            return pooled, pooled
         # Dividing by the total keeps the cubic's coefficients of order one at any sample size.
         share1, share2 = n1 / total, n2 / total
         c2 = (share1 + 2 * share2) * delta - 1.0 - successes / total
@@ -188,18 +192,33 @@ def difference_interval(
     """Limits for the first rate minus the second, both estimated; [-1, 1] when a side has nobody."""
     k1, n1, k2, n2 = floats(k1, n1, k2, n2)
     score = _uses_score(k1, n1, k2, n2, method)
-    known = (n1 > 0) & (n2 > 0)
-    gap = np.where(known, k1 / np.where(n1 > 0, n1, 1.0) - k2 / np.where(n2 > 0, n2, 1.0), 0.0)
-    critical = np.full(gap.shape, normal_quantile(level))
-    low, high = secant_limits(
-        lambda delta: difference_root(k1, n1, k2, n2, delta, method),
-        gap,
-        difference_error(k1, n1, k2, n2),
-        critical,
-        (-np.ones_like(gap), np.ones_like(gap)),
-    )
-    low, high = np.where(known, low, -1.0), np.where(known, high, 1.0)
+    critical = np.full(k1.shape, normal_quantile(level))
+    low, high = difference_limits(k1, n1, k2, n2, critical, method)
     return DifferenceInterval(low, high, np.where(score, "score", "likelihood"))
+
+
+def difference_limits(
+    k1: Floats, n1: Floats, k2: Floats, n2: Floats, critical: Floats, method: DifferenceMethod = "auto"
+) -> tuple[Floats, Floats]:
+    """Where the signed root of a difference is plus and minus `critical`; [-1, 1] when a side has nobody."""
+    likelihood = ~_uses_score(k1, n1, k2, n2, method)
+    limits = np.stack([np.full(k1.shape, -1.0), np.full(k1.shape, 1.0)])
+    found = np.zeros(k1.shape, dtype=bool)
+    if likelihood.any():
+        by_path, solved = difference_path_limits(k1, n1, k2, n2, critical)
+        found = likelihood & solved
+        limits = np.where(found, by_path, limits)
+    left = ~found & (n1 > 0) & (n2 > 0)
+    if left.any():
+        table = (k1[left], n1[left], k2[left], n2[left])
+        limits[:, left] = secant_limits(
+            lambda delta: difference_root(*table, delta, method),
+            table[0] / table[1] - table[2] / table[3],
+            difference_error(*table),
+            critical[left],
+            (np.full(table[0].shape, -1.0), np.full(table[0].shape, 1.0)),
+        )
+    return limits[0], limits[1]
 
 
 def difference_error(k1: Floats, n1: Floats, k2: Floats, n2: Floats) -> Floats:
@@ -214,6 +233,17 @@ def ratio_interval(
 ) -> tuple[Floats, Floats]:
     """Limits for the first rate over the second (Koopman 1984, score); an upper limit may be infinite."""
     k1, n1, k2, n2 = floats(k1, n1, k2, n2)
+    critical = np.full(k1.shape, normal_quantile(level))
+    limits, found = ratio_path_limits(k1, n1, k2, n2, critical)
+    left = ~found
+    if left.any():
+        limits[:, left] = _searched_ratios(k1[left], n1[left], k2[left], n2[left], critical[left])
+    known = (n1 > 0) & (n2 > 0)
+    return np.where(known & (k1 > 0), limits[0], 0.0), np.where(known & (k2 > 0), limits[1], np.inf)
+
+
+def _searched_ratios(k1: Floats, n1: Floats, k2: Floats, n2: Floats, critical: Floats) -> Floats:
+    """Both limits of each ratio by a search on the log scale, which also takes counts of zero."""
     # Half counts give a finite centre and error on the log scale whatever the table.
     first, second = (k1 + 0.5) / (n1 + 0.5), (k2 + 0.5) / (n2 + 0.5)
     error = np.sqrt(1 / (k1 + 0.5) - 1 / (n1 + 1.0) + 1 / (k2 + 0.5) - 1 / (n2 + 1.0))
@@ -223,16 +253,10 @@ def ratio_interval(
         np.log(np.where(usable, k1 * n2, 1.0) / np.where(usable, k2 * n1, 1.0)),
         np.log(first / second),
     )
-    low, high = secant_limits(
-        lambda value: _ratio_root(k1, n1, k2, n2, np.exp(value)),
-        centre,
-        error,
-        np.full(centre.shape, normal_quantile(level)),
-        (np.full(centre.shape, -60.0), np.full(centre.shape, 60.0)),
+    ends = (np.full(centre.shape, -60.0), np.full(centre.shape, 60.0))
+    return np.exp(
+        secant_limits(lambda value: _ratio_root(k1, n1, k2, n2, np.exp(value)), centre, error, critical, ends)
     )
-    low, high = np.exp(low), np.exp(high)
-    known = (n1 > 0) & (n2 > 0)
-    return np.where(known & (k1 > 0), low, 0.0), np.where(known & (k2 > 0), high, np.inf)
 
 
 def _ratio_root(k1: Floats, n1: Floats, k2: Floats, n2: Floats, ratio: Floats) -> Floats:
