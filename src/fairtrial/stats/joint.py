@@ -14,6 +14,7 @@ from scipy import optimize, special
 
 from fairtrial.stats.atoms import Atoms, Bools
 from fairtrial.stats.gaps import BinaryGaps, Comparison, Gaps, KnownRateGaps, Likelihood
+from fairtrial.stats.joint_bootstrap import DRAWS, ENOUGH_MEMBERS, bootstrap_p
 from fairtrial.stats.means import SMALL_SAMPLE
 from fairtrial.stats.proportions import SMALL_COUNT, binomial_deviance
 from fairtrial.stats.roots import Floats
@@ -55,8 +56,13 @@ def joint_test(
     reference: Bools | None,
     known: float | None,
     likelihood: Likelihood = "empirical",
+    *,
+    by_limit_law: bool = False,
 ) -> JointTest:
-    """Test 'every group's gap is zero'; `reference` holds the atoms of an estimated target."""
+    """Test 'every group's gap is zero'; `reference` holds the atoms of an estimated target.
+
+    `by_limit_law` leaves the guards of small groups out, as the paper does.
+    """
     constraints = member if reference is None else np.vstack([member, reference[None]])
     patterns = _patterns(atoms, constraints, member)
     df = patterns.basis.shape[0] - (0 if known is not None else 1)
@@ -67,8 +73,14 @@ def joint_test(
         why = "no weights on the observed values make all gaps zero; the Euclidean likelihood is used instead"
         statistic, rule = _euclidean(patterns, known, centred=False), f"euclidean likelihood ({why})"
     p = _p_value(statistic, df, patterns, known)
+    if by_limit_law:
+        return JointTest(statistic, df, p, rule)
     if rule == SMALL_RULE:
         p = _small_count_p(p, patterns, atoms, Comparison(member, _tiled(reference, member)), known)
+    values = patterns.atoms.values
+    if values is not None and patterns.groups.count.min() < ENOUGH_MEMBERS:
+        p = max(p, bootstrap_p(patterns.basis, values, known))
+        rule = f"{rule}, guarded by {DRAWS:,} bootstrap draws (a group below {ENOUGH_MEMBERS} members)"
     return JointTest(statistic, df, p, rule)
 
 
@@ -132,15 +144,14 @@ def _independent(rows: Floats) -> Floats:
 
 def _statistic(patterns: Patterns, known: float | None, likelihood: Likelihood) -> tuple[float, str]:
     atoms = patterns.atoms
+    k, n = patterns.groups.successes, patterns.groups.count
+    small = atoms.binary and bool(np.any(np.minimum(k, n - k) < SMALL_COUNT))
+    if atoms.binary and patterns.saturated and (small or likelihood == "empirical"):
+        return _binary_sum(atoms, known, small=small)
+    if small:
+        return _null_score(patterns, known), SMALL_RULE
     if likelihood == "euclidean" or (atoms.values is None and not atoms.binary):
         return _euclidean(patterns, known, centred=True), "euclidean likelihood"
-    if atoms.binary:
-        k, n = patterns.groups.successes, patterns.groups.count
-        small = bool(np.any(np.minimum(k, n - k) < SMALL_COUNT))
-        if patterns.saturated:
-            return _binary_sum(atoms, known, small=small)
-        if small:
-            return _null_score(patterns, known), SMALL_RULE
     return _empirical(patterns, known), "empirical likelihood"
 
 

@@ -1,0 +1,82 @@
+"""The resampled law of the joint test."""
+
+import numpy as np
+import pytest
+
+from fairtrial.stats.joint import joint_test
+from fairtrial.stats.joint_bootstrap import Moments, bootstrap_p, euclidean_statistics
+from fairtrial.validity.certify_designs import atoms_of
+
+DISJOINT = np.eye(3)
+
+
+def moments_of(values, theta=0.0):
+    shifted = [piece - theta for piece in values]
+    return Moments(
+        np.array([[float(piece.size) for piece in shifted]]),
+        np.array([[piece.sum() for piece in shifted]]),
+        np.array([[(piece**2).sum() for piece in shifted]]),
+    )
+
+
+@pytest.fixture
+def values():
+    generator = np.random.default_rng(5)
+    return tuple(generator.exponential(1.0, size) for size in (30, 40, 60))
+
+
+def slow_statistic(basis, values, theta):
+    """g' S^-1 g row by row."""
+    scores = np.concatenate(
+        [np.outer(piece - theta, column) for piece, column in zip(values, basis.T, strict=True)]
+    )
+    total = scores.sum(axis=0)
+    return total @ np.linalg.solve(scores.T @ scores, total)
+
+
+def test_statistic_against_a_known_mean_is_the_sum_row_by_row(values):
+    overlapping = np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]])
+    for basis in (DISJOINT, overlapping):
+        found = euclidean_statistics(basis, moments_of(values, 0.9), free=False)[0]
+        assert found == pytest.approx(slow_statistic(basis, values, 0.9), rel=1e-8)
+
+
+def test_free_theta_is_at_a_minimum(values):
+    overlapping = np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [1.0, 1.0, 1.0]])[:2]
+    for basis in (DISJOINT, overlapping):
+        found = euclidean_statistics(basis, moments_of(values, 1.0), free=True)[0]
+        grid = min(slow_statistic(basis, values, theta) for theta in np.linspace(0.7, 1.3, 1201))
+        # The steps hold the spread fixed, so they settle near the minimum, not on it.
+        assert found == pytest.approx(grid, rel=0.05, abs=0.05)
+
+
+def test_disjoint_groups_are_the_same_in_any_basis(values):
+    other = np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 1.0, 1.0]])
+    seen = moments_of(values, 1.0)
+    assert euclidean_statistics(other, seen, free=True) == pytest.approx(
+        euclidean_statistics(DISJOINT, seen, free=True)
+    )
+
+
+def test_far_groups_get_a_small_p_and_equal_ones_do_not(values):
+    assert bootstrap_p(DISJOINT, values, None) > 0.01
+    moved = (values[0] + 3.0, *values[1:])
+    assert bootstrap_p(DISJOINT, moved, None) == pytest.approx(1 / 2000)
+    assert bootstrap_p(DISJOINT, moved, None) == bootstrap_p(DISJOINT, moved, None)
+
+
+def test_the_rule_says_so_only_where_a_group_is_small():
+    generator = np.random.default_rng(2)
+    everyone = np.ones(2, dtype=bool)
+    for size, guarded in ((150, True), (250, False)):
+        atoms = atoms_of([generator.exponential(1.0, size) for _ in range(2)])
+        test = joint_test(atoms, np.eye(2, dtype=bool), everyone, None)
+        assert ("bootstrap" in test.rule) is guarded
+        plain = joint_test(atoms, np.eye(2, dtype=bool), everyone, None, by_limit_law=True)
+        assert test.p_value >= plain.p_value
+
+
+def test_large_patterns_are_drawn_as_normal():
+    generator = np.random.default_rng(3)
+    values = (generator.exponential(1.0, 50), generator.exponential(1.0, 5000))
+    assert 0.0 < bootstrap_p(np.eye(2), values, None) <= 1.0
