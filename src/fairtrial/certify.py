@@ -55,8 +55,10 @@ class CertifyResult(Result):
         "Each group's mean is compared with its target by profile likelihood: the target's own uncertainty is part of "
         "it. Binary metrics: likelihood ratio from counts, Miettinen–Nurminen score where a count is below 10. "
         "Real-valued metrics: empirical likelihood of the rows, t-calibrated below 100 members. A group is certified "
-        "when its (1−2α) interval lies inside the tolerance and, where a count is below 10, binomial tails agree; "
-        "violated when the interval-null p-value is at most α; "
+        "when its (1−2α) interval lies inside the tolerance and, where a count is below 10 or the target is a known "
+        "rate, binomial tails agree; violated when the interval-null p-value is at most α. Overall: certified when "
+        "every group is; violated by Holm's p-value or an interval that holds for all groups at once; without a "
+        "tolerance by the joint test alone; "
         "intervals that hold for all groups at once use the largest |t| of the joint Gaussian limit."
     )
     assumptions: ClassVar[tuple[str, ...]] = (
@@ -242,8 +244,8 @@ def _notes(judgement: Judgement, rule: str, disparities: Disparities) -> list[No
             Note(
                 "certificate",
                 f"A group is certified when its {level} interval (two one-sided tests) lies inside the tolerance; the "
-                f"{100 * judgement.level:g}% intervals shown are wider. A list of certified groups holds at once only "
-                "in the column 'verdict, all at once'.",
+                f"{100 * judgement.level:g}% intervals shown are wider. A list of certified groups holds for all of "
+                "them at once only by 'verdict, all at once' (family_verdict in the saved tables).",
             )
         )
         target = disparities.target

@@ -68,16 +68,18 @@ def _refuse_irregular(who: str, disparities: Disparities) -> None:
         )
     if not disparities.gaps.defined.all():
         raise NotApplicable(who, "'vector' needs every group to have variation; see the reasons in the table")
-    inside = disparities.comparison.member[:, disparities.atoms.count > 0].sum(axis=0)
-    partition = bool((inside == 1).all())
+    member = disparities.comparison.member[:, disparities.atoms.count > 0].astype(np.float64)
+    everyone = np.ones((1, member.shape[1]))
+    rank = np.linalg.matrix_rank(member)
+    make_up_everyone = bool(np.linalg.matrix_rank(np.vstack([member, everyone])) == rank)
     if target.kind == "overall":
         raise NotApplicable(
             who,
             "'vector' has no regular limit against 'overall'; use target='rest', a reference group or a number",
         )
-    if target.kind == "rest" and partition and len(disparities.groups) > 2:
+    if target.kind == "rest" and make_up_everyone and len(disparities.groups) > 2:
         raise NotApplicable(
             who,
-            "'vector' has no regular limit against 'rest' when three or more groups make up everyone: the shares tie "
-            "the disparities together. Use a reference group or a number",
+            "'vector' has no regular limit against 'rest' when three or more groups, or some of them, make up "
+            "everyone: the shares tie the disparities together. Use a reference group or a number",
         )
