@@ -101,7 +101,7 @@ SKEWED_REFERENCE = Pair("reference", 0.5, 2000, 1.0, 1.0, 0.1)
 
 CELLS: list[Cell] = [
     *(
-        _cell(f"certificate at the band's edge, known rate {target:.0%}, n {n}",
+        _cell(f"certificate at the band's edge, {rate:.0%} against a known {target:.0%}, n {n}",
               f"{n} people at {rate:.0%}, known {target:.0%} ± {abs(rate - target):.0%}", "wrong certification",
               known_rate_certificate(n, rate, target))
         for n, rate, target in ((100, 0.1, 0.2), (100, 0.3, 0.2), (200, 0.15, 0.3), (1000, 0.05, 0.1))
