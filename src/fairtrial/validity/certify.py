@@ -26,7 +26,9 @@ from fairtrial.validity.certify_designs import (
     overlapping_counts,
     overlapping_groups,
 )
+from fairtrial.validity.certify_edges import CELLS as EDGES
 from fairtrial.validity.certify_options import CELLS as OTHERS
+from fairtrial.validity.whole_functions import lines
 
 Z = normal_quantile(0.95)
 Run = Callable[[int, Generator], np.ndarray]
@@ -319,5 +321,7 @@ CELLS: list[Cell] = [
     _cell("interval null by half a chi-square", "gap at the edge of a twentieth of a point", "size",
           interval_null(NARROW, 0.0005, paper=True), variant="paper", counterpart="interval null, narrow band",
           short=2000, long=4000),
+    *EDGES,
     *OTHERS,
+    *lines("certify"),
 ]  # fmt: skip

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from scipy import special
 
 from fairtrial._certify.lines import certified
+from fairtrial.stats.atoms import Atoms, gap_covariance
 from fairtrial.stats.choose_gaps import make_gaps
-from fairtrial.stats.gaps import KnownRateGaps
+from fairtrial.stats.gaps import Comparison, KnownRateGaps
 from fairtrial.stats.joint import joint_test
+from fairtrial.stats.multiplicity import holm
+from fairtrial.stats.simultaneous import bonferroni_level, max_t_quantile
 from fairtrial.validity.board import Cell
 from fairtrial.validity.certify_designs import ATOM_SHARES, Generator, Pair, atoms_of, overlapping_groups
 
@@ -92,6 +96,26 @@ def joint_small(
     return lambda repeats, generator: np.array([one(generator) for _ in range(repeats)])
 
 
+def violated_at_once(kind: str, n: int, width: float) -> Run:
+    """Some group called violated, for all at once, when no gap leaves the band: Holm or a simultaneous interval."""
+    shares = {"ten": TEN, "overlapping": ATOM_SHARES}[kind]
+    member = overlapping_groups() if kind == "overlapping" else np.eye(shares.size, dtype=bool)
+
+    def one(seed: int, generator: Generator) -> bool:
+        sizes = generator.multinomial(n, shares)
+        ones = generator.binomial(sizes, 0.3)
+        mean = ones / np.maximum(sizes, 1)
+        atoms = Atoms(sizes.astype(float), mean, sizes * mean * (1 - mean), True)
+        gaps = make_gaps(atoms, Comparison(member, ~member))
+        critical = max_t_quantile(gap_covariance(atoms, member, ~member), 0.95, seed=seed, draws=2000)
+        level = 1.0 - 2.0 * float(special.ndtr(-critical))
+        low, high = gaps.limits_together(level, bonferroni_level(member.shape[0], 0.95))
+        outside = (low > width) | (high < -width)
+        return bool(np.any((holm(gaps.p_inside(-width, width)) <= 0.05) | outside))
+
+    return lambda repeats, generator: np.array([one(i, generator) for i in range(repeats)], dtype=float)
+
+
 def _cell(name: str, design: str, claim: str, run: Run, **more: object) -> Cell:
     return Cell("certify", name, design, claim, run, **more)  # type: ignore[arg-type]
 
@@ -123,6 +147,10 @@ CELLS: list[Cell] = [
           real_valued(SKEWED_REFERENCE, "below")),
     _cell("interval null, exponential", f"{SKEWED_REFERENCE.words}; gap at the edge of a band 0.3 wide", "size",
           real_valued(SKEWED_REFERENCE, "inside")),
+    _cell("overall violated, ten groups", "no gap, tolerance of a tenth of a point, n 4000", "size",
+          violated_at_once("ten", 4000, 0.001)),
+    _cell("overall violated, overlapping groups", "23 groups, no gap, tolerance of a tenth of a point, n 4000", "size",
+          violated_at_once("overlapping", 4000, 0.001)),
     _cell("joint test, partition, exponential, n 500", "four groups of 50 to 200, unequal variances", "size",
           joint_small("four", 500)),
     _cell("joint test, ten groups of 30, exponential", "against overall, n 300", "size",
