@@ -21,6 +21,7 @@ from fairtrial.validity.explain_designs import (
     population,
     truth_of,
 )
+from fairtrial.validity.whole_functions import lines
 
 
 def lenient(people: Population) -> Population:
@@ -124,4 +125,5 @@ CELLS: list[Cell] = [
           variant="paper", counterpart="no change shown"),
     _cell("no change shown, ppv", "groups alike, ppv, 300/120 people; 4 features", no_change((300, 120), "ppv"),
           claim="size"),
+    *lines("compare"),
 ]  # fmt: skip

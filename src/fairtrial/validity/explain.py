@@ -27,6 +27,7 @@ from fairtrial.validity.explain_designs import (
     population,
     truth_of,
 )
+from fairtrial.validity.whole_functions import lines
 
 
 def _coverage(sizes: tuple[int, int], shape: Shape, target: slice, values: slice) -> Run:
@@ -189,4 +190,5 @@ CELLS: list[Cell] = [
         "the paper's pooled interval of the first-stage gap, 2862/501", "rates .841, .600; covers about .898",
         _gap_coverage(_ADULT, (0.841, 0.6), True), variant="paper", short=4000, long=4000,
     ),
+    *lines("explain"),
 ]  # fmt: skip

@@ -23,6 +23,7 @@ from fairtrial.validity.certify_designs import (
     overlapping_groups,
     stacked_parts,
 )
+from fairtrial.validity.whole_functions import lines
 
 Run = Callable[[int, Generator], np.ndarray]
 MEMBER = overlapping_groups()
@@ -215,4 +216,5 @@ CELLS: list[Cell] = [
           band_false_flags(0.15, 2000, 0.06)),
     _cell("no disparity, skewed scores", "seven groups against their rests, gamma scores of unequal spread, n 800",
           score_false_flags(800)),
+    *lines("flag"),
 ]  # fmt: skip

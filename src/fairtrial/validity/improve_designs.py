@@ -105,7 +105,7 @@ def fairness_errors(
     )
 
 
-def _levels_of_rates(
+def levels_of_rates(
     rng: np.random.Generator, group: NDArray[np.int64], old: Floats, new: Floats, shared: float
 ) -> Levels:
     """Two binary decisions per person with given rates by group; `shared` is how often both use the same luck."""
@@ -129,7 +129,7 @@ def accuracy_errors(
     group = np.repeat([0, 1], [rows, 5 * rows])
     rejected = np.zeros(repeats)
     for i in range(repeats):
-        levels = _levels_of_rates(rng, group, np.full(2, rate), np.full(2, (1 + delta) * rate), 0.5)
+        levels = levels_of_rates(rng, group, np.full(2, rate), np.full(2, (1 + delta) * rate), 0.5)
         small = accuracy_components(levels, 0, NAMES, scale="ratio", pooled=False)[0]
         rejected[i] = small.p_value(delta) <= 0.05
     return rejected
@@ -142,7 +142,7 @@ def three_groups_errors(repeats: int, rng: np.random.Generator, *, only_worst: b
     pairs = directed_pairs(3)
     rejected = np.zeros(repeats)
     for i in range(repeats):
-        levels = _levels_of_rates(rng, group, old, new, 0.5)
+        levels = levels_of_rates(rng, group, old, new, 0.5)
         worst = worst_pair(_training_levels(rng, group, old), pairs)
         tested = [worst, worst[::-1]] if only_worst else pairs
         components = smooth_fairness_components(
@@ -159,7 +159,7 @@ def close_groups_errors(repeats: int, rng: np.random.Generator) -> Floats:
     pairs = directed_pairs(3)
     rejected = np.zeros(repeats)
     for i in range(repeats):
-        levels = _levels_of_rates(rng, group, old, new, 0.5)
+        levels = levels_of_rates(rng, group, old, new, 0.5)
         worst = worst_pair(_training_levels(rng, group, old), pairs)
         components = smooth_fairness_components(
             levels, 0, NAMES, scale="ratio", pairs=pairs, worst=worst, one_sided=False
@@ -180,15 +180,16 @@ def one_sided_errors(
     old: tuple[float, float],
     new: tuple[float, float],
     scale: Scale,
+    existence: bool = True,
 ) -> Floats:
-    """Only the protected group (b) below the reference (a) counts."""
+    """Only the protected group (b) below the reference (a) counts; `existence` asks that there be a disparity."""
     group = np.repeat([0, 1], 250)
     pairs = directed_pairs(2, reference=0, direction="below")
     rejected = np.zeros(repeats)
     for i in range(repeats):
-        levels = _levels_of_rates(rng, group, np.array(old), np.array(new), 0.5)
+        levels = levels_of_rates(rng, group, np.array(old), np.array(new), 0.5)
         components = smooth_fairness_components(
-            levels, 0, NAMES, scale=scale, pairs=pairs, worst=(0, 1), one_sided=True
+            levels, 0, NAMES, scale=scale, pairs=pairs, worst=(0, 1), one_sided=existence
         )
         rejected[i] = largest_p(components) <= 0.05
     return rejected
@@ -228,8 +229,10 @@ def selected_mean_errors(repeats: int, rng: np.random.Generator, *, which: str) 
     return rejected
 
 
-def whole_procedure_errors(repeats: int, rng: np.random.Generator, *, aggregation: Aggregation) -> Floats:
-    """Seven splits of one sample, a fixed candidate that is more accurate but exactly as unfair."""
+def whole_procedure_errors(
+    repeats: int, rng: np.random.Generator, *, aggregation: Aggregation, splits: int = SPLITS
+) -> Floats:
+    """Splits of one sample, a fixed candidate that is more accurate but exactly as unfair."""
     people, draws = 300, 199
     group = np.repeat([0, 1], people)
     accuracy, old, new = (0.6, 0.85), np.array([0.55, 0.45]), np.array([0.45, 0.55])
@@ -243,7 +246,7 @@ def whole_procedure_errors(repeats: int, rng: np.random.Generator, *, aggregatio
             (luck[1] < new[group]).astype(np.float64),
         )
         p_values = []
-        for _ in range(SPLITS):
+        for _ in range(splits):
             order = rng.permutation(2 * people)
             train, test = order[:people], order[people:]
             ones = np.ones(people)
@@ -290,7 +293,7 @@ def simulated_people(rng: np.random.Generator, rows: int, misled: float) -> dict
 def portfolio_rejections(
     repeats: int, rng: np.random.Generator, *, misled: float, rows: int = 2000
 ) -> Floats:
-    """Whether the default portfolio shows an alternative, one whole analysis per repeat."""
+    """Whether the default portfolio shows an alternative, one whole analysis of three splits per repeat."""
     import pyarrow as pa
 
     from fairtrial.audit import Audit
@@ -302,6 +305,14 @@ def portfolio_rejections(
         audit = Audit(
             table, outcome="outcome", decision="decision", groups="group", features=["need", "proxy"]
         )
-        result = improve(audit, "accuracy", "selection_rate", bootstrap=999, seed=int(rng.integers(2**31)))
+        result = improve(
+            audit,
+            "accuracy",
+            "selection_rate",
+            splits=3,
+            bootstrap=499,
+            jobs=1,
+            seed=int(rng.integers(2**31)),
+        )
         rejected[i] = result.rejected
     return rejected

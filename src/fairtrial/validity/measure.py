@@ -24,6 +24,7 @@ from fairtrial.stats.survey import compare_overlapping, counts_apart, weighted_m
 from fairtrial.validity.board import Cell, Claim
 from fairtrial.validity.measure_designs import Draw, Errors, Random, repeated, survey
 from fairtrial.validity.measure_pvalues import CELLS as P_VALUES
+from fairtrial.validity.whole_functions import lines
 
 
 def _missed(low: Any, high: Any, truth: Any) -> Errors:
@@ -306,4 +307,5 @@ CELLS = [
         claim="size",
     ),
     *P_VALUES,
+    *lines("measure"),
 ]  # fmt: skip

@@ -22,6 +22,7 @@ from fairtrial.stats.scan_null import Draw, drawn_class, drawn_events, stratifie
 from fairtrial.stats.scan_statistic import Setup, prepare, scan_draws, scan_observed
 from fairtrial.stats.scan_table import ScanTable, build_table, log_odds
 from fairtrial.validity.board import Cell
+from fairtrial.validity.whole_functions import lines
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -369,4 +370,5 @@ CELLS = [
         nominal=0.8,
         run=partial(rejects, make=planted_bias, null=stratified),
     ),
+    *lines("scan"),
 ]

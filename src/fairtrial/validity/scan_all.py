@@ -19,6 +19,7 @@ from fairtrial.stats.scan_null import Draw, stratified
 from fairtrial.stats.scan_statistic import prepare, scan_draws, scan_observed
 from fairtrial.stats.scan_table import ScanTable, build_table
 from fairtrial.validity.board import Cell
+from fairtrial.validity.whole_functions import lines
 
 Generator = np.random.Generator
 Codes = NDArray[np.int64]
@@ -115,4 +116,5 @@ CELLS: list[Cell] = [
           partial(any_found, make=partial(people, conditional=True))),
     _cell("no scan remains, three attributes", "6 scans of three attributes of two values, 400 people",
           partial(any_found, make=partial(people, arity=(2, 2, 2), dependence=0.3))),
+    *lines("scan_all"),
 ]  # fmt: skip

@@ -21,6 +21,7 @@ from fairtrial.stats.transport_tuple import (
     overlapping_families,
 )
 from fairtrial.validity.board import Cell
+from fairtrial.validity.whole_functions import lines
 
 Floats = NDArray[np.float64]
 Run = Callable[[int, np.random.Generator], Floats]
@@ -146,13 +147,13 @@ def _compas(scale: float = 1.0, both: bool = False) -> Draw:
     return draw
 
 
-def _shifted(rows: int, shift: float) -> Draw:
-    """Appendix B.1 with the smaller group's scores moved by `shift` standard deviations: equal opportunity fails."""
+def _shifted(rows: int, shift: float, scale: float = 0.5) -> Draw:
+    """Two groups, one with scores moved by `shift` standard deviations; distances below one, as those of kernels."""
 
     def draw(rng: np.random.Generator) -> tuple[DiscerningTuple, Floats]:
         codes = np.where(rng.random(rows) < 0.5, (rng.random(rows) < 0.2).astype(np.int64), -1)
         codes[:2] = (0, 1)
-        margin = (rng.normal(size=rows) + shift * (codes == 1)) * np.sqrt(5)
+        margin = (rng.normal(size=rows) + shift * (codes == 1)) * scale
         return disjoint_families(codes, [((0, 1), 0)], (margin >= 0).astype(np.uint8)), np.abs(margin)
 
     return draw
@@ -277,7 +278,7 @@ def _cell(name: str, design: str, run: Run, **more: object) -> Cell:
 _B1 = "the article's Appendix B.1, 30 rows"
 _COMPAS = "discrete scores: COMPAS, race permuted within the outcome"
 _NARROW = "gap exactly 0.2 points = tolerance, two-sided"
-_SHIFTED = "Appendix B.1 with scores of the smaller group moved by 0.75 standard deviations, 500 rows"
+_SHIFTED = "scores of the smaller group moved by 0.75 standard deviations, distances of about 0.4, 500 rows"
 
 CELLS: list[Cell] = [
     _cell("b1-100", "the article's Appendix B.1, 100 rows", _pooled(_appendix_b1(100))),
@@ -380,4 +381,5 @@ CELLS: list[Cell] = [
     _cell(
         "paper-compas-discrete", _COMPAS, _article(_compas()), variant="paper", counterpart="compas-discrete"
     ),
+    *lines("transport"),
 ]
