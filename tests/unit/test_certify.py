@@ -215,6 +215,15 @@ def test_constant_real_valued_group_is_undetermined_with_a_reason():
     assert "no-inference" in {note.code for note in result.notes}
 
 
+def test_one_group_varies_and_everyone_else_is_constant():
+    rng = np.random.default_rng(5)
+    audit = values({"a": rng.exponential(size=50), "b": np.full(50, 1.0), "c": np.full(40, 1.0)})
+    for target in ("overall", "rest", 1.0):
+        result = certify(audit, Metric("loss", "loss"), target=target)
+        assert 0.01 < result.p_value <= 1.0
+        json.dumps(result.to_dict(), allow_nan=False)
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 12])
 def test_small_real_valued_groups_give_no_tiny_p(size):
     rng = np.random.default_rng(6)

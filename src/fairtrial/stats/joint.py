@@ -14,7 +14,7 @@ from scipy import optimize, special
 
 from fairtrial.stats.atoms import Atoms, Bools
 from fairtrial.stats.gaps import BinaryGaps, Comparison, Gaps, KnownRateGaps, Likelihood
-from fairtrial.stats.joint_bootstrap import DRAWS, ENOUGH_MEMBERS, bootstrap_p
+from fairtrial.stats.joint_bootstrap import ENOUGH_MEMBERS, bootstrap_p
 from fairtrial.stats.means import SMALL_SAMPLE
 from fairtrial.stats.proportions import SMALL_COUNT, binomial_deviance
 from fairtrial.stats.roots import Floats
@@ -80,7 +80,7 @@ def joint_test(
     values = patterns.atoms.values
     if values is not None and patterns.groups.count.min() < ENOUGH_MEMBERS:
         p = max(p, bootstrap_p(patterns.basis, values, known))
-        rule = f"{rule}, guarded by {DRAWS:,} bootstrap draws (a group below {ENOUGH_MEMBERS} members)"
+        rule = f"{rule}, guarded by bootstrap draws (a group below {ENOUGH_MEMBERS} members)"
     return JointTest(statistic, df, p, rule)
 
 
@@ -307,8 +307,10 @@ def _welch_spare(patterns: Patterns, known: float | None) -> float:
     atoms = patterns.atoms if patterns.saturated else patterns.groups
     usable = (atoms.count >= 2) & (atoms.m2 > 0)
     count, spread = atoms.count[usable], atoms.m2[usable]
-    weight = count**2 / spread
     size = count.size
+    if size <= 1:
+        return float(count.sum()) - 1.0
+    weight = count**2 / spread
     share = weight / weight.sum() if known is None else np.zeros(size)
     inner = float(np.sum((1.0 - share) ** 2 / (count - 1.0)))
-    return (size**2 - 1.0) / (3.0 * inner) if known is None and size > 1 else size**2 / inner
+    return (size**2 - 1.0) / (3.0 * inner) if known is None else size**2 / inner

@@ -16,13 +16,16 @@ from fairtrial.stats.roots import Floats
 # With every group at least this large the limit law holds.
 ENOUGH_MEMBERS = 200
 DRAWS = 1_999
+# Overlapping groups need a matrix per draw: with a hundred of them and more, fewer draws have to do.
+FEWEST_DRAWS = 199
+MOST_WORK = 3_000_000_000
 # So many draws at least as far out settle that a p-value is not small (Besag and Clifford 1991).
 ENOUGH_EXCEEDED = 100
 # Sums over more rows than this are drawn as normal: nothing of the rows' shape is left in them.
 MANY_ROWS = 2_000
 CHUNK = 4_000_000
 MOST_AT_ONCE = 250
-THETA_STEPS = 5
+THETA_STEPS = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +62,7 @@ def _solved(basis: Floats, moments: Moments, theta: Floats, sizes: Floats) -> tu
         spread = np.maximum(second, 1e-12 * np.maximum(second.max(axis=1, keepdims=True), 1e-300))
         by_score, by_size = first / spread, moments.count / spread
         return score, by_score @ inverse, by_size @ inverse
-    matrix = np.einsum("rp,bp,qp->brq", basis, second, basis, optimize=True)
+    matrix = (basis * second[:, None, :]) @ basis.T
     ridge = 1e-10 * np.trace(matrix, axis1=1, axis2=2) / basis.shape[0] + 1e-300
     matrix += ridge[:, None, None] * np.eye(basis.shape[0])
     both = np.linalg.solve(matrix, np.stack([score, sizes], axis=-1))
@@ -82,15 +85,23 @@ def bootstrap_p(basis: Floats, values: tuple[Floats, ...], known: float | None, 
     generator = np.random.default_rng(seed)
     values_drawn = max(int(np.minimum(count, MANY_ROWS).sum()), basis.shape[0] ** 2)
     size = max(1, min(MOST_AT_ONCE, CHUNK // values_drawn))
+    draws = _draws(basis)
     exceeded = drawn = 0
-    while drawn < DRAWS:
-        batch = min(size, DRAWS - drawn)
+    while drawn < draws:
+        batch = min(size, draws - drawn)
         law = euclidean_statistics(basis, _draw(basis, rows, count, batch, generator), free=free)
         drawn += batch
         exceeded += int(np.count_nonzero(law >= statistic * (1.0 - 1e-9)))
         if exceeded >= ENOUGH_EXCEEDED:
             break
     return (1 + exceeded) / (1 + drawn)
+
+
+def _draws(basis: Floats) -> int:
+    constraints, patterns = basis.shape
+    if constraints == patterns:
+        return DRAWS
+    return int(np.clip(MOST_WORK // (constraints**2 * patterns * (THETA_STEPS + 1)), FEWEST_DRAWS, DRAWS))
 
 
 def _sums(rows: list[Floats], power: int) -> Floats:
