@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from importlib.resources import files
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -22,16 +21,12 @@ def demo(
     resume: Resume = False,
 ) -> None:
     """Audit the bundled COMPAS data and write a report."""
-    from fairtrial.errors import InputError
+    from fairtrial.outputs import make_output_folder
     from fairtrial.trial import run as run_trial
 
-    folder = Path(out)
+    folder = make_output_folder("demo", "--out", out, files=("audit.toml",))
     spec = folder / "audit.toml"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(str(files("fairtrial.datasets").joinpath("compas.toml")), spec)
-    except OSError as error:
-        raise InputError("demo", f"cannot write to the folder {out!r}: {error.strerror}") from None
+    shutil.copyfile(str(files("fairtrial.datasets").joinpath("compas.toml")), spec)
     typer.echo("Auditing COMPAS: 7,214 people scored in Broward County, Florida, 2013-2014", err=True)
     with show_trial() as tell:
         trial = run_trial(spec, out=folder, jobs=jobs, resume=resume, progress=tell)

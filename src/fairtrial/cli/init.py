@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fairtrial.errors import InputError, check_choice, did_you_mean
+from fairtrial.outputs import check_output_file
 
 if TYPE_CHECKING:
     from fairtrial.spec.guess import Guess
@@ -37,10 +38,11 @@ def init(
     from fairtrial.trial.keeping import write_whole
 
     target = Path(out)
-    if target.exists() and not force:
+    if target.is_file() and not force:
         raise InputError(
             "init", f"{out!r} exists already: choose another name with --out, or write over it with --force"
         )
+    check_output_file("init", target)
     if preset is not None:
         check_choice("init", "--preset", preset, PRESETS)
     if not yes and not sys.stdin.isatty():

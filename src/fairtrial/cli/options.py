@@ -11,6 +11,7 @@ import typer
 
 from fairtrial.errors import InputError
 from fairtrial.labels import canonical
+from fairtrial.outputs import check_output_file
 
 if TYPE_CHECKING:
     from fairtrial.audit import Audit
@@ -58,13 +59,47 @@ Seed = Annotated[int, typer.Option(help="Same seed, same numbers.", rich_help_pa
 Jobs = Annotated[
     int, typer.Option(help="Parallel workers; numbers do not depend on it.", rich_help_panel=_ASK)
 ]
+
+
+def _output_file(path: str | None) -> str | None:
+    """Checked while the options are read, so that no work is done for a file that cannot be written."""
+    if path not in (None, "-"):
+        check_output_file("output", str(path))
+    return path
+
+
+def _table_file(path: str | None) -> str | None:
+    if path == "-":
+        raise InputError("--csv", "must be a file, got '-': only --json writes to the terminal")
+    return _output_file(path)
+
+
+def _chart_file(path: str | None) -> str | None:
+    if path is not None:
+        from fairtrial.charts import check_chart_file
+
+        check_chart_file(path)
+    return _output_file(path)
+
+
 Json = Annotated[
     str | None,
-    typer.Option("--json", help="Write the result as JSON; - for the terminal.", rich_help_panel=_OUT),
+    typer.Option(
+        "--json",
+        help="Write the result as JSON; - for the terminal.",
+        rich_help_panel=_OUT,
+        callback=_output_file,
+    ),
 ]
-Csv = Annotated[str | None, typer.Option("--csv", help="Write the table as CSV.", rich_help_panel=_OUT)]
+Csv = Annotated[
+    str | None,
+    typer.Option("--csv", help="Write the table as CSV.", rich_help_panel=_OUT, callback=_table_file),
+]
 Chart = Annotated[
-    str | None, typer.Option("--chart", help="Write the chart: .html, .png or .svg.", rich_help_panel=_OUT)
+    str | None,
+    typer.Option(
+        "--chart", help="Write the chart: .html, .png or .svg.", rich_help_panel=_OUT, callback=_chart_file
+    ),
 ]
 
 
@@ -112,10 +147,6 @@ def emit(
     result: Result, *, json: str | None = None, csv: str | None = None, chart: str | None = None
 ) -> None:
     """Print the result and write the files asked for; `--json -` prints JSON alone."""
-    if chart is not None:
-        from fairtrial.charts import check_chart_file
-
-        check_chart_file(chart)
     content = json_module.dumps(result.to_dict(), indent=2, ensure_ascii=False)
     if json == "-":
         typer.echo(content)

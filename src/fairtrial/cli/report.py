@@ -20,6 +20,7 @@ def report(
 ) -> None:
     """Render the report of saved results again."""
     from fairtrial.errors import InputError
+    from fairtrial.outputs import check_output_file
     from fairtrial.report import write_report
     from fairtrial.report.pdf import find_chromium, print_pdf
     from fairtrial.trial import load_results
@@ -29,10 +30,10 @@ def report(
         raise InputError(
             "report", "--pdf needs Chromium or Chrome: install it, or print report.html from any browser"
         )
-    content = load_results(results)
     source = Path(results)
     folder = source if source.is_dir() else source.parent
-    page = Path(out) if out is not None else folder / "report.html"
+    content = load_results(results)
+    page = check_output_file("report", out if out is not None else folder / "report.html")
     try:
         write_report(content, page)
     except OSError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -23,6 +22,7 @@ def validity(
     ] = None,
     out: Annotated[str | None, typer.Option(help="Folder for validity.md and its chart.")] = None,
 ) -> None:
+    from fairtrial.outputs import make_output_folder
     from fairtrial.validity.board import METHODS
     from fairtrial.validity.page import write_page
     from fairtrial.validity.run import run_board
@@ -33,16 +33,22 @@ def validity(
             f"[{done}/{total}] {judged.cell.key}: error {judged.error:.4f} of {judged.repeats:,}  {mark}"
         )
 
+    kept = None if keep is None else make_output_folder("validity", "--keep", keep)
+    page = (
+        None
+        if out is None
+        else make_output_folder("validity", "--out", out, files=("validity.md", "validity.svg"))
+    )
     board = run_board(
         form="long" if long else "short",
         methods=tuple(method or METHODS),
         seed=seed,
         jobs=jobs,
-        folder=Path(keep) if keep else None,
+        folder=kept,
         tell=tell,
     )
-    if out is not None:
-        typer.echo(f"wrote {write_page(board, Path(out))}")
+    if page is not None:
+        typer.echo(f"wrote {write_page(board, page)}")
     good = sum(line.as_expected for line in board.judged)
     typer.echo(f"{good} of {len(board.judged)} lines are as expected ({board.seconds:.0f} s of computing)")
     raise typer.Exit(0 if board.as_expected else 1)

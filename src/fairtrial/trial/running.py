@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fairtrial import work
 from fairtrial.errors import Cancelled, FairtrialWarning, InputError
+from fairtrial.outputs import make_output_folder
 from fairtrial.results import Result, provenance
 from fairtrial.spec import METHODS, Section, Spec, load_spec
 from fairtrial.spec.opening import check_sections
@@ -75,7 +76,11 @@ def run(
     faults = checked.faults()
     check_sections(audit, sections, faults)
     faults.raise_any()
-    folder = _folder(out)
+    folder = None
+    if out is not None:
+        folder = make_output_folder(
+            "run", "out", out, files=("results.json", "report.html"), folders=("tables", "charts")
+        )
     runner = _Runner(checked, audit, sections, seed, jobs, data is not None, progress, cancel)
     trial = runner.run(Keeper(folder, resume=resume) if folder else None, preset_notes)
     if folder:
@@ -91,21 +96,6 @@ def _save(trial: Trial, folder: Path, progress: Callable[[Event], None] | None) 
     tell(Event("report", "Writing the report", "running"))
     trial.save(folder)
     tell(Event("report", "Writing the report", "done", seconds=time.monotonic() - clock))
-
-
-def _folder(out: str | os.PathLike[str] | None) -> Path | None:
-    if out is None:
-        return None
-    folder = Path(out)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if not os.access(folder, os.W_OK):
-            raise PermissionError("it is not writable")
-    except OSError as error:
-        raise InputError(
-            "run", f"'out' must be a folder one can write to, got {str(out)!r}: {error}"
-        ) from None
-    return folder
 
 
 @dataclass(slots=True)
