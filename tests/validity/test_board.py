@@ -2,55 +2,100 @@
 
 from __future__ import annotations
 
-import importlib.util
+from functools import cache
 
 import pytest
 
-from fairtrial.validity.board import METHODS, Cell, cells, judge
+import fairtrial
+from fairtrial.validity.board import METHODS, Cell, Judged, cells, judge
+from fairtrial.validity.page import side_by_side, write_page
+from fairtrial.validity.run import Board, run_board
 
-WRITTEN = [method for method in METHODS if importlib.util.find_spec(f"fairtrial.validity.{method}")]
-CELLS = [cell for method in WRITTEN for cell in cells(method)]
+CELLS = list(cells())
+PAPERS = [cell for cell in CELLS if cell.variant == "paper"]
+OURS = {(cell.method, cell.name): cell for cell in CELLS if cell.variant == "ours"}
 
-# minutes each: judged in the long form only, here they are run once to see that they run
+# a whole analysis takes seconds: fewer repeats, and bounds as wide as that makes them
 WHOLE_ANALYSES = {"improve/the portfolio finds a known better rule", "improve/the portfolio at the frontier"}
 
 
+def name_of(cell: Cell) -> str:
+    return f"{cell.method}/{cell.name}"
+
+
+@cache
+def judged(method: str, name: str) -> Judged:
+    cell = next(cell for cell in cells(method) if cell.name == name)
+    return judge(cell, cell.short)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("cell", CELLS, ids=lambda cell: f"{cell.method}/{cell.name}")
+@pytest.mark.parametrize("cell", CELLS, ids=name_of)
 def test_cell(cell: Cell) -> None:
-    judged = judge(cell, cell.short)
-    if f"{cell.method}/{cell.name}" in WHOLE_ANALYSES:
-        assert judged.repeats >= 1
-        return
-    assert judged.as_expected, (
-        f"{cell.method}/{cell.name} ({cell.variant}): {cell.claim} {judged.error:.4f} in {judged.repeats} repeats, "
+    line = judged(cell.method, cell.name)
+    assert line.as_expected, (
+        f"{name_of(cell)} ({cell.variant}): {cell.claim} {line.error:.4f} in {line.repeats} repeats, "
         f"nominal {cell.nominal:g}, limit {cell.limit:.3f}; {cell.design}"
     )
 
 
-def test_every_method_has_cells() -> None:
-    assert tuple(WRITTEN) == METHODS
+@pytest.mark.slow
+@pytest.mark.parametrize("cell", PAPERS, ids=name_of)
+def test_swapping_in_a_published_variant_makes_its_line_fail(cell: Cell) -> None:
+    """The same design, claim and level: ours holds, the variant in its place does not."""
+    ours = OURS[cell.method, cell.counterpart]
+    assert judged(cell.method, ours.name).holds
+    assert not judged(cell.method, cell.name).holds
+
+
+def test_every_published_variant_stands_beside_a_line_of_ours() -> None:
+    for cell in PAPERS:
+        ours = OURS.get((cell.method, cell.counterpart))
+        assert ours is not None, f"{name_of(cell)} names no line of ours: {cell.counterpart!r}"
+        same = ("design", "claim", "nominal")
+        assert [getattr(ours, x) for x in same] == [getattr(cell, x) for x in same], name_of(cell)
+    assert not any(cell.counterpart for cell in OURS.values())
+
+
+def test_every_public_function_is_on_the_board() -> None:
+    """Whatever returns a Result, and run; each with at least four designs, and a variant that fails."""
+    assert set(METHODS) == {*fairtrial.RESULTS, "run"}
     for method in METHODS:
-        assert any(cell.variant == "ours" for cell in cells(method)), method
+        designs = {cell.design for cell in cells(method) if cell.variant == "ours"}
+        assert len(designs) >= 4, method
+        assert any(cell.method == method for cell in PAPERS), method
+
+
+def test_options_that_reproduce_a_paper_are_on_the_board() -> None:
+    """What a caller can ask for with "paper" in its name, or that a note calls not valid, has a line that fails."""
+    wanted = {
+        "certify": ["rule='paper'", "target_method='plug-in'"],
+        "improve": ["method='paper'"],
+        "scan": ["global permutation", "main-effects"],
+        "transport": ["paper-compas-discrete", "paper-b1-30"],
+        "explain": ["the paper's pooled interval"],
+        "measure": ["plain likelihood ratio"],
+    }
+    for method, names in wanted.items():
+        for name in names:
+            assert any(cell.method == method and name in cell.name for cell in PAPERS), (method, name)
 
 
 def test_names_are_unique() -> None:
     """A cell's seed derives from its name."""
-    names = [f"{cell.method}/{cell.name}" for cell in CELLS]
+    names = [name_of(cell) for cell in CELLS]
     assert len(set(names)) == len(names)
-    assert all(cell.method == method for method in WRITTEN for cell in cells(method))
+    assert all(cell.method == method for method in METHODS for cell in cells(method))
 
 
 def test_repeats_are_enough() -> None:
     for cell in CELLS:
-        if f"{cell.method}/{cell.name}" in WHOLE_ANALYSES:
+        if name_of(cell) in WHOLE_ANALYSES:
+            assert cell.short >= 8
+            assert cell.long >= 60
             continue
         assert cell.short >= 400, cell.name
         assert cell.long >= (4000 if cell.claim == "false flagging rate" else 2000), cell.name
-
-
-def test_failing_variants_are_shown() -> None:
-    assert {cell.method for cell in CELLS if cell.variant == "paper"} == set(METHODS)
 
 
 def test_a_bad_method_would_be_noticed() -> None:
@@ -69,3 +114,62 @@ def test_a_bad_method_would_be_noticed() -> None:
     assert not judge(with_error(0.085, "coverage"), 4000).holds
     assert judge(with_error(0.05), 4000).holds
     assert judge(with_error(0.001), 4000).holds, "conservatism is shown, not failed"
+
+
+@pytest.mark.parametrize("name", sorted(WHOLE_ANALYSES))
+def test_a_line_of_few_repeats_can_fail(name: str) -> None:
+    """The portfolio's lines are short: were they always wrong, they would fail."""
+    method, title = name.split("/")
+    cell = OURS[method, title]
+    wrong = 0.0 if cell.claim == "power" else 1.0
+    broken = Cell(
+        method, title, cell.design, cell.claim, lambda n, random: random.random(n) * 0 + wrong, cell.nominal
+    )
+    assert not judge(broken, cell.short).holds
+
+
+def _run(folder, monkeypatch, form="short", seed=0):
+    """Two quick lines of flag; how many of them were computed rather than read."""
+    few = [
+        cell for cell in cells("flag") if cell.name in ("no disparity, rest", "BH in each node of the tree")
+    ]
+    computed = []
+    monkeypatch.setattr("fairtrial.validity.run.cells", lambda method=None: iter(few))
+    board = run_board(
+        form=form, methods=["flag"], seed=seed, folder=folder, tell=lambda *line: computed.append(line)
+    )
+    return board, len(computed)
+
+
+def test_kept_lines_are_used_for_the_same_repeats_seed_and_code_only(tmp_path, monkeypatch) -> None:
+    first, computed = _run(tmp_path, monkeypatch)
+    assert computed == 2
+    again, computed = _run(tmp_path, monkeypatch)
+    assert computed == 0
+    assert again.seconds == first.seconds > 0, (
+        "a re-rendered page shows what the lines took, not the rendering"
+    )
+    assert _run(tmp_path, monkeypatch, form="long")[1] == 2
+    assert _run(tmp_path, monkeypatch, seed=1)[1] == 2
+    monkeypatch.setattr("fairtrial.validity.run.code_digest", lambda: "other code")
+    assert _run(tmp_path, monkeypatch)[1] == 2
+    assert "repeats" in (tmp_path / "README.md").read_text(encoding="utf-8")
+
+
+def test_a_variant_is_shown_below_its_counterpart(tmp_path, monkeypatch) -> None:
+    board, _ = _run(None, monkeypatch)
+    text = write_page(board, tmp_path).read_text(encoding="utf-8")
+    ours, paper = (
+        text.index(f"| {name} |") for name in ("no disparity, rest", "↳ BH in each node of the tree")
+    )
+    assert ours < paper
+    assert "fails, as expected" in text
+
+
+def test_no_line_is_lost_on_the_page() -> None:
+    for method in METHODS:
+        lines = [Judged(cell, 400, 0.05, 0.5) for cell in cells(method)]
+        assert sorted(line.cell.key for line in side_by_side(lines)) == sorted(
+            line.cell.key for line in lines
+        )
+    assert Board((), "short", 0).seconds == 0
