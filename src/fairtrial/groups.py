@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fairtrial.audit import Audit
 
 MINIMUM_SIZE = 30
+MANY_NUMBERS = 100  # a column of more different numbers is looked at before its values are taken for groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,25 @@ def find_groups(who: str, audit: Audit, by: object = None, depth: int = 1) -> li
     for group in explicit:
         _check_group(who, audit, group, "by")
     attributes = [entry for entry in entries if isinstance(entry, str)]
+    for name in attributes:
+        check_not_continuous(who, audit, name)
     return list(dict.fromkeys([*intersections(audit, attributes, depth), *explicit]))
+
+
+def check_not_continuous(who: str, audit: Audit, attribute: str) -> None:
+    """Refuse to make a group of every value of a continuous column; codes with many people each are groups."""
+    if attribute in audit.bins or audit.kind(attribute) not in ("int", "float"):
+        return
+    levels = len(audit.levels(attribute))
+    if levels <= MANY_NUMBERS:
+        return
+    sizes = audit.cells((attribute,), who=who).rows
+    if 2 * int((sizes < MINIMUM_SIZE).sum()) > levels:
+        raise InputError(
+            who,
+            f"'by' names {attribute!r}, which holds {levels:,} different numbers, most of them of fewer than "
+            f"{MINIMUM_SIZE} people: cut it with bins={{{attribute!r}: 4}} (quarters) or edges of your own",
+        )
 
 
 def explicit_groups(by: object) -> set[Group]:

@@ -290,9 +290,10 @@ def _read_labels(column: Any, name: str, n: Ints, audit: Audit, faults: Faults) 
     if missing and (audit.missing != "category" or name == SCORE_BIN):
         faults.add(audit.missing_text("score" if name == SCORE_BIN else f"column {name}", missing))
     if len(used) > MAX_LEVELS:
-        faults.add(
-            f"{name!r} has {len(used):,} levels, more than {MAX_LEVELS:,}; cut it with bins={{{name!r}: [...]}}"
-        )
+        cure = f"cut it with bins={{{name!r}: 4}} (quarters) or edges of your own"
+        if audit.kind(name) not in ("int", "float"):
+            cure = "join them into fewer; a column of names, dates or identifiers is no group"
+        faults.add(f"{name!r} has {len(used):,} levels, more than {MAX_LEVELS:,}: {cure}")
     return Coded(codes, tuple(used))
 
 

@@ -25,7 +25,7 @@ from fairtrial._scan.report import Teller, histogram
 from fairtrial._scan.results import ScanAllResult, ScanResult
 from fairtrial.audit import Audit
 from fairtrial.errors import InputError, NotApplicable, did_you_mean
-from fairtrial.groups import Group
+from fairtrial.groups import Group, check_not_continuous
 from fairtrial.metrics import Metric, find_metric
 from fairtrial.results import Note, undefined
 from fairtrial.stats.scan import EXACT_STEPS_LIMIT, Direction
@@ -140,6 +140,7 @@ def scan_all(
         )
     for name in attributes:
         audit.check_column(who, "by", name)
+        check_not_continuous(who, audit, name)
     groups = [Group(((name, (label,)),)) for name in attributes for label in audit.levels(name)]
     alpha = 1.0 - chosen.confidence_level
     needed = int(np.ceil(20 * len(groups) / alpha)) - 1

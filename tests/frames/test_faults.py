@@ -204,7 +204,13 @@ def test_too_many_levels(kind, tmp_path, request):
     columns = {"d": [0, 1] * 501, "code": list(range(1002))}
     audit = Audit(make(kind, columns, tmp_path, request), decision="d")
     assert message(lambda: measure(audit, by="code")) == (
-        "measure: 'code' has 1,002 levels, more than 1,000; cut it with bins={'code': [...]}"
+        "measure: 'code' has 1,002 levels, more than 1,000: cut it with bins={'code': 4} (quarters) or edges of your "
+        "own"
+    )
+    names = {"d": columns["d"], "name": [f"person {i}" for i in range(1002)]}
+    assert message(lambda: measure(Audit(make(kind, names, tmp_path, request), decision="d"), by="name")) == (
+        "measure: 'name' has 1,002 levels, more than 1,000: join them into fewer; a column of names, dates or "
+        "identifiers is no group"
     )
     cut = Audit(make(kind, columns, tmp_path, request), decision="d", bins={"code": 3})
     assert [row["n"] for row in measure(cut, by="code").estimates] == [334, 334, 334]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from fairtrial import Audit, InputError, measure
+from fairtrial import Audit, InputError, certify, flag, measure, scan_all, transport
 from fairtrial.groups import Group, check_target, find_groups, find_target
 
 
@@ -97,3 +97,26 @@ def test_faults_of_targets(target):
 def test_a_reference_that_is_not_there(audit):
     with pytest.raises(InputError, match="'target' names race = 'D', which is not in the data"):
         check_target("x", audit, find_target("x", {"race": "D"}))
+
+
+def test_a_continuous_column_is_not_taken_for_groups():
+    """Hundreds of different numbers need bins; codes with enough people each are groups."""
+    rows = 6000
+    data = pd.DataFrame(
+        {"income": [20_000 + 100 * (i % 400) for i in range(rows)], "d": [i % 2 for i in range(rows)]}
+    )
+    data["clinic"] = [i % 150 for i in range(rows)]
+    data["text"] = data["income"].astype(str) + " a year"
+    audit = Audit(data, decision="d", outcome="d", score="clinic")
+    expected = (
+        "'by' names 'income', which holds 400 different numbers, most of them of fewer than 30 people: "
+        "cut it with bins={'income': 4} (quarters) or edges of your own"
+    )
+    for method, asked in ((measure, {}), (certify, {"metric": "selection_rate"}), (flag, {"metric": "selection_rate"}),
+                          (transport, {"criterion": "statistical_parity"}), (scan_all, {"metric": "selection_rate"})):  # fmt: skip
+        with pytest.raises(InputError) as caught:
+            method(audit, by="income", **asked)
+        assert str(caught.value) == f"{method.__name__}: {expected}"
+    assert len(measure(Audit(data, decision="d", bins={"income": 4}), by="income").estimates) == 4
+    assert len(measure(audit, by="clinic").estimates) == 150
+    assert len(measure(audit, by="text").estimates) == 400

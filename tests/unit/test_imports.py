@@ -20,7 +20,8 @@ SOURCE = Path(fairtrial.__file__).parent
 LAYERS = [
     "errors",
     "stats",
-    "audit cells charts columns datasets files frames groups labels metrics outputs query results roles schema views work",
+    "audit cells charts columns datasets files frames groups labels metrics outputs query results roles schema "
+    "views work",
     "candidates",
     "measure certify flag plan scan transport explain improve candidates",
     "trial spec",

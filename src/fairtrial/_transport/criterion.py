@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 from fairtrial.audit import Audit
 from fairtrial.cells import Rows
 from fairtrial.errors import InputError, NotApplicable, did_you_mean
-from fairtrial.groups import Group, Target, by_attributes, check_target, find_groups, find_target
+from fairtrial.groups import (
+    Group,
+    Target,
+    by_attributes,
+    check_not_continuous,
+    check_target,
+    find_groups,
+    find_target,
+)
 from fairtrial.metrics import CRITERIA, METRICS, ROLES, Metric, Role, find_metric
 from fairtrial.stats.transport_tuple import (
     DiscerningTuple,
@@ -64,6 +72,8 @@ def pose(audit: Audit, criterion: object, by: object, target: object, strata: ob
     attributes = list(by_attributes(WHO, audit, by))
     explicit = by if isinstance(by, Mapping) else (by if _is_group_list(by) else None)
     groups = find_groups(WHO, audit, explicit) if explicit is not None else None
+    for attribute in attributes if groups is None else ():
+        check_not_continuous(WHO, audit, attribute)
     compared = _reference(audit, target)
     _check_roles(audit, metrics)
     rows = audit.rows(
