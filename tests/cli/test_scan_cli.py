@@ -60,3 +60,12 @@ def test_every_value(data: Path) -> None:
 def test_bad_input_is_one_clear_message(data: Path, options: list[str], message: str) -> None:
     done = command(data, *options)
     assert message in str(done.exception)
+
+
+def test_the_protected_attribute_is_no_feature(data: Path) -> None:
+    """--by may name it; a --feature is refused, since it cannot tell subgroups of the class apart."""
+    done = command(data, "--protected", "race=African-American", "--feature", "race", "--permutations", "19")
+    assert done.exit_code != 0
+    assert str(done.exception) == (
+        "scan: 'features' names 'race', which defines the protected class; subgroups are built from the others"
+    )

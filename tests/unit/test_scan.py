@@ -319,6 +319,25 @@ def test_no_features_scans_the_class_as_a_whole() -> None:
     result = edge(small(200)[["group", "outcome", "decision"]], direction="both")
     assert result.estimates[0]["subgroup"] == "everyone"
     assert len(result.estimates) == 1
+    assert "No feature was named: the protected class is compared as a whole." in [
+        n.text for n in result.notes
+    ]
+
+
+def test_the_protected_attribute_among_the_features_is_named() -> None:
+    """Subgroups are of the protected class, so what defines it cannot tell them apart."""
+    roles = {"outcome": "outcome", "decision": "decision"}
+    audit = fairtrial.Audit(small(200), features=["group", "sex"], **roles)
+    result = fairtrial.scan(audit, "fpr", protected={"group": "b"}, permutations=19)
+    assert [note.text for note in result.notes if note.code == "defining-feature"] == [
+        "group defines the protected class and is not among the features of subgroups."
+    ]
+    assert result.provenance["arguments"]["features"] == ["sex"]
+    alone = fairtrial.Audit(small(200), features="group", **roles)
+    with pytest.raises(
+        InputError, match="'features' of the Audit names 'group' alone, which defines the protected"
+    ):
+        fairtrial.scan(alone, "fpr", protected={"group": "b"}, permutations=19)
 
 
 def test_nobody_meets_the_condition() -> None:

@@ -124,9 +124,9 @@ def find_features(
 ) -> tuple[str, ...]:
     """The attributes subgroups are built from: those named, else the audit's features, else its other groups."""
     if features is None:
-        listed = audit.features or audit.groups
-        return tuple(name for name in listed if name not in taken)
-    named = (features,) if isinstance(features, str) else tuple(features)
+        named = tuple(name for name in audit.features or audit.groups if name not in taken)
+    else:
+        named = tuple(dict.fromkeys((features,) if isinstance(features, str) else features))
     for name in named:
         audit.check_column(who, "features", name)
         if name in taken:
@@ -134,7 +134,13 @@ def find_features(
                 who,
                 f"'features' names {name!r}, which defines the protected class; subgroups are built from the others",
             )
-    return tuple(dict.fromkeys(named))
+    if audit.features and features is None and not named:
+        raise InputError(
+            who,
+            f"'features' of the Audit names {', '.join(map(repr, audit.features))} alone, which defines the protected "
+            "class; subgroups are built from others",
+        )
+    return named
 
 
 def read_data(who: str, audit: Audit, asked: Asked) -> ScanData:
@@ -177,6 +183,14 @@ def read_data(who: str, audit: Audit, asked: Asked) -> ScanData:
         real_valued=asked.real_valued,
     )
     notes = list(lines.notes)
+    defining = [name for name in audit.features if name in asked.protected.attributes]
+    if defining:
+        text = (
+            f"{', '.join(defining)} defines the protected class and is not among the features of subgroups."
+        )
+        notes.append(Note("defining-feature", text))
+    if not asked.features:
+        notes.append(Note("no-features", "No feature was named: the protected class is compared as a whole."))
     if left_out:
         neither = f"neither {asked.protected.label} nor {asked.comparison_words}"
         text = f"{left_out:,.0f} people who are {neither} were left out."

@@ -107,7 +107,7 @@ def scan(
         group = _group(protected)
         result = run(
             audit, metric, protected=group, reference=None if reference is None else _group(reference),
-            features=[name for name in dict.fromkeys([*by, *(features or [])]) if name not in group],
+            features=[*dict.fromkeys([*[name for name in by if name not in group], *(features or [])])],
             permutations=permutations or 999, **options,
         )  # fmt: skip
     o.emit(result, json=json, csv=csv, chart=chart)
