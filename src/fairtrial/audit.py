@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from fairtrial.cells import Cells, Design, Floats, Rows, digest_of, distinct, pool_m2, sum_by
-from fairtrial.errors import Faults, InputError, NotApplicable
+from fairtrial.errors import FairtrialWarning, Faults, InputError, NotApplicable
 from fairtrial.frames import Source, collect, frame_for_estimators
 from fairtrial.metrics import ROLES, Metric
 from fairtrial.query import SCORE_BIN, Query, evaluate
@@ -121,6 +122,10 @@ class Audit(Roles):
             )
         if self.has("decision") or self.has("score"):
             notes.append(Note("not-fitted-here", "The model is taken as not fitted on these rows."))
+        constant = self.constant_text()
+        if constant is not None:
+            notes.append(Note("constant-decision", constant))
+            warnings.warn(constant, FairtrialWarning, stacklevel=3)
         dropped = self._count_dropped()
         if dropped[0]:
             notes.append(

@@ -49,6 +49,7 @@ class Roles:
         self._kinds: dict[str, Kind] = {}
         self._edges: dict[str, list[float]] = {}
         self._outcome_real: bool | None = None
+        self._constant_decision: int | None = None  # the value of a decision that was read and never varies
         self._dropped: tuple[int, int] | None = None
 
     def has(self, name: str) -> bool:
@@ -194,7 +195,26 @@ class Roles:
             )
         elif name == "outcome":
             self._outcome_real = bool((values == OTHER).any())
+        if name == "decision" and values.size and values[0] in (0.0, 1.0) and (values == values[0]).all():
+            self._constant_decision = int(values[0])
         return values
+
+    def constant_text(self) -> str | None:
+        """What to say of a decision that was read and is the same for everybody."""
+        value = self._constant_decision
+        if value is None:
+            return None
+        if self.decision is not None:
+            return f"Every decision is {value}: {self.decision!r} does not vary."
+        low, high = self._score_range()
+        why = f"at or below the smallest score {low:g}" if value else f"above the largest score {high:g}"
+        return f"Every decision is {value}: threshold {self.threshold:g} is {why}."
+
+    def _score_range(self) -> tuple[float, float]:
+        score = nw.col("x")
+        frame = self.lazy([str(self.score)]).select(self.number("score").alias("x"))
+        answer = collect(frame.select(score.min().alias("low"), score.max().alias("high")))
+        return float(answer["low"][0].as_py()), float(answer["high"][0].as_py())
 
     def _read_number_role(self, name: str, values: Floats) -> Floats:
         if self.kind(str(getattr(self, name))) == "float":

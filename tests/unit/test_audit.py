@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
-from fairtrial import METRICS, Audit, InputError, Metric, role
+from fairtrial import METRICS, Audit, InputError, Metric, certify, flag, measure, role
+from fairtrial.errors import FairtrialWarning
 from fairtrial.groups import Group
 
 FRAME = pd.DataFrame({
@@ -159,3 +162,27 @@ def test_one_message_for_all_faults_of_a_question():
     for part in ("'by' names the unknown column 'rase'", "'tpr' needs the decision", "the unknown column 'costs'",
                  "the score is needed"):  # fmt: skip
         assert part in text
+
+
+@pytest.mark.parametrize(
+    ("roles", "text"),
+    [
+        ({"threshold": 5}, "Every decision is 0: threshold 5 is above the largest score 0.9."),
+        ({"threshold": 0.1}, "Every decision is 1: threshold 0.1 is at or below the smallest score 0.1."),
+        ({"decision": "never"}, "Every decision is 0: 'never' does not vary."),
+    ],
+)
+def test_a_decision_that_never_varies_is_said(roles, text):
+    data = pd.concat([FRAME.assign(never=0)] * 10)
+    made = Audit(data, outcome="y", score="s", groups="sex", **roles)
+    asked = (
+        lambda: measure(made, "selection_rate"),
+        lambda: certify(made, "selection_rate", tolerance=0.1),
+        lambda: flag(made, "selection_rate"),
+    )
+    for ask in asked:
+        with pytest.warns(FairtrialWarning, match=re.escape(text)):
+            result = ask()
+        assert [note.text for note in result.notes if note.code == "constant-decision"] == [text]
+    varied = measure(Audit(data, score="s", threshold=0.5, groups="sex"), "selection_rate")
+    assert not [note for note in varied.notes if note.code == "constant-decision"]
