@@ -11,7 +11,7 @@ import numpy as np
 from fairtrial._certify.data import Disparities, Options, find_disparities
 from fairtrial._certify.lines import Judgement, disparity_words, group_rows, judge, overall_verdict
 from fairtrial._certify.region import region_details
-from fairtrial._certify.words import common_notes, find_band, plain_by, plain_target
+from fairtrial._certify.words import check_band, common_notes, find_band, plain_by, plain_target
 from fairtrial.audit import Audit
 from fairtrial.errors import check_between, check_choice
 from fairtrial.groups import MINIMUM_SIZE
@@ -168,6 +168,7 @@ violated for none; African-American would need about 2,909 members to be certifi
     disparities = find_disparities(
         WHO, audit, asked, by=by, depth=depth, target=target, minimum=minimum, options=options
     )
+    check_band(WHO, band, disparities)
     judgement = judge(disparities, band, confidence_level, power, seed)
     joint = disparities.joint(likelihood)
     verdict = overall_verdict(disparities, judgement, joint, rule)

@@ -10,7 +10,7 @@ import numpy as np
 
 from fairtrial._certify.data import Disparities, Options, Untested, find_disparities
 from fairtrial._certify.lines import disparity_words, finite_or_reason, sentence
-from fairtrial._certify.words import common_notes, find_band, plain_by, plain_target
+from fairtrial._certify.words import check_band, common_notes, find_band, plain_by, plain_target
 from fairtrial.audit import Audit
 from fairtrial.errors import InputError, check_between, check_choice
 from fairtrial.groups import MINIMUM_SIZE, Group
@@ -135,6 +135,7 @@ def flag(
     disparities = find_disparities(
         WHO, audit, asked, by=by, depth=depth, target=target, minimum=minimum, options=options
     )
+    check_band(WHO, band, disparities)
     p = group_p_values(disparities.gaps, chosen, band)
     adjusted = CORRECTIONS[correction](p)
     limits = disparities.gaps.limits(confidence_level)

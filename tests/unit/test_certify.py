@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import fairtrial
-from fairtrial import Audit, InputError, Metric, certify, measure
+from fairtrial import Audit, InputError, Metric, certify, flag, measure
 from fairtrial.charts import charts_for
 from fairtrial.errors import FairtrialWarning
 from fairtrial.results import Result, reason, scalar
@@ -351,3 +351,28 @@ def test_many_rows_are_audited_from_moments(compas, monkeypatch):
         if one["n"] >= 100:
             assert other["disparity_low"] == pytest.approx(one["disparity_low"], abs=0.03)
     assert moments.details["joint"]["df"] == rows.details["joint"]["df"]
+
+
+def test_a_tolerance_wider_than_all_values_is_refused():
+    """Means of values from 1 to 10 differ by 9 at most: within 9 everything would be certified."""
+    random = np.random.default_rng(5)
+    audit = values({"a": [1.0, 10.0, *random.uniform(2, 9, 60)], "b": random.uniform(2, 9, 60)})
+    loss = Metric("loss", "loss")
+    for method in (certify, flag):
+        for tolerance in (9, 50, [-9, 20]):
+            with pytest.raises(
+                InputError, match=r"'tolerance' \[.*\] holds every difference .* runs from 1 to 10"
+            ):
+                method(audit, loss, tolerance=tolerance)
+        method(audit, loss, tolerance=5)
+        method(audit, loss, tolerance=[-20, 5])  # one side may be open
+    with pytest.raises(InputError, match="holds every difference that is possible"):
+        certify(audit, loss, target=4, tolerance=[-3, 6])
+    certify(audit, loss, target=4, tolerance=[-2.9, 6])
+
+
+def test_a_column_that_turns_out_binary_has_rates():
+    audit = values({"a": [0, 1] * 40, "b": [0, 0, 1, 1] * 20})
+    with pytest.raises(InputError, match=r"'tolerance' \[-2, 2\] holds every .* runs from 0 to 1"):
+        certify(audit, Metric("loss", "loss"), tolerance=2)
+    assert certify(audit, Metric("loss", "loss"), tolerance=0.5).verdict.code == "certified"

@@ -38,6 +38,31 @@ def find_band(who: str, tolerance: Any, metric: Metric) -> tuple[float, float] |
     return low, high
 
 
+def check_band(who: str, band: tuple[float, float] | None, disparities: Disparities) -> None:
+    """Refuse a band that holds every difference the observed values can have: it would certify anything.
+
+    Means lie between the smallest and the largest value, so two of them differ by at most that range. Above a
+    million rows only means and variances are read, and the range is not known.
+    """
+    atoms = disparities.atoms
+    if band is None or (atoms.values is None and not atoms.binary):
+        return
+    low, high = 0.0, 1.0
+    if atoms.values is not None:
+        filled = [piece for piece in atoms.values if piece.size]
+        low, high = min(float(piece.min()) for piece in filled), max(float(piece.max()) for piece in filled)
+    target = disparities.target
+    known = target.value if isinstance(target, Estimate) or target.kind == "number" else None
+    least, most = (low - high, high - low) if known is None else (low - known, high - known)
+    if low < high and band[0] <= least and band[1] >= most:
+        label = disparities.metric.label
+        raise InputError(
+            who,
+            f"'tolerance' [{band[0]:g}, {band[1]:g}] holds every difference that is possible: the {label} runs from "
+            f"{low:g} to {high:g} here, so anything would pass. Choose a narrower one",
+        )
+
+
 def _number(who: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
         raise InputError(who, f"'tolerance' must be a number or two numbers [low, high], got {value!r}")
