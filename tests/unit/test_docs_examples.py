@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import fairtrial
+
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -38,3 +40,36 @@ def test_no_block_escapes():
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         assert len(re.findall(r"```\s*(?:python|py|Python)", text)) == len(BLOCK.findall(text)), page
+
+
+QUESTIONS = [
+    "measure",
+    "certify",
+    "flag",
+    "plan",
+    "scan",
+    "transport",
+    "explain",
+    "improve",
+    "trial",
+    "report",
+]
+PARTS = ["What it answers", "When not to use it", "Example", "The maths", "Assumptions and limits"]
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_question_pages_have_the_same_parts(name):
+    """In this order, each with something in it, and an example that is run."""
+    text = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL))
+    assert [title for title in sections if title in PARTS] == PARTS
+    assert all(sections[part].strip() for part in PARTS)
+    assert BLOCK.search(sections["Example"])
+
+
+def test_every_public_name_is_in_the_reference():
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    public = set(fairtrial.__all__) - {"__version__"}
+    listed = {name.rpartition(".")[2] for name in re.findall(r"^::: (\S+)", text, re.MULTILINE)}
+    assert public - listed <= set(re.findall(r"^### (\w+)", text, re.MULTILINE))
+    assert {*fairtrial.METRICS, *fairtrial.CRITERIA} <= set(re.findall(r"`(\w+)`", text))
