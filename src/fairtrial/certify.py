@@ -186,8 +186,10 @@ violated for none; African-American would need about 2,909 members to be certifi
             "reason": joint.reason,
         },
         "untested": [
-            {"group": item.group.label, "n": item.n, "reason": item.reason} for item in disparities.untested
+            {"group": item.group.label, "n": item.n, "reason": item.reason, "place": item.group.place}
+            for item in disparities.untested
         ],
+        "places": [group.place for group in disparities.groups],
     }  # fmt: skip
     if vector is not None:
         details["region"] = region_details(WHO, disparities, vector, confidence_level)

@@ -156,7 +156,9 @@ def flag(
             "confidence_level": confidence_level,
             "tested": len(disparities.groups),
             "flagged": int((adjusted <= fdr).sum()),
-            "places": _places(disparities),
+            "places": [
+                group.place for group in [*disparities.groups, *(item.group for item in disparities.untested)]
+            ],
         },
         notes=(*audit.notes(), *common_notes(disparities, minimum, options), *_notes(disparities, correction)),
         provenance=audit.provenance(
@@ -248,12 +250,6 @@ def _untested_row(disparities: Disparities, item: Untested) -> dict[str, Any]:
         "finding": why,
         "rule": "none",
     }
-
-
-def _places(disparities: Disparities) -> list[list[list[str]]]:
-    """Attributes and values of each line of the table, for the picture of intersections."""
-    groups = [*disparities.groups, *(item.group for item in disparities.untested)]
-    return [[[name, " or ".join(values)] for name, values in group.where] for group in groups]
 
 
 def _beyond(direction: str, band: tuple[float, float], binary: bool) -> str:

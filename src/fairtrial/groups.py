@@ -41,6 +41,11 @@ class Group:
         """The values, joined: 'African-American', 'African-American, Male'."""
         return ", ".join(" or ".join(values) for _, values in self.where)
 
+    @property
+    def place(self) -> list[list[str]]:
+        """[attribute, value] pairs, as results record where each line of their table belongs."""
+        return [[name, " or ".join(values)] for name, values in self.where]
+
     def to_dict(self) -> dict[str, str | list[str]]:
         return {name: values[0] if len(values) == 1 else list(values) for name, values in self.where}
 

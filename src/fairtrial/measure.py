@@ -161,6 +161,7 @@ def measure(
         details={
             "labels": {metric.name: metric.label for metric in asked},
             "confidence_level": confidence_level,
+            "places": [line.group.place for line in lines],
         },
         notes=(*audit.notes(), *_notes(lines, weighted, minimum)),
         provenance=audit.provenance(data, arguments={**facts, "by": list(attributes), "depth": depth}),

@@ -46,7 +46,7 @@ def build_page(content: Mapping[str, Any]) -> dict[str, Any]:
         "sections": sections,
         "family": family_table(content) if content["family"] else None,
         "family_text": family_text(content),
-        "data": _data(content["data"], report["suppress_below"]),
+        "data": _data(content["data"]),
         "notes": content["notes"],
         "reproduce": _reproduce(content),
     }
@@ -174,7 +174,7 @@ def limits(content: Mapping[str, Any]) -> list[str]:
     return texts
 
 
-def _data(data: Mapping[str, Any], below: int) -> dict[str, Any]:
+def _data(data: Mapping[str, Any]) -> dict[str, Any]:
     missing = [item for item in data["missing"] if item["missing"]]
     left_out = data["rows"] - data["used"]
     rule = {
@@ -197,7 +197,7 @@ def _data(data: Mapping[str, Any], below: int) -> dict[str, Any]:
             {
                 "name": name,
                 "levels": [
-                    {"label": level["label"], "n": f"<{below}" if level["n"] is None else f"{level['n']:,}"}
+                    {"label": level["label"], "n": "masked" if level["n"] is None else f"{level['n']:,}"}
                     for level in levels[:_LEVELS_SHOWN]
                 ],
                 "more": max(0, len(levels) - _LEVELS_SHOWN),

@@ -8,6 +8,7 @@ from itertools import compress
 from typing import Any
 
 from fairtrial.results import Column, Result, reason, undefined
+from fairtrial.trial.complements import complements
 
 # names under which methods count people, in estimates and in the details that charts read
 PEOPLE = frozenset({"n", "rows", "people", "size", "members", "n_group", "comparators"})
@@ -22,22 +23,38 @@ def mask_result(result: Result, below: int) -> dict[str, Any]:
     content = result.to_dict()
     if below <= 1:
         return content
-    why = undefined(f"{MASKED} fewer than {below} people")
     columns = {column.name: column for column in result.columns}
-    hidden: list[str] = []
-    for row in content["estimates"]:
-        if _small(row, below, columns):
-            hidden.append(str(row.get("group", "")))
-            for name in row:
-                if name not in columns or columns[name].kind not in _KEPT:
-                    row[name] = dict(why)
-                elif columns[name].kind == "verdict":
-                    row[name] = f"{MASKED} fewer than {below} people"
-    masked = len(hidden) + _prune(content["details"], below)
-    if masked:
-        text = f"Numbers about fewer than {below} people are masked ({len(hidden)} rows of the table)."
+    small = [row for row in content["estimates"] if _small(row, below, columns)]
+    others, given_away = complements(content, below)
+    for row in small:
+        _hide(row, columns, f"{MASKED} fewer than {below} people")
+    for row in others:
+        if any(row is own for own in content["estimates"]):
+            _hide(row, columns, f"{MASKED} a group of fewer than {below} people could be worked out from it")
+        else:
+            content["details"]["untested"].remove(row)
+    if len(small) + len(others) + _prune(content["details"], below):
+        rows = f"{len(small)} rows of the table"
+        if others:
+            rows += f", and {len(others)} more from which they could be worked out"
+        text = f"Numbers about fewer than {below} people are masked ({rows})."
         content["notes"].append({"code": "masked", "text": text})
+    if given_away:
+        text = (
+            f"The number of people in {'; '.join(given_away)} is masked, but totals and the groups compared give it "
+            "away. Where that matters, join small groups before the audit."
+        )
+        content["notes"].append({"code": "given-away", "text": text})
     return content
+
+
+def _hide(row: dict[str, Any], columns: Mapping[str, Column], why: str) -> None:
+    """Labels stay, numbers go."""
+    for name in row:
+        if name not in columns or columns[name].kind not in _KEPT:
+            row[name] = undefined(why)
+        elif columns[name].kind == "verdict":
+            row[name] = why
 
 
 def _small(row: Mapping[str, Any], below: int, columns: Mapping[str, Column] | None = None) -> bool:
@@ -71,11 +88,17 @@ def is_masked(row: Mapping[str, Any]) -> bool:
 
 
 def mask_groups(groups: Mapping[str, Any], below: int) -> dict[str, Any]:
-    """Sizes of the groups as published."""
-    return {
-        name: [{**level, "n": None if 0 < level["n"] < below else level["n"]} for level in levels]
-        for name, levels in groups.items()
-    }
+    """Sizes of the groups as published: never exactly one is masked, since the total is known."""
+    published = {}
+    for name, levels in groups.items():
+        hidden = [index for index, level in enumerate(levels) if 0 < level["n"] < below]
+        shown = [index for index, level in enumerate(levels) if level["n"] >= max(below, 1)]
+        if len(hidden) == 1 and shown:
+            hidden.append(min(shown, key=lambda index: levels[index]["n"]))
+        published[name] = [
+            {**level, "n": None if index in hidden else level["n"]} for index, level in enumerate(levels)
+        ]
+    return published
 
 
 def mask_entry(entry: dict[str, Any], below: int) -> dict[str, Any]:
