@@ -13,7 +13,7 @@ _INTRODUCTION = """# The validity board
 
 Every p-value and every interval of fairtrial, run over repeats in designs where the truth is known. Written by
 `make validity` (fairtrial {version}, {form} form, seed {seed}); `fairtrial validity --seed 7` runs it again with other
-random numbers. The lines took {minutes:.0f} minutes of computing on one core, added up from what each of them took
+random numbers. The lines took {minutes:.0f} minutes of processor time, added up from what each of them took
 when it was computed. A stopped run goes on with the lines it has kept, but only with those of the same repeats, seed
 and code.
 
@@ -145,8 +145,12 @@ def _chart(board: Board) -> str:
     names = ["fairtrial", "published variant"]
     data = alt.Data(values=values)
     x = alt.X(
-        "excess:Q", title="error rate / nominal (log scale)", scale=alt.Scale(type="symlog", domain=[0, 20])
+        "excess:Q",
+        title="error rate / nominal (log scale)",
+        scale=alt.Scale(type="symlog", domain=[0, 20]),
+        axis=alt.Axis(values=[0, 0.5, 1, 2, 3, 5, 10, 20]),
     )
+    legend = alt.Legend(orient="top")
     points = (
         alt.Chart(data)
         .mark_point(filled=True, size=70, opacity=0.75)
@@ -158,8 +162,11 @@ def _chart(board: Board) -> str:
                 "who:N",
                 title=None,
                 scale=alt.Scale(domain=names, range=[COLOURS["accent"], COLOURS["violated"]]),
+                legend=legend,
             ),
-            shape=alt.Shape("who:N", title=None, scale=alt.Scale(domain=names, range=["circle", "square"])),
+            shape=alt.Shape(
+                "who:N", title=None, scale=alt.Scale(domain=names, range=["circle", "square"]), legend=legend
+            ),
         )
     )
     nominal = alt.Chart(alt.Data(values=[{"x": 1}])).mark_rule(color=COLOURS["neutral"], strokeDash=[4, 3])

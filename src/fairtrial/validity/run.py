@@ -25,8 +25,8 @@ README = """Finished lines of the validity board (`fairtrial validity --keep`), 
 One file per line. Its name is a hash of the line's name, design, claim and nominal level, the number of repeats, the
 seed, and the code: every Python file of the package but those that only show results ({shows}), and the
 versions of NumPy, SciPy and scikit-learn. So a long run never uses a line of a short one, and no line outlives a change
-of the code. `seconds` is how long the line took when it was computed; the page adds these up. Lines of older code
-are not read any more: this folder may be deleted at any time.
+of the code. `seconds` is the processor time the line took when it was computed; the page adds these up. Lines of older
+code are not read any more: this folder may be deleted at any time.
 """
 
 
