@@ -26,6 +26,7 @@ FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, s
 CONFIG: dict[str, Any] = {
     "font": FONT,
     "background": "transparent",
+    "padding": 14,  # room for a reader's font that is wider than the one the chart was measured with
     "view": {"stroke": None},
     "axis": {
         "labelFontSize": 12,
@@ -38,7 +39,13 @@ CONFIG: dict[str, Any] = {
         "tickColor": "#c9ced6",
         "labelLimit": 260,
     },
-    "legend": {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "labelLimit": 260},
+    "legend": {
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "labelLimit": 260,
+        "columnPadding": 28,
+    },
     "title": {"fontSize": 14, "fontWeight": 600, "anchor": "start", "color": "#20262e"},
     "header": {"labelFontSize": 12, "titleFontSize": 12, "labelFontWeight": 600},
     "range": {"category": CATEGORIES},
