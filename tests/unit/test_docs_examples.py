@@ -1,7 +1,12 @@
-"""Every Python block of the README and the pages runs, in order, one namespace per page."""
+"""Every Python block of the README and the pages runs, in order, one namespace per page.
+
+A ```text block shows what the Python block before it printed, and must be what it prints.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
 from pathlib import Path
 
@@ -10,8 +15,15 @@ import pytest
 import fairtrial
 
 ROOT = Path(__file__).parents[2]
+SHOWN = re.compile(r"^```(python|text)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def tidy(text):
+    return [line.rstrip() for line in text.strip("\n").splitlines()]
+
+
 WITH_CODE = [page for page in PAGES if BLOCK.search(page.read_text(encoding="utf-8"))]
 
 
@@ -23,10 +35,17 @@ def test_examples_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = page.read_text(encoding="utf-8")
     namespace = {"__name__": "__main__"}
-    for block in BLOCK.finditer(text):
-        line = text[: block.start(1)].count("\n")
-        # the block keeps its line numbers, so that a traceback points into the page
-        exec(compile("\n" * line + block.group(1), str(page), "exec"), namespace)
+    printed = ""
+    for block in SHOWN.finditer(text):
+        kind, content = block.groups()
+        if kind == "text":
+            assert tidy(content) == tidy(printed), "run scripts/write_readme_outputs.py"
+            continue
+        line = text[: block.start(2)].count("\n")
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            # the block keeps its line numbers, so that a traceback points into the page
+            exec(compile("\n" * line + content, str(page), "exec"), namespace)
+        printed = out.getvalue()
 
 
 def test_pages_have_code():
