@@ -88,7 +88,7 @@ def common_notes(disparities: Disparities, minimum: int, options: Options) -> li
             Note(
                 "small-samples",
                 "Groups under 100 members are calibrated by Student's t; heavily tailed values stay a few points "
-                "below the nominal coverage there.",
+                "below the nominal coverage there, and over many such groups of skewed values wrong flags add up.",
             )
         )
     if options.target_method == "plug-in" and disparities.comparison.known is None:
