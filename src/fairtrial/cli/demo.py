@@ -11,7 +11,7 @@ import typer
 from fairtrial.cli.live import show_trial
 from fairtrial.cli.run import Resume, finish
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

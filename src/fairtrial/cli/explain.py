@@ -9,7 +9,7 @@ import typer
 from fairtrial.cli import options as o
 from fairtrial.errors import InputError
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 _ASK = "Question"
 Model = Annotated[

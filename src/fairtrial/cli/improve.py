@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from fairtrial.cli import options as o
 from fairtrial.errors import InputError
+from fairtrial.results import Result
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 _ASK, _RULES, _TEST = "Question", "Candidates and constraints", "Test"
-_By = Annotated[list[str] | None, typer.Option("--by", help="Attribute to compare.", rich_help_panel=_ASK)]
 _Groups = Annotated[
     list[str] | None,
     typer.Option("--group", help="Group to compare, race=Caucasian; repeat it.", rich_help_panel=_ASK),
@@ -57,18 +57,10 @@ _Bootstrap = Annotated[int, typer.Option(help="Bootstrap draws per split.", rich
 
 
 @app.command(help="Was there a fairer way, just as good? A test for a less discriminatory alternative.")
+@o.asks("features", by_needed=False)
 def improve(
-    data: o.Data,
-    by: _By = None,
+    audit: Any,
     group: _Groups = None,
-    outcome: o.Outcome = None,
-    decision: o.Decision = None,
-    score: o.Score = None,
-    threshold: o.Threshold = None,
-    positive: o.Positive = None,
-    bins: o.Bins = None,
-    missing: o.Missing = "error",
-    feature: o.Features = None,
     accuracy: _Accuracy = "accuracy",
     fairness: _Fairness = ["selection_rate"],  # noqa: B006
     delta: _Delta = "0,0,0",
@@ -90,26 +82,18 @@ def improve(
     confidence_level: o.Level = 0.95,
     seed: o.Seed = 0,
     jobs: o.Jobs = 1,
-    json: o.Json = None,
-    csv: o.Csv = None,
-    chart: o.Chart = None,
-) -> None:
+) -> Result:
     from fairtrial.improve import improve as run
 
-    audit = o.open_audit(
-        data, by=by, outcome=outcome, decision=decision, score=score, threshold=threshold, positive=positive, bins=bins,
-        missing=missing, features=feature,
-    )  # fmt: skip
     groups = [o.parse_target(text) for text in group] if group else None
-    result = run(
-        audit, accuracy, fairness, by=groups or by, candidates=candidate, delta=_numbers("--delta", delta),
+    return run(
+        audit, accuracy, fairness, by=groups, candidates=candidate, delta=_numbers("--delta", delta),
         splits=splits, train_share=train_share, capacity=_capacity(capacity), blind=blind, banned=banned or (),
         monotone=dict(_direction(text) for text in monotone or []), method=method, aggregate=aggregate,
         bootstrap=bootstrap, scale=scale, pooled=pooled, direction=direction,
         target=o.parse_target(target) if target else None, fitted_elsewhere=fitted_elsewhere,
         confidence_level=confidence_level, seed=seed, jobs=jobs, progress=o.show_progress(),
     )  # fmt: skip
-    o.emit(result, json=json, csv=csv, chart=chart)
 
 
 def _numbers(option: str, text: str) -> tuple[float, ...]:

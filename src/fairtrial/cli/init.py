@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fairtrial.spec.guess import Guess
     from fairtrial.spec.profile import Profile
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

@@ -2,46 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import typer
 
 from fairtrial.cli import options as o
+from fairtrial.results import Result
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command(help="What are the rates? Rates, differences and ratios with intervals that hold.")
+@o.asks("weight", "unit")
 def measure(
-    data: o.Data,
-    by: o.By,
-    outcome: o.Outcome = None,
-    decision: o.Decision = None,
-    score: o.Score = None,
-    threshold: o.Threshold = None,
-    positive: o.Positive = None,
-    bins: o.Bins = None,
-    missing: o.Missing = "error",
-    weight: o.Weight = None,
-    unit: o.Unit = None,
+    audit: Any,
     metric: o.MetricNames = ["selection_rate"],  # noqa: B006
     depth: o.Depth = 1,
     target: o.TargetText = "rest",
     interval: str | None = typer.Option(
         None, help="wilson, likelihood, half-count, exact; t, empirical-likelihood."
     ),
-    minimum: int = typer.Option(30, help="Smaller groups are listed as not tested."),
+    minimum: o.Minimum = 30,
     confidence_level: o.Level = 0.95,
-    json: o.Json = None,
-    csv: o.Csv = None,
-    chart: o.Chart = None,
-) -> None:
+) -> Result:
     from fairtrial.measure import measure as run
 
-    audit = o.open_audit(
-        data, by=by, outcome=outcome, decision=decision, score=score, threshold=threshold, positive=positive, bins=bins,
-        missing=missing, weight=weight, unit=unit,
-    )  # fmt: skip
-    result = run(
+    return run(
         audit, metric, depth=depth, target=o.parse_target(target), interval=interval, minimum=minimum,
         confidence_level=confidence_level,
     )  # fmt: skip
-    o.emit(result, json=json, csv=csv, chart=chart)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import json as json_module
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 _DATA, _ASK, _OUT = "Data", "Question", "Output"
 
-Data = Annotated[str, typer.Argument(help="CSV or Parquet file, or a glob of them.")]
+Data = Annotated[str, typer.Argument(help="CSV or Parquet file, or a glob of them.", metavar="DATA")]
 Outcome = Annotated[str | None, typer.Option(help="Column of what really happened.", rich_help_panel=_DATA)]
 Decision = Annotated[str | None, typer.Option(help="Column of the decision.", rich_help_panel=_DATA)]
 Score = Annotated[str | None, typer.Option(help="Column of the score.", rich_help_panel=_DATA)]
@@ -54,6 +56,14 @@ TargetText = Annotated[
         "--target", help="rest, overall, a number, or a group: race=Caucasian.", rich_help_panel=_ASK
     ),
 ]
+ToleranceText = Annotated[
+    str | None,
+    typer.Option(
+        "--tolerance", help="0.05, or two numbers low,high such as -0.02,0.05.", rich_help_panel=_ASK
+    ),
+]
+Minimum = Annotated[int, typer.Option(help="Smaller groups are listed as not tested.", rich_help_panel=_ASK)]
+Likelihood = Annotated[str, typer.Option(help="empirical or euclidean.", rich_help_panel=_ASK)]
 Level = Annotated[float, typer.Option("--confidence-level", help="Of the intervals.", rich_help_panel=_ASK)]
 Seed = Annotated[int, typer.Option(help="Same seed, same numbers.", rich_help_panel=_ASK)]
 Jobs = Annotated[
@@ -103,6 +113,59 @@ Chart = Annotated[
 ]
 
 
+# option -> its kind and default: how the data are read, and where the answer goes
+_OPENING: dict[str, tuple[Any, Any]] = {
+    "outcome": (Outcome, None),
+    "decision": (Decision, None),
+    "score": (Score, None),
+    "threshold": (Threshold, None),
+    "positive": (Positive, None),
+    "bins": (Bins, None),
+    "missing": (Missing, "error"),
+}
+_MORE_OPENING: dict[str, tuple[Any, Any]] = {
+    "features": (Features, None),
+    "weight": (Weight, None),
+    "unit": (Unit, None),
+}
+_WRITING: dict[str, tuple[Any, Any]] = {"json": (Json, None), "csv": (Csv, None), "chart": (Chart, None)}
+
+
+def asks(*more: str, by_needed: bool = True) -> Callable[[Callable[..., Result]], Callable[..., None]]:
+    """Turns `(audit, own options…) -> Result` into a command that has the shared options as well.
+
+    The audit is opened before the function is called, and its result is printed and written afterwards. `more` names
+    options of the data that only some commands have: features, weight, unit.
+    """
+    needed = inspect.Parameter.empty
+    before = {"data": (Data, needed), "by": (By, needed if by_needed else None), **_OPENING}
+    before |= {name: _MORE_OPENING[name] for name in more}
+
+    def decorate(question: Callable[..., Result]) -> Callable[..., None]:
+        own = list(inspect.signature(question, eval_str=True).parameters.values())[1:]
+        parameters = [
+            *[_parameter(name, *kind) for name, kind in before.items()],
+            *[_parameter(part.name, part.annotation, part.default) for part in own],
+            *[_parameter(name, *kind) for name, kind in _WRITING.items()],
+        ]
+
+        def command(**values: Any) -> None:
+            audit = open_audit(**{name: values[name] for name in before})
+            result = question(audit, **{part.name: values[part.name] for part in own})
+            emit(result, **{name: values[name] for name in _WRITING})
+
+        # what Typer reads the options from
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {part.name: part.annotation for part in parameters}
+        return command
+
+    return decorate
+
+
+def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+
+
 def open_audit(
     data: str,
     *,
@@ -141,6 +204,17 @@ def parse_target(text: str) -> object:
         return float(text)
     except ValueError:
         return text
+
+
+def parse_tolerance(who: str, text: str | None) -> float | list[float] | None:
+    """`0.05`, or `low,high`."""
+    if text is None:
+        return None
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(who, f"'tolerance' must be a number or low,high, got {text!r}") from None
+    return numbers[0] if len(numbers) == 1 else numbers
 
 
 def emit(

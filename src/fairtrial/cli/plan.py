@@ -6,7 +6,7 @@ import typer
 
 from fairtrial.cli import options as o
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command(help="How many people are needed to certify a tolerance or to detect a disparity?")
@@ -25,11 +25,10 @@ def plan(
     csv: o.Csv = None,
     chart: o.Chart = None,
 ) -> None:
-    from fairtrial.cli.flag import parse_tolerance
     from fairtrial.plan import plan as run
 
     result = run(
-        metric, rate=rate, deviation=deviation, tolerance=parse_tolerance("plan", tolerance), disparity=disparity,
+        metric, rate=rate, deviation=deviation, tolerance=o.parse_tolerance("plan", tolerance), disparity=disparity,
         target_known=target_known, target_ratio=target_ratio, groups=groups, power=power,
         confidence_level=confidence_level,
     )  # fmt: skip

@@ -13,7 +13,7 @@ from fairtrial.errors import check_choice
 if TYPE_CHECKING:
     from fairtrial.trial import Trial
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 SpecPath = Annotated[str, typer.Argument(help="The spec, as `fairtrial init` writes it.")]
 Out = Annotated[

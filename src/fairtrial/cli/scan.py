@@ -7,8 +7,9 @@ from typing import Any
 import typer
 
 from fairtrial.cli import options as o
+from fairtrial.results import Result
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 _SCAN = "Scan"
 
@@ -16,9 +17,9 @@ _SCAN = "Scan"
 @app.command(
     help="Which unknown subgroups are harmed? Search all of them, with a p-value for the whole search."
 )
+@o.asks("features")
 def scan(
-    data: o.Data,
-    by: o.By,
+    audit: Any,
     metric: o.MetricName = "fpr",
     protected: str | None = typer.Option(
         None,
@@ -28,14 +29,6 @@ def scan(
     reference: str | None = typer.Option(
         None, help="Compare with this group only: race=Caucasian.", rich_help_panel=_SCAN
     ),
-    outcome: o.Outcome = None,
-    decision: o.Decision = None,
-    score: o.Score = None,
-    threshold: o.Threshold = None,
-    positive: o.Positive = None,
-    bins: o.Bins = None,
-    missing: o.Missing = "error",
-    features: o.Features = None,
     direction: str | None = typer.Option(
         None, help="above, below or both; default: what hurts.", rich_help_panel=_SCAN
     ),
@@ -70,18 +63,10 @@ def scan(
     confidence_level: o.Level = 0.95,
     seed: o.Seed = 0,
     jobs: o.Jobs = 1,
-    json: o.Json = None,
-    csv: o.Csv = None,
-    chart: o.Chart = None,
-) -> None:
-    from fairtrial.results import Result
+) -> Result:
     from fairtrial.scan import scan as run
     from fairtrial.scan import scan_all as run_all
 
-    audit = o.open_audit(
-        data, by=by, outcome=outcome, decision=decision, score=score, threshold=threshold, positive=positive, bins=bins,
-        missing=missing, features=features,
-    )  # fmt: skip
     options: dict[str, Any] = {
         "direction": direction,
         "condition": int(condition) if condition in ("0", "1") else condition,
@@ -100,17 +85,14 @@ def scan(
         "jobs": jobs,
         "progress": o.show_progress(),
     }
-    result: Result
     if protected is None:
-        result = run_all(audit, metric, by=by, permutations=permutations or "enough", **options)
-    else:
-        group = _group(protected)
-        result = run(
-            audit, metric, protected=group, reference=None if reference is None else _group(reference),
-            features=[*dict.fromkeys([*[name for name in by if name not in group], *(features or [])])],
-            permutations=permutations or 999, **options,
-        )  # fmt: skip
-    o.emit(result, json=json, csv=csv, chart=chart)
+        return run_all(audit, metric, permutations=permutations or "enough", **options)
+    group = _group(protected)
+    others = [name for name in audit.groups if name not in group]
+    return run(
+        audit, metric, protected=group, reference=None if reference is None else _group(reference),
+        features=[*dict.fromkeys([*others, *audit.features])], permutations=permutations or 999, **options,
+    )  # fmt: skip
 
 
 def _group(text: str) -> Any:

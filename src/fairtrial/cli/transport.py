@@ -7,27 +7,21 @@ from typing import Annotated, Any
 import typer
 
 from fairtrial.cli import options as o
+from fairtrial.results import Result
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 _ASK, _COST = "Question", "What a move costs"
 
 
 @app.command(
     help="How little would have to change? The smallest move across the boundary that makes rates equal."
 )
+@o.asks()
 def transport(
-    data: o.Data,
-    by: o.By,
+    audit: Any,
     criterion: Annotated[
         str, typer.Option(help="equal_opportunity, equalized_odds, … or a metric.", rich_help_panel=_ASK)
     ] = "statistical_parity",
-    outcome: o.Outcome = None,
-    decision: o.Decision = None,
-    score: o.Score = None,
-    threshold: o.Threshold = None,
-    positive: o.Positive = None,
-    bins: o.Bins = None,
-    missing: o.Missing = "error",
     group: Annotated[
         list[str] | None,
         typer.Option(help="Compare only these levels of --by; repeat it.", rich_help_panel=_ASK),
@@ -75,27 +69,20 @@ def transport(
     minimum: Annotated[int, typer.Option(help="Smaller groups are not compared.", rich_help_panel=_ASK)] = 30,
     confidence_level: o.Level = 0.95,
     seed: o.Seed = 0,
-    json: o.Json = None,
-    csv: o.Csv = None,
-    chart: o.Chart = None,
-) -> None:
+) -> Result:
     from fairtrial.errors import InputError
     from fairtrial.transport import transport as run
 
     if linear is not None and distance is not None:
         raise InputError("transport", "'--linear' and '--distance' exclude each other")
-    audit = o.open_audit(
-        data, by=by, outcome=outcome, decision=decision, score=score, threshold=threshold, positive=positive, bins=bins,
-        missing=missing,
-    )  # fmt: skip
-    result = run(
-        audit, criterion, by=_groups(by, group), distance=_rule(linear) if linear else distance, tolerance=tolerance,
+    return run(
+        audit, criterion, by=_groups(list(audit.groups), group), distance=_rule(linear) if linear else distance,
+        tolerance=tolerance,
         direction=direction, target=o.parse_target(target) if target else None, strata=strata or None,
         calibration=calibration, bandwidth=bandwidth, norm=norm, units=units,  # type: ignore[arg-type]
         immutable=immutable or (), discrete=discrete or (), step_cost=step_cost, minimum=minimum,
         confidence_level=confidence_level, seed=seed,
     )  # fmt: skip
-    o.emit(result, json=json, csv=csv, chart=chart)
 
 
 def _groups(by: list[str], levels: list[str] | None) -> list[Any]:

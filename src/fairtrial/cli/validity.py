@@ -8,7 +8,7 @@ import typer
 
 from fairtrial.cli import options as o
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command(help="Check that every p-value and interval holds its level; exit code 1 when one does not.")
