@@ -281,7 +281,10 @@ class Audit(Roles):
                 )
             for need in sorted(metric.needs):
                 if not self.has(need):
-                    faults.add(f"{metric.name!r} needs the {need}: name its column with {need}= in the Audit")
+                    cut = ", or cut the score with threshold=" if need == "decision" and self.score else ""
+                    faults.add(
+                        f"{metric.name!r} needs the {need}: name its column with {need}= in the Audit{cut}"
+                    )
             for name in metric.columns:
                 try:
                     self.check_column(who, "metric", name)

@@ -270,6 +270,9 @@ class Roles:
     def check_column(self, who: str, argument: str, name: object) -> None:
         if not isinstance(name, str) or name not in self.source.columns:
             hint = did_you_mean(name, self.source.columns) or known_columns(self.source.columns)
+            parts = [part.strip() for part in str(name).split(",")]
+            if len(parts) > 1 and set(parts) <= set(self.source.columns):
+                hint = f" Name the columns one by one: {', '.join(map(repr, parts))}."
             raise InputError(who, f"{argument!r} names the unknown column {name!r}.{hint}")
 
     def _declared(self) -> list[str]:

@@ -98,9 +98,9 @@ def test_labels_with_signs(run, tmp_path):
     ("arguments", "text"),
     [
         (["none.csv", "--by", "race"], "Audit: 'data' names no file: 'none.csv' does not exist"),
-        (["DATA", "--by", "rase", *ROLES], "Audit: 'groups' names the unknown column 'rase'. Did you mean 'race'?"),
+        (["DATA", "--by", "rase", *ROLES], "Audit: --by names the unknown column 'rase'. Did you mean 'race'?"),
         (["DATA", "--by", "race", "--metric", "fprr", *ROLES], "'metric' is unknown: 'fprr'. Did you mean 'fpr'?"),
-        (["DATA", "--by", "race", "--metric", "tpr"], "'tpr' needs the decision"),
+        (["DATA", "--by", "race", "--metric", "tpr"], "'tpr' needs the decision: name its column with --decision"),
         (["DATA", "--by", "race", "--target", "race=X", *ROLES], "'target' names race = 'X', which is not in the data"),
         (["DATA", "--by", "race", "--target", "rset", *ROLES], "'target' must be a number, 'overall', 'rest'"),
         (["DATA", "--by", "age", "--bins", "age", *ROLES], "--bins: must look like age=25,45 or age=4, got 'age'"),

@@ -37,7 +37,10 @@ class Commands(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in COMMANDS:
-            return None
+            from fairtrial.errors import InputError, did_you_mean
+
+            hint = did_you_mean(cmd_name, COMMANDS) or " `fairtrial --help` lists them."
+            raise InputError("fairtrial", f"there is no command {cmd_name!r}.{hint}")
         command = typer.main.get_command(importlib.import_module(f"fairtrial.cli.{cmd_name}").app)
         command.name = cmd_name
         return command
@@ -79,11 +82,15 @@ def _program_options(
 
 def main() -> None:
     """Entry point: exit code 2 for bad input with one clear message, 1 for the unexpected."""
+    from fairtrial.cli.wording import QUESTIONS, in_options
     from fairtrial.errors import Cancelled, FairtrialError, FairtrialWarning
 
     warnings.simplefilter("ignore", FairtrialWarning)  # the results' notes say the same
     try:
         program(prog_name="fairtrial")
     except FairtrialError as error:
-        typer.echo(str(error), err=True)
+        text = str(error)
+        if len(sys.argv) > 1 and sys.argv[1] in QUESTIONS:
+            text = in_options(text)
+        typer.echo(text, err=True)
         sys.exit(1 if isinstance(error, Cancelled) else 2)
