@@ -94,17 +94,22 @@ def reached(row: Row) -> str:
     if row.peer == "limit":
         return amount(row.ours_seconds, row.unit)
     assert row.ratio is not None
-    return f"{row.ratio:.3g}×"
+    return times(row.ratio)
+
+
+def times(ratio: float) -> str:
+    """Three digits, and never as a power of ten: 0.139×, 607×, 81,300×."""
+    return f"{float(f'{ratio:.3g}'):,.0f}×" if ratio >= 1000 else f"{ratio:.3g}×"
 
 
 def cells(row: Row) -> list[str]:
-    shown = row.ratio is not None and row.peer_seconds is not None
+    ratio = row.ratio if row.peer_seconds is not None else None
     return [
         row.name,
         amount(row.ours_seconds, row.unit),
         row.peer,
         amount(row.peer_seconds, row.unit),
-        f"{row.ratio:.3g}×" if shown else "–",
+        "–" if ratio is None else times(ratio),
         row.goal_text,
         MET[row.met],
         row.note,

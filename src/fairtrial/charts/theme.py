@@ -38,6 +38,7 @@ CONFIG: dict[str, Any] = {
         "domainColor": "#c9ced6",
         "tickColor": "#c9ced6",
         "labelLimit": 260,
+        "labelSeparation": 10,
     },
     "legend": {
         "labelFontSize": 12,
