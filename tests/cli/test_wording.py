@@ -55,6 +55,15 @@ def test_misspelt_commands(run):
     assert run("xyzzy")[2] == "fairtrial: there is no command 'xyzzy'. `fairtrial --help` lists them.\n"
 
 
+def test_other_questions_name_options_too(run, data):
+    code, _, err = run("transport", data, "--by", "race")
+    assert (code, err) == (
+        2,
+        "transport: the criterion needs the decision: name its column with --decision\n",
+    )
+    assert in_options("list the groups to compare, by=[{…}, {…}]").endswith("compare, --group once for each")
+
+
 def test_only_arguments_are_reworded():
     assert set(QUESTIONS) <= set(fairtrial.cli.COMMANDS)
     for text in (

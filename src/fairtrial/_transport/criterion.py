@@ -164,7 +164,13 @@ def _check_roles(audit: Audit, metrics: Sequence[Metric]) -> None:
         set() if audit.has("decision") else {"decision"}
     ))  # fmt: skip
     if missing:
-        raise InputError(WHO, f"the criterion needs {' and '.join(missing)}: name the column(s) in the Audit")
+        raise InputError(
+            WHO,
+            [
+                f"the criterion needs the {need}: name its column with {need}= in the Audit"
+                for need in missing
+            ],
+        )
 
 
 def _strata(audit: Audit, name: str, strata: object) -> list[str]:

@@ -32,6 +32,7 @@ def in_options(text: str) -> str:
     >>> in_options("cut it with bins={'income': 4} (quarters)"), in_options("a group like {'race': 'A'}, got 'A'")
     ('cut it with --bins income=4 (quarters)', "a group like race=A, got 'A'")
     """
+    text = text.replace("by=[{…}, {…}]", "--group once for each")
     text = _PAIR.sub(lambda m: f"{_option(m[1])} {shlex.quote(f'{m[2]}={_bare(m[3])}')}", text)
     text = _VALUE.sub(lambda m: f"{_option(m[1])} {shlex.quote(_bare(m[2]))}", text)
     text = _NAME.sub(lambda m: _option(m[1]), text)
