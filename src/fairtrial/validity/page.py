@@ -148,7 +148,7 @@ def _chart(board: Board) -> str:
         "excess:Q",
         title="error rate / nominal (log scale)",
         scale=alt.Scale(type="symlog", domain=[0, 20]),
-        axis=alt.Axis(values=[0, 0.5, 1, 2, 3, 5, 10, 20]),
+        axis=alt.Axis(values=[0, 0.5, 1, 2, 3, 5, 10, 20], format="~g"),
     )
     legend = alt.Legend(orient="top")
     points = (
