@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fairtrial.results import scalar
+
 Pair = tuple[str, str]
 # What is added up: a metric, the attributes of the groups, the one that varies, and the values of the others.
 Sum = tuple[str, tuple[str, ...], str, frozenset[Pair]]
@@ -78,8 +80,8 @@ def _members(content: Mapping[str, Any], below: int) -> list[Member]:
             row=row,
             metric=metric,
             place=tuple((name, value) for name, value in place),
-            n=row["n"],
-            hidden=0 < row["n"] < below,
+            n=scalar(row["n"]) or 0,
+            hidden=scalar(row["n"]) is None or 0 < scalar(row["n"]) < below,  # None: masked before
             compared=not _not_tested(row),
         )
         for row, place, metric in found
