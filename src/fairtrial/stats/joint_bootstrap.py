@@ -65,7 +65,7 @@ def _solved(basis: Floats, moments: Moments, theta: Floats, sizes: Floats) -> tu
     matrix = (basis * second[:, None, :]) @ basis.T
     ridge = 1e-10 * np.trace(matrix, axis1=1, axis2=2) / basis.shape[0] + 1e-300
     matrix += ridge[:, None, None] * np.eye(basis.shape[0])
-    both = np.linalg.solve(matrix, np.stack([score, sizes], axis=-1))
+    both: Floats = np.asarray(np.linalg.solve(matrix, np.stack([score, sizes], axis=-1)), dtype=np.float64)
     return score, both[..., 0], both[..., 1]
 
 
