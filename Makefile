@@ -50,7 +50,7 @@ validity: ## thousands of repeats per line of the validity board, write docs/val
 
 papers: ## run the tables and figures of the five papers, write docs/papers
 	@$(PYTHON) scripts/environment.py test
-	@for script in examples/papers/*.py; do echo "fairtrial: $$script"; $(RUN) "$$script" --out docs/papers || exit 1; done
+	@for script in examples/papers/*.py; do echo "fairtrial: $$script"; $(RUN) "$$script" --full --out docs/papers || exit 1; done
 
 docs: ## build the documentation site into site/
 	@$(PYTHON) scripts/environment.py docs
