@@ -30,6 +30,7 @@ Codes = NDArray[np.int64]
 ROUNDING = 3e-7
 # Up to this many columns one Gram matrix is cheaper than products pair by pair.
 LARGEST_GRAM = 160
+GLANCE = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -271,8 +272,14 @@ def _ratio_forms(
 
 def _drop_rounding(forms: NDArray[np.floating], largest: Floats) -> None:
     """Make columns that differ by rounding alone exactly constant: no variation must stay no variation."""
-    if forms.shape[0]:
-        same = (forms.max(axis=0) - forms.min(axis=0)) <= ROUNDING * largest
+    if not forms.shape[0]:
+        return
+    # A glance at the first rows clears nearly every column, and only the others are read to the end.
+    glance = forms[:GLANCE]
+    doubtful = np.flatnonzero((glance.max(axis=0) - glance.min(axis=0)) <= ROUNDING * largest)
+    if doubtful.size:
+        columns = forms[:, doubtful]
+        same = doubtful[(columns.max(axis=0) - columns.min(axis=0)) <= ROUNDING * largest[doubtful]]
         forms[:, same] = forms[0, same]
 
 

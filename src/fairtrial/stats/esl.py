@@ -11,6 +11,7 @@ A coalition is a bit mask: player k is in S when bit k is set. Because b_0 = 0, 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from math import comb
 
 import numpy as np
@@ -100,15 +101,27 @@ def coefficients(b: Floats, masks: Masks | None = None) -> Floats:
            [ 0. , -0.5,  0.5,  0.5]])
     """
     players = b.size - 1
-    masks = all_coalitions(players) if masks is None else masks
-    sizes = coalition_sizes(masks, players)
+    sizes, inside = _all_memberships(players) if masks is None else _memberships(masks, players)
     share = np.array([1.0 / (players * comb(players - 1, s)) for s in range(players)])
     if_inside = np.zeros(players + 1)
     if_inside[1:] = share * b[1:]
     if_outside = np.zeros(players + 1)
     if_outside[:players] = 0.0 - share * b[:players]
-    inside = (masks[None, :] >> np.arange(players)[:, None]) & 1
-    return np.where(inside == 1, if_inside[sizes], if_outside[sizes])
+    return np.where(inside, if_inside[sizes], if_outside[sizes])
+
+
+def _memberships(masks: Masks, players: int) -> tuple[Masks, NDArray[np.bool_]]:
+    """Sizes of the coalitions, and which players (rows) are in them."""
+    inside = ((masks[None, :] >> np.arange(players)[:, None]) & 1).astype(bool)
+    return np.asarray(inside.sum(axis=0)), inside
+
+
+@lru_cache(maxsize=2)
+def _all_memberships(players: int) -> tuple[Masks, NDArray[np.bool_]]:
+    """The same for all 2^n coalitions: every value of a panel asks for them again."""
+    sizes, inside = _memberships(all_coalitions(players), players)
+    sizes.flags.writeable = inside.flags.writeable = False
+    return sizes, inside
 
 
 def esl_value(b: Floats, worth: Floats) -> Floats:
