@@ -39,6 +39,7 @@ check: ## lint, strict types and the fast tests, in under a minute once warm
 bench: ## race the peers and the physical limits, write docs/benchmarks.md
 	@$(PYTHON) scripts/environment.py bench
 	@.venv-bench/bin/python benchmarks/run.py $(if $(PARTS),,--write) $(PARTS)
+	@$(if $(PARTS),,$(PYTHON) scripts/readme_numbers.py)
 
 bench-check: ## a small race that fails when fairtrial has become much slower
 	@$(PYTHON) scripts/environment.py bench
@@ -47,6 +48,7 @@ bench-check: ## a small race that fails when fairtrial has become much slower
 validity: ## thousands of repeats per line of the validity board, write docs/validity.md (goes on after a stop)
 	@$(PYTHON) scripts/environment.py test
 	@.venv/bin/fairtrial validity --long --jobs 2 --keep .cache/validity --out docs
+	@$(PYTHON) scripts/readme_numbers.py
 
 papers: ## run the tables and figures of the five papers, write docs/papers
 	@$(PYTHON) scripts/environment.py test
