@@ -131,16 +131,21 @@ def _chart(board: Board) -> str:
 
     from fairtrial.charts.theme import COLOURS, finish
 
+    by_method: dict[str, list[Judged]] = {}
+    for line in board.judged:
+        if line.cell.claim != "power":
+            by_method.setdefault(line.cell.method, []).append(line)
     values: list[dict[str, Any]] = [
         {
             "line": line.cell.key,
             "method": line.cell.method,
             "excess": min(line.error / line.cell.nominal, 20.0),
             "who": "fairtrial" if line.cell.variant == "ours" else "published variant",
-            "order": [other for other in board.judged if other.cell.method == line.cell.method].index(line),
+            # From 0 to 1 within the method's band, in the board's order.
+            "place": (index + 0.5) / len(lines),
         }
-        for line in board.judged
-        if line.cell.claim != "power"
+        for lines in by_method.values()
+        for index, line in enumerate(lines)
     ]
     names = ["fairtrial", "published variant"]
     data = alt.Data(values=values)
@@ -157,7 +162,7 @@ def _chart(board: Board) -> str:
         .encode(
             x=x,
             y=alt.Y("method:N", sort=list(METHODS), title=None),
-            yOffset=alt.YOffset("order:Q"),
+            yOffset=alt.YOffset("place:Q", scale=alt.Scale(domain=[0, 1])),
             color=alt.Color(
                 "who:N",
                 title=None,
