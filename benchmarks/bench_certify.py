@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from fairtrial.stats.atoms import Atoms, gap_covariance
+from fairtrial.stats.atoms import Atoms, Comparison, gap_covariance
 from fairtrial.stats.choose_gaps import make_gaps
-from fairtrial.stats.gaps import Comparison
 from fairtrial.stats.means import el_mean_intervals
 from fairtrial.stats.multiplicity import benjamini_hochberg
 from fairtrial.stats.simultaneous import simultaneous_level

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from fairtrial.stats.atoms import Atoms, gap_covariance
+from fairtrial.stats.atoms import Atoms, Comparison, gap_covariance
 from fairtrial.stats.batched_likelihood import EndToEnd, mean_limits_of_many
 from fairtrial.stats.binary_gaps import PartCounts, gap_limits, gap_p, gap_root
 from fairtrial.stats.choose_gaps import make_gaps
 from fairtrial.stats.empirical_likelihood import Sample, el_log_ratio, el_mean_limits, el_weights
 from fairtrial.stats.exact_tails import binomial_tails, difference_tails
-from fairtrial.stats.gaps import Comparison
 from fairtrial.stats.joint import joint_test
 from fairtrial.stats.known_targets import known_limits, known_log_ratio
 from fairtrial.stats.power import (

@@ -15,10 +15,10 @@ from fairtrial.errors import FairtrialWarning, InputError, check_choice
 from fairtrial.groups import Group, Target, by_attributes, check_target, find_groups, find_target
 from fairtrial.metrics import Metric
 from fairtrial.results import Note
-from fairtrial.stats.atoms import Atoms, Bools, gap_covariance
+from fairtrial.stats.atoms import Atoms, Bools, Comparison, gap_covariance
 from fairtrial.stats.choose_gaps import make_gaps
-from fairtrial.stats.gaps import Comparison, Gaps
-from fairtrial.stats.joint import JointTest, joint_test
+from fairtrial.stats.gaps import Gaps
+from fairtrial.stats.joint import JointTest, joint_test, without_undefined
 from fairtrial.stats.region import quadratic_test
 from fairtrial.stats.roots import Floats
 from fairtrial.stats.simultaneous import simultaneous_level
@@ -129,18 +129,19 @@ class Disparities:
 
     def joint(self, likelihood: str) -> JointTest:
         """Test that every group's gap is zero."""
-        defined = self.gaps.defined
-        if not defined.any():
-            return JointTest(0.0, 0, 1.0, "none", "no group has any variation to infer from")
-        if isinstance(self.gaps, OrthogonalGaps) and self.gaps.covariance is not None:
-            return quadratic_test(self.gaps.estimate[defined], self.gaps.covariance[np.ix_(defined, defined)])
+        gap, covariance = self.gaps.estimate, getattr(self.gaps, "covariance", None)
+        if covariance is not None:
+            return without_undefined(
+                self.gaps, lambda told: quadratic_test(gap[told], covariance[np.ix_(told, told)])
+            )
         known = None if self.comparison.known is None else float(self.comparison.known[0])
         return joint_test(
             self.atoms,
-            self.comparison.member[defined],
+            self.comparison.member,
             self.shared_reference,
             known,
             likelihood=likelihood,  # type: ignore[arg-type]
+            gaps=self.gaps,
         )
 
 

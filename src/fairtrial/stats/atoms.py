@@ -61,6 +61,19 @@ class Atoms:
         return np.concatenate(chosen) if chosen else np.zeros(0)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """Which atoms each group contains, and what it is compared with.
+
+    `reference` holds the atoms of the estimated target, per group; a known target has none, and one `known`
+    value per group.
+    """
+
+    member: Bools
+    reference: Bools
+    known: Floats | None = None
+
+
 def contrast_weights(atoms: Atoms, member: Bools, reference: Bools) -> tuple[Floats, Floats]:
     """Each row's influence on 'mean of the group minus mean of the reference' is slope * value + constant.
 

@@ -6,16 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from fairtrial.stats.atoms import Atoms
-from fairtrial.stats.gaps import (
-    BinaryGaps,
-    Comparison,
-    EuclideanGaps,
-    Gaps,
-    KnownRateGaps,
-    Likelihood,
-    TargetMethod,
-)
+from fairtrial.stats.atoms import Atoms, Comparison
+from fairtrial.stats.gaps import BinaryGaps, EuclideanGaps, Gaps, KnownRateGaps, Likelihood, TargetMethod
 from fairtrial.stats.known_targets import Refinement
 from fairtrial.stats.proportions import RateMethod
 from fairtrial.stats.row_gaps import RowGaps

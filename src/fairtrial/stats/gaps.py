@@ -7,15 +7,15 @@ A `Gaps` object holds all compared groups: their signed roots (about standard no
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from fairtrial.stats.atoms import Atoms, Bools, gap_errors
+from fairtrial.stats.atoms import Atoms, Bools, Comparison, gap_errors
 from fairtrial.stats.binary_gaps import SMALLEST_P, PartCounts, gap_limits, gap_root, gap_tails
+from fairtrial.stats.evidence import find_evidence
 from fairtrial.stats.exact_tails import binomial_tails
 from fairtrial.stats.means import SMALL_SAMPLE
 from fairtrial.stats.proportions import SMALL_COUNT, RateMethod, binomial_deviance, rate_interval
@@ -27,19 +27,6 @@ TargetMethod = Literal["profile", "orthogonal", "scaled", "plug-in"]
 
 # The group is nearly always the smaller sample, and most of the error is spent on its rate.
 GROUPS_SHARE_OF_ERROR = 0.8
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Comparison:
-    """Which atoms each group contains, and what it is compared with.
-
-    `reference` holds the atoms of the estimated target, per group; a known target has none, and one `known`
-    value per group.
-    """
-
-    member: Bools
-    reference: Bools
-    known: Floats | None = None
 
 
 class Gaps(ABC):
@@ -222,21 +209,14 @@ class EuclideanGaps(Gaps):
 
     def __init__(self, atoms: Atoms, comparison: Comparison) -> None:
         member, reference = comparison.member, comparison.reference
-        count, mean, m2 = atoms.pooled(member)
-        target_count, target_mean, target_m2 = (
-            (np.full(count.shape, np.inf), comparison.known, np.ones(count.shape))
-            if comparison.known is not None
-            else atoms.pooled(reference)
-        )
-        self.estimate = np.nan_to_num(mean - target_mean)
+        target = comparison.known if comparison.known is not None else atoms.pooled(reference)[1]
+        self.estimate = np.nan_to_num(atoms.pooled(member)[1] - target)
         self.error, df = gap_errors(atoms, member, reference)
-        small = np.minimum(count, target_count) < SMALL_SAMPLE
-        self.df = np.where(small, df, np.inf)
+        evidence = find_evidence(atoms, comparison)
+        self.reason = evidence.reason
+        small = evidence.members < SMALL_SAMPLE
+        self.df = np.where(small, np.minimum(df, evidence.most_df), np.inf)
         self.rule = np.where(small, "euclidean likelihood, t", "euclidean likelihood")
-        self.reason = [
-            nobody(bool(n == 0), bool(t == 0)) or constant(bool(a <= 0), bool(b <= 0))
-            for n, t, a, b in zip(count, target_count, m2, target_m2, strict=True)
-        ]
 
     def root(self, gap: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -268,13 +248,3 @@ def nobody(group: bool, target: bool) -> str | None:
     if group:
         return "nobody in this group meets the metric's condition"
     return "nobody in the target meets the metric's condition" if target else None
-
-
-def constant(group: bool, target: bool) -> str | None:
-    if group:
-        return "every member has the same value, so there is no variation to infer from"
-    return (
-        "everyone in the target has the same value, so there is no variation to infer from"
-        if target
-        else None
-    )

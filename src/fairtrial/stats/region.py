@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 from scipy import optimize, special
 
-from fairtrial.stats.atoms import Atoms, Bools, gap_covariance
-from fairtrial.stats.gaps import BinaryGaps, Comparison, Gaps, KnownRateGaps
+from fairtrial.stats.atoms import Atoms, Bools, Comparison, gap_covariance
+from fairtrial.stats.gaps import BinaryGaps, Gaps, KnownRateGaps
 from fairtrial.stats.joint import JointTest, joint_test
 from fairtrial.stats.proportions import SMALL_COUNT, binomial_deviance
 from fairtrial.stats.roots import Floats

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from fairtrial.stats.atoms import Atoms, gap_errors
+from fairtrial.stats.atoms import Atoms, Comparison, gap_errors
 from fairtrial.stats.batched_likelihood import EndToEnd, mean_limits_of_many
 from fairtrial.stats.empirical_likelihood import (
     PathPoint,
@@ -16,7 +16,8 @@ from fairtrial.stats.empirical_likelihood import (
     path_log_ratio,
     two_sample_point,
 )
-from fairtrial.stats.gaps import Comparison, Gaps, blank, constant, nobody
+from fairtrial.stats.evidence import find_evidence
+from fairtrial.stats.gaps import Gaps, blank
 from fairtrial.stats.known_targets import Refinement, known_limits, known_log_ratio
 from fairtrial.stats.means import SMALL_SAMPLE, critical_value
 from fairtrial.stats.overlap import overlap_root
@@ -99,20 +100,14 @@ class RowGaps(Gaps):
     def __init__(self, atoms: Atoms, comparison: Comparison, refinement: Refinement | None = None) -> None:
         member, reference = comparison.member, comparison.reference
         known = comparison.known
-        count, mean, m2 = atoms.pooled(member)
-        large = np.full(count.shape, np.inf)
-        target = (large, known, large) if known is not None else atoms.pooled(reference)
-        self.estimate = np.nan_to_num(mean - target[1])
+        target = known if known is not None else atoms.pooled(reference)[1]
+        self.estimate = np.nan_to_num(atoms.pooled(member)[1] - target)
         self.error, df = gap_errors(atoms, member, reference)
-        self.reason = [
-            nobody(bool(n == 0), bool(t == 0)) or constant(bool(a <= 0), bool(b <= 0))
-            for n, t, a, b in zip(count, target[0], m2, target[2], strict=True)
-        ]
-        smallest = np.minimum(count, target[0])
-        small = (smallest < SMALL_SAMPLE) & (refinement is None)
-        self.student_df = df
-        self.by_student = (smallest < FEWEST_FOR_LIKELIHOOD) & (refinement is None)
-        self.df = np.where(small, df, np.inf)
+        evidence = find_evidence(atoms, comparison)
+        self.reason = evidence.reason
+        small = (evidence.members < SMALL_SAMPLE) & (refinement is None)
+        self.by_student = (evidence.members < FEWEST_FOR_LIKELIHOOD) & (refinement is None)
+        self.df = np.where(small, np.minimum(df, evidence.most_df), np.inf)
         usual = (
             "empirical likelihood" if refinement in (None, "none") else f"{refinement} empirical likelihood"
         )
@@ -123,7 +118,7 @@ class RowGaps(Gaps):
             None
             if self.reason[index] or self.by_student[index]
             else _one_gap(atoms, comparison, index, refinement or "none", float(self.error[index]))
-            for index in range(count.size)
+            for index in range(self.estimate.size)
         ]
 
     def root(self, gap: Floats) -> Floats:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import optimize, special
 
-from fairtrial.stats.atoms import Atoms, gap_errors
+from fairtrial.stats.atoms import Atoms, Comparison, gap_errors
 from fairtrial.stats.empirical_likelihood import el_log_ratio
-from fairtrial.stats.gaps import Comparison, Gaps, blank, constant, nobody
+from fairtrial.stats.evidence import find_evidence
+from fairtrial.stats.gaps import Gaps, blank
 from fairtrial.stats.means import SMALL_SAMPLE, critical_value
 from fairtrial.stats.roots import Floats
 
@@ -128,15 +129,12 @@ def _limits(points: ScorePoints, centre: float, error: float, critical: float) -
 def orthogonal_gaps(atoms: Atoms, comparison: Comparison) -> OrthogonalGaps:
     """Orthogonal scores for a target that is the mean of some atoms (overall, rest, reference)."""
     member, reference = comparison.member, comparison.reference
-    count, mean, m2 = atoms.pooled(member)
-    target_count, target_mean, target_m2 = atoms.pooled(reference)
+    count, mean, _ = atoms.pooled(member)
+    target_count, target_mean, _ = atoms.pooled(reference)
     error, df = gap_errors(atoms, member, reference)
-    reason = [
-        nobody(bool(n == 0), bool(t == 0)) or constant(bool(a <= 0), bool(b <= 0))
-        for n, t, a, b in zip(count, target_count, m2, target_m2, strict=True)
-    ]
+    evidence = find_evidence(atoms, comparison)
     points: list[ScorePoints | None] = []
-    for index, why in enumerate(reason):
+    for index, why in enumerate(evidence.reason):
         if why is not None:
             points.append(None)
             continue
@@ -147,9 +145,8 @@ def orthogonal_gaps(atoms: Atoms, comparison: Comparison) -> OrthogonalGaps:
         score = slope * (values - target_mean[index])
         score = score - target * total / target_count[index] * (values - target_mean[index])
         points.append(ScorePoints(score, slope, counts))
-    small = np.minimum(count, target_count) < SMALL_SAMPLE
-    gap = np.nan_to_num(mean - target_mean)
-    return OrthogonalGaps(points, gap, error, np.where(small, df, np.inf), reason)
+    df = np.where(evidence.members < SMALL_SAMPLE, np.minimum(df, evidence.most_df), np.inf)
+    return OrthogonalGaps(points, np.nan_to_num(mean - target_mean), error, df, evidence.reason)
 
 
 def _support(
@@ -188,14 +185,13 @@ def estimate_gaps(
     """
     total = float(influence.size)
     centred = influence - influence.mean()
-    count, mean, m2 = atoms.pooled(comparison.member)
+    count, mean, _ = atoms.pooled(comparison.member)
+    # The caller's estimate has rows of its own: nothing is asked of it here.
+    evidence = find_evidence(atoms, replace(comparison, known=np.full(count.shape, target)))
     points: list[ScorePoints | None] = []
-    reason: list[str | None] = []
     influences = np.zeros((count.size, values.size))
     for index in range(count.size):
-        why = nobody(bool(count[index] == 0), False) or constant(bool(m2[index] <= 0), False)
-        reason.append(why)
-        if why is not None:
+        if evidence.reason[index] is not None:
             points.append(None)
             continue
         inside = (codes >= 0) & comparison.member[index][np.maximum(codes, 0)]
@@ -204,6 +200,7 @@ def estimate_gaps(
         points.append(ScorePoints(slope * (filled - target) - centred, slope, np.ones(values.size)))
         influences[index] = (slope * (filled - mean[index]) - centred) / total
     covariance = influences @ influences.T
-    df = np.where(count < SMALL_SAMPLE, np.maximum(count - 1.0, 1.0), np.inf)
+    spare = np.minimum(np.maximum(count - 1.0, 1.0), evidence.most_df)
+    df = np.where(evidence.members < SMALL_SAMPLE, spare, np.inf)
     error = np.sqrt(np.diag(covariance))
-    return OrthogonalGaps(points, np.nan_to_num(mean - target), error, df, reason, covariance)
+    return OrthogonalGaps(points, np.nan_to_num(mean - target), error, df, evidence.reason, covariance)

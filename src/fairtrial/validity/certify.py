@@ -8,10 +8,10 @@ import numpy as np
 from scipy import special
 
 from fairtrial._certify.lines import certified
-from fairtrial.stats.atoms import Atoms, gap_covariance
+from fairtrial.stats.atoms import Atoms, Comparison, gap_covariance
 from fairtrial.stats.binary_gaps import gap_limits, gap_root, gap_tails
 from fairtrial.stats.choose_gaps import make_gaps
-from fairtrial.stats.gaps import Comparison, KnownRateGaps, TargetMethod
+from fairtrial.stats.gaps import KnownRateGaps, TargetMethod
 from fairtrial.stats.joint import joint_test
 from fairtrial.stats.proportions import normal_quantile
 from fairtrial.stats.roots import Floats

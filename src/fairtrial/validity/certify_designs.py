@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairtrial.stats.atoms import Atoms, Bools
+from fairtrial.stats.atoms import Atoms, Bools, Comparison
 from fairtrial.stats.binary_gaps import PartCounts
-from fairtrial.stats.gaps import BinaryGaps, Comparison
+from fairtrial.stats.gaps import BinaryGaps
 from fairtrial.stats.roots import Floats
 
 Generator = np.random.Generator

@@ -8,9 +8,9 @@ import numpy as np
 from scipy import special
 
 from fairtrial._certify.lines import certified
-from fairtrial.stats.atoms import Atoms, gap_covariance
+from fairtrial.stats.atoms import Atoms, Comparison, gap_covariance
 from fairtrial.stats.choose_gaps import make_gaps
-from fairtrial.stats.gaps import Comparison, KnownRateGaps
+from fairtrial.stats.gaps import KnownRateGaps
 from fairtrial.stats.joint import joint_test
 from fairtrial.stats.multiplicity import holm
 from fairtrial.stats.simultaneous import bonferroni_level, max_t_quantile

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fairtrial.stats.atoms import Atoms
+from fairtrial.stats.atoms import Atoms, Comparison
 from fairtrial.stats.binary_gaps import gap_limits, gap_p
 from fairtrial.stats.choose_gaps import make_gaps
-from fairtrial.stats.gaps import Comparison, KnownRateGaps, Likelihood, TargetMethod
+from fairtrial.stats.gaps import KnownRateGaps, Likelihood, TargetMethod
 from fairtrial.stats.joint import joint_test
 from fairtrial.stats.known_targets import Refinement
 from fairtrial.stats.multiplicity import holm

@@ -7,9 +7,10 @@ from collections.abc import Callable
 import numpy as np
 from scipy import special
 
+from fairtrial.stats.atoms import Comparison
 from fairtrial.stats.binary_gaps import PartCounts, gap_p, gap_tails
 from fairtrial.stats.choose_gaps import make_gaps
-from fairtrial.stats.gaps import Comparison, KnownRateGaps
+from fairtrial.stats.gaps import KnownRateGaps
 from fairtrial.stats.multiplicity import CORRECTIONS
 from fairtrial.stats.roots import Floats
 from fairtrial.validity.board import Cell

@@ -9,9 +9,9 @@ import numpy as np
 
 from fairtrial._certify.lines import certified
 from fairtrial.plan import plan
-from fairtrial.stats.atoms import Atoms
+from fairtrial.stats.atoms import Atoms, Comparison
 from fairtrial.stats.binary_gaps import PartCounts
-from fairtrial.stats.gaps import Comparison, EuclideanGaps, Gaps, KnownRateGaps
+from fairtrial.stats.gaps import EuclideanGaps, Gaps, KnownRateGaps
 from fairtrial.stats.roots import Floats
 from fairtrial.validity.board import Cell
 from fairtrial.validity.certify_designs import TwoRates
