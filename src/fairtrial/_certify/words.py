@@ -11,6 +11,7 @@ from fairtrial.audit import Audit
 from fairtrial.errors import InputError
 from fairtrial.metrics import Metric
 from fairtrial.results import Note
+from fairtrial.stats.shape_guard import SHAPE_RULE
 
 
 def find_band(who: str, tolerance: Any, metric: Metric) -> tuple[float, float] | None:
@@ -83,12 +84,12 @@ def common_notes(disparities: Disparities, minimum: int, options: Options) -> li
                 "are never smaller than binomial probabilities allow, so one can exceed what its interval suggests.",
             )
         )
-    if not disparities.binary and np.isfinite(gaps.df[gaps.defined]).any():
+    if not disparities.binary and (np.isfinite(gaps.df[gaps.defined]).any() or SHAPE_RULE in " ".join(rules)):
         notes.append(
             Note(
                 "small-samples",
-                "Groups under 100 members are calibrated by Student's t; heavily tailed values stay a few points "
-                "below the nominal coverage there, and over many such groups of skewed values wrong flags add up.",
+                "Groups under 100 members are calibrated by Student's t, and under 500 never more sharply than samples "
+                "with the shape of all rows allow; values with very heavy tails can still miss their level there.",
             )
         )
     if options.target_method == "plug-in" and disparities.comparison.known is None:

@@ -11,6 +11,7 @@ from fairtrial.stats.gaps import BinaryGaps, EuclideanGaps, Gaps, KnownRateGaps,
 from fairtrial.stats.known_targets import Refinement
 from fairtrial.stats.proportions import RateMethod
 from fairtrial.stats.row_gaps import RowGaps
+from fairtrial.stats.shape_guard import guarded
 from fairtrial.stats.target_methods import PlugInGaps, orthogonal_gaps
 
 
@@ -23,21 +24,38 @@ def make_gaps(
     rate_method: RateMethod = "wilson",
     refinement: Refinement | None = None,
 ) -> Gaps:
-    """Gaps of all groups to their target."""
+    """Gaps of all groups to their target; the paper's plug-in and refinements of the likelihood stay as published."""
+    if target_method in ("scaled", "plug-in") and likelihood == "empirical" and comparison.known is None:
+        return _plugged_in(atoms, comparison, refinement, scaled=target_method == "scaled")
+    gaps = _plain_gaps(atoms, comparison, likelihood, target_method, rate_method, refinement)
+    return gaps if refinement else guarded(gaps, atoms, comparison)
+
+
+def _plain_gaps(
+    atoms: Atoms,
+    comparison: Comparison,
+    likelihood: Likelihood,
+    target_method: TargetMethod,
+    rate_method: RateMethod,
+    refinement: Refinement | None,
+) -> Gaps:
     if likelihood == "euclidean" or (atoms.values is None and not atoms.binary):
         return EuclideanGaps(atoms, comparison)
     if comparison.known is not None:
         return _against_known(atoms, comparison, rate_method, refinement)
     if target_method == "orthogonal":
         return orthogonal_gaps(atoms, comparison)
+    return BinaryGaps(atoms, comparison) if atoms.binary else RowGaps(atoms, comparison)
+
+
+def _plugged_in(atoms: Atoms, comparison: Comparison, refinement: Refinement | None, *, scaled: bool) -> Gaps:
+    if atoms.values is None and not atoms.binary:
+        return EuclideanGaps(atoms, comparison)
     honest: Gaps = BinaryGaps(atoms, comparison) if atoms.binary else RowGaps(atoms, comparison)
-    if target_method == "profile":
-        return honest
     _, target, _ = atoms.pooled(comparison.reference)
     nothing = np.zeros_like(comparison.reference)
     plugged = replace(comparison, reference=nothing, known=np.nan_to_num(target))
-    known = _against_known(atoms, plugged, "likelihood", refinement)
-    return PlugInGaps(known, honest, scaled=target_method == "scaled")
+    return PlugInGaps(_against_known(atoms, plugged, "likelihood", refinement), honest, scaled=scaled)
 
 
 def _against_known(

@@ -15,7 +15,7 @@ from scipy import special
 
 from fairtrial.stats.atoms import Atoms, Bools, Comparison, gap_errors
 from fairtrial.stats.binary_gaps import SMALLEST_P, PartCounts, gap_limits, gap_root, gap_tails
-from fairtrial.stats.evidence import find_evidence
+from fairtrial.stats.evidence import Evidence, find_evidence
 from fairtrial.stats.exact_tails import binomial_tails
 from fairtrial.stats.means import SMALL_SAMPLE
 from fairtrial.stats.proportions import SMALL_COUNT, RateMethod, binomial_deviance, rate_interval
@@ -37,6 +37,7 @@ class Gaps(ABC):
     df: Floats
     rule: NDArray[np.str_]
     reason: list[str | None]
+    evidence: Evidence | None = None  # where rows were looked at
 
     @abstractmethod
     def root(self, gap: Floats) -> Floats:
@@ -212,7 +213,7 @@ class EuclideanGaps(Gaps):
         target = comparison.known if comparison.known is not None else atoms.pooled(reference)[1]
         self.estimate = np.nan_to_num(atoms.pooled(member)[1] - target)
         self.error, df = gap_errors(atoms, member, reference)
-        evidence = find_evidence(atoms, comparison)
+        self.evidence = evidence = find_evidence(atoms, comparison)
         self.reason = evidence.reason
         small = evidence.members < SMALL_SAMPLE
         self.df = np.where(small, np.minimum(df, evidence.most_df), np.inf)

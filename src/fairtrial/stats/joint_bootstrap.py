@@ -73,15 +73,28 @@ def bootstrap_p(basis: Floats, values: tuple[Floats, ...], known: float | None, 
     """p-value of 'every gap is zero' from rows resampled where it is true.
 
     `values` holds the rows of every pattern, `basis` the independent constraints over patterns. Disjoint groups keep
-    their sizes; overlapping ones are drawn with them, since nothing fixes the means inside an overlap.
+    their sizes; overlapping ones are drawn with them, since nothing fixes the means inside an overlap. Once every
+    pattern is drawn from its own rows, once from all rows alike; the larger p-value counts.
     """
     count = np.array([float(rows.size) for rows in values])
     centre = float(np.concatenate(values).mean()) if known is None else known
-    rows = [piece - centre for piece in values]
+    # Sorted, so that the order of the rows does not matter.
+    rows = [np.sort(piece) - centre for piece in values]
     seen = Moments(count[None], _sums(rows, 1)[None], _sums(rows, 2)[None])
     free = known is None
     statistic = float(euclidean_statistics(basis, seen, free=free)[0])
-    rows = _at_the_null(basis, seen, rows, free=free)
+    own = _at_the_null(basis, seen, rows, free=free)
+    p = _exceedance(statistic, basis, own, count, free=free, seed=seed)
+    # A small group that lacks the large values does not know its own shape; all rows together do.
+    everyone = np.sort(np.concatenate(rows))
+    alike = [everyone - everyone.mean()] * count.size
+    return max(p, _exceedance(statistic, basis, alike, count, free=free, seed=seed))
+
+
+def _exceedance(
+    statistic: float, basis: Floats, rows: list[Floats], count: Floats, *, free: bool, seed: int
+) -> float:
+    """How often draws from these rows are at least as far out."""
     generator = np.random.default_rng(seed)
     values_drawn = max(int(np.minimum(count, MANY_ROWS).sum()), basis.shape[0] ** 2)
     size = max(1, min(MOST_AT_ONCE, CHUNK // values_drawn))
@@ -134,7 +147,7 @@ def _draw(
     first, second = np.zeros(sizes.shape), np.zeros(sizes.shape)
     for index, piece in enumerate(rows):
         many = sizes[:, index]
-        if piece.size > MANY_ROWS:
+        if count[index] > MANY_ROWS:
             spread = np.sqrt(many * piece.var())
             first[:, index] = many * piece.mean() + spread * generator.standard_normal(draws)
             second[:, index] = many * np.mean(piece**2)

@@ -103,7 +103,7 @@ class RowGaps(Gaps):
         target = known if known is not None else atoms.pooled(reference)[1]
         self.estimate = np.nan_to_num(atoms.pooled(member)[1] - target)
         self.error, df = gap_errors(atoms, member, reference)
-        evidence = find_evidence(atoms, comparison)
+        self.evidence = evidence = find_evidence(atoms, comparison)
         self.reason = evidence.reason
         small = (evidence.members < SMALL_SAMPLE) & (refinement is None)
         self.by_student = (evidence.members < FEWEST_FOR_LIKELIHOOD) & (refinement is None)

@@ -9,7 +9,7 @@ from scipy import optimize, special
 
 from fairtrial.stats.atoms import Atoms, Comparison, gap_errors
 from fairtrial.stats.empirical_likelihood import el_log_ratio
-from fairtrial.stats.evidence import find_evidence
+from fairtrial.stats.evidence import Evidence, find_evidence
 from fairtrial.stats.gaps import Gaps, blank
 from fairtrial.stats.means import SMALL_SAMPLE, critical_value
 from fairtrial.stats.roots import Floats
@@ -76,12 +76,12 @@ class OrthogonalGaps(Gaps):
         estimate: Floats,
         error: Floats,
         df: Floats,
-        reason: list[str | None],
+        evidence: Evidence,
         covariance: Floats | None = None,
     ) -> None:
         self.points, self.estimate, self.error, self.df = points, estimate, error, df
         self.covariance = covariance
-        self.reason = reason
+        self.evidence, self.reason = evidence, evidence.reason
         self.rule = np.full(estimate.shape, "orthogonal empirical likelihood")
 
     def root(self, gap: Floats) -> Floats:
@@ -146,7 +146,7 @@ def orthogonal_gaps(atoms: Atoms, comparison: Comparison) -> OrthogonalGaps:
         score = score - target * total / target_count[index] * (values - target_mean[index])
         points.append(ScorePoints(score, slope, counts))
     df = np.where(evidence.members < SMALL_SAMPLE, np.minimum(df, evidence.most_df), np.inf)
-    return OrthogonalGaps(points, np.nan_to_num(mean - target_mean), error, df, evidence.reason)
+    return OrthogonalGaps(points, np.nan_to_num(mean - target_mean), error, df, evidence)
 
 
 def _support(
@@ -203,4 +203,4 @@ def estimate_gaps(
     spare = np.minimum(np.maximum(count - 1.0, 1.0), evidence.most_df)
     df = np.where(evidence.members < SMALL_SAMPLE, spare, np.inf)
     error = np.sqrt(np.diag(covariance))
-    return OrthogonalGaps(points, np.nan_to_num(mean - target), error, df, evidence.reason, covariance)
+    return OrthogonalGaps(points, np.nan_to_num(mean - target), error, df, evidence, covariance)

@@ -28,6 +28,7 @@ from fairtrial.validity.certify_designs import (
 )
 from fairtrial.validity.certify_edges import CELLS as EDGES
 from fairtrial.validity.certify_options import CELLS as OTHERS
+from fairtrial.validity.certify_shapes import CERTIFY as SHAPES
 from fairtrial.validity.whole_functions import lines
 
 Z = normal_quantile(0.95)
@@ -323,5 +324,6 @@ CELLS: list[Cell] = [
           short=2000, long=4000),
     *EDGES,
     *OTHERS,
+    *SHAPES,
     *lines("certify"),
 ]  # fmt: skip

@@ -24,6 +24,7 @@ from fairtrial.validity.certify_designs import (
     overlapping_groups,
     stacked_parts,
 )
+from fairtrial.validity.certify_shapes import FLAG as SHAPES
 from fairtrial.validity.whole_functions import lines
 
 Run = Callable[[int, Generator], np.ndarray]
@@ -217,5 +218,6 @@ CELLS: list[Cell] = [
           band_false_flags(0.15, 2000, 0.06)),
     _cell("no disparity, skewed scores", "seven groups against their rests, gamma scores of unequal spread, n 800",
           score_false_flags(800)),
+    *SHAPES,
     *lines("flag"),
 ]  # fmt: skip
