@@ -15,6 +15,7 @@ from fairtrial.groups import MINIMUM_SIZE, by_attributes, find_target
 from fairtrial.metrics import Metric, find_metrics, role
 from fairtrial.results import Column, Kind, Note, Primary, Result, Verdict, defined_or, scalar, undefined
 from fairtrial.stats.binary_gaps import SMALLEST_P
+from fairtrial.stats.means import SMALL_SAMPLE
 from fairtrial.stats.multiplicity import holm
 from fairtrial.views import format_value
 
@@ -257,6 +258,15 @@ def _notes(lines: list[Line], weighted: bool, minimum: int) -> list[Note]:
             Note(
                 "effective-counts",
                 "Weights and repeated rows: intervals at the effective number of people, from variances over persons.",
+            )
+        )
+    if any(not line.binary and line.n < SMALL_SAMPLE and line.p_value is not None for line in lines):
+        notes.append(
+            Note(
+                "small-means",
+                f"Means of fewer than {SMALL_SAMPLE} people by Student's t, from counts, means and variances alone: "
+                "where values are very skewed or mostly alike (most costs zero) these intervals are too short; certify "
+                "and flag read the rows and guard against that.",
             )
         )
     if any(line.method == "score" for line in lines):

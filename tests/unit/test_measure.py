@@ -328,3 +328,13 @@ def test_charts(compas):
     assert all(picture.alt for picture in pictures)
     only_small = measure(counts(a=(2, 9), b=(3, 9)), by="g")
     assert [picture.name for picture in charts_for(only_small)] == ["rates"]
+
+
+def test_small_groups_of_real_values_carry_a_note():
+    generator = np.random.default_rng(1)
+    frame = pd.DataFrame({"g": ["a"] * 400 + ["b"] * 40, "cost": generator.exponential(size=440)})
+    cost = Metric("cost", "cost")
+    audit = Audit(frame, groups="g")
+    assert "small-means" in {note.code for note in measure(audit, cost).notes}
+    large = Audit(frame.assign(g=["a", "b"] * 220), groups="g")
+    assert "small-means" not in {note.code for note in measure(large, cost).notes}
