@@ -103,24 +103,15 @@ def _at(metric: Metric, rows: Rows, decision: float) -> tuple[Floats, Floats]:
 def _value(metric: Metric, rows: Rows, decision: float) -> Floats:
     if isinstance(metric.value, str):
         return rows.columns[metric.value]
-    constant = np.full(rows.n, decision)
-    match metric.value.name:
-        case "decision" | "score" | "squared_error" | "absolute_error" | "log_loss":
-            return constant
-        case "not_decision":
-            return 1.0 - constant
-        case "outcome":
-            return rows.roles["outcome"]
-        case "not_outcome":
-            return 1.0 - rows.roles["outcome"]
-        case "correct":
-            return np.asarray(rows.roles["outcome"] == decision, dtype=np.float64)
-        case "error":
-            return np.asarray(rows.roles["outcome"] != decision, dtype=np.float64)
-    raise NotApplicable(
-        WHO,
-        f"{metric.name!r} takes the mean of {metric.value.words}, which explain does not know; certify does",
-    )
+    if metric.value.name in ("score", "squared_error", "absolute_error", "log_loss"):
+        return np.full(rows.n, decision)
+    known = _role(metric.value, rows, decision)
+    if known is None:
+        raise NotApplicable(
+            WHO,
+            f"{metric.name!r} takes the mean of {metric.value.words}, which explain does not know; certify does",
+        )
+    return known
 
 
 def _meets(key: Role | str, admitted: Sequence[object], rows: Rows, decision: float) -> NDArray[np.float64]:
@@ -130,10 +121,16 @@ def _meets(key: Role | str, admitted: Sequence[object], rows: Rows, decision: fl
         inside = np.array([label in wanted for label in coded.labels])
         return inside[coded.codes].astype(float)
     numbers = [float(value) for value in admitted]  # type: ignore[arg-type]
-    return np.isin(_role(key, rows, decision), numbers).astype(float)
+    known = _role(key, rows, decision)
+    if known is None:
+        raise NotApplicable(
+            WHO, f"'given' conditions on {key.words}, which explain does not know; certify does"
+        )
+    return np.isin(known, numbers).astype(float)
 
 
-def _role(key: Role, rows: Rows, decision: float) -> Floats:
+def _role(key: Role, rows: Rows, decision: float) -> Floats | None:
+    """What the role is when everyone's decision is this one; None where decisions alone do not tell."""
     match key.name:
         case "decision":
             return np.full(rows.n, decision)
@@ -147,4 +144,4 @@ def _role(key: Role, rows: Rows, decision: float) -> Floats:
             return np.asarray(rows.roles["outcome"] == decision, dtype=np.float64)
         case "error":
             return np.asarray(rows.roles["outcome"] != decision, dtype=np.float64)
-    raise NotApplicable(WHO, f"'given' conditions on {key.words}, which explain does not know; certify does")
+    return None

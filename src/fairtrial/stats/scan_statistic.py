@@ -74,15 +74,7 @@ def scan_observed(setup: Setup, top: int = 1, seed: int = 0) -> Observed:
     sums = observed_moments(setup.table)
     expected = expected_events(setup.table, setup.designs, setup.how, sums)
     size, observed, sigma = _scored(setup, sums, expected)
-    problem = Problem(
-        gaussian=setup.table.real_valued,
-        codes=setup.table.cell_codes,
-        arity=setup.table.arity,
-        size=size[0],
-        observed=observed[0],
-        expected=expected[0],
-        penalty=setup.penalty,
-    )
+    problem = _first_problem(setup, size, observed, expected)
     return Observed(
         sums=sums,
         expected=expected[0],
@@ -96,15 +88,7 @@ def scan_draws(setup: Setup, sums: Moments, generator: np.random.Generator) -> F
     """The maximum score of every draw; models are refitted and the whole search is repeated."""
     expected = expected_events(setup.table, setup.designs, setup.how, sums)
     size, observed, _ = _scored(setup, sums, expected)
-    problem = Problem(
-        gaussian=setup.table.real_valued,
-        codes=setup.table.cell_codes,
-        arity=setup.table.arity,
-        size=size[0],
-        observed=observed[0],
-        expected=expected[0],
-        penalty=setup.penalty,
-    )
+    problem = _first_problem(setup, size, observed, expected)
     return maximum_scores(problem, size, observed, expected, setup.directions, setup.plan, generator)
 
 
@@ -132,3 +116,16 @@ def supported_cells(table: ScanTable, sums: Moments) -> BoolArray:
         people = totals(table.cell_x, sums.comparison[draw] * table.cell_scanned, len(table.x_codes))
         answer[draw] = people[table.cell_x] > 0
     return answer
+
+
+def _first_problem(setup: Setup, size: FloatArray, observed: FloatArray, expected: FloatArray) -> Problem:
+    """The search over the first row of these sums."""
+    return Problem(
+        gaussian=setup.table.real_valued,
+        codes=setup.table.cell_codes,
+        arity=setup.table.arity,
+        size=size[0],
+        observed=observed[0],
+        expected=expected[0],
+        penalty=setup.penalty,
+    )

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special
 
 from fairtrial._certify.lines import certified
-from fairtrial.stats.atoms import Atoms, Comparison, gap_covariance
+from fairtrial.stats.atoms import Comparison, gap_covariance
 from fairtrial.stats.binary_gaps import gap_limits, gap_root, gap_tails
 from fairtrial.stats.choose_gaps import make_gaps
 from fairtrial.stats.gaps import KnownRateGaps, TargetMethod
@@ -23,6 +23,7 @@ from fairtrial.validity.certify_designs import (
     Overlap,
     Pair,
     atoms_of,
+    atoms_of_counts,
     overlapping_counts,
     overlapping_groups,
 )
@@ -126,8 +127,7 @@ def simultaneous_coverage(n: int, target: str) -> Run:
         sizes, ones = overlapping_counts(repeats, n, rates, generator)
         missed = np.zeros(repeats)
         for index in range(repeats):
-            mean = ones[index] / np.maximum(sizes[index], 1.0)
-            atoms = Atoms(sizes[index], mean, sizes[index] * mean * (1 - mean), True)
+            atoms = atoms_of_counts(sizes[index], ones[index])
             critical = max_t_quantile(gap_covariance(atoms, member, reference), 0.95, seed=index, draws=4000)
             roots = make_gaps(atoms, Comparison(member, reference)).root(truth())
             missed[index] = np.abs(roots).max() > critical
@@ -144,8 +144,7 @@ def simultaneous_rare(groups: int, size: int, beside: int, rate: float) -> Run:
         sizes = np.append(np.full(groups, float(size)), float(beside))
         missed = np.zeros(repeats)
         for index, ones in enumerate(generator.binomial(sizes.astype(int), rate, (repeats, groups + 1))):
-            mean = ones / sizes
-            atoms = Atoms(sizes, mean, sizes * mean * (1 - mean), True)
+            atoms = atoms_of_counts(sizes, ones)
             gaps = make_gaps(atoms, Comparison(member, ~member))
             covariance = gap_covariance(atoms, member, ~member)
             level = 1.0 - 2.0 * special.ndtr(-max_t_quantile(covariance, 0.95, seed=index, draws=2000))

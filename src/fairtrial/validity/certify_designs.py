@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fairtrial.stats.atoms import Atoms, Bools, Comparison
 from fairtrial.stats.binary_gaps import PartCounts
 from fairtrial.stats.gaps import BinaryGaps
-from fairtrial.stats.roots import Floats
+from fairtrial.stats.roots import Floats, floats
 
 Generator = np.random.Generator
 
@@ -100,6 +101,13 @@ def atoms_of(values: list[Floats], *, binary: bool = False) -> Atoms:
     mean = np.array([x.mean() if x.size else 0.0 for x in values])
     m2 = np.array([float(np.sum((x - m) ** 2)) for x, m in zip(values, mean, strict=True)])
     return Atoms(count, mean, m2, binary, None if binary else tuple(values))
+
+
+def atoms_of_counts(sizes: ArrayLike, ones: ArrayLike) -> Atoms:
+    """Atoms of a binary metric from people and successes."""
+    count, successes = floats(sizes, ones)
+    mean = successes / np.maximum(count, 1.0)
+    return Atoms(count, mean, count * mean * (1.0 - mean), True)
 
 
 # Three attributes of 2, 2 and 3 levels: 12 atoms, 7 groups of one attribute and 16 of two, all overlapping.

@@ -8,14 +8,21 @@ import numpy as np
 from scipy import special
 
 from fairtrial._certify.lines import certified
-from fairtrial.stats.atoms import Atoms, Comparison, gap_covariance
+from fairtrial.stats.atoms import Comparison, gap_covariance
 from fairtrial.stats.choose_gaps import make_gaps
 from fairtrial.stats.gaps import KnownRateGaps
 from fairtrial.stats.joint import joint_test
 from fairtrial.stats.multiplicity import holm
 from fairtrial.stats.simultaneous import bonferroni_level, max_t_quantile
 from fairtrial.validity.board import Cell
-from fairtrial.validity.certify_designs import ATOM_SHARES, Generator, Pair, atoms_of, overlapping_groups
+from fairtrial.validity.certify_designs import (
+    ATOM_SHARES,
+    Generator,
+    Pair,
+    atoms_of,
+    atoms_of_counts,
+    overlapping_groups,
+)
 
 Run = Callable[[int, Generator], np.ndarray]
 SPREADS = (1.0, 3.0, 0.5, 2.0)
@@ -104,8 +111,7 @@ def violated_at_once(kind: str, n: int, width: float) -> Run:
     def one(seed: int, generator: Generator) -> bool:
         sizes = generator.multinomial(n, shares)
         ones = generator.binomial(sizes, 0.3)
-        mean = ones / np.maximum(sizes, 1)
-        atoms = Atoms(sizes.astype(float), mean, sizes * mean * (1 - mean), True)
+        atoms = atoms_of_counts(sizes, ones)
         gaps = make_gaps(atoms, Comparison(member, ~member))
         critical = max_t_quantile(gap_covariance(atoms, member, ~member), 0.95, seed=seed, draws=2000)
         level = 1.0 - 2.0 * float(special.ndtr(-critical))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fairtrial.stats.atoms import Atoms, Comparison
+from fairtrial.stats.atoms import Comparison
 from fairtrial.stats.binary_gaps import gap_limits, gap_p
 from fairtrial.stats.choose_gaps import make_gaps
 from fairtrial.stats.gaps import KnownRateGaps, Likelihood, TargetMethod
@@ -23,6 +23,7 @@ from fairtrial.validity.certify_designs import (
     Generator,
     Pair,
     atoms_of,
+    atoms_of_counts,
     overlapping_counts,
     overlapping_groups,
 )
@@ -81,8 +82,7 @@ def joint_known(rate: float, sizes: tuple[int, ...]) -> Run:
     member = np.eye(len(sizes), dtype=bool)
 
     def one(generator: Generator) -> bool:
-        mean = generator.binomial(sizes, rate) / np.array(sizes)
-        atoms = Atoms(np.array(sizes, dtype=float), mean, np.array(sizes) * mean * (1 - mean), True)
+        atoms = atoms_of_counts(np.array(sizes), generator.binomial(sizes, rate))
         return joint_test(atoms, member, None, rate).p_value <= 0.05
 
     return _each(one)
@@ -179,9 +179,7 @@ def region_missed(kind: str, n: int) -> Run:
                 (disjoint, None, 0.3) if kind == "known" else (disjoint[:-1], disjoint[-1], None)
             )
             truth = rates - 0.3 if kind == "known" else rates[:-1] - rates[-1]
-        mean = ones / np.maximum(sizes, 1.0)
-        atoms = Atoms(sizes, mean, sizes * mean * (1 - mean), True)
-        return region_test(atoms, member, reference, known, truth).p_value <= 0.05
+        return region_test(atoms_of_counts(sizes, ones), member, reference, known, truth).p_value <= 0.05
 
     return _each(one)
 
@@ -192,8 +190,7 @@ def region_with_few(sizes: tuple[int, ...], rates: tuple[float, ...], known: flo
     groups = np.eye(len(sizes), dtype=bool)
 
     def one(generator: Generator) -> bool:
-        mean = generator.binomial(sizes, rates) / count
-        atoms = Atoms(count, mean, count * mean * (1 - mean), True)
+        atoms = atoms_of_counts(count, generator.binomial(sizes, rates))
         if known is not None:
             return region_test(atoms, groups, None, known, level - known).p_value <= 0.05
         return region_test(atoms, groups[:-1], groups[-1], None, level[:-1] - level[-1]).p_value <= 0.05
@@ -242,8 +239,7 @@ def pointwise_as_simultaneous(n: int) -> Run:
         sizes, ones = overlapping_counts(repeats, n, rates, generator)
         missed = np.zeros(repeats)
         for index in range(repeats):
-            mean = ones[index] / np.maximum(sizes[index], 1.0)
-            atoms = Atoms(sizes[index], mean, sizes[index] * mean * (1 - mean), True)
+            atoms = atoms_of_counts(sizes[index], ones[index])
             roots = make_gaps(atoms, Comparison(member, ~member)).root(truth)
             missed[index] = np.abs(roots).max() > normal_quantile(0.95)
         return missed
@@ -258,8 +254,7 @@ def any_violation(n: int, *, band: float, adjust: bool = True) -> Run:
 
     def one(generator: Generator) -> bool:
         sizes = generator.multinomial(n, [1 / 6] * 6).astype(float)
-        mean = generator.binomial(sizes.astype(int), rates) / sizes
-        atoms = Atoms(sizes, mean, sizes * mean * (1 - mean), True)
+        atoms = atoms_of_counts(sizes, generator.binomial(sizes.astype(int), rates))
         gaps = make_gaps(atoms, Comparison(member[1:], np.tile(member[0], (5, 1))))
         p = gaps.p_inside(-band, band) if band else gaps.p_equal(0.0)
         return bool((holm(p) if adjust else p).min() <= 0.05)
