@@ -26,10 +26,10 @@ SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"
 MET = {True: "yes", False: "**no**", None: "–"}
 INTRODUCTION = """\
 Written by `make bench`. Every comparison is timed in one run, the contestants taking turns, and the shortest time
-counts; one thread for numerical libraries. The ratio is the peer's time divided by ours: above 1 fairtrial is faster.
-Work of less than a millisecond is called many times in a row, which keeps it warm; its note then also gives a single
-call after a pause, with which a ratio is several times smaller and its goal may be missed. Rows without a goal are
-there for scale.
+counts; peers that take seconds run once; one thread for numerical libraries. The ratio is the peer's time divided by
+ours: above 1 fairtrial is faster. Work of less than a millisecond is called many times in a row, which keeps it warm;
+its note then also gives a single call after a pause, with which a ratio is several times smaller and its goal may be
+missed. Rows without a goal are there for scale.
 
 What a ratio means depends on the peer. fairlearn, AIF360's metrics and Aequitas give rates without intervals,
 p-values or reasons, so they do less than fairtrial does beside them. A bare grouping, one sort and a plain limit are

@@ -2,9 +2,9 @@
 
     python benchmarks/run.py [--quick] [--check] [--write] [part ...]
 
---quick takes small sizes; --check does too, and fails when a ratio falls below half its goal (or below the row's own
-floor); --write also writes docs/benchmarks.md and its growth chart. Parts are names of files: `measure` is
-bench_measure.py.
+--quick takes small sizes; --check does too, and fails when a ratio falls below half its goal (a quarter of a plain
+limit, or the row's own floor); --write also writes docs/benchmarks.md and its growth chart. Parts are names of files:
+`measure` is bench_measure.py.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def main() -> int:
     )
     parser.add_argument("parts", nargs="*", help="which benchmarks to run; all when left out")
     parser.add_argument("--quick", action="store_true", help="small sizes")
-    parser.add_argument("--check", action="store_true", help="small sizes, and fail below half of a goal")
+    parser.add_argument("--check", action="store_true", help="small sizes, and fail far below a goal")
     parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
     options = parser.parse_args()
     available = sorted(path.stem.removeprefix("bench_") for path in HERE.glob("bench_*.py"))

@@ -271,7 +271,7 @@ def _notes(judgement: Judgement, rule: str, disparities: Disparities) -> list[No
         )
     if np.any(~disparities.gaps.defined):
         notes.append(
-            Note("constant-group", "A group without variation is undetermined and cannot be certified.")
+            Note("constant-group", "A group without inference is undetermined and cannot be certified.")
         )
     return notes
 

@@ -164,7 +164,7 @@ def measure(
             "confidence_level": confidence_level,
             "places": [line.group.place for line in lines],
         },
-        notes=(*audit.notes(), *_notes(lines, weighted, minimum)),
+        notes=(*audit.notes(), *_notes(lines, weighted, interval != "empirical-likelihood", minimum)),
         provenance=audit.provenance(data, arguments={**facts, "by": list(attributes), "depth": depth}),
     )
 
@@ -243,7 +243,7 @@ def _verdict(lines: list[Line], alpha: float, level: float) -> Verdict:
     )
 
 
-def _notes(lines: list[Line], weighted: bool, minimum: int) -> list[Note]:
+def _notes(lines: list[Line], weighted: bool, by_moments: bool, minimum: int) -> list[Note]:
     notes = [
         Note("pointwise", "Intervals are pointwise; findings use p-values adjusted by Holm over the table.")
     ]
@@ -260,7 +260,10 @@ def _notes(lines: list[Line], weighted: bool, minimum: int) -> list[Note]:
                 "Weights and repeated rows: intervals at the effective number of people, from variances over persons.",
             )
         )
-    if any(not line.binary and line.n < SMALL_SAMPLE and line.p_value is not None for line in lines):
+    small_means = [
+        line for line in lines if not line.binary and line.n < SMALL_SAMPLE and line.p_value is not None
+    ]
+    if by_moments and not weighted and small_means:
         notes.append(
             Note(
                 "small-means",

@@ -32,7 +32,7 @@ def test_the_next_smallest_is_masked_too(method: Any) -> None:
     masked = [row["group"] for row in content["estimates"] if is_masked(row)]
     assert sorted(masked) == ["c", "f"]
     assert notes(content, "masked") == [
-        "Numbers about fewer than 10 people are masked (1 rows of the table, and 1 more from which they could be "
+        "Numbers about fewer than 10 people are masked (1 row of the table, and 1 more from which they could be "
         "worked out)."
     ]
     assert not notes(content, "given-away")

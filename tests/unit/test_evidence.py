@@ -12,7 +12,7 @@ import fairtrial
 from fairtrial.metrics import Metric
 from fairtrial.stats.atoms import Comparison
 from fairtrial.stats.choose_gaps import make_gaps
-from fairtrial.stats.evidence import find_evidence, telling_members
+from fairtrial.stats.evidence import find_evidence, pooled_shape, telling_members
 from fairtrial.stats.joint import joint_test
 from fairtrial.validity.certify_designs import atoms_of
 
@@ -97,3 +97,24 @@ def test_certify_and_flag_say_why_a_group_of_mostly_one_value_is_undetermined():
     assert (row["verdict"], row["p_value"]) == ("undetermined", 1.0)
     flagged = fairtrial.flag(audit, cost)
     assert any("fewer than 10 others" in note.text for note in flagged.notes)
+
+
+def test_rates_keep_their_inference_whatever_the_method():
+    counts = {"a": (34, 40), "b": (100, 500), "c": (90, 500)}
+    rows = [(name, 1) for name, (k, _) in counts.items() for _ in range(k)]
+    rows += [(name, 0) for name, (k, n) in counts.items() for _ in range(n - k)]
+    audit = fairtrial.Audit(pd.DataFrame(rows, columns=["g", "d"]), decision="d", groups="g")
+    for options in ({}, {"likelihood": "euclidean"}, {"target_method": "orthogonal"}):
+        result = fairtrial.certify(audit, "selection_rate", **options)
+        assert next(row for row in result.estimates if row["group"] == "a")["p_value"] < 1e-8
+        assert result.p_value < 1e-8
+
+
+def test_the_shape_leaves_out_differences_between_pieces():
+    generator = np.random.default_rng(2)
+    pieces = [generator.normal(size=50), 100.0 + generator.normal(size=70), np.array([1e6, 2e6])]
+    shape = pooled_shape(pieces)
+    assert shape.size == 120
+    assert np.abs(shape).max() < 6.0
+    tiny = [generator.normal(size=3) for _ in range(20)]
+    assert pooled_shape(tiny) == pytest.approx(np.concatenate(tiny) - np.concatenate(tiny).mean())

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from fairtrial.stats import joint_bootstrap
 from fairtrial.stats.joint import joint_test
 from fairtrial.stats.joint_bootstrap import Moments, bootstrap_p, euclidean_statistics
 from fairtrial.validity.certify_designs import atoms_of
@@ -76,7 +77,11 @@ def test_the_rule_says_so_only_where_a_group_is_small():
         assert test.p_value >= plain.p_value
 
 
-def test_large_patterns_are_drawn_as_normal():
+def test_large_patterns_drawn_as_normal_give_the_same_p_value(monkeypatch):
     generator = np.random.default_rng(3)
-    values = (generator.exponential(1.0, 50), generator.exponential(1.0, 5000))
-    assert 0.0 < bootstrap_p(np.eye(2), values, None) <= 1.0
+    values = (0.7 + generator.exponential(1.0, 50), generator.exponential(1.5, 5000))
+    as_normal = bootstrap_p(np.eye(2), values, None)
+    monkeypatch.setattr(joint_bootstrap, "MANY_ROWS", 10_000)
+    by_rows = bootstrap_p(np.eye(2), values, None)
+    assert 0.01 < by_rows < 0.9
+    assert as_normal == pytest.approx(by_rows, abs=4 * np.sqrt(2 * by_rows * (1 - by_rows) / 200))

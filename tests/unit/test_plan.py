@@ -9,6 +9,7 @@ from scipy import stats
 from fairtrial import InputError, plan
 from fairtrial.charts import charts_for
 from fairtrial.results import Result
+from fairtrial.stats.power import smallest_detectable
 
 
 def members(**arguments):
@@ -79,3 +80,8 @@ def test_bad_input_has_one_clear_message(arguments, message):
     with pytest.raises(InputError, match=message) as caught:
         plan("fpr", **arguments)
     assert str(caught.value).startswith("plan: ")
+
+
+def test_an_error_that_is_nothing_beside_the_band():
+    assert smallest_detectable(1e-9, -9e7, 9e7, 0.95, 0.8) == 9e7
+    assert smallest_detectable(1e-3, -9e5, 9e5, 0.95, 0.8) == pytest.approx(9e5 + 2.49e-3, abs=1e-5)

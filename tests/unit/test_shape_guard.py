@@ -30,7 +30,7 @@ def slow_t(values, size, other, draws=20_000):
 
 @pytest.mark.parametrize(("size", "other"), [(40, None), (40, 40), (40, 120), (40, 1_000), (1_000, 40)])
 def test_law_is_that_of_samples_drawn_one_by_one(lognormal, size, other):
-    found = ShapeLaws(lognormal).law(size, np.inf if other is None else other)
+    found = ShapeLaws([lognormal]).law(size, np.inf if other is None else other)
     slow = slow_t(lognormal, size, other)
     # Sizes are rounded down by up to a tenth, and windows share rows: quantiles agree to a few percent of the tail.
     for level in (0.01, 0.05, 0.25, 0.75, 0.95, 0.99):
@@ -41,7 +41,7 @@ def test_law_is_that_of_samples_drawn_one_by_one(lognormal, size, other):
 
 
 def test_a_skewed_shape_has_a_heavy_lower_tail(lognormal):
-    law = ShapeLaws(lognormal).law(40, np.inf)
+    law = ShapeLaws([lognormal]).law(40, np.inf)
     assert Tail(-law[::-1], 39.0).p(3.0) > 3 * stats.t.sf(3.0, 39)
     assert Tail(law, 39.0).p(3.0) < stats.t.sf(3.0, 39) + 2e-3
 
@@ -83,6 +83,20 @@ def test_a_limit_is_where_the_p_value_passes_the_level(seed):
     above, below = gaps.tails(low)[0], gaps.tails(high)[1]
     assert above == pytest.approx(np.full(3, 0.025), abs=2e-4)
     assert below == pytest.approx(np.full(3, 0.025), abs=2e-4)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_band_without_width_is_the_two_sided_test_or_more(seed):
+    """Both tails are guarded: the near one at the estimate, the far one at the same distance on the other side."""
+    gaps = make_gaps(*groups(seed))
+    for null in (-0.6, 0.0, 0.4):
+        above, below = gaps.tails(np.full(3, null))
+        near = np.where(gaps.estimate > null, above, below)
+        root = np.abs(gaps.inner.root(np.full(3, null)))
+        opposite = gaps.far_tail(root, gaps.estimate > null)
+        narrow = gaps.p_inside(null - 1e-12, null + 1e-12)
+        assert narrow == pytest.approx(np.minimum(near + opposite, 1.0), rel=1e-6)
+        assert (opposite >= gaps.inner.far_tail(root, gaps.estimate > null)).all()
 
 
 def test_order_of_rows_and_groups_does_not_matter():
@@ -131,3 +145,47 @@ def test_a_group_inside_its_target_and_a_target_inside_its_group():
     other = make_gaps(atoms, Comparison(whole, inside)).limits(0.95)
     assert one[0] == pytest.approx(-other[1], rel=0.1)
     assert one[1] == pytest.approx(-other[0], rel=0.1)
+
+
+def test_one_wild_row_neither_breaks_nor_silences_the_others():
+    generator = np.random.default_rng(0)
+    rows = [generator.normal(size=150) for _ in range(10)]
+    rows[3][0], rows[5] = 1e6, rows[5] - 1.0
+    member = np.eye(10, dtype=bool)
+    with np.errstate(all="raise"):
+        gaps = make_gaps(atoms_of(rows), Comparison(member, np.zeros_like(member), np.zeros(10)))
+        low, high = gaps.limits(0.9999)
+    assert np.isfinite(low).all()
+    assert np.isfinite(high).all()
+    assert gaps.p_equal(0.0)[5] < 1e-6
+
+
+def test_a_far_group_is_no_part_of_the_shape():
+    generator = np.random.default_rng(1)
+    rows = [generator.normal(size=400), generator.normal(size=60) - 1.0, generator.normal(size=60)]
+    far = 200.0 + 40.0 * generator.normal(size=40)
+
+    def p(values):
+        member = np.eye(len(values), dtype=bool)
+        known = Comparison(member, np.zeros_like(member), np.zeros(len(values)))
+        return make_gaps(atoms_of(values), known).p_equal(0.0)[1]
+
+    assert p([*rows, far]) < 1e-5
+    assert p(rows) < 1e-5
+
+
+def test_law_of_mostly_equal_values_is_that_of_samples_drawn_one_by_one():
+    generator = np.random.default_rng(8)
+    values = np.where(generator.random(20_000) < 0.05, generator.exponential(size=20_000), 0.0)
+    found = ShapeLaws([values]).law(1_000, np.inf)
+    slow = slow_t(values, 1_000, None, 4_000)
+    for level in (0.025, 0.25, 0.75, 0.975):
+        reached = float(np.mean(slow <= np.quantile(found, level)))
+        assert reached == pytest.approx(level, abs=4 * np.sqrt(level * (1 - level) / 1_000))
+
+
+def test_law_of_mostly_equal_values_in_a_huge_group_is_centred():
+    generator = np.random.default_rng(8)
+    values = np.where(generator.random(200_000) < 0.004, generator.exponential(size=200_000), 0.0)
+    law = ShapeLaws([values]).law(100_000, np.inf)
+    assert np.quantile(law, [0.025, 0.5, 0.975]) == pytest.approx([-2.1, 0.0, 1.85], abs=0.25)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -173,3 +174,15 @@ def test_no_line_is_lost_on_the_page() -> None:
             line.cell.key for line in lines
         )
     assert Board((), "short", 0).seconds == 0
+
+
+def test_the_published_page_has_the_lines_of_this_board() -> None:
+    """A line added, renamed or dropped asks for `make validity`."""
+    page = (Path(__file__).parents[2] / "docs" / "validity.md").read_text(encoding="utf-8")
+    section, shown = "", set()
+    for line in page.splitlines():
+        if line.startswith("## "):
+            section = line.removeprefix("## ")
+        elif section in METHODS and line.startswith("| ") and not line.startswith(("| what |", "|---")):
+            shown.add((section, line.split(" | ")[0].removeprefix("| ").removeprefix("↳ ")))
+    assert shown == {(cell.method, cell.name) for cell in CELLS}

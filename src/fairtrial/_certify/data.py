@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,9 @@ from fairtrial.stats.gaps import Gaps
 from fairtrial.stats.joint import JointTest, joint_test, without_undefined
 from fairtrial.stats.region import quadratic_test
 from fairtrial.stats.roots import Floats
+from fairtrial.stats.shape_guard import guarded
 from fairtrial.stats.simultaneous import simultaneous_level
-from fairtrial.stats.target_methods import OrthogonalGaps, estimate_gaps
+from fairtrial.stats.target_methods import estimate_gaps
 
 LIKELIHOODS = ("empirical", "euclidean")
 TARGET_METHODS = ("profile", "orthogonal", "scaled", "plug-in")
@@ -122,14 +123,14 @@ class Disparities:
         defined = self.gaps.defined
         if not defined.any():
             return level
-        if isinstance(self.gaps, OrthogonalGaps) and self.gaps.covariance is not None:
+        if self.gaps.covariance is not None:
             return simultaneous_level(self.gaps.covariance[np.ix_(defined, defined)], level, seed)
         member, reference = self.comparison.member[defined], self.comparison.reference[defined]
         return simultaneous_level(gap_covariance(self.atoms, member, reference), level, seed)
 
     def joint(self, likelihood: str) -> JointTest:
         """Test that every group's gap is zero."""
-        gap, covariance = self.gaps.estimate, getattr(self.gaps, "covariance", None)
+        gap, covariance = self.gaps.estimate, self.gaps.covariance
         if covariance is not None:
             return without_undefined(
                 self.gaps, lambda told: quadratic_test(gap[told], covariance[np.ix_(told, told)])
@@ -266,7 +267,9 @@ def _gaps(
                 "The target is an estimate of your own: orthogonal scores carry its influence values.",
             )
         )
-        return estimate_gaps(atoms, comparison, codes, values, target.value, influence), notes
+        own = estimate_gaps(atoms, comparison, codes, values, target.value, influence)
+        taken = replace(comparison, known=np.full(own.estimate.shape, target.value))
+        return guarded(own, atoms, taken), notes
     if not atoms.binary and atoms.values is None and options.likelihood == "empirical":
         text = f"More than {MOST_ROWS:,} rows: Euclidean likelihood from means and variances."
         notes.append(Note("from-moments", text))

@@ -84,12 +84,18 @@ def common_notes(disparities: Disparities, minimum: int, options: Options) -> li
                 "are never smaller than binomial probabilities allow, so one can exceed what its interval suggests.",
             )
         )
-    if not disparities.binary and (np.isfinite(gaps.df[gaps.defined]).any() or SHAPE_RULE in " ".join(rules)):
+    guarded = SHAPE_RULE in " ".join(rules)
+    if not disparities.binary and (guarded or np.isfinite(gaps.df[gaps.defined]).any()):
+        shape = (
+            ", and under 500 never more sharply than samples with the shape of all rows allow"
+            if guarded
+            else ""
+        )
         notes.append(
             Note(
                 "small-samples",
-                "Groups under 100 members are calibrated by Student's t, and under 500 never more sharply than samples "
-                "with the shape of all rows allow; values with very heavy tails can still miss their level there.",
+                f"Groups under 100 members are calibrated by Student's t{shape}; values with very heavy tails can "
+                "still miss their level there.",
             )
         )
     if options.target_method == "plug-in" and disparities.comparison.known is None:
@@ -110,7 +116,7 @@ def common_notes(disparities: Disparities, minimum: int, options: Options) -> li
     small = [item for item in disparities.untested if item.reason.startswith(("fewer", "nobody"))]
     if small:
         few = "1 group has" if len(small) == 1 else f"{len(small)} groups have"
-        named = ", ".join(item.group.label for item in small[:8])  # no counts: notes are published
+        named = "; ".join(item.group.label for item in small[:8])  # no counts: notes are published
         more = f" and {len(small) - 8} more" if len(small) > 8 else ""
         notes.append(Note("small-groups", f"{few} fewer than {minimum} members, not tested: {named}{more}."))
     if disparities.absent:

@@ -19,7 +19,6 @@ from fairtrial.stats.scan_table import ScanTable, build_table, inside_unit_inter
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
-Condition = int | Literal["any"] | None
 
 MOST_VALUES = 2_000
 

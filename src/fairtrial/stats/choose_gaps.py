@@ -25,8 +25,6 @@ def make_gaps(
     refinement: Refinement | None = None,
 ) -> Gaps:
     """Gaps of all groups to their target; the paper's plug-in and refinements of the likelihood stay as published."""
-    if target_method in ("scaled", "plug-in") and likelihood == "empirical" and comparison.known is None:
-        return _plugged_in(atoms, comparison, refinement, scaled=target_method == "scaled")
     gaps = _plain_gaps(atoms, comparison, likelihood, target_method, rate_method, refinement)
     return gaps if refinement else guarded(gaps, atoms, comparison)
 
@@ -45,17 +43,14 @@ def _plain_gaps(
         return _against_known(atoms, comparison, rate_method, refinement)
     if target_method == "orthogonal":
         return orthogonal_gaps(atoms, comparison)
-    return BinaryGaps(atoms, comparison) if atoms.binary else RowGaps(atoms, comparison)
-
-
-def _plugged_in(atoms: Atoms, comparison: Comparison, refinement: Refinement | None, *, scaled: bool) -> Gaps:
-    if atoms.values is None and not atoms.binary:
-        return EuclideanGaps(atoms, comparison)
     honest: Gaps = BinaryGaps(atoms, comparison) if atoms.binary else RowGaps(atoms, comparison)
+    if target_method == "profile":
+        return honest
     _, target, _ = atoms.pooled(comparison.reference)
     nothing = np.zeros_like(comparison.reference)
     plugged = replace(comparison, reference=nothing, known=np.nan_to_num(target))
-    return PlugInGaps(_against_known(atoms, plugged, "likelihood", refinement), honest, scaled=scaled)
+    known = _against_known(atoms, plugged, "likelihood", refinement)
+    return PlugInGaps(known, honest, scaled=target_method == "scaled")
 
 
 def _against_known(

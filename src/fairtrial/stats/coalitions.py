@@ -51,10 +51,6 @@ class RowForm:
         """Whether the denominator depends on the decision (predictive values, false omission rate)."""
         return bool((self.weight0 != self.weight1).any())
 
-    @property
-    def depends_on_decision(self) -> bool:
-        return self.ratio or bool((self.value0 != self.value1).any())
-
     def at(self, share: Floats | float) -> tuple[Floats, Floats]:
         """Value and weight of rows that are decided 1 with probability `share`."""
         value = self.value0 + (self.value1 - self.value0) * share

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from fairtrial.stats.coalitions import CoalitionRates, RowForm, Targets
+from fairtrial.stats.coalitions import RowForm, Targets
 from fairtrial.stats.esl import Floats, Masks, all_coalitions, cells_in, coefficients, tensor_coefficients
 from fairtrial.stats.exact_tails import difference_tails
 from fairtrial.stats.proportions import SMALL_COUNT, normal_quantile
@@ -160,9 +160,3 @@ def baseline_of(form: RowForm, share: Floats | float, slope: Floats | None = Non
         weight_slope = float((form.weight1 - form.weight0).sum())
         influence = influence + (value_slope - rate * weight_slope) / total * slope
     return rate, influence
-
-
-def full_rates(rates: CoalitionRates, unions: Masks, groups: int) -> Floats:
-    """The groups' own rates under the last coalition, the full one."""
-    singles = np.searchsorted(unions, np.left_shift(np.int64(1), np.arange(groups, dtype=np.int64)))
-    return np.asarray(rates.rate[singles, -1])

@@ -7,6 +7,7 @@ mean in 15% of repeats.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,8 @@ import numpy as np
 from fairtrial.stats.atoms import Atoms, Bools, Comparison
 from fairtrial.stats.proportions import SMALL_COUNT
 from fairtrial.stats.roots import Floats
+
+FEWEST_FOR_A_MEAN = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +38,22 @@ def telling_members(values: Floats) -> int:
     return others if 2 * others < values.size else values.size
 
 
+def pooled_shape(pieces: Sequence[Floats]) -> Floats:
+    """All rows about the mean of their own piece, so that differences between pieces are no part of the shape.
+
+    Pieces too small to have a mean of their own are left out, unless most rows are in such pieces. Where most rows
+    share one value, that value is the same for all pieces and stays so.
+    """
+    everyone = np.concatenate(pieces)
+    large = [piece for piece in pieces if piece.size >= FEWEST_FOR_A_MEAN]
+    if telling_members(everyone) == everyone.size and 2 * sum(piece.size for piece in large) >= everyone.size:
+        own = [(piece - piece.mean()) * np.sqrt(piece.size / (piece.size - 1.0)) for piece in large]
+        centred = np.concatenate(own)
+        if np.ptp(centred) > 0:
+            return centred
+    return np.asarray(everyone - everyone.mean())
+
+
 def find_evidence(atoms: Atoms, comparison: Comparison) -> Evidence:
     """What every group and its estimated target give to infer from; a known target needs nothing."""
     group = _side(atoms, comparison.member, "this group", "every member")
@@ -50,13 +69,8 @@ def find_evidence(atoms: Atoms, comparison: Comparison) -> Evidence:
 
 def telling_counts(atoms: Atoms, inside: Bools) -> Floats:
     """The telling members of each union of atoms; all of them where no rows are held."""
-    count = inside.astype(np.float64) @ atoms.count
-    if atoms.binary:
-        ones = inside.astype(np.float64) @ atoms.successes
-        rarer = np.minimum(ones, count - ones)
-        return np.where(2 * rarer < count, rarer, count)
     if atoms.values is None:
-        return count
+        return np.asarray(inside.astype(np.float64) @ atoms.count)
     seen: dict[bytes, int] = {}
     for row in inside:
         if row.tobytes() not in seen:

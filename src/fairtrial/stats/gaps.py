@@ -38,6 +38,7 @@ class Gaps(ABC):
     rule: NDArray[np.str_]
     reason: list[str | None]
     evidence: Evidence | None = None  # where rows were looked at
+    covariance: Floats | None = None  # of all gaps, where it is not that of the atoms
 
     @abstractmethod
     def root(self, gap: Floats) -> Floats:
@@ -103,11 +104,14 @@ class Gaps(ABC):
         root = np.abs(self.root(edge))
         with np.errstate(divide="ignore", invalid="ignore"):
             far = root + (high - low) / self.error
-        far = np.where(np.isnan(far), np.inf, far)
-        infinite = np.isinf(self.df)
-        other = np.where(infinite, special.ndtr(-far), special.stdtr(np.where(infinite, 1.0, self.df), -far))
+        other = self.far_tail(np.where(np.isnan(far), np.inf, far), self.estimate > high)
         inside = (self.estimate >= low) & (self.estimate <= high)
         return self._guard(np.where(inside, 1.0, np.minimum(outside + other, 1.0)))
+
+    def far_tail(self, far: Floats, above: Bools) -> Floats:
+        """The chance of a root beyond `far` on the other side than the estimate's, which is `above` or below."""
+        infinite = np.isinf(self.df)
+        return np.where(infinite, special.ndtr(-far), special.stdtr(np.where(infinite, 1.0, self.df), -far))
 
 
 class BinaryGaps(Gaps):

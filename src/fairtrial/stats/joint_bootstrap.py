@@ -11,11 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairtrial.stats.evidence import pooled_shape
 from fairtrial.stats.roots import Floats
 
 # With every group at least this large the limit law holds.
 ENOUGH_MEMBERS = 200
 DRAWS = 1_999
+SEED = 0
 # Overlapping groups need a matrix per draw: with a hundred of them and more, fewer draws have to do.
 FEWEST_DRAWS = 199
 MOST_WORK = 3_000_000_000
@@ -69,7 +71,7 @@ def _solved(basis: Floats, moments: Moments, theta: Floats, sizes: Floats) -> tu
     return score, both[..., 0], both[..., 1]
 
 
-def bootstrap_p(basis: Floats, values: tuple[Floats, ...], known: float | None, seed: int = 0) -> float:
+def bootstrap_p(basis: Floats, values: tuple[Floats, ...], known: float | None) -> float:
     """p-value of 'every gap is zero' from rows resampled where it is true.
 
     `values` holds the rows of every pattern, `basis` the independent constraints over patterns. Disjoint groups keep
@@ -84,25 +86,23 @@ def bootstrap_p(basis: Floats, values: tuple[Floats, ...], known: float | None, 
     free = known is None
     statistic = float(euclidean_statistics(basis, seen, free=free)[0])
     own = _at_the_null(basis, seen, rows, free=free)
-    p = _exceedance(statistic, basis, own, count, free=free, seed=seed)
+    p = _exceedance(statistic, basis, own, count, free=free)
     # A small group that lacks the large values does not know its own shape; all rows together do.
-    everyone = np.sort(np.concatenate(rows))
+    everyone = np.sort(pooled_shape(rows))
     alike = [everyone - everyone.mean()] * count.size
-    return max(p, _exceedance(statistic, basis, alike, count, free=free, seed=seed))
+    return max(p, _exceedance(statistic, basis, alike, count, free=free))
 
 
-def _exceedance(
-    statistic: float, basis: Floats, rows: list[Floats], count: Floats, *, free: bool, seed: int
-) -> float:
+def _exceedance(statistic: float, basis: Floats, rows: list[Floats], count: Floats, *, free: bool) -> float:
     """How often draws from these rows are at least as far out."""
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(SEED)
     values_drawn = max(int(np.minimum(count, MANY_ROWS).sum()), basis.shape[0] ** 2)
     size = max(1, min(MOST_AT_ONCE, CHUNK // values_drawn))
-    draws = _draws(basis)
+    draws, large = _draws(basis), _means_of_large(rows, count)
     exceeded = drawn = 0
     while drawn < draws:
         batch = min(size, draws - drawn)
-        law = euclidean_statistics(basis, _draw(basis, rows, count, batch, generator), free=free)
+        law = euclidean_statistics(basis, _draw(basis, rows, large, count, batch, generator), free=free)
         drawn += batch
         exceeded += int(np.count_nonzero(law >= statistic * (1.0 - 1e-9)))
         if exceeded >= ENOUGH_EXCEEDED:
@@ -136,8 +136,23 @@ def _at_the_null(basis: Floats, seen: Moments, rows: list[Floats], *, free: bool
     return [piece - theta - move for piece, move in zip(rows, shift, strict=True)]
 
 
+def _means_of_large(rows: list[Floats], count: Floats) -> dict[int, tuple[float, float]]:
+    """Mean and variance of the patterns whose sums are drawn as normal; the same rows are read once."""
+    seen: dict[int, tuple[float, float]] = {}
+    for index in np.flatnonzero(count > MANY_ROWS):
+        piece = rows[index]
+        if id(piece) not in seen:
+            seen[id(piece)] = float(piece.mean()), float(piece.var())
+    return {int(index): seen[id(rows[index])] for index in np.flatnonzero(count > MANY_ROWS)}
+
+
 def _draw(
-    basis: Floats, rows: list[Floats], count: Floats, draws: int, generator: np.random.Generator
+    basis: Floats,
+    rows: list[Floats],
+    large: dict[int, tuple[float, float]],
+    count: Floats,
+    draws: int,
+    generator: np.random.Generator,
 ) -> Moments:
     total = int(count.sum())
     if basis.shape[0] == basis.shape[1]:
@@ -147,10 +162,10 @@ def _draw(
     first, second = np.zeros(sizes.shape), np.zeros(sizes.shape)
     for index, piece in enumerate(rows):
         many = sizes[:, index]
-        if count[index] > MANY_ROWS:
-            spread = np.sqrt(many * piece.var())
-            first[:, index] = many * piece.mean() + spread * generator.standard_normal(draws)
-            second[:, index] = many * np.mean(piece**2)
+        if index in large:
+            mean, variance = large[index]
+            first[:, index] = many * mean + np.sqrt(many * variance) * generator.standard_normal(draws)
+            second[:, index] = many * (variance + mean**2)
             continue
         chosen = piece[generator.integers(piece.size, size=int(many.sum()))]
         draw = np.repeat(np.arange(draws), many)

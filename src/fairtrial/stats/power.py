@@ -63,6 +63,8 @@ def smallest_detectable(error: float, low: float, high: float, level: float, pow
     """Distance from zero at which a gap (on the upper side) is found outside [low, high] with this power."""
     if error <= 0 or not np.isfinite(error):
         return np.nan
+    if error < 1e-10 * max(abs(low), abs(high)):
+        return high  # beside the band the error is nothing: whatever leaves it is found
     return float(
         optimize.brentq(
             lambda gap: detect_power(error, gap, low, high, level) - power,

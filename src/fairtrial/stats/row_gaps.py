@@ -156,7 +156,15 @@ class RowGaps(Gaps):
             elif self.reason[index] is None:
                 half = np.sqrt(critical) * self.error[index]
                 low[index], high[index] = self.estimate[index] - half, self.estimate[index] + half
+        self._widen_small(low, high, level)
         return blank(low, self.defined), blank(high, self.defined)
+
+    def _widen_small(self, low: Floats, high: Floats, level: float) -> None:
+        """Limits where the root, bounded by Student's in small samples, meets its quantile."""
+        for index in np.flatnonzero(np.isfinite(self.df) & self.defined):
+            half = np.sqrt(critical_value(float(self.df[index]), level)) * self.error[index] / HULL_EXCESS
+            low[index] = min(low[index], self.estimate[index] - half)
+            high[index] = max(high[index], self.estimate[index] + half)
 
     def _batch(self) -> list[tuple[int, KnownGap]]:
         """Groups against a known value, whose limits are found together."""

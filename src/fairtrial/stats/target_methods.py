@@ -33,6 +33,7 @@ class PlugInGaps(Gaps):
         )
         self.estimate, self.df = honest.estimate, known.df
         self.error = honest.error if scaled else known.error
+        self.evidence = honest.evidence if scaled else None
         name = "scaled plug-in" if scaled else "plug-in (not valid: leaves out the target's uncertainty)"
         self.rule = np.full(self.estimate.shape, name)
         self.reason = [a or b for a, b in zip(known.reason, honest.reason, strict=True)]

@@ -34,7 +34,7 @@ def mask_result(result: Result, below: int) -> dict[str, Any]:
         else:
             content["details"]["untested"].remove(row)
     if len(small) + len(others) + _prune(content["details"], below):
-        rows = f"{len(small)} rows of the table"
+        rows = f"{len(small)} row{'' if len(small) == 1 else 's'} of the table"
         if others:
             rows += f", and {len(others)} more from which they could be worked out"
         text = f"Numbers about fewer than {below} people are masked ({rows})."

@@ -65,6 +65,7 @@ class Judged:
     error: float
     tail: float
     seconds: float = 0.0
+    spread: float | None = None  # standard error of the error rate, where repeats give shares
 
     @property
     def holds(self) -> bool:
@@ -74,10 +75,12 @@ class Judged:
     @property
     def bound(self) -> float:
         """The error rate above which (for power: below which) this many repeats fail."""
-        from scipy.stats import binom
+        from scipy.stats import binom, norm
 
         if self.cell.claim == "power":
             return float(binom.ppf(0.001, self.repeats, self.cell.nominal)) / self.repeats
+        if self.spread is not None:
+            return self.cell.limit + float(norm.isf(0.001)) * self.spread
         return float(binom.isf(0.001, self.repeats, self.cell.limit)) / self.repeats
 
     @property
@@ -98,15 +101,15 @@ def judge(cell: Cell, repeats: int, extra_seed: int = 0) -> Judged:
     seconds = time.process_time() - started
     if errors.shape != (repeats,):
         raise ValueError(f"{cell.name}: one error per repeat is needed, got shape {errors.shape}")
-    rate = float(errors.mean())
+    rate, spread = float(errors.mean()), None
     if cell.claim == "power":
         tail = float(binom.cdf(errors.sum(), repeats, cell.nominal))
     elif np.isin(errors, (0.0, 1.0)).all():
         tail = float(binom.sf(errors.sum() - 1, repeats, cell.limit))
     else:  # shares, as in the false flagging rate
-        spread = errors.std(ddof=1) / np.sqrt(repeats)
-        tail = float(norm.sf((rate - cell.limit) / max(spread, 1e-12)))
-    return Judged(cell, repeats, rate, tail, seconds)
+        spread = max(float(errors.std(ddof=1) / np.sqrt(repeats)), 1e-12)
+        tail = float(norm.sf((rate - cell.limit) / spread))
+    return Judged(cell, repeats, rate, tail, seconds, spread)
 
 
 def cells(method: str | None = None) -> Iterator[Cell]:

@@ -53,10 +53,10 @@ class Pair:
             return PartCounts(ones[0], sizes[:, 0], nobody, nobody, ones[1], sizes[:, 1])
         return PartCounts(nobody, nobody, ones[0], sizes[:, 0], ones[1], sizes[:, 1])
 
-    def rows(self, generator: Generator, shape: str = "exponential") -> tuple[Atoms, Comparison]:
+    def rows(self, generator: Generator) -> tuple[Atoms, Comparison]:
         """Real values of one repeat: skewed, with the asked means and unequal spreads."""
         sizes = generator.multinomial(self.n, self.shares)
-        values = [_values(generator, shape, mean, size)
+        values = [generator.exponential(mean, size)
                   for mean, size in zip((self.mean, self.other_mean), sizes[:2], strict=True)]  # fmt: skip
         member = np.array([[True, False]])
         reference = np.ones_like(member) if self.target == "overall" else ~member
@@ -87,12 +87,6 @@ class Overlap:
                 sizes[:, index].astype(float),
             ]
         return PartCounts(*columns)
-
-
-def _values(generator: Generator, shape: str, mean: float, size: int) -> Floats:
-    if shape == "exponential":
-        return generator.exponential(mean, size)
-    return mean * generator.lognormal(-0.5, 1.0, size)
 
 
 def atoms_of(values: list[Floats], *, binary: bool = False) -> Atoms:

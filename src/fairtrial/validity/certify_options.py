@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from fairtrial._certify.lines import certified
 from fairtrial.stats.atoms import Comparison
-from fairtrial.stats.binary_gaps import gap_limits, gap_p
 from fairtrial.stats.choose_gaps import make_gaps
 from fairtrial.stats.gaps import KnownRateGaps, Likelihood, TargetMethod
 from fairtrial.stats.joint import joint_test
@@ -22,6 +22,7 @@ from fairtrial.validity.certify_designs import (
     ATOM_SHARES,
     Generator,
     Pair,
+    TwoRates,
     atoms_of,
     atoms_of_counts,
     overlapping_counts,
@@ -218,12 +219,9 @@ def edge_certificate(pair: Pair, *, paper: bool) -> Run:
     """A group at the band's edge is certified: by two one-sided tests, or because equality is not rejected."""
 
     def run(repeats: int, generator: Generator) -> np.ndarray:
-        parts = pair.counts(repeats, generator)
-        if paper:
-            return (gap_p(parts, np.zeros(repeats)) > 0.05).astype(float)
-        low, high = gap_limits(parts, 0.9)
-        edge = abs(pair.gap)
-        return ((low >= -edge) & (high <= edge)).astype(float)
+        gaps, edge = TwoRates(pair.counts(repeats, generator)), abs(pair.gap)
+        certificate = gaps.p_equal(0.0) > 0.05 if paper else certified(gaps, (-edge, edge), 0.9)
+        return certificate.astype(float)
 
     return run
 

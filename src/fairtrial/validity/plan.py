@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from fairtrial._certify.lines import certified
 from fairtrial.plan import plan
-from fairtrial.stats.atoms import Atoms, Comparison
+from fairtrial.stats.atoms import Comparison
 from fairtrial.stats.binary_gaps import PartCounts
-from fairtrial.stats.gaps import EuclideanGaps, Gaps, KnownRateGaps
+from fairtrial.stats.choose_gaps import make_gaps
+from fairtrial.stats.gaps import Gaps, KnownRateGaps
 from fairtrial.stats.roots import Floats
 from fairtrial.validity.board import Cell
-from fairtrial.validity.certify_designs import TwoRates
+from fairtrial.validity.certify_designs import TwoRates, atoms_of
 
 Generator = np.random.Generator
 POWER = 0.8
@@ -43,22 +43,26 @@ class Study:
         )  # fmt: skip
         return int(found.estimates[-1 if self.goal == "detect" else 0]["members"])
 
-    def gaps(self, repeats: int, generator: Generator) -> Gaps:
-        """One group and its target per repeat, with the members planned."""
+    def run(self, repeats: int, generator: Generator) -> np.ndarray:
+        """Whether the audit reached its goal."""
         size = self.members()
         others = int(np.ceil(size * self.target_ratio))
         truth = self.disparity if self.goal == "detect" and self.disparity is not None else 0.0
-        n, m = np.full(repeats, float(size)), np.full(repeats, float(others))
         if self.rate is None:
-            return _means(generator, repeats, size, others, truth, float(self.deviation or 1.0))
+            return np.concatenate(
+                [
+                    self._reached(_means(generator, size, others, truth, float(self.deviation or 1.0)))
+                    for _ in range(repeats)
+                ]
+            )
+        n, m = np.full(repeats, float(size)), np.full(repeats, float(others))
         ones = generator.binomial(size, self.rate + truth, repeats).astype(float)
         if self.target_known:
-            return KnownRateGaps(n, ones, np.full(repeats, self.rate))
-        return _rates(n, ones, m, generator.binomial(others, self.rate, repeats).astype(float))
+            return self._reached(KnownRateGaps(n, ones, np.full(repeats, self.rate)))
+        return self._reached(_rates(n, ones, m, generator.binomial(others, self.rate, repeats).astype(float)))
 
-    def run(self, repeats: int, generator: Generator) -> np.ndarray:
-        """Whether the audit reached its goal."""
-        gaps, band = self.gaps(repeats, generator), self.tolerance or 0.0
+    def _reached(self, gaps: Gaps) -> np.ndarray:
+        band = self.tolerance or 0.0
         if self.goal == "certify":
             return certified(gaps, (-band, band), 0.9).astype(float)
         p = gaps.p_inside(-band, band) if band else gaps.p_equal(0.0)
@@ -70,35 +74,19 @@ def _rates(n: Floats, ones: Floats, m: Floats, others: Floats) -> Gaps:
     return TwoRates(PartCounts(nobody, nobody, ones, n, others, m))
 
 
-def _means(
-    generator: Generator, repeats: int, size: int, others: int, truth: float, deviation: float
-) -> Gaps:
-    """Skewed scores (gamma with shape 4) of the planned deviation; atoms 2i and 2i+1 are one audit."""
-    atoms = []
-    for people, centre in ((size, truth), (others, 0.0)):
-        values = centre + deviation * (generator.gamma(4.0, 0.5, (repeats, people)) - 2.0)
-        atoms.append((np.full(repeats, float(people)), values.mean(axis=1), values.var(axis=1) * people))
-    count, mean, m2 = (np.stack(pair, axis=1).ravel() for pair in zip(*atoms, strict=True))
-    member = np.kron(np.eye(repeats, dtype=bool), np.array([[True, False]]))
-    reference = np.kron(np.eye(repeats, dtype=bool), np.array([[False, True]]))
-    return EuclideanGaps(Atoms(count, mean, m2, False), Comparison(member, reference))
-
-
-def _in_parts(
-    run: Callable[[int, Generator], np.ndarray], most: int = 400
-) -> Callable[[int, Generator], np.ndarray]:
-    """Means of many audits at once need a table of audits × atoms; a few hundred at a time keep it small."""
-
-    def runs(repeats: int, generator: Generator) -> np.ndarray:
-        sizes = [min(most, repeats - start) for start in range(0, repeats, most)]
-        return np.concatenate([run(size, generator) for size in sizes])
-
-    return runs
+def _means(generator: Generator, size: int, others: int, truth: float, deviation: float) -> Gaps:
+    """One audit of skewed scores (gamma with shape 4) of the planned deviation, as certify makes it."""
+    values = [
+        centre + deviation * (generator.gamma(4.0, 0.5, people) - 2.0)
+        for people, centre in ((size, truth), (others, 0.0))
+    ]
+    group = np.array([[True, False]])
+    return make_gaps(atoms_of(values), Comparison(group, ~group))
 
 
 def _cell(name: str, design: str, study: Study, short: int = 2000, **more: object) -> Cell:
-    run = study.run if study.rate is not None else _in_parts(study.run)
-    return Cell("plan", name, design, "power", run, nominal=POWER, short=short, long=max(short, 2000), **more)  # type: ignore[arg-type]
+    repeats = {"short": short, "long": max(short, 2000)}
+    return Cell("plan", name, design, "power", study.run, POWER, **repeats, **more)  # type: ignore[arg-type]
 
 
 _CERTIFY = "rate 20%, tolerance 5 points, target of the same size"

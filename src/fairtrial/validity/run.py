@@ -88,10 +88,12 @@ def _judge_all(waiting: list[Cell], form: str, seed: int, jobs: int) -> Iterator
         yield by_key[key], Judged(by_key[key], *numbers)
 
 
-def _judge_by_key(method: str, name: str, form: str, seed: int) -> tuple[str, int, float, float, float]:
+def _judge_by_key(
+    method: str, name: str, form: str, seed: int
+) -> tuple[str, int, float, float, float, float | None]:
     cell = next(cell for cell in cells(method) if cell.name == name)
     judged = judge(cell, _repeats(cell, form), seed)
-    return cell.key, judged.repeats, judged.error, judged.tail, judged.seconds
+    return cell.key, judged.repeats, judged.error, judged.tail, judged.seconds, judged.spread
 
 
 def _repeats(cell: Cell, form: str) -> int:
@@ -120,7 +122,9 @@ def _load(folder: Path | None, cell: Cell, form: str, seed: int) -> Judged | Non
     if folder is None or not (path := _path(folder, cell, form, seed)).exists():
         return None
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return Judged(cell, content["repeats"], content["error"], content["tail"], content["seconds"])
+    return Judged(
+        cell, content["repeats"], content["error"], content["tail"], content["seconds"], content["spread"]
+    )
 
 
 def _save(folder: Path | None, judged: Judged, form: str, seed: int) -> None:
@@ -136,6 +140,7 @@ def _save(folder: Path | None, judged: Judged, form: str, seed: int) -> None:
         "error": judged.error,
         "tail": judged.tail,
         "seconds": judged.seconds,
+        "spread": judged.spread,
     }
     target = _path(folder, judged.cell, form, seed)
     partial = target.with_suffix(".part")

@@ -124,7 +124,7 @@ def transported(random: Random) -> bool:
     return p is not None and p <= 0.05
 
 
-def _explanation(random: Random, table: Any, drawn: np.ndarray) -> Any:
+def _explanation(table: Any, drawn: np.ndarray) -> Any:
     from fairtrial.audit import Audit
     from fairtrial.explain import explain
 
@@ -144,7 +144,7 @@ def _coalitions(table: Any, cut: float) -> np.ndarray:
 def explained(random: Random) -> bool:
     """No feature carries anything, the sexes being alike: a driver after Holm is an error."""
     table = people(random, 500)
-    result = _explanation(random, table, _coalitions(table, 0.4))
+    result = _explanation(table, _coalitions(table, 0.4))
     adjusted = [row["p_adjusted"] for row in result.drivers if isinstance(row["p_adjusted"], float)]
     return bool(adjusted) and min(adjusted) <= 0.05
 
@@ -153,7 +153,7 @@ def compared(random: Random) -> bool:
     from fairtrial.explain import compare
 
     table = people(random, 500)
-    first, second = (_explanation(random, table, _coalitions(table, cut)) for cut in (0.4, 0.6))
+    first, second = (_explanation(table, _coalitions(table, cut)) for cut in (0.4, 0.6))
     rows = [row for row in compare(first, second).estimates if row["part"] == "gap"]
     adjusted = [row["p_adjusted"] for row in rows[1:] if isinstance(row["p_adjusted"], float)]
     return bool(adjusted) and min(adjusted) <= 0.05
