@@ -47,7 +47,7 @@ bench-check: ## a small race that fails when fairtrial has become much slower
 
 validity: ## thousands of repeats per line of the validity board, write docs/validity.md (goes on after a stop)
 	@$(PYTHON) scripts/environment.py test
-	@.venv/bin/fairtrial validity --long --jobs 2 --keep .cache/validity --out docs
+	@$(RUN) -m validity --long --jobs 2 --keep .cache/validity --out docs
 	@$(PYTHON) scripts/readme_numbers.py
 
 papers: ## run the tables and figures of the five papers, write docs/papers

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from fairtrial.stats.atoms import Atoms, Comparison, gap_covariance
-from fairtrial.stats.choose_gaps import make_gaps
-from fairtrial.stats.means import el_mean_intervals
-from fairtrial.stats.multiplicity import benjamini_hochberg
-from fairtrial.stats.simultaneous import simultaneous_level
+from fairtrial.inference.compare.choose_gaps import make_gaps
+from fairtrial.inference.evidence.atoms import Atoms, Comparison, gap_covariance
+from fairtrial.inference.means.from_moments import el_mean_intervals
+from fairtrial.inference.multiplicity import benjamini_hochberg
+from fairtrial.inference.simultaneous import simultaneous_level
 from harness import Growth, Row, interleaved, limit, missing, peer, row
 
 ROWS, GROUPS, DRAWS = 10_000, 20, 500

@@ -63,8 +63,8 @@ def people(features: int) -> tuple[Any, Any, Any]:
 
 def decomposition(features: int) -> tuple[Any, Any]:
     """Coefficients of the five values, and as targets the two groups' values and their gap."""
-    from fairtrial.stats.esl import MEMBERS, b_sequence, coefficients
-    from fairtrial.stats.esl_groups import group_targets, merge_targets, pair_targets
+    from fairtrial.methods.explain.solver.esl import MEMBERS, b_sequence, coefficients
+    from fairtrial.methods.explain.solver.esl_groups import group_targets, merge_targets, pair_targets
 
     sequences = [b_sequence(member, 2) for member in MEMBERS]
     gap = pair_targets(2, np.array([b[1] for b in sequences]), 0.5)[1]
@@ -73,7 +73,7 @@ def decomposition(features: int) -> tuple[Any, Any]:
 
 
 def row_form(metric: str, y: Any) -> Any:
-    from fairtrial.stats.coalitions import RowForm
+    from fairtrial.methods.explain.solver.coalitions import RowForm
 
     none, everyone = np.zeros(PEOPLE), np.ones(PEOPLE)
     forms = {
@@ -85,8 +85,8 @@ def row_form(metric: str, y: Any) -> Any:
 
 
 def inference(features: int, metric: str) -> Callable[[], Any]:
-    from fairtrial.stats.coalitions import contributions
-    from fairtrial.stats.influence import interval, two_sided_p
+    from fairtrial.methods.explain.solver.coalitions import contributions
+    from fairtrial.methods.explain.solver.influence import interval, two_sided_p
 
     decisions, group, y = people(features)
     form = row_form(metric, y)
@@ -102,7 +102,7 @@ def inference(features: int, metric: str) -> Callable[[], Any]:
 
 def bootstrap(features: int, draws: int) -> Callable[[], Any]:
     """Resample people within group and outcome, take every coalition's rates and decompose them again."""
-    from fairtrial.stats.coalitions import coalition_rates
+    from fairtrial.methods.explain.solver.coalitions import coalition_rates
 
     decisions, group, y = people(features)
     form = row_form("tpr", y)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fairtrial.stats.cell_bootstrap import Utility, bootstrap_levels, distinct_rows, level_cells
+from fairtrial.inference.numeric.cell_bootstrap import Utility, bootstrap_levels, distinct_rows, level_cells
 from harness import Growth, Row, compare, interleaved
 
 ROWS = 24_000  # about half of the 48,784 patients of Obermeyer et al.

@@ -55,10 +55,10 @@ def compas() -> Any:
 
 def compas_setup() -> Any:
     """False positive rates of African-American defendants: table and designs, everything before the first fit."""
-    from fairtrial._scan.data import Asked, read_data
-    from fairtrial.groups import Group
-    from fairtrial.metrics import METRICS
-    from fairtrial.stats.scan_statistic import prepare
+    from fairtrial.data.groups import Group
+    from fairtrial.methods.scan.solver.statistic import prepare
+    from fairtrial.methods.scan.table import Asked, read_data
+    from fairtrial.metrics.table import METRICS
 
     asked = Asked(
         metric=METRICS["fpr"], protected=Group.of(PROTECTED), reference=None, features=tuple(ATTRIBUTES[1:]),
@@ -68,8 +68,8 @@ def compas_setup() -> Any:
 
 
 def draws(setup: Any, count: int) -> Callable[[], Any]:
-    from fairtrial.stats.scan_null import stratified
-    from fairtrial.stats.scan_statistic import scan_draws
+    from fairtrial.methods.scan.solver.null import stratified
+    from fairtrial.methods.scan.solver.statistic import scan_draws
 
     draw = stratified(setup.table)
 
@@ -81,7 +81,7 @@ def draws(setup: Any, count: int) -> Callable[[], Any]:
 
 
 def on_compas() -> list[Row]:
-    from fairtrial.stats.scan_statistic import scan_observed
+    from fairtrial.methods.scan.solver.statistic import scan_observed
 
     setup = compas_setup()
     times = interleaved({"scan": lambda: scan_observed(setup), "draws": draws(setup, 999)}, repeats=5)
@@ -95,8 +95,8 @@ def against_bias_scan(restarts: int) -> list[Row]:
     """The same people, events and expectations, one direction, penalty 1; the article takes 500 restarts."""
     import pandas as pd
 
-    from fairtrial.stats.scan import Problem, find_subgroups, plan_search
-    from fairtrial.stats.scan_statistic import scan_observed
+    from fairtrial.methods.scan.solver.problem import Problem, find_subgroups, plan_search
+    from fairtrial.methods.scan.solver.statistic import scan_observed
 
     setup = compas_setup()
     seen = scan_observed(setup)
@@ -140,8 +140,8 @@ def against_bias_scan(restarts: int) -> list[Row]:
 
 
 def random_setup(arity: list[int]) -> Any:
-    from fairtrial.stats.scan_statistic import prepare
-    from fairtrial.stats.scan_table import build_table
+    from fairtrial.methods.scan.solver.statistic import prepare
+    from fairtrial.methods.scan.solver.table import build_table
 
     generator = np.random.default_rng(7)
     people = 20_000
@@ -156,7 +156,7 @@ def random_setup(arity: list[int]) -> Any:
 
 def many_subgroups() -> list[Row]:
     """Eight attributes with 2, 2, 2, 2, 3, 3, 4 and 8 values: 59,535 steps for a proof over 15 million subgroups."""
-    from fairtrial.stats.scan_statistic import scan_observed
+    from fairtrial.methods.scan.solver.statistic import scan_observed
 
     setup = random_setup([2, 2, 2, 2, 3, 3, 4, 8])
     times = interleaved({"scan": lambda: scan_observed(setup)}, repeats=3)

@@ -21,10 +21,10 @@ import numpy as np
 import vl_convert
 
 import fairtrial
-from fairtrial.charts.theme import CATEGORIES, finish
-from fairtrial.stats.scan import Direction, Problem, find_subgroups, plan_search
-from fairtrial.stats.scan_statistic import prepare, scan_observed
-from fairtrial.stats.scan_table import build_table, log_odds
+from fairtrial.methods.scan.solver.problem import Direction, Problem, find_subgroups, plan_search
+from fairtrial.methods.scan.solver.statistic import prepare, scan_observed
+from fairtrial.methods.scan.solver.table import build_table, log_odds
+from fairtrial.results.charts.theme import CATEGORIES, finish
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 

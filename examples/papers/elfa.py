@@ -20,12 +20,12 @@ import vl_convert
 from scipy import special, stats
 
 import fairtrial
-from fairtrial.charts import charts_for
-from fairtrial.charts.theme import COLOURS, finish
-from fairtrial.stats.atoms import Atoms
-from fairtrial.stats.empirical_likelihood import Sample, el_log_ratio
-from fairtrial.stats.joint import joint_test
-from fairtrial.stats.multiplicity import benjamini_hochberg
+from fairtrial.inference.evidence.atoms import Atoms
+from fairtrial.inference.joint.joint_test import joint_test
+from fairtrial.inference.means.empirical_likelihood import Sample, el_log_ratio
+from fairtrial.inference.multiplicity import benjamini_hochberg
+from fairtrial.results.charts.files import charts_for
+from fairtrial.results.charts.theme import COLOURS, finish
 
 TABLE_1 = {
     ("5.1", 2): (0.9475, 0.9465), ("5.1", 5): (0.9480, 0.9405), ("5.1", 10): (0.9405, 0.9130),

@@ -25,10 +25,10 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LassoCV, LinearRegression
 
 import fairtrial
-from fairtrial.candidates import Estimator
-from fairtrial.charts import charts_for
-from fairtrial.charts.theme import CATEGORIES, COLOURS, finish
-from fairtrial.validity.improve_designs import fairness_rejections, standard_errors
+from fairtrial.methods.improve.candidates import Estimator
+from fairtrial.results.charts.files import charts_for
+from fairtrial.results.charts.theme import CATEGORIES, COLOURS, finish
+from validity.improve_designs import fairness_rejections, standard_errors
 
 PROJECT = Path(__file__).resolve().parents[2]
 TABLE_1 = {"p of the splits": "0.0000 to 0.0009", "median": "0.0001", "largest Δf at Δa = 0": "0.64"}

@@ -145,7 +145,7 @@ def second_stage(before, draws):
 
 def bootstrap(frame, in_test, decisions, draws):
     """Resample the test people within gender and outcome and decompose again: what Table 3 compares with."""
-    from fairtrial.stats.esl import b_sequence, coefficients
+    from fairtrial.methods.explain.solver.esl import b_sequence, coefficients
 
     test = frame[in_test]
     tables = {name: coefficients(b_sequence(name, 4)) for name in MEMBERS}

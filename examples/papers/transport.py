@@ -25,11 +25,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import fairtrial
-from fairtrial.charts.theme import COLOURS, finish
-from fairtrial.stats.distances import linear_distance
-from fairtrial.stats.transport_projection import project
-from fairtrial.stats.transport_pvalue import article_test, pooled_test
-from fairtrial.stats.transport_tuple import DiscerningTuple, band, disjoint_families
+from fairtrial.methods.transport.solver.distances import linear_distance
+from fairtrial.methods.transport.solver.projection import project
+from fairtrial.methods.transport.solver.pvalue import article_test, pooled_test
+from fairtrial.methods.transport.solver.tuple import DiscerningTuple, band, disjoint_families
+from fairtrial.results.charts.theme import COLOURS, finish
 
 LEVELS = (0.10, 0.05, 0.01)
 TABLE_4 = {

@@ -3,48 +3,46 @@
 from __future__ import annotations
 
 import importlib
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
 # public name -> where it lives; loaded on first use, so that `import fairtrial` stays light
 _PUBLIC = {
-    "Audit": "fairtrial.audit",
-    "Metric": "fairtrial.metrics",
-    "METRICS": "fairtrial.metrics",
-    "CRITERIA": "fairtrial.metrics",
-    "role": "fairtrial.metrics",
-    "Result": "fairtrial.results",
+    "Audit": "fairtrial.data.audit",
+    "Metric": "fairtrial.metrics.table",
+    "METRICS": "fairtrial.metrics.table",
+    "CRITERIA": "fairtrial.metrics.table",
+    "role": "fairtrial.metrics.table",
+    "Result": "fairtrial.results.result",
     "InputError": "fairtrial.errors",
     "load": "fairtrial.datasets",
-    "measure": "fairtrial.measure",
-    "certify": "fairtrial.certify",
-    "flag": "fairtrial.flag",
-    "plan": "fairtrial.plan",
-    "scan": "fairtrial.scan",
-    "scan_all": "fairtrial.scan",
-    "transport": "fairtrial.transport",
-    "explain": "fairtrial.explain",
-    "compare": "fairtrial.explain",
-    "improve": "fairtrial.improve",
+    "measure": "fairtrial.methods.measure.method",
+    "certify": "fairtrial.methods.certify.method",
+    "flag": "fairtrial.methods.flag.method",
+    "plan": "fairtrial.methods.plan.method",
+    "scan": "fairtrial.methods.scan.method",
+    "scan_all": "fairtrial.methods.scan.method",
+    "transport": "fairtrial.methods.transport.method",
+    "explain": "fairtrial.methods.explain.method",
+    "compare": "fairtrial.methods.explain.method",
+    "improve": "fairtrial.methods.improve.method",
     "run": "fairtrial.trial",
     "Trial": "fairtrial.trial",
 }
 
 # kind of result -> the class that holds it
 RESULTS = {
-    "measure": "fairtrial.measure:MeasureResult",
-    "certify": "fairtrial.certify:CertifyResult",
-    "flag": "fairtrial.flag:FlagResult",
-    "plan": "fairtrial.plan:PlanResult",
-    "scan": "fairtrial.scan:ScanResult",
-    "scan_all": "fairtrial.scan:ScanAllResult",
-    "transport": "fairtrial.transport:TransportResult",
-    "explain": "fairtrial.explain:ExplainResult",
-    "compare": "fairtrial.explain:CompareResult",
-    "improve": "fairtrial.improve:ImproveResult",
+    "measure": "fairtrial.methods.measure.method:MeasureResult",
+    "certify": "fairtrial.methods.certify.method:CertifyResult",
+    "flag": "fairtrial.methods.flag.method:FlagResult",
+    "plan": "fairtrial.methods.plan.method:PlanResult",
+    "scan": "fairtrial.methods.scan.method:ScanResult",
+    "scan_all": "fairtrial.methods.scan.method:ScanAllResult",
+    "transport": "fairtrial.methods.transport.method:TransportResult",
+    "explain": "fairtrial.methods.explain.method:ExplainResult",
+    "compare": "fairtrial.methods.explain.method:CompareResult",
+    "improve": "fairtrial.methods.improve.method:ImproveResult",
 }
 
 __all__ = ["__version__", *_PUBLIC]
@@ -60,23 +58,13 @@ def __dir__() -> list[str]:
     return sorted([*globals(), *_PUBLIC])
 
 
-class _Package(ModuleType):
-    """`fairtrial.measure` is always the function, also after its module of the same name was imported."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in _PUBLIC and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
-
 if TYPE_CHECKING:
-    from fairtrial.audit import Audit as Audit
+    from fairtrial.data.audit import Audit as Audit
     from fairtrial.datasets import load as load
     from fairtrial.errors import InputError as InputError
-    from fairtrial.measure import measure as measure
-    from fairtrial.metrics import CRITERIA as CRITERIA
-    from fairtrial.metrics import METRICS as METRICS
-    from fairtrial.metrics import Metric as Metric
-    from fairtrial.metrics import role as role
-    from fairtrial.results import Result as Result
+    from fairtrial.methods.measure.method import measure as measure
+    from fairtrial.metrics.table import CRITERIA as CRITERIA
+    from fairtrial.metrics.table import METRICS as METRICS
+    from fairtrial.metrics.table import Metric as Metric
+    from fairtrial.metrics.table import role as role
+    from fairtrial.results.result import Result as Result

@@ -15,8 +15,8 @@ import pytest
 
 import fairtrial
 from fairtrial.cli import main
-from fairtrial.spec import load_spec
 from fairtrial.trial import load_results
+from fairtrial.trial.spec import load_spec
 
 SMALL = """\
 [data]
@@ -106,7 +106,7 @@ def test_exit_codes(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     def break_down(*arguments: Any, **named: Any) -> None:
         raise RuntimeError("out of bees")
 
-    module = sys.modules["fairtrial.measure"]
+    module = sys.modules["fairtrial.methods.measure.method"]
     monkeypatch.setattr(module, "measure", refuse)
     code, _, err = command("run", "audit.toml", "--out", "refused")
     assert code == 4

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import fairtrial
-from fairtrial.stats.empirical_likelihood import el_log_ratio
-from fairtrial.stats.joint import joint_test
-from fairtrial.stats.means import log_ratio_p
-from fairtrial.stats.multiplicity import benjamini_hochberg
-from fairtrial.validity.certify_designs import atoms_of
+from fairtrial.inference.joint.joint_test import joint_test
+from fairtrial.inference.means.empirical_likelihood import el_log_ratio
+from fairtrial.inference.means.from_moments import log_ratio_p
+from fairtrial.inference.multiplicity import benjamini_hochberg
+from validity.certify_designs import atoms_of
 
 HERE = Path(__file__).parent
 COMPAS = json.loads((HERE / "elfa_compas.json").read_text(encoding="utf-8"))

@@ -16,10 +16,10 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import fairtrial
-from fairtrial.stats.coalitions import RowForm, coalition_rates, contributions
-from fairtrial.stats.esl import MEMBERS, b_sequence, coefficients
-from fairtrial.stats.esl_groups import pair_targets
-from fairtrial.stats.influence import interval
+from fairtrial.methods.explain.solver.coalitions import RowForm, coalition_rates, contributions
+from fairtrial.methods.explain.solver.esl import MEMBERS, b_sequence, coefficients
+from fairtrial.methods.explain.solver.esl_groups import pair_targets
+from fairtrial.methods.explain.solver.influence import interval
 
 GOLDEN = json.loads((Path(__file__).parent / "explain_adult.json").read_text(encoding="utf-8"))
 FEATURES = GOLDEN["settings"]["features"]
@@ -104,9 +104,9 @@ def test_where_gender_stands_decides_the_answer(audit):
 def decided(audit):
     """Decisions of 15 trees that never see gender, on the test rows, by way of the public result."""
     tree = DecisionTreeClassifier(max_depth=6, class_weight="balanced", random_state=0)
-    from fairtrial._explain.models import Asked, coalition_outputs
-    from fairtrial._explain.players import read_material
-    from fairtrial.metrics import METRICS
+    from fairtrial.methods.explain.models import Asked, coalition_outputs
+    from fairtrial.methods.explain.players import read_material
+    from fairtrial.metrics.table import METRICS
 
     material = read_material(
         audit, METRICS["tpr"], None, None, "absent", 0.3, 0, reads_columns=True, needs_outcome=True

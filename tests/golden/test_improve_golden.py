@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from fairtrial.stats.cell_bootstrap import Utility, bootstrap_levels, level_cells
-from fairtrial.stats.improvement import (
+from fairtrial.inference.numeric.cell_bootstrap import Utility, bootstrap_levels, level_cells
+from fairtrial.methods.improve.solver.improvement import (
     accuracy_components,
     directed_pairs,
     paper_fairness_component,
     smooth_fairness_components,
 )
-from fairtrial.validity.improve_designs import fairness_rejections
 from oracles.improve import obermeyer_holdout
+from validity.improve_designs import fairness_rejections
 
 HERE = Path(__file__).parent
 APPENDIX_E = json.loads((HERE / "improve_appendix_e.json").read_text())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairtrial.stats.cell_bootstrap import Utility, bootstrap_levels, level_cells
-from fairtrial.stats.improvement import (
+from fairtrial.inference.numeric.cell_bootstrap import Utility, bootstrap_levels, level_cells
+from fairtrial.methods.improve.solver.improvement import (
     accuracy_components,
     directed_pairs,
     paper_fairness_component,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairtrial.stats import distances, distances_search
-from fairtrial.stats.transport_tuple import (
+from fairtrial.methods.transport.solver import distances, distances_search
+from fairtrial.methods.transport.solver.tuple import (
     DiscerningTuple,
     band,
     disjoint_families,

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import fairtrial
-from fairtrial.charts import charts_for
-from fairtrial.charts.page import chart_page
-from fairtrial.report.pdf import find_chromium, print_pdf
+from fairtrial.results.charts.files import charts_for
+from fairtrial.results.charts.page import chart_page
+from fairtrial.trial.report.pdf import find_chromium, print_pdf
 
 EVIL = "</script><img src=x onerror=window.hacked=1>"
 DRAWN = """[...document.querySelectorAll('.chart')].map(chart => ({

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from fairtrial.report import render
-from fairtrial.results import Result, scalar
-from fairtrial.spec import METHODS
-from fairtrial.trial.publish import PEOPLE, is_masked, mask_result, published_rows
+from fairtrial.results.masking import PEOPLE, is_masked, mask_result, published_rows
+from fairtrial.results.result import Result, scalar
+from fairtrial.trial.report import render
+from fairtrial.trial.spec import METHODS
 
 pytestmark = pytest.mark.slow
 LIMIT = 450

@@ -10,12 +10,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from fairtrial import Audit, InputError, improve, role
-from fairtrial.candidates import Estimator, Inputs, LinearProgram, Payoff, Rule
-from fairtrial.candidates.portfolio import reweighing
-from fairtrial.candidates.rules import capacity_threshold
-from fairtrial.candidates.utilities import Observed, Worth, evaluate, find_worth
-from fairtrial.cells import Coded
-from fairtrial.metrics import METRICS, Metric
+from fairtrial.data.cells import Coded
+from fairtrial.methods.improve.candidates import Estimator, Inputs, LinearProgram, Payoff, Rule
+from fairtrial.methods.improve.candidates.portfolio import reweighing
+from fairtrial.methods.improve.candidates.rules import capacity_threshold
+from fairtrial.methods.improve.candidates.utilities import Observed, Worth, evaluate, find_worth
+from fairtrial.metrics.table import METRICS, Metric
 from oracles.improve_data import misled_people
 
 QUICK = {"splits": 2, "bootstrap": 200, "by": "group"}

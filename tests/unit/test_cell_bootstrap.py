@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
-from fairtrial.stats.cell_bootstrap import Utility, bootstrap_levels, distinct_rows, draw_counts, level_cells
+from fairtrial.inference.numeric.cell_bootstrap import (
+    Utility,
+    bootstrap_levels,
+    distinct_rows,
+    draw_counts,
+    level_cells,
+)
 from oracles.improve import resampled_levels
 
 

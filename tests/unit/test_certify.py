@@ -11,9 +11,9 @@ from scipy import stats
 
 import fairtrial
 from fairtrial import Audit, InputError, Metric, certify, flag, measure
-from fairtrial.charts import charts_for
 from fairtrial.errors import FairtrialWarning
-from fairtrial.results import Result, reason, scalar
+from fairtrial.results.charts.files import charts_for
+from fairtrial.results.result import Result, reason, scalar
 
 CAUCASIAN = {"race": "Caucasian"}
 
@@ -342,7 +342,7 @@ def test_weights_are_refused():
 
 def test_many_rows_are_audited_from_moments(compas, monkeypatch):
     rows = certify(compas, "mean_score", target=CAUCASIAN, tolerance=0.5)
-    monkeypatch.setattr("fairtrial._certify.data.MOST_ROWS", 100)
+    monkeypatch.setattr("fairtrial.methods.gaps.disparities.MOST_ROWS", 100)
     with pytest.warns(FairtrialWarning, match="Euclidean likelihood from means and variances"):
         moments = certify(compas, "mean_score", target=CAUCASIAN, tolerance=0.5)
     assert "from-moments" in {note.code for note in moments.notes}

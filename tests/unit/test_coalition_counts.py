@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairtrial.stats.coalition_counts import counted_forms, size_rule
-from fairtrial.stats.coalition_products import row_products
-from fairtrial.stats.coalitions import RowForm, contributions
-from fairtrial.stats.esl import MEMBERS, all_coalitions, b_sequence, coefficients
-from fairtrial.stats.esl_groups import group_targets
+from fairtrial.methods.explain.solver.coalition_counts import counted_forms, size_rule
+from fairtrial.methods.explain.solver.coalition_products import row_products
+from fairtrial.methods.explain.solver.coalitions import RowForm, contributions
+from fairtrial.methods.explain.solver.esl import MEMBERS, all_coalitions, b_sequence, coefficients
+from fairtrial.methods.explain.solver.esl_groups import group_targets
 
 
 def stacked(players, masks=None):

@@ -5,10 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairtrial.stats.coalitions import RowForm, coalition_rates, contributions, undefined_unions
-from fairtrial.stats.esl import MEMBERS, b_sequence, coefficients
-from fairtrial.stats.esl_groups import baseline_of, group_targets, merge_targets, pair_targets
-from fairtrial.stats.shapley_sampling import (
+from fairtrial.methods.explain.solver.coalitions import (
+    RowForm,
+    coalition_rates,
+    contributions,
+    undefined_unions,
+)
+from fairtrial.methods.explain.solver.esl import MEMBERS, b_sequence, coefficients
+from fairtrial.methods.explain.solver.esl_groups import (
+    baseline_of,
+    group_targets,
+    merge_targets,
+    pair_targets,
+)
+from fairtrial.methods.explain.solver.shapley_sampling import (
     monte_carlo_variance,
     sample_orders,
     sampled_coefficients,

@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 from fairtrial import Audit, certify, flag, measure
-from fairtrial.report import render
-from fairtrial.report.tables import csv_text
-from fairtrial.results import Result, scalar
+from fairtrial.results.masking import is_masked, mask_groups, mask_result
+from fairtrial.results.result import Result, scalar
 from fairtrial.trial import run
-from fairtrial.trial.publish import is_masked, mask_groups, mask_result
+from fairtrial.trial.report import render
+from fairtrial.trial.report.tables import csv_text
 
 
 def people(**sizes: int) -> pd.DataFrame:

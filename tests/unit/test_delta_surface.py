@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from fairtrial.stats.delta_surface import Corner, Staircase, staircase, surface
-from fairtrial.stats.improvement_splits import combine_p_values
+from fairtrial.methods.improve.solver.delta_surface import Corner, Staircase, staircase, surface
+from fairtrial.methods.improve.solver.improvement_splits import combine_p_values
 from oracles.improve_data import split_components
 
 

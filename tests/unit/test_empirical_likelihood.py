@@ -6,24 +6,24 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from fairtrial.stats.atoms import Atoms, Comparison, gap_covariance
-from fairtrial.stats.batched_likelihood import EndToEnd, mean_limits_of_many
-from fairtrial.stats.binary_gaps import PartCounts, gap_limits, gap_p, gap_root
-from fairtrial.stats.choose_gaps import make_gaps
-from fairtrial.stats.empirical_likelihood import Sample, el_log_ratio, el_mean_limits, el_weights
-from fairtrial.stats.exact_tails import binomial_tails, difference_tails
-from fairtrial.stats.joint import joint_test
-from fairtrial.stats.known_targets import known_limits, known_log_ratio
-from fairtrial.stats.power import (
+from fairtrial.inference.compare.choose_gaps import make_gaps
+from fairtrial.inference.evidence.atoms import Atoms, Comparison, gap_covariance
+from fairtrial.inference.joint.joint_test import joint_test
+from fairtrial.inference.joint.region import region_test
+from fairtrial.inference.means.batched_likelihood import EndToEnd, mean_limits_of_many
+from fairtrial.inference.means.empirical_likelihood import Sample, el_log_ratio, el_mean_limits, el_weights
+from fairtrial.inference.means.known_targets import known_limits, known_log_ratio
+from fairtrial.inference.means.target_methods import estimate_gaps
+from fairtrial.inference.power import (
     certify_power,
     detect_power,
     error_to_certify,
     error_to_detect,
     smallest_detectable,
 )
-from fairtrial.stats.proportions import binomial_deviance, constrained_rates, difference_root
-from fairtrial.stats.region import region_test
-from fairtrial.stats.target_methods import estimate_gaps
+from fairtrial.inference.rates.binary_gaps import PartCounts, gap_limits, gap_p, gap_root
+from fairtrial.inference.rates.exact_tails import binomial_tails, difference_tails
+from fairtrial.inference.rates.proportions import binomial_deviance, constrained_rates, difference_root
 from oracles.elfa_intervals import multinomial_statistic, vector_el_statistic
 
 

@@ -7,7 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from fairtrial.stats.esl import (
+from fairtrial.inference.rates.proportions import difference_interval
+from fairtrial.methods.explain.solver.esl import (
     MEMBERS,
     all_coalitions,
     b_sequence,
@@ -20,7 +21,7 @@ from fairtrial.stats.esl import (
     tells_groups_apart,
     tensor_coefficients,
 )
-from fairtrial.stats.esl_groups import (
+from fairtrial.methods.explain.solver.esl_groups import (
     homogeneity,
     interaction_contrasts,
     linear_wald,
@@ -28,7 +29,6 @@ from fairtrial.stats.esl_groups import (
     paper_interval,
     pooled_z,
 )
-from fairtrial.stats.proportions import difference_interval
 from oracles.esl import DEFINITIONS, esl_by_sum
 
 

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fairtrial
-from fairtrial.metrics import Metric
-from fairtrial.stats.atoms import Comparison
-from fairtrial.stats.choose_gaps import make_gaps
-from fairtrial.stats.evidence import find_evidence, pooled_shape, telling_members
-from fairtrial.stats.joint import joint_test
-from fairtrial.validity.certify_designs import atoms_of
+from fairtrial.inference.compare.choose_gaps import make_gaps
+from fairtrial.inference.evidence.atoms import Comparison
+from fairtrial.inference.evidence.enough import find_evidence, pooled_shape, telling_members
+from fairtrial.inference.joint.joint_test import joint_test
+from fairtrial.metrics.table import Metric
+from validity.certify_designs import atoms_of
 
 
 @given(st.lists(st.sampled_from([0.0, 1.0, 2.5, -3.0]), max_size=25))

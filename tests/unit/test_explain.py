@@ -19,10 +19,10 @@ from sklearn.tree import DecisionTreeClassifier
 import fairtrial
 from fairtrial import Audit, InputError, Result, compare, explain
 from fairtrial.errors import NotApplicable
-from fairtrial.results import reason, scalar
-from fairtrial.stats.esl import MEMBERS
-from fairtrial.stats.esl_groups import pooled_z
-from fairtrial.stats.proportions import difference_interval
+from fairtrial.inference.rates.proportions import difference_interval
+from fairtrial.methods.explain.solver.esl import MEMBERS
+from fairtrial.methods.explain.solver.esl_groups import pooled_z
+from fairtrial.results.result import reason, scalar
 from oracles.esl import DEFINITIONS
 
 FEATURES = ["age", "skill", "colour"]
@@ -392,7 +392,7 @@ def test_a_second_metric_needs_no_second_fit(audit):
 @pytest.mark.slow
 def test_one_seed_gives_the_same_numbers_for_any_number_of_jobs(audit):
     alone = explain(audit, "tpr", model="forest", features=["age", "skill"], seed=5, jobs=1)
-    from fairtrial._explain import models as _explain_models
+    from fairtrial.methods.explain import models as _explain_models
 
     _explain_models._CACHE.batches.clear()
     pair = explain(audit, "tpr", model="forest", features=["age", "skill"], seed=5, jobs=2)
@@ -710,7 +710,7 @@ def test_views_render_the_same_record(frame, audit):
     assert again.summary() == result.summary()
     assert len(result.to_frame()) == len(result.estimates)
     assert {row.keys() >= {"part", "points"} for row in result.estimates} == {True}
-    from fairtrial.charts import charts_for
+    from fairtrial.results.charts.files import charts_for
 
     names = [picture.name for picture in charts_for(again)]
     assert names == ["waterfall", "groups", "panel", "mitigation"]

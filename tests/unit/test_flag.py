@@ -10,9 +10,9 @@ import pytest
 
 import fairtrial
 from fairtrial import Audit, InputError, Metric, flag
-from fairtrial.charts import charts_for
-from fairtrial.results import Result, scalar
-from fairtrial.stats.multiplicity import benjamini_hochberg
+from fairtrial.inference.multiplicity import benjamini_hochberg
+from fairtrial.results.charts.files import charts_for
+from fairtrial.results.result import Result, scalar
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from fairtrial import Audit, InputError, certify, flag, measure, scan_all, transport
-from fairtrial.groups import Group, check_target, find_groups, find_target
+from fairtrial.data.groups import Group, check_target, find_groups, find_target
 
 
 @pytest.fixture(scope="module")

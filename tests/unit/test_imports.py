@@ -16,18 +16,19 @@ import fairtrial
 
 SOURCE = Path(fairtrial.__file__).parent
 
-# From the ground up; a module may import its own layer and the layers below it.
+# From the ground up; a module may import its own layer and the layers below it. Names on one line stand side by side
+# and may not import each other.
 LAYERS = [
-    "errors",
-    "stats",
-    "audit cells charts columns datasets files frames groups labels metrics outputs query results roles schema "
-    "views work",
-    "candidates",
-    "measure certify flag plan scan transport explain improve candidates",
-    "trial spec",
-    "report validity",
+    "labels errors work",
+    "metrics",
+    "data",
+    "results inference",
+    "methods",
+    "trial",
     "cli",
 ]
+# Upward imports that are still to be cut; the list may only shrink.
+EXCEPTIONS: set[str] = set()
 # What light imports must not load.
 HEAVY = {"numba", "sklearn", "scipy.stats", "altair", "pandas", "polars", "pyarrow", "duckdb", "pydantic"}
 

@@ -8,10 +8,10 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from fairtrial import Audit, InputError, Metric, improve, role
-from fairtrial.candidates import Estimator, LinearProgram, Payoff
-from fairtrial.charts import charts_for
 from fairtrial.errors import Cancelled, NotApplicable
-from fairtrial.results import Result
+from fairtrial.methods.improve.candidates import Estimator, LinearProgram, Payoff
+from fairtrial.results.charts.files import charts_for
+from fairtrial.results.result import Result
 from fairtrial.work import MemoryStore, session
 from oracles.improve_data import misled_people
 
@@ -68,7 +68,7 @@ def test_the_status_quo_itself_is_no_improvement():
 
 def test_levels_are_the_metrics_of_the_test_half():
     """The first split's levels agree with means over the rows of its test half."""
-    from fairtrial.candidates.choice import split_rows
+    from fairtrial.methods.improve.candidates.choice import split_rows
     from fairtrial.work import generator
 
     data = misled_people()

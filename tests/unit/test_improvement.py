@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from fairtrial.stats.cell_bootstrap import Utility, bootstrap_levels, level_cells
-from fairtrial.stats.improvement import (
+from fairtrial.inference.numeric.cell_bootstrap import Utility, bootstrap_levels, level_cells
+from fairtrial.methods.improve.solver.improvement import (
     accuracy_components,
     directed_pairs,
     gap_of,
@@ -14,7 +14,7 @@ from fairtrial.stats.improvement import (
     smooth_fairness_components,
     worst_pair,
 )
-from fairtrial.stats.improvement_splits import (
+from fairtrial.methods.improve.solver.improvement_splits import (
     combine_p_values,
     lower_median,
     rejection_prefixes,

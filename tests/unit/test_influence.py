@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairtrial.stats.influence import (
+from fairtrial.methods.explain.solver.influence import (
     Spread,
     combine,
     interval,

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from fairtrial.stats import joint_bootstrap
-from fairtrial.stats.joint import joint_test
-from fairtrial.stats.joint_bootstrap import Moments, bootstrap_p, euclidean_statistics
-from fairtrial.validity.certify_designs import atoms_of
+from fairtrial.inference.joint import joint_bootstrap
+from fairtrial.inference.joint.joint_bootstrap import Moments, bootstrap_p, euclidean_statistics
+from fairtrial.inference.joint.joint_test import joint_test
+from validity.certify_designs import atoms_of
 
 DISJOINT = np.eye(3)
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from fairtrial._certify.lines import certified
-from fairtrial.stats.gaps import KnownRateGaps
+from fairtrial.inference.compare.gaps import KnownRateGaps
+from fairtrial.methods.gaps.judgement import certified
 
 
 def every_outcome(n, target):

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from fairtrial.stats.logistic import build_design, fit_logistic, fit_predict_many, predict_logistic
+from fairtrial.inference.numeric.logistic import (
+    build_design,
+    fit_logistic,
+    fit_predict_many,
+    predict_logistic,
+)
 
 
 @pytest.fixture

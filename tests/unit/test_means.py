@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairtrial.stats import means
-from fairtrial.stats.empirical_likelihood import Sample, difference_log_ratio
-from fairtrial.stats.proportions import difference_interval, difference_root
+from fairtrial.inference.means import from_moments as means
+from fairtrial.inference.means.empirical_likelihood import Sample, difference_log_ratio
+from fairtrial.inference.rates.proportions import difference_interval, difference_root
 from oracles.elfa_intervals import el_statistic, two_sample_el_statistic
 
 

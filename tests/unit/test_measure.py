@@ -14,7 +14,7 @@ from statsmodels.stats.proportion import (
 
 import fairtrial
 from fairtrial import Audit, InputError, Metric, measure, role
-from fairtrial.results import scalar
+from fairtrial.results.result import scalar
 from oracles.elfa_intervals import two_binomial_statistic
 
 
@@ -321,7 +321,7 @@ def test_provenance(compas):
 
 
 def test_charts(compas):
-    from fairtrial.charts import charts_for
+    from fairtrial.results.charts.files import charts_for
 
     pictures = charts_for(measure(compas, ["fpr", "tpr"]))
     assert [picture.name for picture in pictures] == ["rates", "differences"]

@@ -6,7 +6,7 @@ import narwhals as nw
 import pytest
 
 from fairtrial import CRITERIA, METRICS, InputError, Metric, role
-from fairtrial.metrics import ROLES, find_metric, find_metrics
+from fairtrial.metrics.table import ROLES, find_metric, find_metrics
 
 NAMES = [
     "selection_rate", "base_rate", "tpr", "fpr", "tnr", "fnr", "ppv", "npv", "fdr", "for", "accuracy", "error_rate",

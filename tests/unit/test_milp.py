@@ -3,7 +3,11 @@
 import numpy as np
 import pytest
 
-from fairtrial.stats.milp import fairest_classifier, fairest_selection, most_accurate_classifier
+from fairtrial.methods.improve.solver.milp import (
+    fairest_classifier,
+    fairest_selection,
+    most_accurate_classifier,
+)
 
 
 def example(rows, seed):

@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 
 from fairtrial import InputError, plan
-from fairtrial.charts import charts_for
-from fairtrial.results import Result
-from fairtrial.stats.power import smallest_detectable
+from fairtrial.inference.power import smallest_detectable
+from fairtrial.results.charts.files import charts_for
+from fairtrial.results.result import Result
 
 
 def members(**arguments):

@@ -12,8 +12,8 @@ import pytest
 
 import fairtrial
 from fairtrial.errors import InputError
-from fairtrial.spec import load_spec
-from fairtrial.spec.presets import complete
+from fairtrial.trial.presets import complete
+from fairtrial.trial.spec import load_spec
 
 
 def applicants(n: int = 2000) -> pd.DataFrame:

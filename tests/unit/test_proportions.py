@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairtrial.stats.proportion_paths import difference_path_limits, ratio_path_limits
-from fairtrial.stats.proportions import (
+from fairtrial.inference.rates.proportion_paths import difference_path_limits, ratio_path_limits
+from fairtrial.inference.rates.proportions import (
     _ratio_root,
     binomial_deviance,
     constrained_rates,

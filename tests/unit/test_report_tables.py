@@ -12,9 +12,9 @@ import pyarrow.parquet as parquet
 import pytest
 
 import fairtrial
-from fairtrial.charts import theme
-from fairtrial.charts.page import DARK, json_text, script_text
-from fairtrial.report.tables import build_table, csv_text, safe_cell, write_parquet
+from fairtrial.results.charts import theme
+from fairtrial.results.charts.page import DARK, json_text, script_text
+from fairtrial.trial.report.tables import build_table, csv_text, safe_cell, write_parquet
 
 
 def result_with_labels(*labels: str) -> fairtrial.Result:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from fairtrial import Audit, InputError, Result, measure
-from fairtrial.results import SCHEMA, Note, Verdict, defined_or, reason, scalar, undefined
+from fairtrial.results.result import SCHEMA, Note, Verdict, defined_or, reason, scalar, undefined
 
 
 def result(**arguments):

@@ -12,8 +12,8 @@ import pytest
 import fairtrial
 from fairtrial import work
 from fairtrial.errors import Cancelled, FairtrialWarning, InputError, NotApplicable
-from fairtrial.results import Result
-from fairtrial.stats.scan_interval import selected_rate_interval
+from fairtrial.methods.scan.solver.interval import selected_rate_interval
+from fairtrial.results.result import Result
 
 TABLE_1 = [
     "fpr",
@@ -425,7 +425,7 @@ def test_an_exact_search_beyond_reach_is_refused() -> None:
 
 
 def test_charts_hold_the_numbers(audit: fairtrial.Audit) -> None:
-    from fairtrial.charts import charts_for
+    from fairtrial.results.charts.files import charts_for
 
     result = run(audit, "fpr")
     pictures = charts_for(result)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairtrial.stats.scan_expectation import Expectations, build_designs, expected_events, spread
-from fairtrial.stats.scan_null import drawn_class, drawn_events, movable, stratified, whole_sample
-from fairtrial.stats.scan_statistic import prepare, scan_draws, scan_observed
-from fairtrial.stats.scan_table import (
+from fairtrial.methods.scan.solver.expectation import Expectations, build_designs, expected_events, spread
+from fairtrial.methods.scan.solver.null import drawn_class, drawn_events, movable, stratified, whole_sample
+from fairtrial.methods.scan.solver.statistic import prepare, scan_draws, scan_observed
+from fairtrial.methods.scan.solver.table import (
     ScanTable,
     build_table,
     inside_unit_interval,

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from tests.oracles.scan_brute_force import all_subgroups
 
-from fairtrial.stats.scan import (
+from fairtrial.methods.scan.solver.problem import (
     Problem,
     find_subgroups,
     maximum_scores,
     plan_search,
     subgroup_count,
 )
-from fairtrial.stats.scan_score import BERNOULLI, GAUSSIAN, penalty_roots, set_peak
+from fairtrial.methods.scan.solver.score import BERNOULLI, GAUSSIAN, penalty_roots, set_peak
 
 
 def random_problem(

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairtrial.stats.atoms import Comparison
-from fairtrial.stats.choose_gaps import make_gaps
-from fairtrial.stats.row_gaps import RowGaps
-from fairtrial.stats.shape_guard import DRAWS, LAST_COUNTED, ShapeGuarded, ShapeLaws, Tail
-from fairtrial.validity.certify_designs import atoms_of
+from fairtrial.inference.bounds import DRAWS, LAST_COUNTED, ShapeGuarded, ShapeLaws, Tail
+from fairtrial.inference.compare.choose_gaps import make_gaps
+from fairtrial.inference.evidence.atoms import Comparison
+from fairtrial.inference.means.row_gaps import RowGaps
+from validity.certify_designs import atoms_of
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from math import comb
 import numpy as np
 import pytest
 
-from fairtrial.stats.atoms import Atoms
-from fairtrial.stats.joint import joint_test
-from fairtrial.stats.small_tables import drawn_pearson_p, pearson
+from fairtrial.inference.evidence.atoms import Atoms
+from fairtrial.inference.joint.joint_test import joint_test
+from fairtrial.inference.rates.small_tables import drawn_pearson_p, pearson
 
 
 def _statistic(table: tuple[int, ...], sizes: tuple[int, ...], rate: float) -> float:

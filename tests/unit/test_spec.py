@@ -9,9 +9,9 @@ import pytest
 
 from fairtrial.cli import main
 from fairtrial.errors import InputError
-from fairtrial.spec import METHODS, load_spec
-from fairtrial.spec.places import Places, describe
-from fairtrial.spec.sections import arguments_of
+from fairtrial.trial.spec import METHODS, load_spec
+from fairtrial.trial.spec.lines import Places, describe
+from fairtrial.trial.spec.sections import arguments_of
 
 GOOD = """\
 [data]

@@ -10,7 +10,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from fairtrial import Audit, InputError, Metric, measure
 from fairtrial.errors import NotApplicable
-from fairtrial.stats.survey import (
+from fairtrial.inference.evidence.survey import (
     compare_apart,
     compare_overlapping,
     counts_apart,

@@ -21,8 +21,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import fairtrial
 from fairtrial import Audit, Metric, role, transport
-from fairtrial.charts import charts_for
 from fairtrial.errors import FairtrialWarning, InputError, NotApplicable
+from fairtrial.results.charts.files import charts_for
 from oracles.transport_designs import compas
 
 FEATURES = ["male", "priors", "felony", "under_25", "over_45"]

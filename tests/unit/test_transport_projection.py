@@ -7,9 +7,14 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from fairtrial.stats.transport_highs import project_by_highs
-from fairtrial.stats.transport_projection import project, transport_plan
-from fairtrial.stats.transport_tuple import band, disjoint_families, from_matrices, overlapping_families
+from fairtrial.methods.transport.solver.highs import project_by_highs
+from fairtrial.methods.transport.solver.projection import project, transport_plan
+from fairtrial.methods.transport.solver.tuple import (
+    band,
+    disjoint_families,
+    from_matrices,
+    overlapping_families,
+)
 from oracles.transport_instances import CRITERIA, DISTANCES, EDGES, make_instance
 
 GRID = [(c, d, e) for c in CRITERIA for d in DISTANCES for e in EDGES]

@@ -9,10 +9,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairtrial.stats.distances import linear_distance
-from fairtrial.stats.transport_projection import project, transport_plan
-from fairtrial.stats.transport_pvalue import article_test, pooled_test
-from fairtrial.stats.transport_tuple import band, disjoint_families, from_matrices, overlapping_families
+from fairtrial.methods.transport.solver.distances import linear_distance
+from fairtrial.methods.transport.solver.projection import project, transport_plan
+from fairtrial.methods.transport.solver.pvalue import article_test, pooled_test
+from fairtrial.methods.transport.solver.tuple import (
+    band,
+    disjoint_families,
+    from_matrices,
+    overlapping_families,
+)
 from oracles.transport_designs import appendix_b1, compas
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "transport.json").read_text())["values"]
@@ -176,7 +181,7 @@ def test_article_one_sided_halves_the_two_sided_tail() -> None:
 
 def test_article_bound_for_independent_equalities_is_a_chi_bar_square() -> None:
     """Two independent gaps, S diagonal: P(½Σ max(V,0)²/S > t) = ½ P(χ²₁ > 2t) + ¼ P(χ²₂ > 2t)."""
-    from fairtrial.stats.transport_pvalue import _bound_tail
+    from fairtrial.methods.transport.solver.pvalue import _bound_tail
 
     got = _bound_tail(np.eye(2), np.eye(2), 1.5, 0)
     expected = 0.5 * stats.chi2.sf(3, 1) + 0.25 * stats.chi2.sf(3, 2)

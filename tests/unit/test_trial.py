@@ -10,10 +10,10 @@ import pytest
 
 import fairtrial
 from fairtrial.errors import InputError
-from fairtrial.spec import METHODS
 from fairtrial.trial import Event, load_results, run
-from fairtrial.trial.keeping import FOLDER, write_whole
+from fairtrial.trial.kept import FOLDER, write_whole
 from fairtrial.trial.record import check_schema
+from fairtrial.trial.spec import METHODS
 
 SCHEMA = Path(fairtrial.__file__).parent / "trial" / "results.schema.json"
 PUBLISHED = Path(__file__).parents[2] / "docs" / "results.schema.json"
@@ -94,12 +94,12 @@ def test_same_seed_same_results_apart_from_the_run(tmp_path: Path) -> None:
 def test_one_failing_section_does_not_take_the_others_along(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    import fairtrial.certify as module
+    import fairtrial.methods.certify.method as module
 
     def fails(*arguments: Any, **named: Any) -> None:
         raise RuntimeError("the disk is full of bees")
 
-    monkeypatch.setattr(__import__("sys").modules["fairtrial.certify"], "certify", fails)
+    monkeypatch.setattr(__import__("sys").modules["fairtrial.methods.certify.method"], "certify", fails)
     assert module is not None
     trial = run(spec(), out=tmp_path)
     assert not trial.complete
@@ -124,11 +124,11 @@ def test_stopping_keeps_finished_sections_and_resume_goes_on(
         raise KeyboardInterrupt
 
     modules = __import__("sys").modules
-    monkeypatch.setattr(modules["fairtrial.certify"], "certify", stopped)
+    monkeypatch.setattr(modules["fairtrial.methods.certify.method"], "certify", stopped)
     trial = run(spec(), out=tmp_path / "part")
     assert trial.stopped
     assert [answer.status for answer in trial.answers] == ["done", "stopped"]
-    monkeypatch.setattr(modules["fairtrial.certify"], "certify", real)
+    monkeypatch.setattr(modules["fairtrial.methods.certify.method"], "certify", real)
     events: list[Event] = []
     resumed = run(spec(), out=tmp_path / "part", resume=True, progress=events.append)
     called += [event.section for event in events if event.status == "running"]
@@ -145,10 +145,12 @@ def test_resume_takes_nothing_from_other_data_or_arguments(
     modules = __import__("sys").modules
     real = METHODS["certify"].call
     monkeypatch.setattr(
-        modules["fairtrial.certify"], "certify", lambda *a, **k: (_ for _ in ()).throw(KeyboardInterrupt)
+        modules["fairtrial.methods.certify.method"],
+        "certify",
+        lambda *a, **k: (_ for _ in ()).throw(KeyboardInterrupt),
     )
     run(spec(), out=tmp_path)
-    monkeypatch.setattr(modules["fairtrial.certify"], "certify", real)
+    monkeypatch.setattr(modules["fairtrial.methods.certify.method"], "certify", real)
     changed = spec()
     changed["data"] = {**changed["data"], "threshold": 7}
     assert run(changed, out=tmp_path, resume=True).run["kept"] == []

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from fairtrial.results import Primary, Result, Verdict
+from fairtrial.results.result import Primary, Result, Verdict
 from fairtrial.trial.family import conclude, correct
 
 

@@ -12,11 +12,11 @@ import pandas as pd
 import pytest
 
 from fairtrial import Audit, measure
-from fairtrial.charts import charts_for
-from fairtrial.charts.page import chart_page
-from fairtrial.report.tables import csv_text
-from fairtrial.results import undefined
-from fairtrial.views import format_value, summary_text, table
+from fairtrial.results.charts.files import charts_for
+from fairtrial.results.charts.page import chart_page
+from fairtrial.results.result import undefined
+from fairtrial.results.text import format_value, summary_text, table
+from fairtrial.trial.report.tables import csv_text
 
 EVIL = "</td></script><img src=x onerror=alert(1)>&\"'"
 

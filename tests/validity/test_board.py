@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import fairtrial
-from fairtrial.validity.board import METHODS, Cell, Judged, cells, judge
-from fairtrial.validity.page import side_by_side, write_page
-from fairtrial.validity.run import Board, run_board
+from validity.board import METHODS, Cell, Judged, cells, judge
+from validity.page import side_by_side, write_page
+from validity.run import Board, run_board
 
 CELLS = list(cells())
 PAPERS = [cell for cell in CELLS if cell.variant == "paper"]
@@ -135,7 +135,7 @@ def _run(folder, monkeypatch, form="short", seed=0):
         cell for cell in cells("flag") if cell.name in ("no disparity, rest", "BH in each node of the tree")
     ]
     computed = []
-    monkeypatch.setattr("fairtrial.validity.run.cells", lambda method=None: iter(few))
+    monkeypatch.setattr("validity.run.cells", lambda method=None: iter(few))
     board = run_board(
         form=form, methods=["flag"], seed=seed, folder=folder, tell=lambda *line: computed.append(line)
     )
@@ -152,7 +152,7 @@ def test_kept_lines_are_used_for_the_same_repeats_seed_and_code_only(tmp_path, m
     )
     assert _run(tmp_path, monkeypatch, form="long")[1] == 2
     assert _run(tmp_path, monkeypatch, seed=1)[1] == 2
-    monkeypatch.setattr("fairtrial.validity.run.code_digest", lambda: "other code")
+    monkeypatch.setattr("validity.run.code_digest", lambda: "other code")
     assert _run(tmp_path, monkeypatch)[1] == 2
     assert "repeats" in (tmp_path / "README.md").read_text(encoding="utf-8")
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from fairtrial.validity.improve import CELLS, MISLED
-from fairtrial.validity.improve_designs import simulated_people
+from validity.improve import CELLS, MISLED
+from validity.improve_designs import simulated_people
 
 
 def test_the_simulations_differ_in_one_parameter():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from fairtrial.stats.binary_gaps import PartCounts, gap_limits, gap_p
-from fairtrial.stats.proportions import rate_interval, ratio_interval
+from fairtrial.inference.rates.binary_gaps import PartCounts, gap_limits, gap_p
+from fairtrial.inference.rates.proportions import rate_interval, ratio_interval
 
 RATES = np.linspace(0.02, 0.98, 25)
 

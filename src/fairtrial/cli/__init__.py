@@ -25,7 +25,6 @@ COMMANDS = {
     "transport": "How little would have to change?",
     "explain": "Which features carry the disparity?",
     "improve": "Was there a fairer way, just as good?",
-    "validity": "Check that every p-value and interval holds its level.",
 }
 
 

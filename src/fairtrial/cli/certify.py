@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from fairtrial.cli import options as o
-from fairtrial.results import Result
+from fairtrial.results.result import Result
 
 app = typer.Typer(add_completion=False)
 
@@ -29,7 +29,7 @@ def certify(
     confidence_level: o.Level = 0.95,
     seed: o.Seed = 0,
 ) -> Result:
-    from fairtrial.certify import certify as run
+    from fairtrial.methods.certify.method import certify as run
 
     return run(
         audit, metric, depth=depth, target=o.parse_target(target), tolerance=o.parse_tolerance("certify", tolerance),

@@ -21,7 +21,7 @@ def demo(
     resume: Resume = False,
 ) -> None:
     """Audit the bundled COMPAS data and write a report."""
-    from fairtrial.outputs import make_output_folder
+    from fairtrial.results.output import make_output_folder
     from fairtrial.trial import run as run_trial
 
     folder = make_output_folder("demo", "--out", out, files=("audit.toml",))

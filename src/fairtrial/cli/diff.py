@@ -66,7 +66,7 @@ def _test(test: dict[str, Any]) -> str:
 
 
 def _side(entry: dict[str, Any]) -> str:
-    from fairtrial.views import format_value
+    from fairtrial.results.text import format_value
 
     effect = "" if entry["effect"] is None else f"{format_value(entry['effect'], entry['kind'])}, "
     return f"{effect}adjusted p {format_value(entry['adjusted'], 'p')}"

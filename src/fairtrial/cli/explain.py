@@ -77,7 +77,7 @@ def explain(
     csv: o.Csv = None,
     chart: o.Chart = None,
 ) -> None:
-    from fairtrial.explain import explain as run
+    from fairtrial.methods.explain.method import explain as run
 
     audit = o.open_audit(
         data,

@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from fairtrial.cli import options as o
-from fairtrial.results import Result
+from fairtrial.results.result import Result
 
 app = typer.Typer(add_completion=False)
 
@@ -31,7 +31,7 @@ def flag(
     minimum: o.Minimum = 30,
     confidence_level: o.Level = 0.95,
 ) -> Result:
-    from fairtrial.flag import flag as run
+    from fairtrial.methods.flag.method import flag as run
 
     return run(
         audit, metric, depth=depth, target=o.parse_target(target), tolerance=o.parse_tolerance("flag", tolerance),

@@ -8,7 +8,7 @@ import typer
 
 from fairtrial.cli import options as o
 from fairtrial.errors import InputError
-from fairtrial.results import Result
+from fairtrial.results.result import Result
 
 app = typer.Typer(add_completion=False)
 
@@ -83,7 +83,7 @@ def improve(
     seed: o.Seed = 0,
     jobs: o.Jobs = 1,
 ) -> Result:
-    from fairtrial.improve import improve as run
+    from fairtrial.methods.improve.method import improve as run
 
     groups = [o.parse_target(text) for text in group] if group else None
     return run(

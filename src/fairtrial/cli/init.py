@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fairtrial.errors import InputError, check_choice, did_you_mean
-from fairtrial.outputs import check_output_file
+from fairtrial.results.output import check_output_file
 
 if TYPE_CHECKING:
-    from fairtrial.spec.guess import Guess
-    from fairtrial.spec.profile import Profile
+    from fairtrial.trial.spec.guess import Guess
+    from fairtrial.trial.spec.profile import Profile
 
 app = typer.Typer(add_completion=False)
 
@@ -31,11 +31,11 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Write over an existing spec.")] = False,
 ) -> None:
     """Look at a data file and write a commented audit.toml."""
-    from fairtrial.spec.compose import compose
-    from fairtrial.spec.guess import guess
-    from fairtrial.spec.profile import profile_file
-    from fairtrial.spec.schema import PRESETS
-    from fairtrial.trial.keeping import write_whole
+    from fairtrial.trial.kept import write_whole
+    from fairtrial.trial.spec.compose import compose
+    from fairtrial.trial.spec.guess import guess
+    from fairtrial.trial.spec.profile import profile_file
+    from fairtrial.trial.spec.tables import PRESETS
 
     target = Path(out)
     if target.is_file() and not force:
@@ -74,8 +74,8 @@ def _check(found: Guess) -> None:
 
 def _ask(found: Guess, profiles: list[Profile]) -> Guess:
     """Each guess is offered as the default; an empty answer with - takes the part away."""
-    from fairtrial.spec.guess import positive_label
-    from fairtrial.spec.schema import PRESETS
+    from fairtrial.trial.spec.guess import positive_label
+    from fairtrial.trial.spec.tables import PRESETS
 
     by_name = {profile.name: profile for profile in profiles}
     typer.echo("Columns: " + ", ".join(by_name), err=True)

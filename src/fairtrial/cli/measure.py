@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from fairtrial.cli import options as o
-from fairtrial.results import Result
+from fairtrial.results.result import Result
 
 app = typer.Typer(add_completion=False)
 
@@ -25,7 +25,7 @@ def measure(
     minimum: o.Minimum = 30,
     confidence_level: o.Level = 0.95,
 ) -> Result:
-    from fairtrial.measure import measure as run
+    from fairtrial.methods.measure.method import measure as run
 
     return run(
         audit, metric, depth=depth, target=o.parse_target(target), interval=interval, minimum=minimum,

@@ -13,11 +13,11 @@ import typer
 
 from fairtrial.errors import InputError
 from fairtrial.labels import canonical
-from fairtrial.outputs import check_output_file
+from fairtrial.results.output import check_output_file
 
 if TYPE_CHECKING:
-    from fairtrial.audit import Audit
-    from fairtrial.results import Result
+    from fairtrial.data.audit import Audit
+    from fairtrial.results.result import Result
 
 _DATA, _ASK, _OUT = "Data", "Question", "Output"
 
@@ -86,7 +86,7 @@ def _table_file(path: str | None) -> str | None:
 
 def _chart_file(path: str | None) -> str | None:
     if path is not None:
-        from fairtrial.charts import check_chart_file
+        from fairtrial.results.charts.files import check_chart_file
 
         check_chart_file(path)
     return _output_file(path)
@@ -176,7 +176,7 @@ def open_audit(
     **roles: Any,
 ) -> Audit:
     """The Audit that the options describe."""
-    from fairtrial.audit import Audit
+    from fairtrial.data.audit import Audit
 
     return Audit(
         data,
@@ -230,11 +230,11 @@ def emit(
     if json not in (None, "-"):
         written.append(_write(str(json), content + "\n"))
     if csv is not None:
-        from fairtrial.report.tables import csv_text
+        from fairtrial.trial.report.tables import csv_text
 
         written.append(_write(csv, csv_text(result)))
     if chart is not None:
-        from fairtrial.charts import save_chart
+        from fairtrial.results.charts.files import save_chart
 
         written.append(save_chart(result, chart))
     for path in written:

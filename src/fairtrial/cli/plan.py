@@ -25,7 +25,7 @@ def plan(
     csv: o.Csv = None,
     chart: o.Chart = None,
 ) -> None:
-    from fairtrial.plan import plan as run
+    from fairtrial.methods.plan.method import plan as run
 
     result = run(
         metric, rate=rate, deviation=deviation, tolerance=o.parse_tolerance("plan", tolerance), disparity=disparity,

@@ -20,10 +20,10 @@ def report(
 ) -> None:
     """Render the report of saved results again."""
     from fairtrial.errors import InputError
-    from fairtrial.outputs import check_output_file
-    from fairtrial.report import write_report
-    from fairtrial.report.pdf import find_chromium, print_pdf
+    from fairtrial.results.output import check_output_file
     from fairtrial.trial import load_results
+    from fairtrial.trial.report import write_report
+    from fairtrial.trial.report.pdf import find_chromium, print_pdf
 
     chromium = find_chromium() if pdf else None
     if pdf and chromium is None:

@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from fairtrial.cli import options as o
-from fairtrial.results import Result
+from fairtrial.results.result import Result
 
 app = typer.Typer(add_completion=False)
 
@@ -64,8 +64,8 @@ def scan(
     seed: o.Seed = 0,
     jobs: o.Jobs = 1,
 ) -> Result:
-    from fairtrial.scan import scan as run
-    from fairtrial.scan import scan_all as run_all
+    from fairtrial.methods.scan.method import scan as run
+    from fairtrial.methods.scan.method import scan_all as run_all
 
     options: dict[str, Any] = {
         "direction": direction,

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from fairtrial.cli import options as o
-from fairtrial.results import Result
+from fairtrial.results.result import Result
 
 app = typer.Typer(add_completion=False)
 _ASK, _COST = "Question", "What a move costs"
@@ -71,7 +71,7 @@ def transport(
     seed: o.Seed = 0,
 ) -> Result:
     from fairtrial.errors import InputError
-    from fairtrial.transport import transport as run
+    from fairtrial.methods.transport.method import transport as run
 
     if linear is not None and distance is not None:
         raise InputError("transport", "'--linear' and '--distance' exclude each other")

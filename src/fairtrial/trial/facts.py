@@ -7,11 +7,11 @@ from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairtrial.columns import missing_counts
+from fairtrial.data.expressions import missing_counts
 
 if TYPE_CHECKING:
-    from fairtrial.audit import Audit
-    from fairtrial.spec import Spec
+    from fairtrial.data.audit import Audit
+    from fairtrial.trial.spec import Spec
 
 _CHUNK = 1 << 20
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fairtrial.results import Result, Verdict
-from fairtrial.stats.multiplicity import holm
+from fairtrial.inference.multiplicity import holm
+from fairtrial.results.result import Result, Verdict
 
 OUTSIDE = frozenset({"certify"})
 # whose small p-values say that people are treated unequally; the others say what carries it or what could be better

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from fairtrial.errors import InputError
-from fairtrial.results import Result, Verdict
-from fairtrial.spec import METHODS, Section
+from fairtrial.results.masking import mask_entry, mask_groups, mask_result
+from fairtrial.results.result import Result, Verdict
 from fairtrial.trial.family import Entry, conclude, correct
-from fairtrial.trial.publish import mask_entry, mask_groups, mask_result
+from fairtrial.trial.spec import METHODS, Section
 
 if TYPE_CHECKING:
-    from fairtrial.spec import Spec
+    from fairtrial.trial.spec import Spec
 
 SCHEMA = "fairtrial/trial/1"
 Status = Literal["done", "failed", "stopped"]
@@ -133,7 +133,7 @@ class Trial:
 
 def _page_module() -> Any:
     """The page lies above the trial and is only reached for when someone asks for it."""
-    return importlib.import_module("fairtrial.report")
+    return importlib.import_module("fairtrial.trial.report")
 
 
 def _section(answer: Answer, below: int) -> dict[str, Any]:

@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fairtrial import work
 from fairtrial.errors import Cancelled, FairtrialWarning, InputError
-from fairtrial.outputs import make_output_folder
-from fairtrial.results import Result, provenance
-from fairtrial.spec import METHODS, Section, Spec, load_spec
-from fairtrial.spec.opening import check_sections
-from fairtrial.spec.presets import complete
+from fairtrial.results.output import make_output_folder
+from fairtrial.results.result import Result, provenance
 from fairtrial.trial.facts import data_facts
-from fairtrial.trial.keeping import Keeper, section_key
+from fairtrial.trial.kept import Keeper, section_key
+from fairtrial.trial.presets import complete
 from fairtrial.trial.record import Answer, Status, Trial
+from fairtrial.trial.spec import METHODS, Section, Spec, load_spec
+from fairtrial.trial.spec.open_audit import check_sections
 
 if TYPE_CHECKING:
-    from fairtrial.audit import Audit
+    from fairtrial.data.audit import Audit
 
 
 @dataclass(frozen=True, slots=True)

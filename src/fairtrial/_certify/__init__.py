@@ -1,1 +1,0 @@
-"""The parts of `certify`: what its public function is made of."""

@@ -1,1 +1,0 @@
-"""The parts of `explain`: what its public function is made of."""

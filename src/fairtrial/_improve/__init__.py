@@ -1,1 +1,0 @@
-"""The parts of `improve`: what its public function is made of."""

@@ -1,1 +1,0 @@
-"""The parts of `measure`: what its public function is made of."""

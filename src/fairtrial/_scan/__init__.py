@@ -1,1 +1,0 @@
-"""The parts of `scan`: what its public function is made of."""

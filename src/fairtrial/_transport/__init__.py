@@ -1,1 +1,0 @@
-"""The parts of `transport`: what its public function is made of."""

@@ -1,0 +1,148 @@
+"""What methods work on: counts per cell, or coded rows. Arrays only."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairtrial.data.groups import Group
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Codes = NDArray[np.int32]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """A label per row: `labels[codes]`."""
+
+    codes: Codes
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """One line per distinct combination of attributes (and of roles, where asked for), sorted by labels."""
+
+    attributes: tuple[str, ...]
+    labels: dict[str, tuple[str, ...]]
+    codes: Codes
+    rows: Ints
+    roles: dict[str, Floats] = field(default_factory=dict)
+    count: dict[str, Ints] = field(default_factory=dict)
+    total: dict[str, Floats] = field(default_factory=dict)
+    m2: dict[str, Floats] = field(default_factory=dict)
+    binary: dict[str, bool] = field(default_factory=dict)
+
+    def mask(self, group: Group) -> Bools:
+        """The cells that belong to the group."""
+        inside = np.ones(len(self.rows), dtype=bool)
+        for attribute, values in group.where:
+            labels = self.labels[attribute]
+            inside &= _among(labels, values)[self.codes[:, self.attributes.index(attribute)]]
+        return inside
+
+    def moments(self, metric: str, inside: Bools) -> tuple[int, float, float]:
+        """n, sum and sum of squared deviations of the metric's value over the cells inside."""
+        return pool_moments(self.count[metric][inside], self.total[metric][inside], self.m2[metric][inside])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Columns as arrays, one entry per row, in the audit's defined order."""
+
+    n: int
+    attributes: dict[str, Coded] = field(default_factory=dict)
+    roles: dict[str, Floats] = field(default_factory=dict)
+    values: dict[str, Floats] = field(default_factory=dict)
+    given: dict[str, Bools] = field(default_factory=dict)
+    columns: dict[str, Floats] = field(default_factory=dict)
+    digest: str = ""
+
+    def mask(self, group: Group) -> Bools:
+        """The rows that belong to the group."""
+        inside = np.ones(self.n, dtype=bool)
+        for attribute, values in group.where:
+            coded = self.attributes[attribute]
+            inside &= _among(coded.labels, values)[coded.codes]
+        return inside
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Design:
+    """Features as a numeric matrix: numbers as they are, categories one-hot with every level."""
+
+    matrix: Floats
+    names: tuple[str, ...]
+    feature_of: Codes
+    features: tuple[str, ...]
+
+    def columns_of(self, feature: str) -> NDArray[np.intp]:
+        """The matrix columns that stand for one feature."""
+        return np.flatnonzero(self.feature_of == self.features.index(feature))
+
+
+def _among(labels: tuple[str, ...], values: tuple[str, ...]) -> Bools:
+    """Per label, whether it is one of the values."""
+    return np.array([label in values for label in labels], dtype=bool)
+
+
+def pool_moments(count: Ints, total: Floats, m2: Floats) -> tuple[int, float, float]:
+    """Moments of the union of disjoint cells from those of the cells."""
+    n = int(count.sum())
+    if n == 0:
+        return 0, 0.0, 0.0
+    filled = count > 0
+    means = total[filled] / count[filled]
+    mean = float(total.sum() / n)
+    between = float((count[filled] * (means - mean) ** 2).sum())
+    pooled = float(m2.sum()) + between
+    # equal values do not always have exactly equal means: what is left of them is rounding, not spread
+    return n, float(total.sum()), pooled if pooled > n * (1e-12 * mean) ** 2 else 0.0
+
+
+def digest_of(data: Cells | Rows) -> str:
+    """A fingerprint of keys and integer counts (cells) or of the arrays (rows)."""
+    content = hashlib.sha256()
+    if isinstance(data, Cells):
+        lines = [data.codes, data.rows, *[data.roles[name] for name in sorted(data.roles)]]
+        content.update(repr(sorted(data.labels.items())).encode())
+        lines += [data.count[name] for name in sorted(data.count)]
+    else:
+        lines = [coded.codes for _, coded in sorted(data.attributes.items())]
+        for part in (data.roles, data.values, data.given, data.columns):
+            lines += [values for _, values in sorted(part.items())]
+    for values in lines:
+        content.update(np.ascontiguousarray(values).tobytes())
+    return content.hexdigest()[:16]
+
+
+def distinct(keys: list[Any], roles: list[Floats], n: int) -> tuple[Any, Any]:
+    """First position and group number of each distinct key, in sorted order."""
+    if not keys and not roles:
+        return np.zeros(1, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    combined = np.zeros(n, dtype=np.int64)
+    for column in [*keys, *[np.unique(values, return_inverse=True)[1] for values in roles]]:
+        _, combined = np.unique(combined * (int(column.max(initial=0)) + 1) + column, return_inverse=True)
+    _, first, inverse = np.unique(combined, return_index=True, return_inverse=True)
+    return first, inverse
+
+
+def sum_by(inverse: Any, values: Any, size: int) -> Ints:
+    total = np.zeros(size, dtype=np.int64)
+    np.add.at(total, inverse, values.astype(np.int64))
+    return total
+
+
+def pool_m2(inverse: Any, count: Ints, total: Floats, m2: Floats, size: int) -> Floats:
+    """Squared deviations of merged lines: within plus between."""
+    counts, totals = np.bincount(inverse, count, size), np.bincount(inverse, total, size)
+    mean = np.divide(totals, counts, out=np.zeros(size), where=counts > 0)
+    line_mean = np.divide(total, count, out=np.zeros(len(total)), where=count > 0)
+    between = count * (line_mean - mean[inverse]) ** 2
+    return np.asarray(np.bincount(inverse, m2 + between, size), dtype=np.float64)

@@ -1,0 +1,226 @@
+"""The only file that knows dataframe libraries: any source in, one lazy narwhals frame out."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import narwhals as nw
+import numpy as np
+
+from fairtrial.errors import InputError
+
+if TYPE_CHECKING:
+    from fairtrial.results.result import Column
+
+Frame = Literal["pandas", "polars", "pyarrow"]
+Kind = Literal["bool", "int", "float", "text", "other"]
+WHO = "Audit"
+
+
+class Source:
+    """A table wherever it lives. In-memory frames and files are queried through DuckDB, lazy ones in place."""
+
+    def __init__(self, data: object) -> None:
+        self._files: Any = None
+        self._eager: nw.DataFrame[Any] | None = None
+        self._lazy: nw.LazyFrame[Any] | None = None
+        self._arrow: dict[str, Any] = {}
+        self._connection: Any = None
+        self.frame: Frame = "pyarrow"
+        self.ordered = True
+        self._open(data)
+
+    def _open(self, data: object) -> None:
+        if isinstance(data, str | os.PathLike):
+            from fairtrial.data.files import Files
+
+            self._files = Files(data)
+            self.columns: tuple[str, ...] = self._files.columns
+            return
+        _check_duplicates(data)
+        try:
+            native = nw.from_native(data)  # type: ignore[call-overload]
+        except TypeError:
+            raise InputError(
+                WHO,
+                "'data' must be a dataframe (pandas, Polars, PyArrow, DuckDB, PySpark) or a path of CSV or Parquet "
+                f"files, got {type(data).__name__}",
+            ) from None
+        if isinstance(native, nw.DataFrame) and native.implementation.is_polars():
+            self._lazy = native.lazy()
+        elif isinstance(native, nw.DataFrame):
+            self._eager = native
+        else:
+            self._lazy = _nan_to_null(native) if native.implementation.is_duckdb() else native
+            self.ordered = False  # a lazy frame may hold a join or a grouping, which return rows as they come
+        self.frame = _frame_kind(native)
+        self.columns = tuple(native.collect_schema().names())
+
+    def lazy(self, columns: Sequence[str]) -> nw.LazyFrame[Any]:
+        """The chosen columns as a lazy frame, run where the data lives."""
+        if self._lazy is not None:
+            return self._lazy.select(list(columns))
+        relation = self._relation(columns) if self._files is None else self._files.relation(columns)
+        frame: nw.LazyFrame[Any] = nw.from_native(relation)
+        return frame.select(list(columns))
+
+    def label_column(self, name: str, kind: Kind) -> str:
+        """Where a column's labels are: beside the numbers in a CSV file, whose labels stay as they are written."""
+        from fairtrial.data.files import AS_WRITTEN
+
+        written = self._files is not None and self._files.csv and kind == "float"
+        return name + AS_WRITTEN if written else name
+
+    def _relation(self, columns: Sequence[str]) -> Any:
+        """In-memory columns as a DuckDB relation; each is converted once."""
+        from fairtrial.data.files import connect
+
+        if self._connection is None:
+            self._connection = connect()
+        return self._connection.from_arrow(self._table(columns))
+
+    def _table(self, columns: Sequence[str]) -> Any:
+        import pyarrow as pa
+
+        _check_case(columns)
+        return pa.table({name: self._convert(name) for name in columns})
+
+    def _convert(self, name: str) -> Any:
+        assert self._eager is not None
+        if name not in self._arrow:
+            self._arrow[name] = _arrow_column(self._eager, name)
+        return self._arrow[name]
+
+    def kinds(self, columns: Sequence[str]) -> dict[str, Kind]:
+        """What each column holds."""
+        if self._eager is not None:
+            schema = nw.from_native(self._table(columns)).schema
+            return {name: _kind(schema[name]) for name in columns}
+        return {name: _kind(dtype) for name, dtype in self.lazy(columns).collect_schema().items()}
+
+
+def collect(frame: nw.LazyFrame[Any]) -> dict[str, Any]:
+    """Run the query; columns as PyArrow arrays."""
+    try:
+        table = frame.collect("pyarrow").to_native()
+    except Exception as error:
+        if (
+            type(error).__name__ not in ("InvalidInputException", "IOException")
+            or not frame.implementation.is_duckdb()
+        ):
+            raise
+        raise InputError(WHO, f"cannot read the data: {str(error).splitlines()[0]}") from None
+    return {name: table.column(name).combine_chunks() for name in table.column_names}
+
+
+def to_native(table: Mapping[str, Sequence[Any]], backend: str, columns: Sequence[Column]) -> Any:
+    """A dict of columns as a dataframe of the asked kind; undefined values are null."""
+    import pyarrow as pa
+
+    if backend not in ("pandas", "polars", "pyarrow"):
+        raise InputError("to_frame", f"'backend' must be 'pandas', 'polars' or 'pyarrow', got {backend!r}")
+    types = {"text": pa.string(), "verdict": pa.string(), "count": pa.int64(), "flag": pa.bool_()}
+    arrays = {
+        column.name: pa.array(table[column.name], type=types.get(column.kind, pa.float64()))
+        for column in columns
+    }
+    return from_arrow(pa.table(arrays), backend)
+
+
+def from_arrow(table: Any, backend: str) -> Any:
+    """A PyArrow table as the asked kind of frame."""
+    if backend == "pandas":
+        _require("pandas")
+        return table.to_pandas()
+    if backend == "polars":
+        _require("polars")
+        import polars as pl
+
+        return pl.from_arrow(table)
+    return table
+
+
+def frame_for_estimators(table: Any, frame: Frame) -> Any:
+    """A frame scikit-learn takes: the caller's kind, or pandas or Polars where one is installed."""
+    if frame != "pyarrow":
+        return from_arrow(table, frame)
+    for backend in ("pandas", "polars"):
+        if importlib.util.find_spec(backend):
+            return from_arrow(table, backend)
+    return np.column_stack([np.asarray(column.to_pylist(), dtype=object) for column in table.columns])
+
+
+def _require(backend: str) -> None:
+    if importlib.util.find_spec(backend) is None:
+        raise InputError(
+            "to_frame", f"{backend} is not installed; use backend='pyarrow' or install {backend}"
+        )
+
+
+def _check_duplicates(data: object) -> None:
+    if hasattr(data, "collect_schema"):
+        return  # Polars has no duplicates, and asking a lazy frame for its columns costs
+    names = [str(name) for name in getattr(data, "column_names", getattr(data, "columns", []))]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(WHO, f"'data' has duplicated columns: {', '.join(map(repr, twice))}; rename them")
+
+
+def _nan_to_null(relation: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """On a caller's DuckDB, isnan() of a Parquet column may be taken for always false; of exp() it never is."""
+    floats = [name for name, dtype in relation.collect_schema().items() if dtype.is_float()]
+    cleaned = [nw.when(~nw.col(name).exp().is_nan()).then(nw.col(name)).alias(name) for name in floats]
+    return relation.with_columns(*cleaned) if cleaned else relation
+
+
+def _check_case(names: Sequence[str]) -> None:
+    """DuckDB does not tell such columns apart."""
+    folded: dict[str, str] = {}
+    for name in names:
+        other = folded.setdefault(name.lower(), name)
+        if other != name:
+            raise InputError(
+                WHO,
+                f"the columns {other!r} and {name!r} differ only in case and are used together; rename one",
+            )
+
+
+def _frame_kind(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> Frame:
+    if frame.implementation.is_pandas():
+        return "pandas"
+    return "polars" if frame.implementation.is_polars() else "pyarrow"
+
+
+def _arrow_column(frame: nw.DataFrame[Any], name: str) -> Any:
+    """One column as Arrow; a pandas column of mixed Python objects becomes text."""
+    import pyarrow as pa
+
+    try:
+        return frame.select(name).to_arrow().column(name)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError):
+        from fairtrial.labels import canonical, is_missing
+
+        texts: list[str | None] = []
+        first: dict[str, Any] = {}
+        for value in frame.get_column(name).to_list():
+            text = None if is_missing(value) else canonical(value)
+            texts.append(text)
+            if text is not None and first.setdefault(text, value) != value:
+                raise InputError(
+                    WHO,
+                    f"{name!r} has the labels {first[text]!r} and {value!r}, which are one label here; make them one",
+                ) from None
+        return pa.array(texts, type=pa.string())
+
+
+def _kind(dtype: nw.dtypes.DType) -> Kind:
+    if dtype == nw.Boolean:
+        return "bool"
+    if dtype.is_integer():
+        return "int"
+    if dtype.is_float() or dtype.is_decimal():
+        return "float"
+    return "text" if dtype in (nw.String, nw.Categorical) or isinstance(dtype, nw.Enum) else "other"

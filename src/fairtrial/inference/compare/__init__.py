@@ -1,0 +1,1 @@
+"""A group's gap to its target: one estimate, one interval, one test."""

@@ -1,0 +1,70 @@
+"""Which inference fits: binary or real-valued, known or estimated target, and what the caller asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from fairtrial.inference.bounds import guarded
+from fairtrial.inference.compare.gaps import (
+    BinaryGaps,
+    EuclideanGaps,
+    Gaps,
+    KnownRateGaps,
+    Likelihood,
+    TargetMethod,
+)
+from fairtrial.inference.evidence.atoms import Atoms, Comparison
+from fairtrial.inference.means.known_targets import Refinement
+from fairtrial.inference.means.row_gaps import RowGaps
+from fairtrial.inference.means.target_methods import PlugInGaps, orthogonal_gaps
+from fairtrial.inference.rates.proportions import RateMethod
+
+
+def make_gaps(
+    atoms: Atoms,
+    comparison: Comparison,
+    *,
+    likelihood: Likelihood = "empirical",
+    target_method: TargetMethod = "profile",
+    rate_method: RateMethod = "wilson",
+    refinement: Refinement | None = None,
+) -> Gaps:
+    """Gaps of all groups to their target; the paper's plug-in and refinements of the likelihood stay as published."""
+    gaps = _plain_gaps(atoms, comparison, likelihood, target_method, rate_method, refinement)
+    return gaps if refinement else guarded(gaps, atoms, comparison)
+
+
+def _plain_gaps(
+    atoms: Atoms,
+    comparison: Comparison,
+    likelihood: Likelihood,
+    target_method: TargetMethod,
+    rate_method: RateMethod,
+    refinement: Refinement | None,
+) -> Gaps:
+    if likelihood == "euclidean" or (atoms.values is None and not atoms.binary):
+        return EuclideanGaps(atoms, comparison)
+    if comparison.known is not None:
+        return _against_known(atoms, comparison, rate_method, refinement)
+    if target_method == "orthogonal":
+        return orthogonal_gaps(atoms, comparison)
+    honest: Gaps = BinaryGaps(atoms, comparison) if atoms.binary else RowGaps(atoms, comparison)
+    if target_method == "profile":
+        return honest
+    _, target, _ = atoms.pooled(comparison.reference)
+    nothing = np.zeros_like(comparison.reference)
+    plugged = replace(comparison, reference=nothing, known=np.nan_to_num(target))
+    known = _against_known(atoms, plugged, "likelihood", refinement)
+    return PlugInGaps(known, honest, scaled=target_method == "scaled")
+
+
+def _against_known(
+    atoms: Atoms, comparison: Comparison, rate_method: RateMethod, refinement: Refinement | None
+) -> Gaps:
+    if not atoms.binary:
+        return RowGaps(atoms, comparison, refinement)
+    inside = comparison.member.astype(np.float64)
+    assert comparison.known is not None
+    return KnownRateGaps(inside @ atoms.count, inside @ atoms.successes, comparison.known, rate_method)

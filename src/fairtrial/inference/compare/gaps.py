@@ -1,0 +1,255 @@
+"""One group's gap to its target has one estimate, one interval and one test, wherever it is shown.
+
+A `Gaps` object holds all compared groups: their signed roots (about standard normal, or Student's t where
+`df` is finite) at any value of the gap, and limits at any level. `make_gaps` picks the right one.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from fairtrial.inference.evidence.atoms import Atoms, Bools, Comparison, gap_errors
+from fairtrial.inference.evidence.enough import Evidence, find_evidence
+from fairtrial.inference.means.from_moments import SMALL_SAMPLE
+from fairtrial.inference.numeric.roots import Floats
+from fairtrial.inference.rates.binary_gaps import SMALLEST_P, PartCounts, gap_limits, gap_root, gap_tails
+from fairtrial.inference.rates.exact_tails import binomial_tails
+from fairtrial.inference.rates.proportions import SMALL_COUNT, RateMethod, binomial_deviance, rate_interval
+
+Likelihood = Literal["empirical", "euclidean"]
+TargetMethod = Literal["profile", "orthogonal", "scaled", "plug-in"]
+
+
+# The group is nearly always the smaller sample, and most of the error is spent on its rate.
+GROUPS_SHARE_OF_ERROR = 0.8
+
+
+class Gaps(ABC):
+    """All groups' gaps: estimates, standard errors, rules, and inference at any value and level."""
+
+    estimate: Floats
+    error: Floats
+    df: Floats
+    rule: NDArray[np.str_]
+    reason: list[str | None]
+    evidence: Evidence | None = None  # where rows were looked at
+    covariance: Floats | None = None  # of all gaps, where it is not that of the atoms
+
+    @abstractmethod
+    def root(self, gap: Floats) -> Floats:
+        """Signed root of the test of 'the gap is `gap`', positive when the estimate is above it."""
+
+    @abstractmethod
+    def limits(self, level: float) -> tuple[Floats, Floats]:
+        """Pointwise limits at this level; NaN where there is no inference."""
+
+    def limits_together(self, level: float, each: float) -> tuple[Floats, Floats]:
+        """Limits that cover all gaps at once: `level` from their joint normal law, `each` by Bonferroni.
+
+        Far in the tails the law of a small count is far from normal, so exact limits widen those of small counts.
+        """
+        low, high = self.limits(level)
+        exact = self.exact_limits(each)
+        return (low, high) if exact is None else (np.minimum(low, exact[0]), np.maximum(high, exact[1]))
+
+    def exact_limits(self, level: float) -> tuple[Floats, Floats] | None:
+        """Limits by binomial tails where a count is small, an empty interval elsewhere; None without counts."""
+        return None
+
+    @property
+    def defined(self) -> Bools:
+        """Groups with inference; the others carry a reason and p = 1."""
+        return np.array([reason is None for reason in self.reason], dtype=bool)
+
+    def tails(self, gap: Floats) -> tuple[Floats, Floats]:
+        """One-sided p-values of 'at most gap' (small when above) and of 'at least gap'."""
+        root = self.root(gap)
+        infinite = np.isinf(self.df)
+        finite = np.where(infinite, 1.0, self.df)
+        above = np.where(infinite, special.ndtr(-root), special.stdtr(finite, -root))
+        below = np.where(infinite, special.ndtr(root), special.stdtr(finite, root))
+        return self._guard(above), self._guard(below)
+
+    def _guard(self, p: Floats) -> Floats:
+        return np.where(self.defined, np.clip(p, SMALLEST_P, 1.0), 1.0)
+
+    def p_equal(self, gap: float = 0.0) -> Floats:
+        """Two-sided p-value of 'the gap is `gap`'."""
+        above, below = self.tails(np.full(self.estimate.shape, gap))
+        return self._guard(np.minimum(1.0, 2.0 * np.minimum(above, below)))
+
+    def p_at_most(self, gap: float) -> Floats:
+        """p-value of 'the gap is at most `gap`': (4.5), and 1 when the estimate agrees with it."""
+        above, _ = self.tails(np.full(self.estimate.shape, gap))
+        return np.where(self.estimate > gap, above, 1.0)
+
+    def p_at_least(self, gap: float) -> Floats:
+        """p-value of 'the gap is at least `gap`', and 1 when the estimate agrees with it."""
+        _, below = self.tails(np.full(self.estimate.shape, gap))
+        return np.where(self.estimate < gap, below, 1.0)
+
+    def p_inside(self, low: float, high: float) -> Floats:
+        """p-value of 'the gap lies in [low, high]', valid whatever the band's width.
+
+        The paper's half chi-square forgets that a narrow band is left on both sides:
+        p = Phi(-root) + Phi(-root - width / error), with t tails where they are used.
+        """
+        outside = np.minimum(self.p_at_most(high), self.p_at_least(low))
+        edge = np.where(self.estimate > high, high, low)
+        root = np.abs(self.root(edge))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            far = root + (high - low) / self.error
+        other = self.far_tail(np.where(np.isnan(far), np.inf, far), self.estimate > high)
+        inside = (self.estimate >= low) & (self.estimate <= high)
+        return self._guard(np.where(inside, 1.0, np.minimum(outside + other, 1.0)))
+
+    def far_tail(self, far: Floats, above: Bools) -> Floats:
+        """The chance of a root beyond `far` on the other side than the estimate's, which is `above` or below."""
+        infinite = np.isinf(self.df)
+        return np.where(infinite, special.ndtr(-far), special.stdtr(np.where(infinite, 1.0, self.df), -far))
+
+
+class BinaryGaps(Gaps):
+    """Rates against an estimated target by profile likelihood, from counts alone."""
+
+    def __init__(self, atoms: Atoms, comparison: Comparison) -> None:
+        member, reference = comparison.member, comparison.reference
+        self.parts = part_counts(atoms, member, reference)
+        group, target = self.parts.rates
+        self.estimate = np.nan_to_num(group - target)
+        self.error, _ = gap_errors(atoms, member, reference)
+        self.df = np.full(group.shape, np.inf)
+        self.rule = np.where(self.parts.small, "score (a count below 10)", "likelihood ratio")
+        self.reason = [nobody(a, b) for a, b in zip(np.isnan(group), np.isnan(target), strict=True)]
+
+    def root(self, gap: Floats) -> Floats:
+        return gap_root(self.parts, gap)
+
+    def limits(self, level: float) -> tuple[Floats, Floats]:
+        low, high = gap_limits(self.parts, level)
+        return blank(low, self.defined), blank(high, self.defined)
+
+    def exact_limits(self, level: float) -> tuple[Floats, Floats] | None:
+        """Clopper–Pearson of both rates, the error split between them: holds whatever they share."""
+        error = 1.0 - level
+        k, n = self.parts.k_both + self.parts.k_group, self.parts.n_both + self.parts.n_group
+        k_ref, n_ref = self.parts.k_both + self.parts.k_reference, self.parts.n_both + self.parts.n_reference
+        low, high = rate_interval(k, n, 1.0 - GROUPS_SHARE_OF_ERROR * error, "exact")
+        low_ref, high_ref = rate_interval(k_ref, n_ref, 1.0 - (1.0 - GROUPS_SHARE_OF_ERROR) * error, "exact")
+        small = self.parts.small & self.defined
+        return np.where(small, low - high_ref, np.inf), np.where(small, high - low_ref, -np.inf)
+
+    def tails(self, gap: Floats) -> tuple[Floats, Floats]:
+        """Normal tails, and for small counts never thinner than the binomial probabilities allow."""
+        above, below = gap_tails(self.parts, gap)
+        return self._guard(above), self._guard(below)
+
+
+class KnownRateGaps(Gaps):
+    """Rates against a known number, from counts."""
+
+    def __init__(
+        self, count: Floats, successes: Floats, target: Floats, method: RateMethod = "wilson"
+    ) -> None:
+        self.count, self.successes, self.target, self.method = count, successes, target, method
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rate = successes / count
+            half = (successes + 0.5) / (count + 1.0)
+            spread = np.where((successes == 0) | (successes == count), half * (1 - half), rate * (1 - rate))
+            self.error = np.sqrt(spread / count)
+        self.estimate = np.nan_to_num(rate) - np.where(count > 0, target, 0.0)
+        self.df = np.full(count.shape, np.inf)
+        self.rule = np.full(count.shape, {"wilson": "score (Wilson)"}.get(method, method))
+        self.reason = [nobody(bool(n == 0), False) for n in count]
+
+    def root(self, gap: Floats) -> Floats:
+        null = self.target + gap
+        count, successes = self.count, self.successes
+        if self.method == "half-count":
+            count, successes = count + 1.0, successes + 0.5
+        with np.errstate(divide="ignore", invalid="ignore"):
+            distance = successes / count - null
+            if self.method in ("likelihood", "half-count"):
+                size = np.sqrt(binomial_deviance(successes, count, np.clip(null, 0.0, 1.0)))
+                root = np.sign(distance) * size
+            else:
+                variance = np.clip(null, 0.0, 1.0) * (1.0 - np.clip(null, 0.0, 1.0)) / count
+                root = distance / np.sqrt(variance)
+        return np.where(distance == 0, 0.0, np.nan_to_num(root, posinf=np.inf, neginf=-np.inf))
+
+    def limits(self, level: float) -> tuple[Floats, Floats]:
+        low, high = rate_interval(self.successes, self.count, level, self.method)
+        return blank(low - self.target, self.defined), blank(high - self.target, self.defined)
+
+    def exact_limits(self, level: float) -> tuple[Floats, Floats] | None:
+        low, high = rate_interval(self.successes, self.count, level, "exact")
+        small = np.minimum(self.successes, self.count - self.successes) < SMALL_COUNT
+        small &= self.defined
+        return np.where(small, low - self.target, np.inf), np.where(small, high - self.target, -np.inf)
+
+    def tails(self, gap: Floats) -> tuple[Floats, Floats]:
+        """Normal tails, never thinner than the binomial's own.
+
+        Both exact and cheap, so no count is too large for it: with 100 people at 10% the score alone would reject
+        'at least 10%' with probability .072 at the 5% level.
+        """
+        above, below = super().tails(gap)
+        if self.method == "likelihood":
+            return above, below
+        exact_above, exact_below = binomial_tails(
+            self.successes, np.maximum(self.count, 1.0), np.clip(self.target + gap, 0.0, 1.0)
+        )
+        if self.method == "exact":
+            return self._guard(exact_above), self._guard(exact_below)
+        return self._guard(np.maximum(above, exact_above)), self._guard(np.maximum(below, exact_below))
+
+
+class EuclideanGaps(Gaps):
+    """Euclidean likelihood: distance over its standard error, from counts, means and M2 alone."""
+
+    def __init__(self, atoms: Atoms, comparison: Comparison) -> None:
+        member, reference = comparison.member, comparison.reference
+        target = comparison.known if comparison.known is not None else atoms.pooled(reference)[1]
+        self.estimate = np.nan_to_num(atoms.pooled(member)[1] - target)
+        self.error, df = gap_errors(atoms, member, reference)
+        self.evidence = evidence = find_evidence(atoms, comparison)
+        self.reason = evidence.reason
+        small = evidence.members < SMALL_SAMPLE
+        self.df = np.where(small, np.minimum(df, evidence.most_df), np.inf)
+        self.rule = np.where(small, "euclidean likelihood, t", "euclidean likelihood")
+
+    def root(self, gap: Floats) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.defined, (self.estimate - gap) / self.error, 0.0)
+
+    def limits(self, level: float) -> tuple[Floats, Floats]:
+        tail = (1.0 - level) / 2.0
+        infinite = np.isinf(self.df)
+        normal = -special.ndtri(tail)
+        quantile = np.where(infinite, normal, -special.stdtrit(np.where(infinite, 1.0, self.df), tail))
+        half = quantile * self.error
+        return blank(self.estimate - half, self.defined), blank(self.estimate + half, self.defined)
+
+
+def part_counts(atoms: Atoms, member: Bools, reference: Bools) -> PartCounts:
+    """Counts of the three parts of every group and its reference."""
+    counts = np.stack([atoms.successes, atoms.count], axis=1)
+    columns: list[Floats] = []
+    for part in (member & reference, member & ~reference, reference & ~member):
+        columns += [*(part.astype(np.float64) @ counts).T]
+    return PartCounts(*columns)
+
+
+def blank(values: Floats, defined: Bools) -> Floats:
+    return np.where(defined, values, np.nan)
+
+
+def nobody(group: bool, target: bool) -> str | None:
+    if group:
+        return "nobody in this group meets the metric's condition"
+    return "nobody in the target meets the metric's condition" if target else None

@@ -1,0 +1,1 @@
+"""What a gap can be inferred from."""

@@ -1,0 +1,151 @@
+"""What certify and flag compute from: the finest groups, and which of them each compared group contains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairtrial.inference.numeric.roots import Floats
+
+Bools = NDArray[np.bool_]
+MANY_GROUPS = 200
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Atoms:
+    """Disjoint finest groups of the rows that meet the metric's condition.
+
+    `values` holds every row's value, atom by atom, when a real-valued metric is audited by its rows.
+    """
+
+    count: Floats
+    mean: Floats
+    m2: Floats
+    binary: bool
+    values: tuple[Floats, ...] | None = None
+
+    @property
+    def successes(self) -> Floats:
+        """Counts of value one in each atom (binary metrics)."""
+        return np.rint(self.count * self.mean)
+
+    def pooled(self, member: Bools) -> tuple[Floats, Floats, Floats]:
+        """Count, mean and M2 of each union of atoms (the last axis of `member`)."""
+        inside = member.astype(np.float64)
+        total = self.count.sum()
+        centre = float(self.count @ self.mean / total) if total else 0.0
+        offset = self.mean - centre
+        sums = inside @ np.stack([self.count, self.count * offset, self.count * offset**2, self.m2], axis=1)
+        count, first, second, within = np.moveaxis(sums, -1, 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            mean = centre + first / count
+            between = np.where(count > 0, second - first**2 / count, 0.0)
+        # Where nothing varies, rounding must not pass for variation: sum those from their own mean.
+        doubtful = np.flatnonzero((between + within).ravel() <= 1e-9 * second.ravel())
+        if doubtful.size:
+            rows, means = inside.reshape(-1, offset.size)[doubtful], np.nan_to_num(mean.ravel()[doubtful])
+            own = np.where(rows > 0, self.mean - means[:, None], 0.0)
+            own = np.where(np.abs(own) > 1e-14 * np.abs(self.mean), own, 0.0)
+            flat = between.ravel()
+            flat[doubtful] = np.sum(self.count * own**2, axis=1)
+            between = flat.reshape(between.shape)
+        return count, mean, within + np.maximum(between, 0.0)
+
+    def gather(self, member: Bools) -> Floats:
+        """All rows' values of one union of atoms."""
+        if self.values is None:
+            raise ValueError("gather: the atoms hold no rows.")
+        chosen = [self.values[index] for index in np.flatnonzero(member)]
+        return np.concatenate(chosen) if chosen else np.zeros(0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """Which atoms each group contains, and what it is compared with.
+
+    `reference` holds the atoms of the estimated target, per group; a known target has none, and one `known`
+    value per group.
+    """
+
+    member: Bools
+    reference: Bools
+    known: Floats | None = None
+
+
+def contrast_weights(atoms: Atoms, member: Bools, reference: Bools) -> tuple[Floats, Floats]:
+    """Each row's influence on 'mean of the group minus mean of the reference' is slope * value + constant.
+
+    Returns both per group and atom. A known target is a reference without atoms.
+    """
+    slope, constant = np.zeros(member.shape), np.zeros(member.shape)
+    for side, sign in ((member, 1.0), (reference, -1.0)):
+        count, mean, _ = atoms.pooled(side)
+        weight = sign * side / np.where(count > 0, count, np.inf)[:, None]
+        slope += weight
+        constant -= weight * np.where(count > 0, mean, 0.0)[:, None]
+    return slope, constant
+
+
+def gap_covariance(atoms: Atoms, member: Bools, reference: Bools) -> Floats:
+    """Covariance of all groups' estimated gaps, from their influence values.
+
+    Where a binary group has nobody or everybody, half a count is added: its variance is not zero.
+    """
+    slope, constant = contrast_weights(atoms, member, reference)
+    within, mean = atoms.m2, atoms.mean
+    offset = slope * np.where(atoms.count > 0, mean, 0.0) + constant
+    left = np.hstack([slope * np.sqrt(within), offset * np.sqrt(atoms.count)])
+    if member.shape[0] > MANY_GROUPS:
+        # Only correlations of many groups are used, and single precision halves the work.
+        left = left.astype(np.float32)
+    covariance = (left @ left.T).astype(np.float64)
+    if atoms.binary:
+        extra = _half_count_variance(atoms, member)
+        covariance[np.diag_indices_from(covariance)] += extra
+    return np.asarray(covariance)
+
+
+def _half_count_variance(atoms: Atoms, member: Bools) -> Floats:
+    inside = member.astype(np.float64)
+    count, successes = inside @ atoms.count, inside @ atoms.successes
+    extreme = (count > 0) & ((successes == 0) | (successes == count))
+    half = (successes + 0.5) * (count - successes + 0.5) / (count + 1.0) ** 2
+    return np.where(extreme, half / np.maximum(count, 1.0), 0.0)
+
+
+def gap_errors(atoms: Atoms, member: Bools, reference: Bools) -> tuple[Floats, Floats]:
+    """Standard error of each gap and its Welch-Satterthwaite degrees of freedom.
+
+    The independent pieces are the rows in both, in the group only, and in the reference only; within a piece every
+    row's influence is the same linear function of its value.
+    """
+    pieces = np.zeros((3, member.shape[0]))
+    sizes = np.zeros_like(pieces)
+    parts = [atoms.pooled(part) for part in (member & reference, member & ~reference, reference & ~member)]
+    groups = [_union(parts[0], parts[1]), _union(parts[0], parts[2])]
+    for index, (count, mean, m2) in enumerate(parts):
+        filled = np.where(count > 0, mean, 0.0)
+        slope, constant = np.zeros(count.shape), np.zeros(count.shape)
+        for (size, centre), sign, inside in zip(groups, (1.0, -1.0), ((0, 1), (0, 2)), strict=True):
+            if index in inside:
+                weight = sign / np.where(size > 0, size, np.inf)
+                slope, constant = slope + weight, constant - weight * centre
+        pieces[index] = slope**2 * m2 + count * (slope * filled + constant) ** 2
+        sizes[index] = count
+    spare = np.maximum(sizes - 1.0, 0.5)
+    pieces = pieces * np.where(sizes > 0, sizes / spare, 0.0)
+    variance = pieces.sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        df = variance**2 / np.sum(pieces**2 / spare, axis=0)
+    if atoms.binary:
+        variance = variance + _half_count_variance(atoms, member)
+    return np.sqrt(variance), np.where(np.isfinite(df), np.maximum(df, 1.0), 1.0)
+
+
+def _union(one: tuple[Floats, Floats, Floats], other: tuple[Floats, Floats, Floats]) -> tuple[Floats, Floats]:
+    """Count and mean of two disjoint parts together."""
+    total = one[0] + other[0]
+    sums = sum(np.where(part[0] > 0, part[0] * part[1], 0.0) for part in (one, other))
+    return total, np.asarray(sums / np.where(total > 0, total, 1.0))

@@ -1,0 +1,1 @@
+"""One test over all groups, and the region that belongs to it."""

@@ -1,0 +1,1 @@
+"""Means of real values: empirical likelihood, moments, other treatments of a target."""

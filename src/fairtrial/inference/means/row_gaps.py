@@ -1,0 +1,203 @@
+"""Gaps of real-valued metrics by empirical likelihood of the rows."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from fairtrial.inference.compare.gaps import Gaps, blank
+from fairtrial.inference.evidence.atoms import Atoms, Comparison, gap_errors
+from fairtrial.inference.evidence.enough import find_evidence
+from fairtrial.inference.means.batched_likelihood import EndToEnd, mean_limits_of_many
+from fairtrial.inference.means.empirical_likelihood import (
+    PathPoint,
+    Sample,
+    nested_point,
+    path_limits,
+    path_log_ratio,
+    two_sample_point,
+)
+from fairtrial.inference.means.from_moments import SMALL_SAMPLE, critical_value
+from fairtrial.inference.means.known_targets import Refinement, known_limits, known_log_ratio
+from fairtrial.inference.numeric.roots import Floats, secant_limits
+from fairtrial.inference.rates.overlap import overlap_root
+
+# With fewer members the convex hull is so small that its edge, not the data, decides.
+FEWEST_FOR_LIKELIHOOD = 10
+# In small samples the likelihood's root may exceed Student's by this factor, no more.
+HULL_EXCESS = 1.5
+
+
+class OneGap(Protocol):
+    """Log ratio and limits of one group's gap."""
+
+    def log_ratio(self, gap: float) -> float: ...
+
+    def limits(self, critical: float) -> tuple[float, float]: ...
+
+
+class PathGap:
+    """Two disjoint samples, or a part against the whole it belongs to: a path in one multiplier."""
+
+    def __init__(self, point: PathPoint, variance: float, sign: float = 1.0) -> None:
+        self.point, self.variance, self.sign = point, variance, sign
+
+    def log_ratio(self, gap: float) -> float:
+        return path_log_ratio(self.point, self.sign * gap, self.variance)
+
+    def limits(self, critical: float) -> tuple[float, float]:
+        low, high = path_limits(self.point, critical, self.variance)
+        return (low, high) if self.sign > 0 else (-high, -low)
+
+
+class OverlapGap:
+    """A group and a reference that share some members but not all."""
+
+    def __init__(self, both: Floats, group: Floats, reference: Floats, error: float) -> None:
+        sizes = [both.size, group.size, reference.size]
+        self.value = np.concatenate([both, group, reference])[None]
+        self.in_group = np.repeat([1.0, 1.0, 0.0], sizes)[None]
+        self.in_reference = np.repeat([1.0, 0.0, 1.0], sizes)[None]
+        self.centre = float(np.concatenate([both, group]).mean() - np.concatenate([both, reference]).mean())
+        self.error = error
+
+    def _root(self, gap: Floats) -> Floats:
+        shape = (*gap.shape, self.value.shape[-1])
+        value, group, reference = (
+            np.broadcast_to(column, shape) for column in (self.value, self.in_group, self.in_reference)
+        )
+        return overlap_root(value, group, reference, np.ones(shape), gap, np.zeros(1, dtype=bool))
+
+    def log_ratio(self, gap: float) -> float:
+        return float(self._root(np.array([gap]))[0] ** 2)
+
+    def limits(self, critical: float) -> tuple[float, float]:
+        centre, error = np.array([self.centre]), np.array([self.error])
+        far = np.array([1e6 * self.error])
+        quantile = np.sqrt(np.array([critical]))
+        low, high = secant_limits(self._root, centre, error, quantile, (centre - far, centre + far))
+        return float(low[0]), float(high[0])
+
+
+class KnownGap:
+    """One sample against a known value."""
+
+    def __init__(self, sample: Sample, target: float, refinement: Refinement) -> None:
+        self.sample, self.target, self.refinement = sample, target, refinement
+
+    def log_ratio(self, gap: float) -> float:
+        return known_log_ratio(self.sample, self.target + gap, self.refinement)
+
+    def limits(self, critical: float) -> tuple[float, float]:
+        low, high = known_limits(self.sample, critical, self.refinement)
+        return low - self.target, high - self.target
+
+
+class RowGaps(Gaps):
+    """Profile empirical likelihood of every group's gap, t-calibrated below a hundred members."""
+
+    def __init__(self, atoms: Atoms, comparison: Comparison, refinement: Refinement | None = None) -> None:
+        member, reference = comparison.member, comparison.reference
+        known = comparison.known
+        target = known if known is not None else atoms.pooled(reference)[1]
+        self.estimate = np.nan_to_num(atoms.pooled(member)[1] - target)
+        self.error, df = gap_errors(atoms, member, reference)
+        self.evidence = evidence = find_evidence(atoms, comparison)
+        self.reason = evidence.reason
+        small = (evidence.members < SMALL_SAMPLE) & (refinement is None)
+        self.by_student = (evidence.members < FEWEST_FOR_LIKELIHOOD) & (refinement is None)
+        self.df = np.where(small, np.minimum(df, evidence.most_df), np.inf)
+        usual = (
+            "empirical likelihood" if refinement in (None, "none") else f"{refinement} empirical likelihood"
+        )
+        self.rule = np.where(
+            self.by_student, "t (fewer than 10 members)", np.where(small, f"{usual}, t", usual)
+        )
+        self.each: list[OneGap | None] = [
+            None
+            if self.reason[index] or self.by_student[index]
+            else _one_gap(atoms, comparison, index, refinement or "none", float(self.error[index]))
+            for index in range(self.estimate.size)
+        ]
+
+    def root(self, gap: Floats) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            student = np.where(self.defined, (self.estimate - gap) / self.error, 0.0)
+        root = student.copy()
+        for index, one in enumerate(self.each):
+            if one is not None:
+                statistic = one.log_ratio(float(gap[index]))
+                # Outside the convex hull the ratio is infinite for want of support, not of doubt.
+                if np.isfinite(statistic):
+                    size = np.sqrt(statistic)
+                    if np.isfinite(self.df[index]):
+                        # Near its edge a small sample's hull, not the data, drives the ratio up.
+                        size = min(size, HULL_EXCESS * abs(student[index]))
+                    root[index] = np.copysign(size, student[index])
+        return root
+
+    def limits(self, level: float) -> tuple[Floats, Floats]:
+        low, high = np.full(self.estimate.shape, np.nan), np.full(self.estimate.shape, np.nan)
+        batch = self._batch()
+        if batch:
+            several = np.array([critical_value(float(self.df[index]), level) for index, _ in batch])
+            limits = mean_limits_of_many(EndToEnd.of_samples([gap.sample for _, gap in batch]), several)
+            places = np.array([index for index, _ in batch])
+            target = np.array([gap.target for _, gap in batch])
+            low[places], high[places] = limits[0] - target, limits[1] - target
+        done = {index for index, _ in batch}
+        for index, one in enumerate(self.each):
+            if index in done:
+                continue
+            critical = critical_value(float(self.df[index]), level)
+            if one is not None:
+                low[index], high[index] = one.limits(critical)
+            elif self.reason[index] is None:
+                half = np.sqrt(critical) * self.error[index]
+                low[index], high[index] = self.estimate[index] - half, self.estimate[index] + half
+        self._widen_small(low, high, level)
+        return blank(low, self.defined), blank(high, self.defined)
+
+    def _widen_small(self, low: Floats, high: Floats, level: float) -> None:
+        """Limits where the root, bounded by Student's in small samples, meets its quantile."""
+        for index in np.flatnonzero(np.isfinite(self.df) & self.defined):
+            half = np.sqrt(critical_value(float(self.df[index]), level)) * self.error[index] / HULL_EXCESS
+            low[index] = min(low[index], self.estimate[index] - half)
+            high[index] = max(high[index], self.estimate[index] + half)
+
+    def _batch(self) -> list[tuple[int, KnownGap]]:
+        """Groups against a known value, whose limits are found together."""
+        return [
+            (index, one)
+            for index, one in enumerate(self.each)
+            if isinstance(one, KnownGap) and one.refinement == "none"
+        ]
+
+
+def _one_gap(
+    atoms: Atoms, comparison: Comparison, index: int, refinement: Refinement, error: float
+) -> OneGap:
+    member, reference = comparison.member[index], comparison.reference[index]
+    if comparison.known is not None:
+        sample = Sample.of(atoms.gather(member))
+        return KnownGap(sample, float(comparison.known[index]), refinement)
+    both, group, other = (
+        atoms.gather(part) for part in (member & reference, member & ~reference, reference & ~member)
+    )
+    if both.size == 0:
+        return _disjoint(Sample.of(group), Sample.of(other))
+    if group.size == 0:
+        return _nested(Sample.of(both), Sample.of(other), error, 1.0)
+    if other.size == 0:
+        return _nested(Sample.of(both), Sample.of(group), error, -1.0)
+    return OverlapGap(both, group, other, error)
+
+
+def _disjoint(first: Sample, second: Sample) -> PathGap:
+    variance = first.variance / first.size + second.variance / second.size
+    return PathGap(lambda multiplier: two_sample_point(first, second, multiplier), variance)
+
+
+def _nested(inner: Sample, rest: Sample, error: float, sign: float) -> PathGap:
+    return PathGap(lambda multiplier: nested_point(inner, rest, multiplier), error**2, sign)

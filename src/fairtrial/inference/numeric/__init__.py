@@ -1,0 +1,1 @@
+"""Root finding, resampling of cells, logistic regression."""

@@ -1,0 +1,1 @@
+"""Rates from counts: intervals, gaps, exact tails, small tables."""

@@ -1,0 +1,1 @@
+"""The questions of a trial, one folder each."""

@@ -1,0 +1,68 @@
+"""Charts of `certify`: disparities against the tolerance, with intervals that hold alone and all at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+
+from fairtrial.results.charts.files import Picture
+from fairtrial.results.charts.forest import ForestRow, forest
+from fairtrial.results.charts.theme import COLOURS, finish
+from fairtrial.results.result import Result, reason, scalar
+from fairtrial.results.text import format_value
+
+
+def pictures(result: Result) -> list[Picture]:
+    """The forest of disparities; the shaded band is the tolerance."""
+    details = result.details
+    percent = details["scale"] == "percent"
+    band = None if details["tolerance"] is None else (details["tolerance"][0], details["tolerance"][1])
+    rows = [forest_row(row, percent) for row in result.estimates]
+    rows += [
+        ForestRow(
+            label=str(item["group"]), panel="", estimate=None, low=None, high=None, n=int(item["n"]),
+            state="not tested", text=f"not tested: {item['reason']}",
+        )
+        for item in details["untested"]
+    ]  # fmt: skip
+    axis = f"{details['label']}: difference to {details['target']}"
+    chart = alt.layer(
+        _together(result, rows), forest(rows, axis=axis, percent=percent, zero=True, band=band)
+    ).properties(width=460, height=alt.Step(28))
+    level = f"{100 * details['confidence_level']:g}%"
+    title = f"Disparities with {level} intervals (thick: each alone, thin: all at once)"
+    shaded = " The shaded band is the tolerance." if band else ""
+    return [
+        Picture("disparities", title, f"Disparity per group.{shaded} {result.verdict.text}", finish(chart))
+    ]
+
+
+def _together(result: Result, rows: list[ForestRow]) -> Any:
+    """The wider intervals that hold for all groups at once, drawn faintly behind."""
+    values = [
+        {"label": str(row["group"]), "low": scalar(row["together_low"]), "high": scalar(row["together_high"])}
+        for row in result.estimates
+        if scalar(row["together_low"]) is not None and scalar(row["together_high"]) is not None
+    ]
+    order = list(dict.fromkeys(row["label"] for row in rows))
+    return (
+        alt.Chart(alt.Data(values=values))
+        .mark_rule(strokeWidth=1, color=COLOURS["neutral"], opacity=0.7)
+        .encode(y=alt.Y("label:N", sort=order, title=None), x=alt.X("low:Q"), x2="high:Q")
+    )
+
+
+def forest_row(row: dict[str, Any], percent: bool, state: str | None = None) -> ForestRow:
+    """One group of certify or flag, as the forest chart takes it."""
+    estimate, low, high = (scalar(row[name]) for name in ("disparity", "disparity_low", "disparity_high"))
+    kind: Any = "points" if percent else "number"
+    why = reason(row["disparity_low"])
+    if estimate is None or why is not None:
+        text = why or "not tested"
+    else:
+        text = f"{format_value(estimate, kind)} ({format_value(low, kind)} to {format_value(high, kind)})"
+    return ForestRow(
+        label=str(row["group"]), panel="", estimate=None if why is not None else estimate, low=low, high=high,
+        n=int(row["n"]), state=state or str(row["verdict"]), text=text,
+    )  # fmt: skip

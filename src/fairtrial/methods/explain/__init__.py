@@ -1,0 +1,1 @@
+"""Which features carry it?"""

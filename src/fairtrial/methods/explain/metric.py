@@ -1,0 +1,147 @@
+"""A metric as a function of decisions that are not in the data: those of each coalition's classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairtrial.data.cells import Rows
+from fairtrial.errors import NotApplicable
+from fairtrial.labels import canonical
+from fairtrial.methods.explain.solver.coalitions import RowForm
+from fairtrial.methods.explain.solver.esl import Floats
+from fairtrial.metrics.table import Metric, Role
+
+WHO = "explain"
+_SCORES = ("score", "squared_error", "absolute_error", "log_loss")
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """What the metric reads besides the coalition's decisions or scores."""
+
+    outcome: bool
+    attributes: tuple[str, ...]
+    columns: tuple[str, ...]
+    scores: bool
+
+
+def needed(metric: Metric) -> Needed:
+    """Check that the decisions move the metric, and list what it reads."""
+    _refuse(metric)
+    conditions = tuple(key for key in metric.conditions if isinstance(key, str))
+    value = (metric.value,) if isinstance(metric.value, str) else ()
+    return Needed("outcome" in metric.needs, conditions, value, _uses_scores(metric))
+
+
+def row_form(metric: Metric, rows: Rows) -> RowForm:
+    """Value and weight of every row if it were decided 0 and if it were decided 1.
+
+    A metric of scores is linear in the value computed from the score: value 0 and value 1 bracket it the same way.
+    """
+    ends = [_at(metric, rows, decision) for decision in (0.0, 1.0)]
+    (value0, weight0), (value1, weight1) = ends
+    return RowForm(value0 * weight0, value1 * weight1, weight0, weight1)
+
+
+def score_values(metric: Metric, scores: Floats, outcome: Floats | None) -> Floats:
+    """The metric's value of each row (rows) under each coalition's scores (columns)."""
+    name = metric.value.name if isinstance(metric.value, Role) else ""
+    if name == "score":
+        return scores
+    assert outcome is not None
+    y = outcome[:, None]
+    if name == "squared_error":
+        return np.asarray((scores - y) ** 2)
+    if name == "absolute_error":
+        return np.abs(scores - y)
+    inside = np.clip(scores, 1e-15, 1.0 - 1e-15)
+    return np.asarray(-(y * np.log(inside) + (1.0 - y) * np.log1p(-inside)))
+
+
+def _refuse(metric: Metric) -> None:
+    if metric.expression is not None:
+        raise NotApplicable(
+            WHO, f"{metric.name!r} has an expression as 'given'; explain takes a dict. certify takes both"
+        )
+    if metric.each is not None or any(
+        isinstance(key, Role) and key.name == "score_bin" for key in metric.conditions
+    ):
+        raise NotApplicable(
+            WHO,
+            f"{metric.name!r} conditions on the score's bin, which changes with every coalition; certify takes one bin",
+        )
+    on_decision = any(isinstance(key, Role) and key.needs == ("decision",) for key in metric.conditions)
+    moved = on_decision or (isinstance(metric.value, Role) and "decision" in metric.value.needs)
+    if not moved and not _uses_scores(metric):
+        raise NotApplicable(
+            WHO,
+            f"{metric.name!r} does not depend on the decisions, so no feature of the model can carry it; "
+            "certify takes it",
+        )
+    if on_decision and _uses_scores(metric):
+        raise NotApplicable(
+            WHO, f"{metric.name!r} mixes scores and decisions; explain takes one of them. certify takes both"
+        )
+
+
+def _uses_scores(metric: Metric) -> bool:
+    return isinstance(metric.value, Role) and metric.value.name in _SCORES
+
+
+def _at(metric: Metric, rows: Rows, decision: float) -> tuple[Floats, Floats]:
+    """Value and weight of every row when everybody is decided `decision`."""
+    weight = np.ones(rows.n)
+    for key, admitted in metric.conditions.items():
+        weight = weight * _meets(key, admitted, rows, decision)
+    return _value(metric, rows, decision), weight
+
+
+def _value(metric: Metric, rows: Rows, decision: float) -> Floats:
+    if isinstance(metric.value, str):
+        return rows.columns[metric.value]
+    if metric.value.name in ("score", "squared_error", "absolute_error", "log_loss"):
+        return np.full(rows.n, decision)
+    known = _role(metric.value, rows, decision)
+    if known is None:
+        raise NotApplicable(
+            WHO,
+            f"{metric.name!r} takes the mean of {metric.value.words}, which explain does not know; certify does",
+        )
+    return known
+
+
+def _meets(key: Role | str, admitted: Sequence[object], rows: Rows, decision: float) -> NDArray[np.float64]:
+    if isinstance(key, str):
+        coded = rows.attributes[key]
+        wanted = {canonical(value) for value in admitted}
+        inside = np.array([label in wanted for label in coded.labels])
+        return inside[coded.codes].astype(float)
+    numbers = [float(value) for value in admitted]  # type: ignore[arg-type]
+    known = _role(key, rows, decision)
+    if known is None:
+        raise NotApplicable(
+            WHO, f"'given' conditions on {key.words}, which explain does not know; certify does"
+        )
+    return np.isin(known, numbers).astype(float)
+
+
+def _role(key: Role, rows: Rows, decision: float) -> Floats | None:
+    """What the role is when everyone's decision is this one; None where decisions alone do not tell."""
+    match key.name:
+        case "decision":
+            return np.full(rows.n, decision)
+        case "not_decision":
+            return np.full(rows.n, 1.0 - decision)
+        case "outcome":
+            return rows.roles["outcome"]
+        case "not_outcome":
+            return 1.0 - rows.roles["outcome"]
+        case "correct":
+            return np.asarray(rows.roles["outcome"] == decision, dtype=np.float64)
+        case "error":
+            return np.asarray(rows.roles["outcome"] != decision, dtype=np.float64)
+    return None

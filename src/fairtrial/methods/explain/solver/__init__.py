@@ -1,0 +1,1 @@
+"""Values of cooperative games and their errors."""

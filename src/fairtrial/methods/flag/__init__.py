@@ -1,0 +1,1 @@
+"""Which known groups are harmed?"""

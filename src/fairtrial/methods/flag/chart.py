@@ -1,0 +1,137 @@
+"""Charts of `flag`: the forest of tested groups, and the tree of intersections with flagged ones marked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+
+from fairtrial.methods.certify.chart import forest_row
+from fairtrial.results.charts.files import Picture
+from fairtrial.results.charts.theme import COLOURS, finish
+from fairtrial.results.result import Result, scalar
+from fairtrial.results.text import format_value
+
+# More lines than this do not fit a page; the strongest are shown and the rest counted.
+MOST_LINES = 60
+MOST_TILES = 400
+STATES = {"flagged": "flagged", "not flagged": "not flagged", "undetermined": "undetermined"}
+
+
+def pictures(result: Result) -> list[Picture]:
+    """Forest first; then one grid per set of attributes, small groups greyed."""
+    return [_forest(result), *_grids(result)]
+
+
+def _forest(result: Result) -> Picture:
+    from fairtrial.results.charts.forest import forest
+
+    details = result.details
+    percent = details["scale"] == "percent"
+    tested = [row for row in result.estimates if not str(row["finding"]).startswith("not tested")]
+    shown = sorted(tested, key=lambda row: float(row["p_adjusted"]))[:MOST_LINES]
+    shown.sort(key=lambda row: -float(scalar(row["disparity"])))
+    rows = [forest_row(row, percent, _state(row)) for row in shown]
+    low, high = details["tolerance"]
+    band = (low, high) if low < high else None
+    axis = f"{details['label']}: difference to {details['target']}"
+    chart = forest(rows, axis=axis, percent=percent, zero=True, band=band).properties(
+        width=460, height=alt.Step(20)
+    )
+    title = f"Disparities with {100 * details['confidence_level']:g}% intervals, {details['flagged']} flagged"
+    if len(tested) > len(shown):
+        title += f" (the {len(shown)} smallest p-values of {len(tested)})"
+    return Picture("disparities", title, f"Disparity per group. {result.verdict.text}", finish(chart))
+
+
+def _grids(result: Result) -> list[Picture]:
+    """One tile per group: single attributes as rows of tiles, pairs as grids, deeper ones faceted."""
+    tiles = [
+        _tile(result, row, place)
+        for row, place in zip(result.estimates, result.details["places"], strict=True)
+    ]
+    tiles = tiles[:MOST_TILES]
+    panels: dict[str, list[dict[str, Any]]] = {}
+    for tile in tiles:
+        panels.setdefault(str(tile["panel"]), []).append(tile)
+    if not panels:
+        return []
+    sizes = [abs(tile["disparity"]) for tile in tiles if tile["disparity"] is not None]
+    charts = [_panel(name, rows, max(sizes, default=0.0) or 1.0) for name, rows in panels.items()]
+    chart = alt.vconcat(*charts, spacing=18)
+    title = "Groups and intersections: flagged ones outlined, untested ones grey"
+    text = f"Tiles per group, coloured by disparity. {result.verdict.text}"
+    return [Picture("intersections", title, text, finish(chart))]
+
+
+def _tile(result: Result, row: dict[str, Any], place: list[list[str]]) -> dict[str, Any]:
+    names, values = [pair[0] for pair in place], [pair[1] for pair in place]
+    percent = result.details["scale"] == "percent"
+    disparity = scalar(row["disparity"])
+    state = _state(row)
+    kind: Any = "points" if percent else "number"
+    return {
+        "panel": " × ".join(names),
+        "column": values[-1],
+        "line": ", ".join(values[:-1]) if len(values) > 1 else names[0],
+        "group": str(row["group"]),
+        "n": int(row["n"]),
+        "people": f"n {int(row['n']):,}",
+        "disparity": disparity,
+        "text": format_value(disparity, kind) if disparity is not None else "–",
+        "interval": _interval(row, kind),
+        "state": state,
+        "p": format_value(scalar(row["p_adjusted"]), "p"),
+    }
+
+
+def _interval(row: dict[str, Any], kind: Any) -> str:
+    low, high = scalar(row["disparity_low"]), scalar(row["disparity_high"])
+    return "–" if low is None or high is None else f"{format_value(low, kind)} to {format_value(high, kind)}"
+
+
+def _state(row: dict[str, Any]) -> str:
+    finding = str(row["finding"])
+    return STATES.get(finding, "not tested")
+
+
+def _panel(name: str, rows: list[dict[str, Any]], largest: float) -> Any:
+    columns, lines = sorted({row["column"] for row in rows}), sorted({row["line"] for row in rows})
+    gap = alt.Scale(paddingInner=0.06, paddingOuter=0.03)
+    top = alt.Axis(orient="top", labelAngle=0, labelLimit=110, domain=False, ticks=False)
+    # A single attribute needs no name beside its only line: the panel's title says it.
+    side = alt.Axis(domain=False, ticks=False, labels=len(lines) > 1 or "×" in name)
+    base = alt.Chart(alt.Data(values=rows)).encode(
+        x=alt.X("column:N", sort=columns, title=None, axis=top, scale=gap),
+        y=alt.Y("line:N", sort=lines, title=None, axis=side, scale=gap),
+        tooltip=[
+            alt.Tooltip("group:N", title="group"),
+            alt.Tooltip("n:Q", title="n", format=","),
+            alt.Tooltip("text:N", title="disparity"),
+            alt.Tooltip("interval:N", title="interval"),
+            alt.Tooltip("p:N", title="adjusted p"),
+            alt.Tooltip("state:N", title="finding"),
+        ],
+    )
+    scale = alt.Scale(
+        domain=[-largest, 0, largest],
+        range=[COLOURS["accent"], "#f7f7f5", COLOURS["second"]],
+        clamp=True,
+        interpolate="rgb",
+    )
+    grey = base.transform_filter("datum.disparity == null").mark_rect(fill="#eceef0", cornerRadius=3)
+    filled = base.transform_filter("datum.disparity != null").mark_rect(cornerRadius=3)
+    filled = filled.encode(fill=alt.Fill("disparity:Q", scale=scale, legend=None))
+    marked = base.transform_filter("datum.state == 'flagged'").mark_rect(
+        fill=None, stroke=COLOURS["flagged"], strokeWidth=3, cornerRadius=3
+    )
+    ink = (
+        f"datum.disparity == null ? '{COLOURS['not tested']}' : "
+        f"(abs(datum.disparity) > {0.55 * largest} ? '#ffffff' : '#20262e')"
+    )
+    colour = alt.Color("ink:N", scale=None)
+    written = base.transform_calculate(ink=ink)
+    number = written.mark_text(dy=-6, fontSize=13, fontWeight=600).encode(text="text:N", color=colour)
+    people = written.mark_text(dy=9, fontSize=10).encode(text="people:N", color=colour)
+    tiles = alt.layer(grey, filled, marked, number, people)
+    return tiles.properties(title=f"by {name}", width=alt.Step(108), height=alt.Step(46))

@@ -1,0 +1,338 @@
+"""What certify and flag share: from an audit to every group's gap to its target."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fairtrial.data.audit import Audit
+from fairtrial.data.cells import Cells, Rows
+from fairtrial.data.groups import Group, Target, by_attributes, check_target, find_groups, find_target
+from fairtrial.errors import FairtrialWarning, InputError, check_choice
+from fairtrial.inference.bounds import guarded
+from fairtrial.inference.compare.choose_gaps import make_gaps
+from fairtrial.inference.compare.gaps import Gaps
+from fairtrial.inference.evidence.atoms import Atoms, Bools, Comparison, gap_covariance
+from fairtrial.inference.joint.joint_test import JointTest, joint_test, without_undefined
+from fairtrial.inference.joint.region import quadratic_test
+from fairtrial.inference.means.target_methods import estimate_gaps
+from fairtrial.inference.numeric.roots import Floats
+from fairtrial.inference.simultaneous import simultaneous_level
+from fairtrial.metrics.table import Metric
+from fairtrial.results.result import Note
+
+LIKELIHOODS = ("empirical", "euclidean")
+TARGET_METHODS = ("profile", "orthogonal", "scaled", "plug-in")
+RATE_METHODS = ("wilson", "likelihood", "half-count", "exact")
+REFINEMENTS = ("bartlett", "balanced", "adjusted", "none")
+# Above this many rows a real-valued metric is audited from counts, means and squared deviations.
+MOST_ROWS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How gaps are inferred, as the caller asked."""
+
+    likelihood: str = "empirical"
+    target_method: str = "profile"
+    rate_interval: str = "wilson"
+    refinement: str | None = None
+
+    def check(self, who: str) -> None:
+        check_choice(who, "likelihood", self.likelihood, LIKELIHOODS)
+        check_choice(who, "target_method", self.target_method, TARGET_METHODS)
+        check_choice(who, "rate_interval", self.rate_interval, RATE_METHODS)
+        if self.refinement is not None:
+            check_choice(who, "refinement", self.refinement, REFINEMENTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A target the caller estimated, with its influence value per row (an array or a column)."""
+
+    value: float
+    influence: str | tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Untested:
+    """A group that is listed but not tested, with the reason."""
+
+    group: Group
+    n: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Disparities:
+    """All compared groups of one metric, with their gaps."""
+
+    metric: Metric
+    target: Target | Estimate
+    groups: list[Group]
+    untested: list[Untested]
+    absent: int
+    cells: Cells
+    atoms: Atoms
+    comparison: Comparison
+    gaps: Gaps
+    notes: list[Note]
+
+    @property
+    def binary(self) -> bool:
+        return self.atoms.binary
+
+    @property
+    def count(self) -> Floats:
+        return self.atoms.pooled(self.comparison.member)[0]
+
+    @property
+    def rate(self) -> Floats:
+        return np.nan_to_num(self.atoms.pooled(self.comparison.member)[1])
+
+    @property
+    def target_rate(self) -> Floats:
+        return self.rate - self.gaps.estimate
+
+    @property
+    def target_label(self) -> str:
+        return (
+            f"{self.target.value:g} (estimated)" if isinstance(self.target, Estimate) else self.target.label
+        )
+
+    @property
+    def shared_reference(self) -> Bools | None:
+        """Atoms of a target that all groups share; with 'rest' the joint null is that of 'overall'."""
+        if self.comparison.known is not None:
+            return None
+        if isinstance(self.target, Target) and self.target.kind == "reference":
+            return np.asarray(self.comparison.reference[0])
+        return np.ones(self.atoms.count.size, dtype=bool)
+
+    @property
+    def overlapping(self) -> bool:
+        """Whether some person belongs to two compared groups."""
+        return bool(np.any(self.comparison.member[:, self.atoms.count > 0].sum(axis=0) > 1))
+
+    def together(self, level: float, seed: int) -> float:
+        """The pointwise level at which all intervals cover at once."""
+        defined = self.gaps.defined
+        if not defined.any():
+            return level
+        if self.gaps.covariance is not None:
+            return simultaneous_level(self.gaps.covariance[np.ix_(defined, defined)], level, seed)
+        member, reference = self.comparison.member[defined], self.comparison.reference[defined]
+        return simultaneous_level(gap_covariance(self.atoms, member, reference), level, seed)
+
+    def joint(self, likelihood: str) -> JointTest:
+        """Test that every group's gap is zero."""
+        gap, covariance = self.gaps.estimate, self.gaps.covariance
+        if covariance is not None:
+            return without_undefined(
+                self.gaps, lambda told: quadratic_test(gap[told], covariance[np.ix_(told, told)])
+            )
+        known = None if self.comparison.known is None else float(self.comparison.known[0])
+        return joint_test(
+            self.atoms,
+            self.comparison.member,
+            self.shared_reference,
+            known,
+            likelihood=likelihood,  # type: ignore[arg-type]
+            gaps=self.gaps,
+        )
+
+
+def find_any_target(who: str, target: object) -> Target | Estimate:
+    """A known number, overall, rest, a reference group, or {'estimate': …, 'influence': …}."""
+    if isinstance(target, Mapping) and "estimate" in target:
+        value, influence = target["estimate"], target.get("influence")
+        if isinstance(value, bool) or not isinstance(value, int | float) or influence is None:
+            raise InputError(
+                who,
+                "'target' with an 'estimate' needs a number there and 'influence': a column or one value per row",
+            )
+        listed = influence if isinstance(influence, str) else tuple(float(v) for v in influence)
+        return Estimate(float(value), listed)
+    return find_target(who, target)
+
+
+def find_disparities(
+    who: str,
+    audit: Audit,
+    metric: Metric,
+    *,
+    by: Any,
+    depth: int,
+    target: object,
+    minimum: int,
+    options: Options,
+) -> Disparities:
+    """Check, query, and compare: every group that `by` asks for against the target."""
+    options.check(who)
+    compared = find_any_target(who, target)
+    audit.refuse(who)
+    attributes = by_attributes(who, audit, by)
+    if isinstance(compared, Target) and compared.group is not None:
+        attributes = tuple(dict.fromkeys([*attributes, *compared.group.attributes]))
+    cells = audit.cells(attributes, [metric], who=who)
+    if isinstance(compared, Target):
+        check_target(who, audit, compared)
+    groups = find_groups(who, audit, by, depth)
+    masks = [cells.mask(group) for group in groups]
+    present = [(group, mask) for group, mask in zip(groups, masks, strict=True) if mask.any()]
+    atoms = _atoms(who, audit, cells, metric)
+    tested, untested = _sort_out(present, cells, atoms, compared, minimum)
+    if not tested:
+        reasons = "; ".join(f"{item.group.label}: {item.reason}" for item in untested[:5])
+        raise InputError(who, f"there is no group to test ({reasons})")
+    member = np.array([mask for _, mask in tested])
+    comparison = _comparison(who, member, cells, compared, atoms)
+    gaps, notes = _gaps(who, audit, metric, cells, atoms, comparison, compared, options)
+    return Disparities(
+        metric, compared, [group for group, _ in tested], untested, len(groups) - len(present), cells, atoms,
+        comparison, gaps, notes,
+    )  # fmt: skip
+
+
+def _sort_out(
+    present: Sequence[tuple[Group, Bools]],
+    cells: Cells,
+    atoms: Atoms,
+    target: Target | Estimate,
+    minimum: int,
+) -> tuple[list[tuple[Group, Bools]], list[Untested]]:
+    """Tested groups and the others; size alone decides, never the outcome."""
+    reference = cells.mask(target.group) if isinstance(target, Target) and target.group is not None else None
+    whole = isinstance(target, Target) and target.kind in ("overall", "rest")
+    present_atoms = atoms.count > 0
+    tested: list[tuple[Group, Bools]] = []
+    untested: list[Untested] = []
+    for group, mask in present:
+        n = int(atoms.count[mask].sum())
+        if reference is not None and np.array_equal(mask, reference):
+            reason = "it is the reference"
+        elif whole and mask[present_atoms].all():
+            reason = "it is everyone: there is nobody to compare with"
+        elif reference is not None and n and np.array_equal(mask[present_atoms], reference[present_atoms]):
+            reason = "its members are those of the reference"
+        elif n < max(minimum, 1):
+            reason = f"fewer than {minimum} members" if n else "nobody meets the metric's condition"
+        else:
+            tested.append((group, mask))
+            continue
+        untested.append(Untested(group, n, reason))
+    return tested, untested
+
+
+def _comparison(who: str, member: Bools, cells: Cells, target: Target | Estimate, atoms: Atoms) -> Comparison:
+    nothing = np.zeros_like(member)
+    if isinstance(target, Estimate):
+        return Comparison(member, nothing, None)
+    if target.kind == "number":
+        assert target.value is not None
+        if atoms.binary and not 0.0 < target.value < 1.0:
+            raise InputError(who, f"'target' of a rate must lie between 0 and 1, got {target.value:g}")
+        return Comparison(member, nothing, np.full(member.shape[0], target.value))
+    if target.kind == "rest":
+        return Comparison(member, ~member)
+    if target.kind == "overall":
+        return Comparison(member, np.ones_like(member))
+    assert target.group is not None
+    reference = cells.mask(target.group)
+    if atoms.count[reference].sum() == 0:
+        raise InputError(who, f"'target' {target.group.label}: nobody there meets the metric's condition")
+    return Comparison(member, np.tile(reference, (member.shape[0], 1)))
+
+
+def _gaps(
+    who: str,
+    audit: Audit,
+    metric: Metric,
+    cells: Cells,
+    atoms: Atoms,
+    comparison: Comparison,
+    target: Target | Estimate,
+    options: Options,
+) -> tuple[Gaps, list[Note]]:
+    notes: list[Note] = []
+    if isinstance(target, Estimate):
+        codes, values, influence = _estimate_rows(who, audit, metric, cells, target)
+        notes.append(
+            Note(
+                "own-estimate",
+                "The target is an estimate of your own: orthogonal scores carry its influence values.",
+            )
+        )
+        own = estimate_gaps(atoms, comparison, codes, values, target.value, influence)
+        taken = replace(comparison, known=np.full(own.estimate.shape, target.value))
+        return guarded(own, atoms, taken), notes
+    if not atoms.binary and atoms.values is None and options.likelihood == "empirical":
+        text = f"More than {MOST_ROWS:,} rows: Euclidean likelihood from means and variances."
+        notes.append(Note("from-moments", text))
+        warnings.warn(text, FairtrialWarning, stacklevel=4)
+    if options.refinement is not None and (comparison.known is None or atoms.binary):
+        raise InputError(
+            who, "'refinement' is for a real-valued metric against a known number; leave it out here"
+        )
+    gaps = make_gaps(
+        atoms,
+        comparison,
+        likelihood=options.likelihood,  # type: ignore[arg-type]
+        target_method=options.target_method,  # type: ignore[arg-type]
+        rate_method=options.rate_interval,  # type: ignore[arg-type]
+        refinement=options.refinement,  # type: ignore[arg-type]
+    )
+    return gaps, notes
+
+
+def _atoms(who: str, audit: Audit, cells: Cells, metric: Metric) -> Atoms:
+    count = cells.count[metric.name].astype(np.float64)
+    total, m2 = cells.total[metric.name], cells.m2[metric.name]
+    mean = np.divide(total, count, out=np.zeros_like(total), where=count > 0)
+    binary = cells.binary[metric.name]
+    if binary:
+        return Atoms(count, mean, count * mean * (1.0 - mean), True)
+    if cells.rows.sum() > MOST_ROWS:
+        return Atoms(count, mean, m2, False)
+    rows = audit.rows(attributes=cells.attributes, metrics=[metric], who=who)
+    codes = _atom_of_rows(cells, rows)
+    given = rows.given[metric.name]
+    order = np.argsort(codes[given], kind="stable")
+    values = rows.values[metric.name][given][order]
+    pieces = np.split(values, np.cumsum(count.astype(np.int64))[:-1])
+    # The rows' own moments, so that the likelihood's centre is exactly the estimate.
+    means = np.array([piece.mean() if piece.size else 0.0 for piece in pieces])
+    spread = np.array([float(np.sum((piece - m) ** 2)) for piece, m in zip(pieces, means, strict=True)])
+    return Atoms(count, means, spread, False, tuple(pieces))
+
+
+def _atom_of_rows(cells: Cells, rows: Rows) -> Any:
+    """The cell each row belongs to."""
+    key, cell_key = np.zeros(rows.n, dtype=np.int64), np.zeros(len(cells.rows), dtype=np.int64)
+    for position, name in enumerate(cells.attributes):
+        labels = cells.labels[name]
+        coded = rows.attributes[name]
+        place = np.array([labels.index(label) for label in coded.labels], dtype=np.int64)
+        key = key * len(labels) + place[coded.codes]
+        cell_key = cell_key * len(labels) + cells.codes[:, position]
+    order = np.argsort(cell_key)
+    return order[np.searchsorted(cell_key[order], key)]
+
+
+def _estimate_rows(
+    who: str, audit: Audit, metric: Metric, cells: Cells, target: Estimate
+) -> tuple[Any, Floats, Floats]:
+    columns = [target.influence] if isinstance(target.influence, str) else []
+    rows = audit.rows(attributes=cells.attributes, metrics=[metric], columns=columns, who=who)
+    influence = rows.columns[columns[0]] if columns else np.array(target.influence, dtype=np.float64)
+    if influence.shape != (rows.n,) or not np.isfinite(influence).all():
+        raise InputError(
+            who,
+            f"'influence' must have one finite value for each of the {rows.n:,} rows, got {influence.size:,}",
+        )
+    codes = np.where(rows.given[metric.name], _atom_of_rows(cells, rows), -1)
+    return codes, rows.values[metric.name], influence

@@ -1,0 +1,135 @@
+"""The caller's tolerance, and what readers must know of how gaps were inferred."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fairtrial.data.audit import Audit
+from fairtrial.errors import InputError
+from fairtrial.inference.bounds import SHAPE_RULE
+from fairtrial.methods.gaps.disparities import Disparities, Estimate, Options
+from fairtrial.metrics.table import Metric
+from fairtrial.results.result import Note
+
+
+def find_band(who: str, tolerance: Any, metric: Metric) -> tuple[float, float] | None:
+    """[-t, t] from one number, [t1, t2] from two; None where no tolerance was given.
+
+    Rates cannot differ by more than 1: a band that holds every difference would certify anything, and is most likely
+    meant in points. One side may be open: [-1, 0.05].
+    """
+    if tolerance is None:
+        return None
+    pair = (
+        tolerance
+        if isinstance(tolerance, list | tuple)
+        else (-_number(who, tolerance), _number(who, tolerance))
+    )
+    if len(pair) != 2:
+        raise InputError(who, f"'tolerance' must be a number or two numbers [low, high], got {tolerance!r}")
+    low, high = (_number(who, value) for value in pair)
+    if low > high or (not isinstance(tolerance, list | tuple) and tolerance < 0):
+        raise InputError(
+            who, f"'tolerance' must not be negative, nor [low, high] with low above high, got {tolerance!r}"
+        )
+    if metric.binary and (max(-low, high) > 1 or (low <= -1 and high >= 1)):
+        raise InputError(who, f"'tolerance' of a rate is a share: 0.05 is 5 points. Got {tolerance!r}")
+    return low, high
+
+
+def check_band(who: str, band: tuple[float, float] | None, disparities: Disparities) -> None:
+    """Refuse a band that holds every difference the observed values can have: it would certify anything.
+
+    Means lie between the smallest and the largest value, so two of them differ by at most that range. Above a
+    million rows only means and variances are read, and the range is not known.
+    """
+    atoms = disparities.atoms
+    if band is None or (atoms.values is None and not atoms.binary):
+        return
+    low, high = 0.0, 1.0
+    if atoms.values is not None:
+        filled = [piece for piece in atoms.values if piece.size]
+        low, high = min(float(piece.min()) for piece in filled), max(float(piece.max()) for piece in filled)
+    target = disparities.target
+    known = target.value if isinstance(target, Estimate) or target.kind == "number" else None
+    least, most = (low - high, high - low) if known is None else (low - known, high - known)
+    if low < high and band[0] <= least and band[1] >= most:
+        label = disparities.metric.label
+        raise InputError(
+            who,
+            f"'tolerance' [{band[0]:g}, {band[1]:g}] holds every difference that is possible: the {label} runs from "
+            f"{low:g} to {high:g} here, so anything would pass. Choose a narrower one",
+        )
+
+
+def _number(who: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+        raise InputError(who, f"'tolerance' must be a number or two numbers [low, high], got {value!r}")
+    return float(value)
+
+
+def common_notes(disparities: Disparities, minimum: int, options: Options) -> list[Note]:
+    """What readers must know of how the gaps were inferred."""
+    gaps, notes = disparities.gaps, list(disparities.notes)
+    rules = sorted({str(rule) for rule, why in zip(gaps.rule, gaps.reason, strict=True) if why is None})
+    if rules:
+        notes.append(Note("rules", f"Inference by: {'; '.join(rules)}."))
+    if any("count below 10" in rule for rule in rules):
+        notes.append(
+            Note(
+                "small-counts",
+                "Where a count is below 10 the Miettinen–Nurminen score replaces the likelihood ratio, and p-values "
+                "are never smaller than binomial probabilities allow, so one can exceed what its interval suggests.",
+            )
+        )
+    guarded = SHAPE_RULE in " ".join(rules)
+    if not disparities.binary and (guarded or np.isfinite(gaps.df[gaps.defined]).any()):
+        shape = (
+            ", and under 500 never more sharply than samples with the shape of all rows allow"
+            if guarded
+            else ""
+        )
+        notes.append(
+            Note(
+                "small-samples",
+                f"Groups under 100 members are calibrated by Student's t{shape}; values with very heavy tails can "
+                "still miss their level there.",
+            )
+        )
+    if options.target_method == "plug-in" and disparities.comparison.known is None:
+        notes.append(
+            Note(
+                "plug-in-not-valid",
+                "target_method='plug-in' treats the estimated target as known, as the ELFA paper does: its intervals "
+                "and p-values do not hold their level. Use the default.",
+            )
+        )
+    degenerate = [
+        f"{group.label} ({why})"
+        for group, why in zip(disparities.groups, gaps.reason, strict=True)
+        if why is not None
+    ]
+    if degenerate:
+        notes.append(Note("no-inference", f"No inference, kept with p = 1: {'; '.join(degenerate)}."))
+    small = [item for item in disparities.untested if item.reason.startswith(("fewer", "nobody"))]
+    if small:
+        few = "1 group has" if len(small) == 1 else f"{len(small)} groups have"
+        named = "; ".join(item.group.label for item in small[:8])  # no counts: notes are published
+        more = f" and {len(small) - 8} more" if len(small) > 8 else ""
+        notes.append(Note("small-groups", f"{few} fewer than {minimum} members, not tested: {named}{more}."))
+    if disparities.absent:
+        notes.append(Note("absent", f"{disparities.absent} combinations have no people at all."))
+    return notes
+
+
+def plain_by(by: Any, audit: Audit) -> Any:
+    """`by` as it is recorded."""
+    return list(audit.groups) if by is None else by
+
+
+def plain_target(disparities: Disparities) -> Any:
+    """The target as it is recorded; influence values are data and are not."""
+    target = disparities.target
+    return {"estimate": target.value} if isinstance(target, Estimate) else target.to_dict()

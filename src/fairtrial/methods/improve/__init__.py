@@ -1,0 +1,1 @@
+"""Was there a fairer way, just as good?"""

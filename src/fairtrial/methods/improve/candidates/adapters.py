@@ -1,0 +1,220 @@
+"""Candidates the caller brings: scikit-learn estimators, callables, and columns that hold a rule's output."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from fairtrial.errors import InputError
+from fairtrial.methods.improve.candidates.problem import Problem
+from fairtrial.methods.improve.candidates.rules import Floats, Index, Inputs, Rule, capacity_threshold, take
+
+LARGEST_SEED = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimator:
+    """A scikit-learn classifier or regressor of the outcome; its score is thresholded on the training half.
+
+    `features` restricts it to some of the audit's features. `frame` gives it the original columns as a
+    dataframe (for pipelines that name columns) instead of the numeric matrix.
+    """
+
+    model: Any = field(repr=False)
+    label: str = ""
+    features: tuple[str, ...] | None = None
+    frame: bool | None = None
+    threshold: float | None = None
+
+    @property
+    def name(self) -> str:
+        return self.label or type(self.model).__name__
+
+    def variants(self, problem: Problem) -> tuple[str, ...]:
+        return (self.name,)
+
+    def fit(self, problem: Problem, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
+        model = seeded(self.model, rng)
+        outcome = problem.seen.outcome
+        assert outcome is not None
+        columns = self._columns(problem)
+        frame = self.frame if self.frame is not None else _names_columns(model)
+
+        def data(inputs: Inputs) -> Any:
+            return inputs.frame if frame else inputs.matrix[:, columns]
+
+        model.fit(data(problem.inputs.part(index)), outcome[index])
+
+        def score_of(inputs: Inputs) -> Floats:
+            return model_score(model, data(inputs))
+
+        score = score_of(problem.inputs.part(index))
+        threshold = (
+            self.threshold if self.threshold is not None else chosen_threshold(problem, index, score, model)
+        )
+        rule = Rule(self.name, score_of, threshold, problem.features, problem.inputs.names, model)
+        return {self.name: rule}
+
+    def _columns(self, problem: Problem) -> Any:
+        if self.features is None:
+            return slice(None)
+        return np.concatenate([problem.columns_of(feature) for feature in self.features])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Training:
+    """What a callable candidate gets: the training half, with outcomes and groups, and permitted inputs."""
+
+    inputs: Inputs
+    outcome: Floats | None
+    group: tuple[str, ...]
+    decision: Floats
+    score: Floats | None
+    capacity: float | None
+    seed: int
+
+    @property
+    def matrix(self) -> Floats:
+        return self.inputs.matrix
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.inputs.names
+
+    @property
+    def frame(self) -> Any:
+        return self.inputs.frame
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Function:
+    """A callable train → rule, where rule(inputs) gives decisions (0/1), or scores to be thresholded."""
+
+    function: Callable[[Training], Callable[[Inputs], Any]] = field(repr=False)
+    label: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.label or getattr(self.function, "__name__", type(self.function).__name__)
+
+    def variants(self, problem: Problem) -> tuple[str, ...]:
+        return (self.name,)
+
+    def fit(self, problem: Problem, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
+        old, old_score = problem.status_quo(index)
+        inputs = problem.inputs.part(index)
+        training = Training(
+            inputs,
+            None if problem.seen.outcome is None else problem.seen.outcome[index],
+            tuple(problem.names[code] for code in problem.group[index]),
+            old[index],
+            None if old_score is None else old_score[index],
+            problem.capacity,
+            int(rng.integers(LARGEST_SEED)),
+        )
+        found = self.function(training)
+        if not callable(found):
+            raise InputError(
+                "improve", f"candidate {self.name!r} must return a rule (a function of the inputs)"
+            )
+
+        def score_of(inputs: Inputs) -> Floats:
+            try:
+                return np.asarray(found(inputs), dtype=np.float64)
+            except (KeyError, AttributeError) as error:
+                raise InputError(
+                    "improve", f"candidate {self.name!r} asks for {error}, which is not a permitted input"
+                ) from error
+
+        score = score_of(inputs)
+        threshold = (
+            None if np.isin(score, (0.0, 1.0)).all() else chosen_threshold(problem, index, score, None)
+        )
+        return {
+            self.name: Rule(self.name, score_of, threshold, problem.features, problem.inputs.names, found)
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FixedColumn:
+    """A column with another rule's decisions (0/1) or scores; it must not have been fitted on these rows."""
+
+    column: str
+
+    @property
+    def name(self) -> str:
+        return self.column
+
+    def variants(self, problem: Problem) -> tuple[str, ...]:
+        return (self.name,)
+
+    def fit(self, problem: Problem, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
+        values = problem.inputs.fixed[self.column]
+        decisions = bool(np.isin(values, (0.0, 1.0)).all())
+        threshold = None if decisions else chosen_threshold(problem, index, values[index], None)
+        return {self.name: Rule(self.name, lambda inputs: inputs.fixed[self.column], threshold)}
+
+
+def chosen_threshold(problem: Problem, index: Index, score: Floats, model: Any) -> float:
+    """Capacity if there is one; else ½ for a probability, else as many as the status quo selects."""
+    if problem.capacity is not None:
+        return capacity_threshold(score, problem.capacity)
+    if model is not None and problem.outcome_is_binary and hasattr(model, "predict_proba"):
+        return 0.5
+    return capacity_threshold(score, status_quo_share(problem, index))
+
+
+def status_quo_share(problem: Problem, index: Index) -> float:
+    """The share the status quo selects in the training half."""
+    return float(problem.status_quo(index)[0][index].mean())
+
+
+def model_score(model: Any, data: Any) -> Floats:
+    """Probability of the outcome, decision function, or prediction: what the model has."""
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(data)[:, 1], dtype=np.float64)
+    if hasattr(model, "decision_function"):
+        return np.asarray(model.decision_function(data), dtype=np.float64)
+    return np.asarray(model.predict(data), dtype=np.float64)
+
+
+def seeded(model: Any, rng: np.random.Generator) -> Any:
+    """A fresh copy whose unset random states come from the split's generator."""
+    from sklearn.base import clone
+
+    copy = clone(model)
+    unset = {
+        name: int(rng.integers(LARGEST_SEED))
+        for name, value in sorted(copy.get_params(deep=True).items())
+        if name.split("__")[-1] == "random_state" and value is None
+    }
+    return copy.set_params(**unset) if unset else copy
+
+
+def identity(candidate: object) -> str:
+    """All that a candidate's rules depend on, as text; a function only equals itself."""
+    model: Any = getattr(candidate, "model", None)
+    settings = None if model is None else sorted(model.get_params(deep=True).items(), key=str)
+    return f"{candidate!r}|{settings!r}|{id(getattr(candidate, 'function', None))}"
+
+
+def _names_columns(model: Any) -> bool:
+    """Whether a pipeline starts by picking columns by name."""
+    first = model.steps[0][1] if hasattr(model, "steps") else model
+    return hasattr(first, "transformers")
+
+
+def as_candidate(asked: object) -> Estimator | Function | None:
+    """An estimator or a callable as a candidate; None when it is neither."""
+    if hasattr(asked, "fit") and hasattr(asked, "predict") and hasattr(asked, "get_params"):
+        return Estimator(asked)
+    if callable(asked) and not inspect.isclass(asked):
+        return Function(asked)
+    return None
+
+
+__all__ = ["Estimator", "FixedColumn", "Function", "Training", "as_candidate", "take"]

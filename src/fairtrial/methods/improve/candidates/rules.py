@@ -1,0 +1,125 @@
+"""Rules: from permitted inputs to decisions. A rule is what a candidate becomes once it is fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairtrial.errors import InputError
+
+if TYPE_CHECKING:
+    from fairtrial.data.audit import Audit
+
+Floats = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inputs:
+    """What a rule may look at when it decides: permitted features only; the group only where it is permitted.
+
+    `matrix` has one column per name in `names`; `frame` is the same as a dataframe with the original columns;
+    `fixed` holds candidate columns that are decisions or scores themselves.
+    """
+
+    matrix: Floats
+    names: tuple[str, ...]
+    source: Any = field(default=None, repr=False)
+    rows: Index | None = None
+    group: NDArray[np.int64] | None = None
+    fixed: Mapping[str, Floats] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.matrix)
+
+    def part(self, index: Index) -> Inputs:
+        return Inputs(
+            self.matrix[index],
+            self.names,
+            self.source,
+            index if self.rows is None else self.rows[index],
+            None if self.group is None else self.group[index],
+            {name: column[index] for name, column in self.fixed.items()},
+        )
+
+    @property
+    def frame(self) -> Any:
+        """The rows as a dataframe, taken from the source only when a rule asks for it."""
+        return self.source if self.source is None or self.rows is None else take(self.source, self.rows)
+
+    def replaced(self, matrix: Floats, frame: Any) -> Inputs:
+        return Inputs(matrix, self.names, frame, None, self.group, self.fixed)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule:
+    """A fitted rule: a score, and the threshold at or above which the decision is positive.
+
+    `threshold` None means that the score is the decision itself. `decide(audit)` applies it to new data.
+    """
+
+    name: str
+    score_of: Callable[[Inputs], Floats] = field(repr=False)
+    threshold: float | None = None
+    features: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    model: Any = field(default=None, repr=False)
+    statement: str = ""
+
+    def outcome_of(self, inputs: Inputs) -> tuple[Floats, Floats]:
+        """(decisions, scores)."""
+        score = np.asarray(self.score_of(inputs), dtype=np.float64)
+        if score.shape != (len(inputs),) or not np.isfinite(score).all():
+            raise InputError(
+                "improve",
+                f"candidate {self.name!r} must give one finite number per row, got shape {score.shape} for "
+                f"{len(inputs)} rows"
+                + ("" if np.isfinite(score).all() else " with missing or infinite values"),
+            )
+        if self.threshold is not None:
+            return (score >= self.threshold).astype(np.float64), score
+        if not np.isin(score, (0.0, 1.0)).all():
+            raise InputError("improve", f"candidate {self.name!r} must give decisions 0 and 1")
+        return score, score
+
+    def decide(self, audit: Audit) -> Floats:
+        """Decisions for the rows of an audit that has the rule's features."""
+        return self.outcome_of(self._inputs(audit))[0]
+
+    def score(self, audit: Audit) -> Floats:
+        """Scores for the rows of an audit that has the rule's features."""
+        return self.outcome_of(self._inputs(audit))[1]
+
+    def _inputs(self, audit: Audit) -> Inputs:
+        if not self.features:
+            return Inputs(np.empty((audit.rows().n, 0)), ())
+        design = audit.design(self.features)
+        position = {name: i for i, name in enumerate(design.names)}
+        new = sorted(set(design.names) - set(self.columns))
+        if new:
+            raise InputError("decide", f"the rule was not fitted with the labels {new}")
+        matrix = np.zeros((len(design.matrix), len(self.columns)))
+        for i, name in enumerate(self.columns):
+            if name in position:
+                matrix[:, i] = design.matrix[:, position[name]]
+        return Inputs(matrix, self.columns, audit.features_frame(self.features))
+
+
+def take(frame: Any, index: Index) -> Any:
+    """Rows of a native dataframe, whichever library it comes from."""
+    import narwhals as nw
+
+    return nw.from_native(frame, eager_only=True)[index.tolist()].to_native()
+
+
+def capacity_threshold(score: Floats, capacity: float) -> float:
+    """The (1−κ) quantile of the training scores; where ties would select more than κ, the next higher score."""
+    threshold = float(np.quantile(score, 1.0 - capacity))
+    if np.mean(score >= threshold) <= capacity + 1.0 / score.size:
+        return threshold
+    above = score[score > threshold]
+    return float(above.min()) if above.size else float("inf")

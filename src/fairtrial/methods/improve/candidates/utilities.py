@@ -1,0 +1,183 @@
+"""What a rule is worth: any metric, or a payoff, evaluated under the decisions of any rule.
+
+A utility is a pair of row values (u, w) whose group level is Σu/Σw. For a metric E[value | given] it is
+(value·given, given); for a payoff it is (what the decision yields, 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairtrial.data.cells import Coded
+from fairtrial.errors import InputError, NotApplicable
+from fairtrial.labels import canonical
+from fairtrial.metrics.table import Metric, Role, find_metric
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Payoff:
+    """What a decision yields per person: `selected` where it is positive, `rejected` where it is not.
+
+    Both are a numeric column or a number: Payoff("profit", selected="margin", rejected=0). Higher is better.
+    """
+
+    name: str
+    selected: str | float
+    rejected: str | float = 0.0
+
+    @property
+    def label(self) -> str:
+        return self.name.replace("_", " ")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(part for part in (self.selected, self.rejected) if isinstance(part, str))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"name": self.name, "selected": self.selected, "rejected": self.rejected}
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """A metric or payoff as improve uses it; `sign` −1 turns one that is better when lower."""
+
+    what: Metric | Payoff
+    sign: float = 1.0
+    words: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.what.name
+
+    @property
+    def label(self) -> str:
+        return self.words or self.what.label
+
+    def of_real_outcome(self) -> Worth:
+        """The predictive values of a real-valued outcome are means, not rates: say so."""
+        means = {"ppv": "mean outcome of the selected", "for": "mean outcome of the rejected"}
+        return replace(self, words=means.get(self.name, ""))
+
+    @property
+    def needs_score(self) -> bool:
+        return isinstance(self.what, Metric) and "score" in self.what.needs
+
+    @property
+    def needs_outcome(self) -> bool:
+        return isinstance(self.what, Metric) and "outcome" in self.what.needs
+
+    @property
+    def value_columns(self) -> tuple[str, ...]:
+        """Columns read as numbers."""
+        if isinstance(self.what, Payoff):
+            return self.what.columns
+        return (self.what.value,) if isinstance(self.what.value, str) else ()
+
+    @property
+    def condition_columns(self) -> tuple[str, ...]:
+        """Columns read as labels."""
+        if isinstance(self.what, Payoff):
+            return ()
+        return tuple(key for key in self.what.conditions if isinstance(key, str))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Observed:
+    """What is known of the rows, whatever the rule."""
+
+    outcome: Floats | None
+    values: Mapping[str, Floats]
+    labels: Mapping[str, Coded]
+
+    def part(self, index: NDArray[np.intp]) -> Observed:
+        return Observed(
+            outcome=None if self.outcome is None else self.outcome[index],
+            values={name: column[index] for name, column in self.values.items()},
+            labels={name: Coded(coded.codes[index], coded.labels) for name, coded in self.labels.items()},
+        )
+
+
+def find_worth(who: str, argument: str, asked: object, *, accuracy: bool) -> Worth:
+    """A Worth from a metric's name, a Metric, a Payoff, or the dict form of either."""
+    if isinstance(asked, Mapping) and "selected" in asked:
+        unknown = set(asked) - {"name", "selected", "rejected"}
+        if unknown or "name" not in asked:
+            raise InputError(
+                who, f"{argument!r}: a payoff needs 'name' and 'selected' and may have 'rejected'"
+            )
+        asked = Payoff(str(asked["name"]), asked["selected"], asked.get("rejected", 0.0))
+    if isinstance(asked, Payoff):
+        return Worth(asked)
+    metric = find_metric(who, asked)
+    if metric.expression is not None:
+        raise NotApplicable(
+            who,
+            f"{argument!r}: {metric.name!r} is given an expression, which only fits the status quo; use a dict",
+        )
+    if metric.each is not None:
+        raise NotApplicable(
+            who,
+            f"{argument!r}: {metric.name!r} is a mean per score bin, not one level; take 'ppv' or 'brier'",
+        )
+    if not _depends_on_rule(metric):
+        raise NotApplicable(
+            who, f"{argument!r}: {metric.name!r} is the same under every rule, so no rule can improve it"
+        )
+    return Worth(metric, -1.0 if accuracy and metric.hurts == "above" else 1.0)
+
+
+def _depends_on_rule(metric: Metric) -> bool:
+    parts = [metric.value, *metric.conditions]
+    return any(isinstance(part, Role) and {"decision", "score"} & set(part.needs) for part in parts)
+
+
+def evaluate(worth: Worth, seen: Observed, decision: Floats, score: Floats | None) -> tuple[Floats, Floats]:
+    """(u, w) of every row under one rule's decisions and scores."""
+    if isinstance(worth.what, Payoff):
+        selected, rejected = (
+            seen.values[part] if isinstance(part, str) else np.full(decision.size, float(part))
+            for part in (worth.what.selected, worth.what.rejected)
+        )
+        return np.where(decision == 1, selected, rejected), np.ones(decision.size)
+    metric = worth.what
+    given = np.ones(decision.size, dtype=bool)
+    for key, admitted in metric.conditions.items():
+        if isinstance(key, Role):
+            given &= np.isin(_role_value(key, seen, decision, score), [float(value) for value in admitted])
+        else:
+            coded = seen.labels[key]
+            wanted = {canonical(value) for value in admitted}
+            given &= np.isin(coded.codes, [i for i, label in enumerate(coded.labels) if label in wanted])
+    value = (
+        _role_value(metric.value, seen, decision, score)
+        if isinstance(metric.value, Role)
+        else seen.values[metric.value]
+    )
+    weight = given.astype(np.float64)
+    return worth.sign * np.where(given, value, 0.0), weight
+
+
+def _role_value(part: Role, seen: Observed, decision: Floats, score: Floats | None) -> Floats:
+    inputs = {"decision": decision, "outcome": seen.outcome, "score": score}
+    return _ROLE_VALUES[part.name](*(inputs[need] for need in part.needs))
+
+
+_ROLE_VALUES: dict[str, Callable[..., Floats]] = {
+    "decision": lambda d: d,
+    "outcome": lambda y: y,
+    "score": lambda s: s,
+    "not_decision": lambda d: 1.0 - d,
+    "not_outcome": lambda y: 1.0 - y,
+    "correct": lambda d, y: (d == y).astype(np.float64),
+    "error": lambda d, y: (d != y).astype(np.float64),
+    "squared_error": lambda s, y: (s - y) ** 2,
+    "absolute_error": lambda s, y: np.abs(s - y),
+    "log_loss": lambda s, y: -np.log(np.clip(np.where(y == 1, s, 1.0 - s), 1e-15, 1.0)),
+}

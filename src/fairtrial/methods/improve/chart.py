@@ -1,0 +1,281 @@
+"""Charts of `improve`: the plane of the groups' utilities, the Δ-surface, and the p-values of the splits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import altair as alt
+
+from fairtrial.results.charts.files import Picture
+from fairtrial.results.charts.theme import COLOURS, finish
+from fairtrial.results.result import Result
+
+RULES = ["status quo", "alternative"]
+SHAPES = ["square", "circle"]
+# Outer levels faint, inner ones strong: one hue, so that the order is seen
+SHADES = ["#dbe5f2", "#b7cbe6", "#8fb0d8", "#6390c5", "#2f5d9b"]
+
+
+def pictures(result: Result) -> list[Picture]:
+    """Where the rules lie, how far the improvement reaches, and how the splits agree."""
+    details = result.details
+    found = [
+        Picture(
+            "utilities",
+            "Where the rules lie",
+            f"Levels of the status quo and of the alternative in each split. {result.verdict.text}",
+            finish(_utilities(details)),
+        )
+    ]
+    if any(steps["corners"] for steps in details["surface"]):
+        found.append(
+            Picture(
+                "surface",
+                "How much is shown",
+                "Gains in accuracy and fairness for which the test rejects, by level. " + _caption(details),
+                finish(_surface(details)),
+            )
+        )
+    p_values = ", ".join(f"{split['p_value']:.4f}" for split in details["splits"])
+    found.append(
+        Picture(
+            "splits", "The splits' p-values", f"p-values of the splits: {p_values}.", finish(_splits(details))
+        )
+    )
+    return found
+
+
+def _utilities(details: Mapping[str, Any]) -> Any:
+    groups = details["claim"]["groups"]
+    uses = {(row["metric"], row["use"]) for row in details["levels"]}
+    metrics = list(dict.fromkeys(row["metric"] for row in details["levels"]))
+    draw = _plane if len(groups) == 2 else _dumbbells
+    panels = []
+    for metric in metrics:
+        roles = [use for use in ("fairness", "accuracy") if (metric, use) in uses]
+        rows = [r for r in details["levels"] if r["metric"] == metric and r["use"] == roles[0]]
+        panels.append(draw(rows, metric, groups, roles))
+    return alt.hconcat(*panels, spacing=40).resolve_scale(color="shared", shape="shared")
+
+
+def _plane(rows: list[dict[str, Any]], metric: str, groups: list[str], roles: list[str]) -> Any:
+    """Figure 2: one axis per group; on the 45° line the groups fare alike."""
+    levels = {(row["group"], row["rule"]): row for row in rows}
+    points = []
+    for rule in RULES:
+        first, second = (levels[group, rule] for group in groups)
+        pairs = [(a, b, False) for a, b in zip(first["splits"], second["splits"], strict=True)]
+        pairs.append((first["mean"], second["mean"], True))
+        for split, (x, y, mean) in enumerate(pairs, start=1):
+            if x is not None and y is not None:
+                label = "mean of the splits" if mean else f"split {split}"
+                points.append({"x": x, "y": y, "rule": rule, "which": label, "mean": mean})
+    values = [point[axis] for point in points for axis in ("x", "y")]
+    low, high = _padded(min(values), max(values))
+    scale = alt.Scale(domain=[low, high], nice=False, zero=False)
+    line = (
+        alt.Chart(alt.Data(values=[{"x": low, "y": low}, {"x": high, "y": high}]))
+        .mark_line(strokeDash=[4, 4], color=COLOURS["neutral"], strokeWidth=1)
+        .encode(x=alt.X("x:Q", scale=scale), y=alt.Y("y:Q", scale=scale))
+    )
+    base = alt.Chart(alt.Data(values=points)).encode(
+        x=alt.X("x:Q", scale=scale, title=f"{metric}, {groups[0]}", axis=alt.Axis(format="~g", tickCount=6)),
+        y=alt.Y("y:Q", scale=scale, title=f"{metric}, {groups[1]}", axis=alt.Axis(format="~g", tickCount=6)),
+        tooltip=[
+            alt.Tooltip("rule:N", title="rule"),
+            alt.Tooltip("which:N", title="of"),
+            alt.Tooltip("x:Q", title=groups[0], format=".4f"),
+            alt.Tooltip("y:Q", title=groups[1], format=".4f"),
+        ],
+    )
+    small = base.transform_filter("!datum.mean").mark_point(
+        filled=False, size=45, strokeWidth=1.4, opacity=0.8
+    )
+    large = base.transform_filter("datum.mean").mark_point(filled=True, size=150, opacity=1)
+    small, large = _with_rules(small), _with_rules(large)
+    hints = {"fairness": "nearer the line is fairer", "accuracy": "up and to the right is better"}
+    title = alt.TitleParams(
+        "; ".join(hints[role] for role in roles), subtitle="hollow: one split; filled: their mean", fontSize=12,
+        fontWeight="normal", subtitleColor=COLOURS["neutral"], subtitleFontSize=11, offset=8,
+    )  # fmt: skip
+    return alt.layer(line, small, large, title=title).properties(width=300, height=300)
+
+
+def _dumbbells(rows: list[dict[str, Any]], metric: str, groups: list[str], roles: list[str]) -> Any:
+    """More than two groups: each group's level under both rules."""
+    points = [
+        {"group": row["group"], "rule": row["rule"], "level": row["mean"]}
+        for row in rows
+        if row["mean"] is not None
+    ]
+    y = alt.Y("group:N", sort=groups, title=None)
+    x = alt.X(
+        "level:Q",
+        title=f"{metric}, mean of the splits",
+        scale=alt.Scale(zero=False),
+        axis=alt.Axis(format="~g"),
+    )
+    base = alt.Chart(alt.Data(values=points)).encode(y=y)
+    lines = base.mark_line(color=COLOURS["faint"], strokeWidth=3).encode(x=x, detail="group:N")
+    marks = base.mark_point(filled=True, size=120, opacity=1).encode(
+        x=x,
+        tooltip=[
+            alt.Tooltip("group:N", title="group"),
+            alt.Tooltip("rule:N", title="rule"),
+            alt.Tooltip("level:Q", title="level", format=".4f"),
+        ],
+    )
+    hints = {"fairness": "closer together is fairer", "accuracy": "to the right is better"}
+    title = alt.TitleParams(
+        "; ".join(hints[role] for role in roles), fontSize=12, fontWeight="normal", offset=8
+    )
+    return alt.layer(lines, _with_rules(marks), title=title).properties(width=300, height=alt.Step(40))
+
+
+def _with_rules(chart: Any) -> Any:
+    """Colour and shape by rule."""
+    color = alt.Scale(domain=RULES, range=[COLOURS["second"], COLOURS["accent"]])
+    shape = alt.Scale(domain=RULES, range=SHAPES)
+    legend = alt.Legend(orient="top", title=None, symbolOpacity=1, symbolSize=110)
+    return chart.encode(
+        color=alt.Color("rule:N", scale=color, legend=legend),
+        shape=alt.Shape("rule:N", scale=shape, legend=legend),
+    )
+
+
+def _surface(details: Mapping[str, Any]) -> Any:
+    """Figure 3 without a grid: nested staircases, the one at α outlined."""
+    ratio = details["claim"]["scale"] == "ratio"
+    levels = sorted((steps["level"] for steps in details["surface"]), reverse=True)
+    corners = [(s["level"], c["fairness"], c["accuracy"]) for s in details["surface"] for c in s["corners"]]
+    # A gap that may grow by half is of no interest: one such corner would squeeze the rest of the picture.
+    gains, gained = [f for _, f, _ in corners], [a for *_, a in corners]
+    highest = max(0.0, *gains)
+    floor = -0.5 if ratio else -max(highest, 1e-9)
+    left, right = _padded(max(floor, min(0.0, *gains)), highest)
+    bottom, top = _padded(min(0.0, *gained), max(0.0, *gained))
+    form = ".0%" if ratio else "~g"
+    x = alt.X(
+        "fairness:Q", title="reduction of the gap by more than", scale=alt.Scale(domain=[left, right], nice=False),
+        axis=alt.Axis(format=form),
+    )  # fmt: skip
+    y = alt.Y(
+        "accuracy:Q", title="gain in accuracy by more than", scale=alt.Scale(domain=[bottom, top], nice=False),
+        axis=alt.Axis(format=form),
+    )  # fmt: skip
+    shades = {level: SHADES[i * len(SHADES) // len(levels)] for i, level in enumerate(levels)}
+    layers: list[Any] = []
+    outline: list[Any] = []
+    for level in levels:
+        steps = next(s for s in details["surface"] if s["level"] == level)
+        path = _path(steps["corners"], left, bottom)
+        if not path:
+            continue
+        area = [{**point, "floor": bottom, "level": f"p < {level:g}"} for point in path]
+        layers.append(
+            alt.Chart(alt.Data(values=area))
+            .mark_area(interpolate="linear", clip=True)
+            .encode(
+                x=x,
+                y=y,
+                y2="floor:Q",
+                color=alt.Color(
+                    "level:N",
+                    title="rejected at",
+                    legend=alt.Legend(symbolType="square", symbolStrokeWidth=0, symbolSize=160),
+                    scale=alt.Scale(domain=[f"p < {v:g}" for v in levels], range=[shades[v] for v in levels]),
+                ),
+            )
+        )
+        if math.isclose(level, details["alpha"]):
+            edge = alt.Chart(alt.Data(values=path)).mark_line(
+                color=COLOURS["violated"], strokeWidth=2.5, clip=True
+            )
+            outline.append(edge.encode(x=x, y=y, order="order:Q"))
+    zero = alt.Chart(alt.Data(values=[{"accuracy": 0.0, "fairness": 0.0}])).mark_rule(
+        color="#20262e", strokeWidth=0.8
+    )
+    layers += [zero.encode(y=y), zero.encode(x=x), *outline]
+    title = alt.TitleParams(
+        f"Rejected below the line (outlined: α = {details['alpha']:g})", subtitle=_caption(details), fontSize=12,
+        fontWeight="normal", subtitleColor=COLOURS["neutral"], subtitleFontSize=11, offset=8,
+    )  # fmt: skip
+    return alt.layer(*layers, title=title).properties(width=460, height=320)
+
+
+def _path(corners: list[dict[str, float]], left: float, bottom: float) -> list[dict[str, float]]:
+    """The staircase as a line from the left edge down to the floor."""
+    points: list[tuple[float, float]] = []
+    previous = left
+    for corner in sorted(corners, key=lambda c: c["fairness"]):
+        if corner["fairness"] <= left:
+            continue
+        points += [(previous, corner["accuracy"]), (corner["fairness"], corner["accuracy"])]
+        previous = corner["fairness"]
+    if points:
+        points.append((previous, bottom))
+    return [{"fairness": x, "accuracy": y, "order": i} for i, (x, y) in enumerate(points)]
+
+
+def _caption(details: Mapping[str, Any]) -> str:
+    return (
+        f"Read at an accuracy fixed in advance it is valid at {details['alpha']:g}; a corner picked freely only at "
+        f"{2 * details['alpha']:g}."
+    )
+
+
+def _splits(details: Mapping[str, Any]) -> Any:
+    """One point per split, sorted by split; the line is the level each split must meet."""
+    level = details["alpha"] if details["aggregate"] == "single" else details["alpha"] / 2
+    points = [
+        {
+            "split": s["split"],
+            "p": max(s["p_value"], 1e-6),
+            "candidate": s["candidate"],
+            "rejects": s["p_value"] < level,
+        }
+        for s in details["splits"]
+    ]
+    points = [{**p, "state": "rejects" if p["rejects"] else "does not reject"} for p in points]
+    states = ["rejects", "does not reject"]
+    x = alt.X("split:O", title="split", axis=alt.Axis(labelAngle=0))
+    ticks = [10.0**power for power in range(math.floor(math.log10(min(1e-3, *(p["p"] for p in points)))), 1)]
+    y = alt.Y(
+        "p:Q", title="p of the split", scale=alt.Scale(type="log", domain=[ticks[0], 1]),
+        axis=alt.Axis(format="~g", values=ticks),
+    )  # fmt: skip
+    marks = (
+        alt.Chart(alt.Data(values=points))
+        .mark_point(filled=True, size=110, opacity=1)
+        .encode(
+            x=x,
+            y=y,
+            color=alt.Color(
+                "state:N", title=None,
+                scale=alt.Scale(domain=states, range=[COLOURS["accent"], COLOURS["not tested"]]),
+                legend=alt.Legend(orient="top"),
+            ),
+            shape=alt.Shape("state:N", title=None, scale=alt.Scale(domain=states, range=["circle", "cross"])),
+            tooltip=[
+                alt.Tooltip("split:O", title="split"),
+                alt.Tooltip("candidate:N", title="candidate"),
+                alt.Tooltip("p:Q", title="p", format=".4f"),
+            ],
+        )
+    )  # fmt: skip
+    rule = (
+        alt.Chart(alt.Data(values=[{"p": level, "text": f"level of each split, {level:g}"}]))
+        .mark_rule(color=COLOURS["violated"], strokeDash=[4, 4])
+        .encode(y=y, tooltip=[alt.Tooltip("text:N", title="line")])
+    )
+    title = alt.TitleParams(
+        f"dashed: {level:g}, the level each split must meet", fontSize=12, fontWeight="normal", offset=8
+    )
+    return alt.layer(rule, marks, title=title).properties(width=max(220, 46 * len(points)), height=240)
+
+
+def _padded(low: float, high: float) -> tuple[float, float]:
+    pad = 0.08 * (high - low) or 0.05
+    return low - pad, high + pad

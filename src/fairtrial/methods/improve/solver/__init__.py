@@ -1,0 +1,1 @@
+"""Tests of an improvement, splits, exact search."""

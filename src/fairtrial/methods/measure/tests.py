@@ -1,0 +1,102 @@
+"""One line of `measure`: a group, a metric, and what was found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fairtrial.data.audit import Audit
+from fairtrial.data.groups import Group, Target
+from fairtrial.metrics.table import Metric, role
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """What was asked, checked."""
+
+    audit: Audit
+    metrics: list[Metric]
+    attributes: tuple[str, ...]
+    by: Any
+    depth: int
+    target: Target
+    interval: str | None
+    minimum: int
+    level: float
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Line:
+    """A group's numbers for one metric; None where a number does not exist, with the reason."""
+
+    metric: Metric
+    group: Group
+    binary: bool
+    n: int
+    target: str
+    events: int | None = None
+    level: float | None = None
+    low: float | None = None
+    high: float | None = None
+    target_level: float | None = None
+    difference: float | None = None
+    difference_low: float | None = None
+    difference_high: float | None = None
+    ratio: float | None = None
+    ratio_low: float | None = None
+    ratio_high: float | None = None
+    impact_ratio: float | None = None
+    standardized: float | None = None  # difference over the root mean of the two variances (real values)
+    p_value: float | None = None
+    p_adjusted: float | None = None
+    method: str = ""
+    reason: str | None = None
+    is_reference: bool = False
+
+    def finding(self, alpha: float) -> str:
+        if self.is_reference:
+            return "reference"
+        if self.reason is not None:
+            return self.reason if self.reason.startswith("not tested") else f"not tested: {self.reason}"
+        if self.p_adjusted is None:
+            return "not tested"
+        return "violated" if self.p_adjusted <= alpha else "no violation shown"
+
+    def sentence(self, level: float) -> str:
+        """'false positive rate of A is 21.4 points above B, 95% interval 18.2 to 24.5'."""
+        gap, low, high = self.difference or 0.0, self.difference_low or 0.0, self.difference_high or 0.0
+        where = "above" if gap >= 0 else "below"
+        if gap < 0:
+            low, high = -high, -low
+        scale, unit = (100.0, " points") if self.binary else (1.0, "")
+        numbers = [
+            f"{scale * value:.1f}" if self.binary else f"{value:.3g}" for value in (abs(gap), low, high)
+        ]
+        return (
+            f"{self.metric.label} of {self.group.label} is {numbers[0]}{unit} {where} {self.target}, "
+            f"{100 * level:g}% interval {numbers[1]} to {numbers[2]}"
+        )
+
+
+def add_impact_ratios(lines: list[Line]) -> None:
+    """Selection rate over the highest selection rate of the same attributes, groups large enough only."""
+    metrics = {line.metric.name: line.metric for line in lines}
+    selecting = {
+        name
+        for name, metric in metrics.items()
+        if metric.value is role.decision and not metric.conditions and metric.expression is None
+    }
+    families: dict[tuple[str, tuple[str, ...]], list[Line]] = {}
+    for line in lines:
+        if line.metric.name in selecting:
+            families.setdefault((line.metric.name, line.group.attributes), []).append(line)
+    for family in families.values():
+        rates = [line.level for line in family if line.level is not None and not _small(line)]
+        highest = max(rates, default=0.0)
+        for line in family:
+            if highest > 0 and line.level is not None and not _small(line):
+                line.impact_ratio = line.level / highest
+
+
+def _small(line: Line) -> bool:
+    return line.reason is not None and "fewer than" in line.reason

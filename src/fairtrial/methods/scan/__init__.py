@@ -1,0 +1,1 @@
+"""Which unknown subgroups are harmed?"""

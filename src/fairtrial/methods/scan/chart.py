@@ -1,0 +1,214 @@
+"""Charts of `scan`: which values make the subgroup, and how its score compares with luck."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+
+from fairtrial.results.charts.files import Picture
+from fairtrial.results.charts.theme import COLOURS, finish
+from fairtrial.results.result import Result, scalar
+
+INSIDE, OUTSIDE = "in the subgroup", "left out"
+EXPECTED = "expected"
+TICK = "M-0.16,-1.1L0.16,-1.1L0.16,1.1L-0.16,1.1Z"  # an upright bar, as a path in the unit square
+WIDTH = 430
+
+
+def pictures(result: Result) -> list[Picture]:
+    """The subgroup first; then the null distribution, when one was drawn."""
+    if result.kind == "scan_all":
+        return [_overview(result)]
+    found = [_subgroup(result)]
+    if "null_histogram" in result.details:
+        found.append(_luck(result))
+    return found
+
+
+def _subgroup(result: Result) -> Picture:
+    details = result.details
+    names = list(dict.fromkeys(str(row["attribute"]) for row in details["values"]))
+    panels = [_panel(result, name, last=name == names[-1]) for name in names]
+    if panels:
+        chart = alt.vconcat(*panels, spacing=10).resolve_scale(x="shared", color="shared", shape="shared")
+    else:
+        chart = _nothing("no features: the subgroup is the whole class")
+    alternative = f"Rates per value of each feature, within the subgroup found. {result.verdict.text}"
+    return Picture("subgroup", "The subgroup, value by value", alternative, finish(chart))
+
+
+def _panel(result: Result, name: str, *, last: bool) -> Any:
+    """One feature: for each of its values the class's rate, what was expected, and the others' rate."""
+    details = result.details
+    protected, comparison = str(details["protected"]), str(details["comparison"])
+    rows = [_value_row(row) for row in details["values"] if row["attribute"] == name]
+    shown = [row for row in rows if row["rate"] is not None]
+    legend = [protected, EXPECTED, comparison]
+    colours = alt.Scale(domain=legend, range=[COLOURS["violated"], COLOURS["neutral"], COLOURS["accent"]])
+    shapes = alt.Scale(domain=legend, range=["diamond", TICK, "circle"])
+    marks = [
+        {**row, "who": who, "mark": row[field], "people": row[count]}
+        for row in rows
+        for who, field, count in (
+            (EXPECTED, "expected", "n"), (comparison, "comparison_rate", "comparison_n"), (protected, "rate", "n"),
+        )
+        if row[field] is not None
+    ]  # fmt: skip
+    y = alt.Y(
+        "label:N",
+        sort=[row["label"] for row in rows],
+        title=None,
+        axis=alt.Axis(minExtent=180, maxExtent=180, labelLimit=170),
+    )
+    axis = alt.Axis(format=".0%", tickCount=6, labels=last, ticks=last, domain=last)
+    x = alt.X(
+        "expected:Q",
+        title=details["label"] if last else None,
+        axis=axis,
+        scale=alt.Scale(zero=False, nice=True),
+    )
+    gap = (
+        alt.Chart(alt.Data(values=shown))
+        .mark_rule(strokeWidth=4, color=COLOURS["violated"])
+        .encode(y=y, x=x, x2="rate:Q", opacity=_fade(0.3, 0.1))
+    )
+    points = (
+        alt.Chart(alt.Data(values=marks))
+        .mark_point(filled=True, size=95)
+        .encode(
+            y=y,
+            x="mark:Q",
+            color=alt.Color("who:N", scale=colours, title=None, legend=alt.Legend(orient="top")),
+            shape=alt.Shape("who:N", scale=shapes, title=None),
+            opacity=_fade(1.0, 0.3),
+            tooltip=[
+                alt.Tooltip("attribute:N", title="feature"),
+                alt.Tooltip("value:N", title="value"),
+                alt.Tooltip("place:N", title="this value is"),
+                alt.Tooltip("who:N", title="who"),
+                alt.Tooltip("mark:Q", title="rate", format=".1%"),
+                alt.Tooltip("people:Q", title="n", format=","),
+            ],
+        )
+    )
+    chosen = _short(", ".join(str(row["value"]) for row in rows if row["inside"]), 60)
+    left = f" ({len(rows)} of {rows[0]['of']} values shown)" if rows[0]["of"] > len(rows) else ""
+    title = alt.TitleParams(
+        f"{name}: {chosen if rows[0]['restricted'] else 'all values'}{left}",
+        fontSize=12,
+        frame="group",
+        offset=6,
+    )
+    layers = alt.layer(gap, points).resolve_scale(opacity="independent")
+    return layers.properties(title=title, width=WIDTH, height=alt.Step(22))
+
+
+def _value_row(row: dict[str, Any]) -> dict[str, Any]:
+    """Filled and empty circles before the labels tell the values apart without colour."""
+    place, sign = (INSIDE, "●") if row["inside"] else (OUTSIDE, "○")
+    return {**row, "place": place, "label": f"{sign} {row['value']}"}
+
+
+def _fade(inside: float, outside: float) -> alt.Opacity:
+    scale = alt.Scale(domain=[INSIDE, OUTSIDE], range=[inside, outside])
+    return alt.Opacity("place:N", scale=scale, title=None, legend=None)
+
+
+def _short(text: str, most: int = 70) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _luck(result: Result) -> Picture:
+    """The best scores when the class does not matter, and the one observed."""
+    details = result.details
+    observed, critical = float(result.estimates[0]["score"]), float(details["null_critical"])
+    draws = int(details["null_draws"])
+    level = f"{100 * details['confidence_level']:g}% of draws are below"
+    lines: list[dict[str, Any]] = [
+        {"x": critical, "what": f"{level} {critical:.1f}"},
+        {"x": observed, "what": f"observed {observed:.1f}"},
+    ]
+    bars = (
+        alt.Chart(alt.Data(values=details["null_histogram"]))
+        .mark_bar(color=COLOURS["faint"], binSpacing=1)
+        .encode(
+            x=alt.X("low:Q", title="best score of the whole search", axis=alt.Axis(grid=False), bin="binned"),
+            x2="high:Q",
+            y=alt.Y("draws:Q", title=f"of {draws:,} draws"),
+            tooltip=[
+                alt.Tooltip("low:Q", title="score from", format=".2f"),
+                alt.Tooltip("highest:Q", title="to", format=".2f"),
+                alt.Tooltip("draws:Q", title="draws", format=","),
+            ],
+        )
+    )
+    scale = alt.Scale(
+        domain=[str(line["what"]) for line in lines], range=[COLOURS["neutral"], COLOURS["violated"]]
+    )
+    rules = (
+        alt.Chart(alt.Data(values=lines))
+        .mark_rule(strokeWidth=2.5)
+        .encode(x="x:Q", color=alt.Color("what:N", scale=scale, legend=alt.Legend(orient="top", title=None)))
+    )
+    alternative = f"Histogram of the best score in {draws:,} draws; the observed one is {observed:.2f}."
+    chart = finish(alt.layer(bars, rules), width=WIDTH + 90, height=190)
+    return Picture("luck", "Could it be luck?", alternative, chart)
+
+
+def _overview(result: Result) -> Picture:
+    """One line per protected class: what is expected, what is observed, and whether it remains after adjustment."""
+    rows = []
+    for row in result.estimates:
+        if scalar(row["rate"]) is None:
+            continue
+        finding = str(row["finding"])
+        rows.append(
+            {
+                "label": _short(f"{row['attribute']} {row['protected']} · {row['subgroup']}", 60),
+                "rate": scalar(row["rate"]),
+                "expected": scalar(row["expected"]),
+                "n": row["n"],
+                "score": row["score"],
+                "p": scalar(row["p_adjusted"]),
+                "finding": finding,
+            }
+        )
+    if not rows:
+        return Picture(
+            "scans", "All scans", result.verdict.text, finish(_nothing("no class could be scanned"))
+        )
+    states = ["found", "not shown", "nothing found"]
+    colours = alt.Scale(domain=states, range=[COLOURS["violated"], COLOURS["neutral"], COLOURS["faint"]])
+    y = alt.Y("label:N", sort=[row["label"] for row in rows], title=None, axis=alt.Axis(labelLimit=380))
+    axis = str(result.details["label"])
+    base = alt.Chart(alt.Data(values=rows)).encode(
+        y=y,
+        tooltip=[
+            alt.Tooltip("label:N", title="class and subgroup"),
+            alt.Tooltip("rate:Q", title="rate", format=".1%"),
+            alt.Tooltip("expected:Q", title="expected", format=".1%"),
+            alt.Tooltip("n:Q", title="n", format=","),
+            alt.Tooltip("score:Q", title="score", format=".2f"),
+            alt.Tooltip("p:Q", title="adjusted p", format=".3f"),
+        ],
+    )
+    title = f"{axis}: expected (bar) and observed (symbol)"
+    x = alt.X("expected:Q", title=title, axis=alt.Axis(format=".0%", tickCount=6), scale=alt.Scale(nice=True))
+    colour = alt.Color("finding:N", scale=colours, title=None, legend=alt.Legend(orient="top"))
+    rules = base.mark_rule(strokeWidth=3, opacity=0.5).encode(x=x, x2="rate:Q", color=colour)
+    ticks = base.mark_tick(thickness=2, size=14).encode(x="expected:Q", color=colour)
+    points = base.mark_point(shape="diamond", filled=True, size=85, opacity=1).encode(
+        x="rate:Q", color=colour
+    )
+    chart = alt.layer(rules, ticks, points).properties(width=WIDTH, height=alt.Step(22))
+    alternative = (
+        f"Expected and observed rate of the best subgroup of each protected class. {result.verdict.text}"
+    )
+    return Picture("scans", "All scans: expected and observed", alternative, finish(chart))
+
+
+def _nothing(text: str) -> Any:
+    return (
+        alt.Chart(alt.Data(values=[{"text": text}])).mark_text(color=COLOURS["neutral"]).encode(text="text:N")
+    )

@@ -1,0 +1,174 @@
+"""The results of `scan` and `scan_all`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from fairtrial.results.result import Column, Primary, Result, scalar
+
+_METHOD = (
+    "Expected rates come from a weighted logistic model of the event on condition and features, fitted to the people "
+    "outside the protected class, with weights from a model of class membership. The score of a subgroup is the "
+    "log-likelihood ratio of its events against these expectations, minus a penalty per listed value. All subgroups "
+    "built from value sets of the features are searched. The p-value compares the best score with the best scores of "
+    "data in which the class does not matter; every draw refits the models and repeats the search."
+)
+_ASSUMPTIONS = (
+    "Rows are independent people.",
+    "Stratified null: people with the same features and condition are exchangeable between the classes; "
+    "no model has to be right.",
+    "Bootstrap and propensity null: the fitted model is right.",
+    "Expectations, and with them which subgroup is named, rest on the logistic model; its fit is reported.",
+)
+_CITATION = (
+    "Boxer, McFowland & Neill, Auditing Predictive Models for Intersectional Biases (conditional bias scan); "
+    "Zhang & Neill (2016); Speakman et al. (2016), penalized fast subset scanning; Besag & Clifford (1991)."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScanResult(Result):
+    """The subgroups with the largest scores, best first, and the p-value of the first."""
+
+    kind: ClassVar[str] = "scan"
+    columns: ClassVar[tuple[Column, ...]] = (
+        Column("rank", "rank", "count"),
+        Column("protected", "protected class", "text", shown=False),
+        Column("subgroup", "subgroup", "text"),
+        Column("direction", "direction", "text", shown=False),
+        Column("n", "n", "count"),
+        Column("rate", "rate", "rate"),
+        Column("rate_low", "low", "rate"),
+        Column("rate_high", "high", "rate"),
+        Column("expected", "expected", "rate"),
+        Column("difference", "difference", "points"),
+        Column("comparison", "compared with", "text", shown=False),
+        Column("comparison_n", "others' n", "count"),
+        Column("comparison_rate", "others' rate", "rate"),
+        Column("comparison_low", "low", "rate", shown=False),
+        Column("comparison_high", "high", "rate", shown=False),
+        Column("comparison_expected", "others' expected", "rate", shown=False),
+        Column("unsupported", "without counterpart", "count", shown=False),
+        Column("score", "score", "number"),
+        Column("log_odds", "log-odds shift", "number"),
+        Column("p_value", "p", "p"),
+        Column("finding", "finding", "verdict"),
+    )
+    method: ClassVar[str] = _METHOD
+    assumptions: ClassVar[tuple[str, ...]] = _ASSUMPTIONS
+    citation: ClassVar[str] = _CITATION
+
+    @property
+    def subgroup(self) -> dict[str, list[str]]:
+        """Attribute → admitted values of the best subgroup; attributes that admit all values are left out."""
+        return {name: list(values) for name, values in self.details["subgroup"].items()}
+
+    @property
+    def score(self) -> float:
+        return float(self.estimates[0]["score"])
+
+    @property
+    def p_value(self) -> float | None:
+        value = scalar(self.estimates[0]["p_value"])
+        return None if value is None else float(value)
+
+    @property
+    def search(self) -> str:
+        """'exact' is a proof that no subgroup scores higher; 'restarts' is not."""
+        return str(self.details["search"])
+
+    def reading(self) -> list[str]:
+        best = self.estimates[0]
+        sentences = [self.verdict.text]
+        if best["score"] > 0:
+            share = scalar(best["comparison_rate"])
+            others = f"{100 * share:.1f}%" if share is not None else "not known"
+            sentences.append(
+                f"The subgroup ({best['subgroup']}) has {best['n']:,} people of the protected class at "
+                f"{100 * best['rate']:.1f}%; the model expects {100 * best['expected']:.1f}%, and the same subgroup "
+                f"outside the class has {others} ({best['comparison_n']:,} people)."
+            )
+        if self.search == "exact":
+            sentences.append(
+                "No other subgroup built from these features scores higher: every one was considered."
+            )
+        else:
+            sentences.append("The search climbed from many starts; a higher-scoring subgroup may exist.")
+        sentences.append(
+            "The p-value is for the best score of the whole search; lower-ranked subgroups carry no claim of their own."
+        )
+        return sentences
+
+    def primary(self) -> list[Primary]:
+        if self.p_value is None:
+            return []
+        return [_primary(self.estimates[0], str(self.details["label"]), self.p_value)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScanAllResult(Result):
+    """One scan per value of every sensitive attribute, with p-values adjusted over all of them."""
+
+    kind: ClassVar[str] = "scan_all"
+    columns: ClassVar[tuple[Column, ...]] = (
+        Column("attribute", "attribute", "text"),
+        Column("protected", "protected class", "text"),
+        Column("subgroup", "subgroup", "text"),
+        Column("direction", "direction", "text", shown=False),
+        Column("n", "n", "count"),
+        Column("rate", "rate", "rate"),
+        Column("rate_low", "low", "rate", shown=False),
+        Column("rate_high", "high", "rate", shown=False),
+        Column("expected", "expected", "rate"),
+        Column("difference", "difference", "points"),
+        Column("comparison_n", "others' n", "count"),
+        Column("comparison_rate", "others' rate", "rate"),
+        Column("score", "score", "number"),
+        Column("search", "search", "text", shown=False),
+        Column("draws", "draws", "count"),
+        Column("p_value", "p", "p", shown=False),
+        Column("p_adjusted", "adjusted p", "p"),
+        Column("finding", "finding", "verdict"),
+    )
+    method: ClassVar[str] = _METHOD + (
+        " One scan per protected class; p-values are adjusted by Holm over the scans, with enough draws for the "
+        "adjustment to be able to reject (sequential: a scan that is clearly not significant stops early)."
+    )
+    assumptions: ClassVar[tuple[str, ...]] = _ASSUMPTIONS
+    citation: ClassVar[str] = _CITATION
+
+    @property
+    def found(self) -> list[dict[str, Any]]:
+        """The lines that remain after adjustment."""
+        return [row for row in self.estimates if row["finding"] == "found"]
+
+    def reading(self) -> list[str]:
+        tested = [row for row in self.estimates if scalar(row["p_value"]) is not None]
+        sentences = [self.verdict.text, f"{len(tested)} protected classes were scanned."]
+        if len(tested) < len(self.estimates):
+            sentences.append(f"{len(self.estimates) - len(tested)} could not be scanned; the table says why.")
+        return sentences
+
+    def primary(self) -> list[Primary]:
+        rows = [row for row in self.estimates if scalar(row["p_value"]) is not None]
+        return [_primary(row, str(self.details["label"]), float(scalar(row["p_value"]))) for row in rows]
+
+
+def _primary(best: Mapping[str, Any], label: str, p_value: float) -> Primary:
+    """The search's one p-value, with its best subgroup: observed rate minus what is expected of it."""
+    subject = (
+        f"{best['protected']}, {best['subgroup']}" if scalar(best["subgroup"]) else str(best["protected"])
+    )
+    effect = scalar(best.get("difference"))
+    against = "what comparable people outside get"
+    n = scalar(best.get("n"))
+    return Primary(
+        label,
+        subject,
+        p_value,
+        None if effect is None else float(effect),
+        against=against,
+        n=None if n is None else int(n),
+    )

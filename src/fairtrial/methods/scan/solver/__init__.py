@@ -1,0 +1,1 @@
+"""The scan's numbers: scores, search, null draws."""

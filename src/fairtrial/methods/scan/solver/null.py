@@ -1,0 +1,215 @@
+"""What the maximum score looks like when the class does not matter: data drawn under four null hypotheses.
+
+stratified  permute A within strata of (X, C): exact whatever the models, because Î is refitted in each draw
+bootstrap   draw events from a fit that is blind to A: right only if that fit is
+propensity  draw A from a fitted P(A=1 | X, C): right only if that fit is
+global      permute A over everybody, as the article does: wrong as soon as A depends on X
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairtrial.methods.scan.solver.expectation import NullModel, pooled_propensity, pooled_rates
+from fairtrial.methods.scan.solver.table import Moments, ScanTable, log_odds, moments, totals
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Draw = Callable[[int, np.random.Generator], Moments]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Movable:
+    """How much of the scanned data the stratified null can rearrange."""
+
+    rows: float
+    protected: float
+    scanned_rows: float
+    scanned_protected: float
+    strata: int
+    movable_strata: int
+
+
+def movable(table: ScanTable) -> Movable:
+    """Rows in strata that hold both classes and more than one event value: only there A can be permuted."""
+    atoms = table.atom_scanned
+    stratum = table.cell_stratum[table.atom_cell]
+    size = int(table.cell_stratum.max()) + 1
+    protected = totals(stratum[atoms], table.atom_protected[atoms], size)
+    comparison = totals(stratum[atoms], table.atom_comparison[atoms], size)
+    lowest = np.full(size, np.inf)
+    highest = np.full(size, -np.inf)
+    occupied = atoms & (table.atom_total > 0)
+    np.minimum.at(lowest, stratum[occupied], table.atom_event[occupied])
+    np.maximum.at(highest, stratum[occupied], table.atom_event[occupied])
+    moves = (protected > 0) & (comparison > 0) & (highest > lowest)
+    return Movable(
+        rows=float((protected + comparison)[moves].sum()),
+        protected=float(protected[moves].sum()),
+        scanned_rows=float((protected + comparison).sum()),
+        scanned_protected=float(protected.sum()),
+        strata=int(((protected + comparison) > 0).sum()),
+        movable_strata=int(moves.sum()),
+    )
+
+
+def stratified(table: ScanTable) -> Draw:
+    """Permute A within strata of (X, C)."""
+    scanned = table.atom_scanned
+    stratum = table.cell_stratum[table.atom_cell]
+
+    def draw(draws: int, generator: np.random.Generator) -> Moments:
+        protected = np.repeat(table.atom_protected[None, :], draws, axis=0)
+        protected[:, scanned] = _permute_within(
+            stratum[scanned], table.atom_total[scanned], table.atom_protected[scanned], draws, generator
+        )
+        return moments(table, protected)
+
+    return draw
+
+
+def whole_sample(table: ScanTable) -> Draw:
+    """Permute A over all rows ("global")."""
+    everybody = np.zeros(len(table.atom_cell), dtype=np.int64)
+
+    def draw(draws: int, generator: np.random.Generator) -> Moments:
+        return moments(
+            table, _permute_within(everybody, table.atom_total, table.atom_protected, draws, generator)
+        )
+
+    return draw
+
+
+def drawn_class(table: ScanTable, ridge: float, model: NullModel) -> Draw:
+    """Draw A from P(A=1 | X, C) ("propensity")."""
+    probability = pooled_propensity(table, ridge, model)[table.atom_cell]
+    total = table.atom_total.astype(np.int64)
+
+    def draw(draws: int, generator: np.random.Generator) -> Moments:
+        protected = generator.binomial(total, probability, size=(draws, len(total)))
+        return moments(table, protected.astype(np.float64))
+
+    return draw
+
+
+def drawn_events(table: ScanTable, ridge: float, model: NullModel) -> Draw:
+    """Draw I from a pooled fit that is blind to A ("bootstrap")."""
+    cells = len(table.cell_x)
+    sizes = tuple(
+        totals(table.atom_cell, people, cells) for people in (table.atom_comparison, table.atom_protected)
+    )
+    if table.real_valued:
+        return _resampled_scores(table, ridge, model, sizes)
+    rates = pooled_rates(table, ridge, model)
+
+    def draw(draws: int, generator: np.random.Generator) -> Moments:
+        events = [
+            generator.binomial(n.astype(np.int64), rates, size=(draws, cells)).astype(np.float64)
+            for n in sizes
+        ]
+        comparison, protected = (np.repeat(n[None, :], draws, axis=0) for n in sizes)
+        return Moments(
+            comparison=comparison,
+            comparison_events=events[0],
+            protected=protected,
+            protected_events=events[1],
+        )
+
+    return draw
+
+
+def _resampled_scores(
+    table: ScanTable, ridge: float, model: NullModel, sizes: tuple[FloatArray, ...]
+) -> Draw:
+    """Real-valued events: pooled fit of the log-odds plus residuals drawn from all scanned people."""
+    scanned = table.atom_scanned
+    fitted_logs = log_odds(np.clip(pooled_rates(table, ridge, model), 1e-9, 1.0 - 1e-9))
+    atoms = np.flatnonzero(scanned)
+    residuals = table.atom_log_odds[atoms] - fitted_logs[table.atom_cell[atoms]]
+    shares = table.atom_total[atoms] / table.atom_total[atoms].sum()
+    # centred, so that the drawn scores keep the fitted log-odds on average
+    residuals = residuals - float(residuals @ shares)
+    cumulated = np.cumsum(shares)
+    cells = len(table.cell_x)
+    people = [np.repeat(np.arange(cells), (n * table.cell_scanned).astype(np.int64)) for n in sizes]
+
+    def sums(cell_of: IntArray, generator: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
+        picked = np.searchsorted(cumulated, generator.random(len(cell_of)), side="right")
+        logs = fitted_logs[cell_of] + residuals[np.minimum(picked, len(residuals) - 1)]
+        return (
+            totals(cell_of, 1.0 / (1.0 + np.exp(-logs)), cells),
+            totals(cell_of, logs, cells),
+            totals(cell_of, logs**2, cells),
+        )
+
+    def draw(draws: int, generator: np.random.Generator) -> Moments:
+        parts = [[sums(one, generator) for one in people] for _ in range(draws)]
+        arrays = np.array(parts)  # (draws, class, sum, cells)
+        comparison, protected = (np.repeat(n[None, :], draws, axis=0) for n in sizes)
+        return Moments(
+            comparison=comparison,
+            comparison_events=np.ascontiguousarray(arrays[:, 0, 0]),
+            protected=protected,
+            protected_events=np.ascontiguousarray(arrays[:, 1, 0]),
+            comparison_log_odds=arrays[:, 0, 1],
+            comparison_squares=arrays[:, 0, 2],
+            protected_log_odds=arrays[:, 1, 1],
+            protected_squares=arrays[:, 1, 2],
+        )
+
+    return draw
+
+
+def _permute_within(
+    stratum: IntArray, total: FloatArray, protected: FloatArray, draws: int, generator: np.random.Generator
+) -> FloatArray:
+    """How many class members each atom gets when A is permuted within strata, once per draw."""
+    order = np.argsort(stratum, kind="stable")
+    _, index = np.unique(stratum[order], return_inverse=True)
+    counts = total[order].astype(np.int64)
+    answer = np.empty((draws, len(total)))
+    if counts.sum() <= 4 * len(counts):
+        answer[:, order] = _shuffle_people(index, counts, protected[order], draws, generator)
+    else:
+        answer[:, order] = _deal_counts(index, counts, protected[order], draws, generator)
+    return answer
+
+
+def _deal_counts(
+    stratum: IntArray, total: IntArray, protected: FloatArray, draws: int, generator: np.random.Generator
+) -> FloatArray:
+    """Multivariate hypergeometric draws: the k-th atom of every stratum at once, given the ones before."""
+    strata = int(stratum[-1]) + 1
+    start = np.searchsorted(stratum, np.arange(strata))
+    length = np.diff(np.append(start, len(stratum)))
+    left_to_place = np.repeat(np.bincount(stratum, protected)[None, :].astype(np.int64), draws, axis=0)
+    people_left = np.bincount(stratum, total).astype(np.int64)
+    answer = np.zeros((draws, len(total)))
+    for k in range(int(length.max())):
+        having = np.flatnonzero(length > k)
+        atom = start[having] + k
+        people_left[having] -= total[atom]
+        got = generator.hypergeometric(total[atom], people_left[having], left_to_place[:, having])
+        answer[:, atom] = got
+        left_to_place[:, having] -= got
+    return answer
+
+
+def _shuffle_people(
+    stratum: IntArray, total: IntArray, protected: FloatArray, draws: int, generator: np.random.Generator
+) -> FloatArray:
+    """Nearly every atom is one person: order the people of each stratum at random, the first ones are in."""
+    atom_of = np.repeat(np.arange(len(total)), total)
+    stratum_of = stratum[atom_of]
+    begin = np.searchsorted(stratum_of, np.arange(int(stratum[-1]) + 1))
+    in_class = np.bincount(stratum, protected).astype(np.int64)
+    chosen = np.arange(len(atom_of)) - begin[stratum_of] < in_class[stratum_of]
+    answer = np.empty((draws, len(total)))
+    for draw in range(draws):
+        order = np.argsort(stratum_of + generator.random(len(stratum_of)), kind="stable")
+        answer[draw] = np.bincount(atom_of[order[chosen]], minlength=len(total))
+    return answer

@@ -1,0 +1,1 @@
+"""How little would have to change?"""

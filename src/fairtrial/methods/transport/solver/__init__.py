@@ -1,0 +1,1 @@
+"""The projection's numbers: programs, distances, p-values."""

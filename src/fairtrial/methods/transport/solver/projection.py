@@ -1,0 +1,299 @@
+"""The projection of Proposition 1 by exact fast routes: which rows cross, how far, and what it costs.
+
+The linear program (7) (or (9) with a tolerance) splits into parts that share no row. Within one class (same φ,
+same T) the nearest rows cross first, so a solution is one moved mass per class; rows at the same distance at
+the margin share it equally, which makes the plan independent of the row order.
+
+Routes: cells that are disjoint need no linear program (all rates meet at one common rate, or within a band of
+the reference's); a single contrast is a sort by distance per gain (the article's Algorithm 1, which however
+returns 0 when a useful row lies on the boundary); overlapping cells go to `transport_refine`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairtrial.methods.transport.solver.common_rate import CellMoves, common_rate
+from fairtrial.methods.transport.solver.refine import refine
+from fairtrial.methods.transport.solver.tuple import DiscerningTuple, Floats, Integers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Projection:
+    """The cheapest plan. `statistic` is N·P; infinite, with the reason, when no plan exists."""
+
+    statistic: float
+    moved: Floats  # mass per (pattern, T)
+    edge: Floats  # the largest distance moved per (pattern, T); −1 where nobody moves
+    routes: tuple[str, ...]
+    infeasible: str | None = None
+
+
+class Movable:
+    """Distances by class, each class sorted only as far as it is asked for."""
+
+    def __init__(self, problem: DiscerningTuple, distance: Floats) -> None:
+        self.order = np.argsort(problem.class_of_row, kind="stable")  # a radix sort of small integers
+        self.starts = np.concatenate([[0], np.cumsum(problem.class_count.ravel())])
+        self.values = np.asarray(distance, dtype=float)[self.order]
+        self.all_move = bool(np.isfinite(self.values).all())
+
+    def of(self, kind: int) -> Floats:
+        """All distances of a class, unsorted, infinite ones included."""
+        return self.values[self.starts[kind] : self.starts[kind + 1]]
+
+    def rows(self, kind: int) -> Integers:
+        return self.order[self.starts[kind] : self.starts[kind + 1]]
+
+    def count(self, kind: int) -> int:
+        """How many rows of the class can move at all."""
+        values = self.of(kind)
+        return values.size if self.all_move else int(np.isfinite(values).sum())
+
+    def nearest(self, kind: int, needed: float = np.inf) -> Floats:
+        """The smallest finite distances in order, at least `needed` of them where there are as many."""
+        values = self.of(kind)
+        wanted = int(min(needed, values.size))
+        if wanted < values.size // 2:
+            values = np.partition(values, wanted)[: wanted + 1]
+        values = np.sort(values)
+        return values if self.all_move else values[: np.searchsorted(values, np.inf)]
+
+
+def project(problem: DiscerningTuple, distance: Floats, lower: Floats, upper: Floats) -> Projection:
+    """Solve (7)/(9): move least so that every gap lies within [lower, upper]."""
+    _check_distance(problem, distance)
+    movable = Movable(problem, distance)
+    moved = np.zeros((len(problem.cells), 2))
+    total, routes = 0.0, []
+    for contrasts in problem.components:
+        cost, route, why = _solve_part(problem, movable, contrasts, lower, upper, moved)
+        routes.append(route)
+        if why is not None:
+            return Projection(
+                statistic=np.inf,
+                moved=np.zeros_like(moved),
+                edge=np.full_like(moved, -1.0),
+                routes=(route,),
+                infeasible=why,
+            )
+        total += cost
+    edge = np.full_like(moved, -1.0)
+    for kind in np.flatnonzero(moved.ravel()).tolist():
+        edge.flat[kind] = _edge(movable.of(kind), float(moved.flat[kind]))
+    return Projection(statistic=total, moved=moved, edge=edge, routes=tuple(dict.fromkeys(routes)))
+
+
+def transport_plan(problem: DiscerningTuple, distance: Floats, projection: Projection) -> Floats:
+    """p of (7), the probability that each row moves: 1 inside its class's band, shared at the band's edge."""
+    edge = projection.edge.ravel()[problem.class_of_row]
+    plan: Floats = (distance < edge).astype(float)
+    at_edge = np.flatnonzero(distance == edge)
+    kinds = problem.class_of_row[at_edge]
+    size = 2 * len(problem.cells)
+    inside = np.bincount(problem.class_of_row, weights=plan, minlength=size)
+    tied = np.bincount(kinds, minlength=size)
+    share = np.clip((projection.moved.ravel() - inside) / np.maximum(tied, 1), 0.0, 1.0)
+    plan[at_edge] = share[kinds]
+    return plan
+
+
+def _check_distance(problem: DiscerningTuple, distance: Floats) -> None:
+    if distance.shape != (problem.rows,):
+        raise ValueError(f"one distance per row is needed: {problem.rows} rows, distances {distance.shape}")
+    if np.isnan(distance).any() or (distance < 0).any():
+        raise ValueError("distances must be zero or more (infinite: this row cannot move), and not NaN")
+
+
+def _solve_part(
+    problem: DiscerningTuple,
+    movable: Movable,
+    contrasts: Integers,
+    lower: Floats,
+    upper: Floats,
+    moved: Floats,
+) -> tuple[float, str, str | None]:
+    """Fill `moved` for one component; returns its cost, the route taken and why it cannot be done, if so."""
+    low, high = lower[contrasts], upper[contrasts]
+    phi = problem.phi[:, contrasts]
+    gap = problem.gap[contrasts]
+    if (gap >= low - 1e-15).all() and (gap <= high + 1e-15).all():
+        return 0.0, "already within", None
+    patterns = np.flatnonzero((phi != 0).any(axis=1) & (problem.class_count.sum(axis=1) > 0))
+    star = _star(problem, contrasts, patterns, exact=bool((low == high).all()))
+    if star is not None:
+        return _by_common_rate(problem, movable, star, contrasts, low, high, moved)
+    if contrasts.size == 1:
+        return _by_sorting(
+            problem, movable, patterns, phi[:, 0], float(gap[0]), float(low[0]), float(high[0]), moved
+        )
+    return _by_refinement(problem, movable, patterns, phi, gap, low, high, moved)
+
+
+def _star(
+    problem: DiscerningTuple, contrasts: Integers, patterns: Integers, exact: bool
+) -> tuple[Integers, Integers] | None:
+    """(patterns with the reference first, their cells) where disjoint cells are compared with one reference.
+
+    Without a tolerance any set of contrasts that makes all rates equal will do; with one, each must be a plain
+    difference to the reference.
+    """
+    used = np.flatnonzero((problem.contrast[contrasts] != 0).any(axis=0))
+    membership = problem.cells[np.ix_(patterns, used)]
+    if not (membership.sum(axis=1) == 1).all() or len(patterns) != len(used):
+        return None
+    contrast = problem.contrast[np.ix_(contrasts, used)]
+    reference = np.flatnonzero((contrast == -1).all(axis=0))
+    ones = contrast == 1
+    plain = (ones.sum(axis=1) == 1).all() and (np.abs(contrast).sum(axis=1) == 2).all()
+    if plain and reference.size and len(contrasts) == len(used) - 1:
+        # every cell is used and every contrast names one beside the reference: each its own, so the rank is full
+        sequence = np.concatenate([reference[:1], ones.argmax(axis=1)])
+    elif exact and np.linalg.matrix_rank(contrast) == len(used) - 1:
+        sequence = np.arange(len(used))
+    else:
+        return None
+    pattern_of = patterns[membership.argmax(axis=0)]
+    return pattern_of[sequence], used[sequence]
+
+
+def _by_common_rate(
+    problem: DiscerningTuple,
+    movable: Movable,
+    star: tuple[Integers, Integers],
+    contrasts: Integers,
+    low: Floats,
+    high: Floats,
+    moved: Floats,
+) -> tuple[float, str, str | None]:
+    patterns, cells = star
+    rows, events = problem.cell_rows[cells], problem.cell_events[cells]
+    # without a tolerance every cell meets the common rate exactly, whatever the contrasts were
+    plain = len(contrasts) == len(cells) - 1
+    offset_low = np.concatenate([[0.0], low if plain else np.zeros(len(cells) - 1)])
+    offset_high = np.concatenate([[0.0], high if plain else np.zeros(len(cells) - 1)])
+    rates = (events / rows).tolist()
+    lowest, highest = min(rates), max(rates)
+    moves = []
+    for pattern, n, events_here, rate in zip(
+        patterns.tolist(), rows.tolist(), events.tolist(), rates, strict=True
+    ):
+        # no rate leaves the range of the rates there are, so this many rows of each class suffice
+        moves.append(
+            CellMoves(
+                rows=n,
+                events=events_here,
+                up=movable.nearest(2 * pattern, n * (highest - rate) + 2),
+                down=movable.nearest(2 * pattern + 1, n * (rate - lowest) + 2),
+                up_count=movable.count(2 * pattern),
+                down_count=movable.count(2 * pattern + 1),
+            )
+        )
+    answer = common_rate(moves, offset_low, offset_high)
+    if isinstance(answer, tuple):
+        first, second = (_cell_name(problem, cells[index]) for index in answer)
+        a, b = moves[answer[0]], moves[answer[1]]
+        return np.inf, "common rate", _no_common_rate(first, a, second, b)
+    for pattern, up, down in zip(patterns, answer.up, answer.down, strict=True):
+        moved[pattern] = up, down
+    return answer.cost, "common rate", None
+
+
+def _no_common_rate(first: str, a: CellMoves, second: str, b: CellMoves) -> str:
+    return (
+        f"{first} can reach rates from {a.lowest:.4f} to {a.highest:.4f} only and {second} from {b.lowest:.4f} to "
+        f"{b.highest:.4f}: the rows that would have to cross the decision boundary cannot move"
+    )
+
+
+def _cell_name(problem: DiscerningTuple, cell: int) -> str:
+    return problem.names[cell] if problem.names else f"cell {cell}"
+
+
+def _by_sorting(
+    problem: DiscerningTuple,
+    movable: Movable,
+    patterns: Integers,
+    phi: Floats,
+    gap: float,
+    low: float,
+    high: float,
+    moved: Floats,
+) -> tuple[float, str, str | None]:
+    """m = 1: take the rows with the least distance per gain until the gap is inside its band."""
+    sign = 1.0 if gap > high else -1.0
+    deficit = problem.rows * ((gap - high) if gap > high else (low - gap))
+    kinds, gains, pieces = [], [], []
+    for pattern in patterns:
+        for event in (0, 1):
+            gain = -sign * (1 - 2 * event) * phi[pattern]
+            if gain > 0:
+                distances = movable.nearest(2 * pattern + event)
+                kinds.append(np.full(distances.size, 2 * pattern + event))
+                gains.append(np.full(distances.size, gain))
+                pieces.append(distances)
+    kind, gain, distance = (np.concatenate(part) if part else np.zeros(0) for part in (kinds, gains, pieces))
+    if gain.sum() < deficit * (1 - 1e-12):
+        return (
+            np.inf,
+            "sort",
+            (
+                f"all rows that can move close {gain.sum() / problem.rows:.4f} of the gap, "
+                f"{deficit / problem.rows:.4f} are needed"
+            ),
+        )
+    ratio = distance / gain
+    order = np.argsort(ratio, kind="stable")
+    ratio, kind, gain, distance = ratio[order], kind[order].astype(int), gain[order], distance[order]
+    reached = np.cumsum(gain)
+    last = min(int(np.searchsorted(reached, deficit * (1 - 1e-14))), ratio.size - 1)
+    # rows with the same ratio as the last one share what is missing, in equal parts
+    first_tied, end_tied = (
+        np.searchsorted(ratio, ratio[last], "left"),
+        np.searchsorted(ratio, ratio[last], "right"),
+    )
+    before = reached[first_tied - 1] if first_tied else 0.0
+    share = min(1.0, (deficit - before) / gain[first_tied:end_tied].sum())
+    mass = np.concatenate([np.ones(first_tied), np.full(end_tied - first_tied, share)])
+    part = slice(0, end_tied)
+    moved.flat[:] += np.bincount(kind[part], weights=mass, minlength=moved.size)
+    return float(mass @ distance[part]), "sort", None
+
+
+def _by_refinement(
+    problem: DiscerningTuple,
+    movable: Movable,
+    patterns: Integers,
+    phi: Floats,
+    gap: Floats,
+    low: Floats,
+    high: Floats,
+    moved: Floats,
+) -> tuple[float, str, str | None]:
+    kinds = [2 * pattern + event for pattern in patterns for event in (0, 1)]
+    distances = [movable.nearest(kind) for kind in kinds]
+    direction = np.array([(1 - 2 * (kind % 2)) * phi[kind // 2] for kind in kinds])
+    answer = refine(distances, direction, problem.rows * gap, problem.rows * low, problem.rows * high)
+    if answer is None:
+        stuck = [kind for kind in kinds if movable.count(kind) < movable.of(kind).size]
+        named = sorted(
+            {_cell_name(problem, cell) for kind in stuck for cell in _cells_of(problem, kind // 2)}
+        )
+        return np.inf, "refinement", f"no plan exists: rows that cannot move are in {', '.join(named)}"
+    cost, mass = answer
+    for kind, value in zip(kinds, mass, strict=True):
+        moved.flat[kind] = value
+    return cost, "refinement", None
+
+
+def _cells_of(problem: DiscerningTuple, pattern: int) -> NDArray[np.intp]:
+    return np.flatnonzero((problem.cells[pattern] > 0) & (problem.contrast != 0).any(axis=0))
+
+
+def _edge(values: Floats, mass: float) -> float:
+    """The distance of the last row that moves when `mass` rows, the nearest first, do."""
+    place = min(max(int(np.ceil(mass - 1e-9)) - 1, 0), values.size - 1)
+    return float(np.partition(values, place)[place])

@@ -1,0 +1,1 @@
+"""What is compared: roles, metrics and criteria, groups and targets as values."""

@@ -1,0 +1,1 @@
+"""What the methods' charts share: theme, forest panels, pages and files."""

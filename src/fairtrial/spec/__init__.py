@@ -1,6 +1,0 @@
-"""The spec of a trial: one small file from which every number of its report can be made again."""
-
-from fairtrial.spec.load import Spec, load_spec
-from fairtrial.spec.sections import METHODS, Method, Section
-
-__all__ = ["METHODS", "Method", "Section", "Spec", "load_spec"]

@@ -1,0 +1,224 @@
+"""Presets: the questions a field usually asks, so that a short spec is a whole audit.
+
+A section written in the file takes the place of the preset's sections of the same method; the others stay.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from fairtrial.errors import InputError
+from fairtrial.labels import MISSING
+from fairtrial.trial.spec.sections import METHODS, Section
+
+if TYPE_CHECKING:
+    from fairtrial.data.audit import Audit
+    from fairtrial.trial.spec.load import Spec
+
+TOLERANCE = 0.05
+SMALLEST_COMPARED = 10  # people; score intervals hold for groups this small
+NEED = {
+    "name": "need_among_selected",
+    "value": "role.outcome",
+    "given": {"role.decision": 1},
+    "label": "need among the selected",
+    "hurts": "above",
+    "harm": "a higher need among the selected means the group had to be sicker to be selected",
+}
+
+Questions = list[tuple[str, dict[str, Any]]]
+
+
+def complete(spec: Spec, audit: Audit) -> tuple[tuple[Section, ...], list[str]]:
+    """The spec's own sections and its preset's, in the order of a trial, and what the reader must know of "
+    "them."""
+    if spec.preset is None:
+        return spec.sections, []
+    builder = {
+        "employment": _employment,
+        "lending": _lending,
+        "risk-score": _risk_score,
+        "healthcare": _healthcare,
+    }
+    questions, notes = builder[spec.preset](spec, audit)
+    own = {section.method for section in spec.sections}
+    kept = [(method, arguments) for method, arguments in questions if method not in own]
+    sections: list[Section] = []
+    for name in METHODS:
+        sections += [section for section in spec.sections if section.method == name]
+        added = [arguments for method, arguments in kept if method == name]
+        for index, arguments in enumerate(added):
+            identity = name if len(added) == 1 else f"{name}-{index + 1}"
+            title = arguments.pop("title", "")
+            sections.append(Section(identity, name, arguments, title, ("preset",)))
+    return tuple(sections), notes
+
+
+def _need(spec: Spec, audit: Audit, *roles: str) -> None:
+    """The roles without which the preset has nothing to ask."""
+    faults = spec.faults()
+    for role in roles:
+        if not audit.has(role):
+            how = " (or a score with threshold =)" if role == "decision" else ""
+            faults.add(
+                ("preset",), f"{spec.preset!r} needs the {role}: name its column with [data] {role} ={how}"
+            )
+    faults.raise_any()
+
+
+def _depth(audit: Audit) -> int:
+    return min(2, len(audit.groups))
+
+
+def _employment(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
+    """Impact ratios by each attribute and their intersections, as New York City's Local Law 144 asks (6 "
+    "RCNY § 5-300 ff.)."""
+    _need(spec, audit, "decision")
+    total = int(audit.cells(()).rows.sum())
+    share = spec.employment.smallest_category
+    smallest = max(SMALLEST_COMPARED, math.ceil(share * total))
+    by = known_groups(audit, _depth(audit))
+    questions: Questions = [
+        (
+            "measure",
+            {
+                "metrics": ["selection_rate"],
+                "by": by,
+                "minimum": smallest,
+                "title": "What are the selection rates?",
+            },
+        ),
+        ("certify", {"metric": "selection_rate", "tolerance": TOLERANCE, "minimum": smallest}),
+        ("flag", {"metric": "selection_rate", "by": by, "direction": "below", "minimum": smallest}),
+    ]
+    notes = [
+        "Employment preset: an impact ratio is a category's selection rate over that of the most selected "
+        "category; one under 0.8 (four fifths) is marked. It is a rule of thumb and no test, so intervals "
+        "and p-values stand beside it."
+    ]
+    if spec.data.decision is None and spec.data.threshold in (None, "median"):
+        notes.append(
+            f"“Selected” means a score above the sample median ({audit.score} ≥ {audit.threshold:g}), the "
+            "scoring rate of Local Law 144."
+        )
+    notes += _unknowns(audit) + _small_categories(audit, share, smallest, total)
+    return questions, notes
+
+
+def known_groups(audit: Audit, depth: int) -> list[Any]:
+    """Groups of up to `depth` attributes without unknowns; plain attribute names when nothing is unknown."""
+    from fairtrial.data.groups import intersections
+
+    groups = intersections(audit, audit.groups, depth)
+    return [group.to_dict() for group in groups if all(MISSING not in values for _, values in group.where)]
+
+
+def _unknowns(audit: Audit) -> list[str]:
+    notes = []
+    for name in audit.groups:
+        if MISSING in audit.levels(name):
+            cells = audit.cells((name,))
+            code = cells.labels[name].index(MISSING)
+            unknown = int(cells.rows[cells.codes[:, 0] == code].sum())
+            notes.append(f"{name} is unknown for {unknown:,} people: counted here, not compared.")
+    return notes
+
+
+def _small_categories(audit: Audit, share: float, smallest: int, total: int) -> list[str]:
+    left_out = []
+    for name in audit.groups:
+        cells = audit.cells((name,))
+        for (code,), n in zip(cells.codes, cells.rows, strict=True):
+            label = cells.labels[name][int(code)]
+            if n < smallest and label != MISSING:
+                left_out.append(f"{label} ({n / total:.1%} of the people)")
+    if not left_out:
+        return []
+    return [
+        f"Left out of the impact ratios, because under {share:.0%} of the people or under "
+        f"{SMALLEST_COMPARED} of them: {', '.join(left_out)}. Their selection rates are in the table."
+    ]
+
+
+def largest(audit: Audit, attribute: str) -> str:
+    """The most numerous known level: chosen by size alone, so tests against it stay valid."""
+    cells = audit.cells((attribute,))
+    sizes = {
+        cells.labels[attribute][int(code)]: int(n) for (code,), n in zip(cells.codes, cells.rows, strict=True)
+    }
+    sizes.pop(MISSING, None)
+    if not sizes:
+        raise InputError("preset", f"{attribute!r} is unknown for everyone")
+    return max(sizes, key=lambda label: (sizes[label], label))
+
+
+def _lending(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
+    """Adverse impact ratios and standardized mean differences against the largest group of each attribute."""
+    _need(spec, audit, "decision")
+    metrics = ["selection_rate", *(["mean_score"] if audit.has("score") else [])]
+    questions: Questions = []
+    for name in audit.groups:
+        reference = {name: largest(audit, name)}
+        asked = {"metrics": metrics, "by": [name], "target": reference}
+        questions.append(("measure", {**asked, "title": f"What are the approval rates by {name}?"}))
+        questions.append(
+            (
+                "certify",
+                {"metric": "selection_rate", "by": [name], "target": reference, "tolerance": TOLERANCE},
+            )
+        )
+    questions.append(("flag", {"metric": "selection_rate", "depth": _depth(audit), "direction": "below"}))
+    references = ", ".join(f"{largest(audit, name)} ({name})" for name in audit.groups)
+    notes = [
+        "Lending preset: the ratio column is the adverse impact ratio, a group's approval rate over that "
+        f"of its reference group. References are the largest groups: {references}."
+    ]
+    if audit.has("score"):
+        notes.append(
+            "The standardized mean difference is the difference of mean scores in standard deviations of "
+            "the score."
+        )
+    return questions, notes
+
+
+def _risk_score(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
+    """Error rates, predictive value and calibration of a score with a cut-off."""
+    _need(spec, audit, "decision", "outcome")
+    questions: Questions = [
+        ("measure", {"metrics": ["fpr", "fnr", "ppv"], "title": "What are the error rates?"}),
+        ("certify", {"metric": "fpr", "tolerance": TOLERANCE}),
+        ("flag", {"metric": "fpr", "depth": _depth(audit), "direction": "above"}),
+        ("transport", {"criterion": "equalized_odds", "by": audit.groups[0]}),
+    ]
+    if audit.has("score"):
+        calibration = {
+            "metrics": ["calibration"],
+            "by": [audit.groups[0]],
+            "title": "Does a score mean the same for all?",
+        }
+        questions.insert(1, ("measure", calibration))
+    notes = [
+        "Risk-score preset: when base rates differ, error rates and predictive values cannot all be equal "
+        "(Kleinberg, Mullainathan and Raghavan, 2017; Chouldechova, 2017). Which of them must be is not a "
+        "statistical question."
+    ]
+    return questions, notes
+
+
+def _healthcare(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
+    """Need among the selected: at equal treatment, selected people of every group are equally ill."""
+    _need(spec, audit, "decision", "outcome")
+    questions: Questions = [
+        (
+            "measure",
+            {"metrics": [NEED, "selection_rate"], "title": "How ill are the people who are selected?"},
+        ),
+        ("flag", {"metric": NEED, "depth": _depth(audit), "direction": "above"}),
+    ]
+    notes = [
+        "Healthcare preset: the outcome is taken as need. If the selected of one group are sicker than "
+        "those of another, the first had to be sicker to be selected (Obermeyer, Powers, Vogeli and "
+        "Mullainathan, 2019)."
+    ]
+    return questions, notes

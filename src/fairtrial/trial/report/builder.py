@@ -1,0 +1,241 @@
+"""Results → what the page shows. Nothing is computed here: numbers are formatted, texts are put in order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fairtrial import __version__
+from fairtrial.results.masking import published_rows
+from fairtrial.results.result import Result
+from fairtrial.trial.report.findings import correction_text, family_table, family_text, findings
+from fairtrial.trial.report.tables import build_table
+from fairtrial.trial.spec import METHODS
+
+TONES = {
+    **dict.fromkeys(("violated", "flagged", "found", "alternative-exists"), "bad"),
+    "certified": "good",
+}
+READ_AT_ONCE = 4  # sentences; more are folded
+_WORDS = {"violated": "Disparities shown", "certified": "Certified", "undetermined": "Undetermined"}
+_LEVELS_SHOWN = 12
+
+
+def build_page(content: Mapping[str, Any]) -> dict[str, Any]:
+    """All that the template needs, from the dict of a results.json."""
+    sections = [build_section(section, content["family"]) for section in content["sections"]]
+    _number(sections)
+    report = content["report"]
+    return {
+        "version": __version__,
+        "title": report["title"],
+        "over": _over(content),
+        "context": report["context"],
+        "decision": report["decision"],
+        "verdict": {**content["verdict"], "word": _word(content), "tone": tone(content["verdict"]["code"])},
+        "problems": [
+            {"title": section["title"] or METHODS[section["method"]].question, "text": section["error"]}
+            for section in content["sections"]
+            if section["error"]
+        ],
+        "findings": findings(content),
+        "confidence": "95%",
+        "correction": correction_text(content),
+        "limits": limits(content),
+        "sections": sections,
+        "family": family_table(content) if content["family"] else None,
+        "family_text": family_text(content),
+        "data": _data(content["data"]),
+        "notes": content["notes"],
+        "reproduce": _reproduce(content),
+    }
+
+
+def _number(sections: Sequence[dict[str, Any]]) -> None:
+    """Several sections of one question are told apart in the contents."""
+    for short in {section["short"] for section in sections}:
+        same = [section for section in sections if section["short"] == short]
+        for index, section in enumerate(same if len(same) > 1 else ()):
+            section["short"] = f"{short} {index + 1}"
+
+
+def build_section(section: Mapping[str, Any], family: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """One question with its chart, reading and table."""
+    method = METHODS[section["method"]]
+    shown: dict[str, Any] = {
+        "id": section["id"],
+        "short": method.short,
+        "title": section["title"] or method.question,
+        "status": {"stopped": "Stopped.", "failed": "Not answered."}.get(section["status"], ""),
+        "error": section["error"],
+        "verdict": None,
+    }
+    if section["result"] is None:
+        return shown
+    result = Result.from_dict(section["result"])
+    # charts and sentences are about the rows one may see
+    visible = published_rows(result)
+    reading = [sentence for sentence in visible.reading() if sentence.strip() != result.verdict.text.strip()]
+    shown_at_once = len(reading) if len(reading) == READ_AT_ONCE + 1 else READ_AT_ONCE
+    verdict = {
+        "code": result.verdict.code,
+        "text": capital(result.verdict.text),
+        "tone": tone(result.verdict.code),
+        "after": _after_correction(section, tone(result.verdict.code), family),
+    }
+    return shown | {
+        "title": section["title"] or result.question,
+        "question": result.question if section["title"] else "",
+        "null": result.null,
+        "verdict": verdict,
+        "reading": reading[:shown_at_once],
+        "further": reading[shown_at_once:],
+        "charts": _charts(section["id"], visible),
+        "table": build_table(result),
+        "method": result.method,
+        "assumptions": result.assumptions,
+        "notes": [note.text for note in result.notes],
+        "citation": result.citation,
+        "arguments": _arguments(section),
+    }
+
+
+def _after_correction(section: Mapping[str, Any], found: str, family: Sequence[Mapping[str, Any]]) -> str:
+    """A question's own verdict knows its own tests alone; say so where the whole trial does not bear it out."""
+    own = [entry for entry in family if entry["section"] == section["id"]]
+    if found != "bad" or not own or any(entry["significant"] for entry in own):
+        return ""
+    return "After correction over the whole trial this is no longer significant."
+
+
+def tone(code: str) -> str:
+    """Good, bad or open: what colour and symbol a verdict gets."""
+    return TONES.get(code, "open")
+
+
+def capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _charts(section: str, result: Result) -> list[dict[str, Any]]:
+    """Each chart with its Vega-Lite spec, the main one first."""
+    from fairtrial.results.charts.files import charts_for
+
+    if not result.estimates:
+        return []
+    return [
+        {
+            "id": f"chart-{section}-{index}",
+            "name": picture.name,
+            "title": picture.title,
+            "alt": picture.alt,
+            "spec": picture.chart.to_dict(),
+        }
+        for index, picture in enumerate(charts_for(result))
+    ]
+
+
+def _arguments(section: Mapping[str, Any]) -> str:
+    pairs = [
+        f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in section["arguments"].items()
+    ]
+    return f"{section['method']}(audit{''.join(f', {pair}' for pair in pairs)})"
+
+
+def _over(content: Mapping[str, Any]) -> str:
+    parts = ["Fairness audit", content["report"]["author"], str(content["run"].get("started", ""))[:10]]
+    if content["report"]["title"] == "Fairness audit":
+        parts = parts[1:]
+    return " · ".join(part for part in parts if part)
+
+
+def _word(content: Mapping[str, Any]) -> str:
+    word = _WORDS.get(content["verdict"]["code"], "Undetermined")
+    return word if content["status"] == "complete" else f"{word} (incomplete)"
+
+
+def limits(content: Mapping[str, Any]) -> list[str]:
+    """What a reader must not conclude."""
+    asked = {section["method"] for section in content["sections"] if section["status"] == "done"}
+    texts = [
+        "A disparity is a difference in numbers. Whether it is discrimination, and its cause, is not settled here.",
+        "No significant difference is not evidence of fairness: only a certification within a tolerance is.",
+        "Outcomes and groups are taken as recorded; errors and bias in the records carry over.",
+        "Only the metrics and groups below were looked at; groups with too few people are listed as not tested.",
+    ]
+    if "certify" not in asked:
+        texts[1] += " This trial asked for none."
+    left = [METHODS[name].question for name in METHODS if name not in asked and name not in ("scan_all",)]
+    if "scan_all" in asked:
+        left = [question for question in left if question != METHODS["scan"].question]
+    if left:
+        texts.append("Not asked or not answered: " + " ".join(left))
+    return texts
+
+
+def _data(data: Mapping[str, Any]) -> dict[str, Any]:
+    missing = [item for item in data["missing"] if item["missing"]]
+    left_out = data["rows"] - data["used"]
+    rule = {
+        "error": "Rows with missing values are refused.",
+        "drop": f"{left_out:,} of {data['rows']:,} rows had a missing value in a column used and were left out.",
+        "category": "A missing group counts as a group of its own, “(missing)”.",
+    }[data["missing_rule"]]
+    facts = [
+        ("Source", data["source"]),
+        ("Rows", f"{data['rows']:,}" if not left_out else f"{data['used']:,} used of {data['rows']:,}"),
+        *[(capital(name), _role(name, value)) for name, value in data["roles"].items()],
+    ]
+    if data["features"]:
+        facts.append(("Features", ", ".join(data["features"])))
+    return {
+        "facts": facts,
+        "missing": [{"column": item["column"], "missing": f"{item['missing']:,}"} for item in missing],
+        "missing_text": rule if missing else "No value is missing in the columns used.",
+        "groups": [
+            {
+                "name": name,
+                "levels": [
+                    {"label": level["label"], "n": "masked" if level["n"] is None else f"{level['n']:,}"}
+                    for level in levels[:_LEVELS_SHOWN]
+                ],
+                "more": max(0, len(levels) - _LEVELS_SHOWN),
+            }
+            for name, levels in data["groups"].items()
+        ],
+    }
+
+
+def _role(name: str, value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _reproduce(content: Mapping[str, Any]) -> dict[str, Any]:
+    versions = content["versions"]
+    spec = content["spec"]
+    name = spec["name"] if spec["text"] else "audit.toml"
+    facts = [
+        ("Seed", str(content["seed"])),
+        ("Versions", ", ".join(f"{package} {version}" for package, version in versions.items())),
+        ("Data fingerprint", content["data"]["digest"]),
+    ]
+    if content["data"]["sha256"]:
+        facts.append(("SHA-256 of the data", content["data"]["sha256"]))
+    if content["run"].get("seconds") is not None:
+        facts.append(
+            (
+                "Time taken",
+                f"{content['run']['seconds']:.0f} seconds on {content['run'].get('jobs', 1)} worker(s)",
+            )
+        )
+    text = (
+        f"Save the following as {name} beside the data and type: fairtrial run {name} --seed "
+        f"{content['seed']}. The same data, versions and seed give the same numbers, with any number of "
+        "workers."
+    )
+    return {
+        "text": text,
+        "spec": spec["text"] or json.dumps(spec["content"], indent=2, ensure_ascii=False),
+        "facts": facts,
+    }

@@ -1,0 +1,106 @@
+"""Writes the report and its companions; each file is there whole or not at all, results.json last."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from fairtrial.errors import InputError
+from fairtrial.results.charts.page import DARK, asset, json_text, script_text, security_policy, vega_bundle
+from fairtrial.results.result import Result
+from fairtrial.trial.kept import write_whole
+from fairtrial.trial.record import check_schema, load_results
+from fairtrial.trial.report.builder import build_page
+from fairtrial.trial.report.tables import csv_text, write_parquet
+
+
+def render(content: Mapping[str, Any]) -> str:
+    """The page of a results.json: one HTML text that needs no other file and no network."""
+    return _render(build_page(content))
+
+
+def _render(page: dict[str, Any]) -> str:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=PackageLoader("fairtrial.trial.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+    )
+    style = _asset("report.css")
+    scripts = [vega_bundle(), script_text(asset("charts.js")), script_text(_asset("report.js"))]
+    return environment.get_template("page.html.j2").render(
+        page=page,
+        json=lambda value: Markup(json_text(value)),  # the only data in the page that is not escaped as HTML
+        policy=security_policy(scripts, [style]),
+        style=Markup(style),
+        scripts=[Markup(script) for script in scripts],
+        colours=DARK,
+    )
+
+
+def write_report(content: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
+    """Write the page to `path`."""
+    target = Path(path)
+    write_whole(target, render(content))
+    return target
+
+
+def write_all(content: Mapping[str, Any], folder: str | os.PathLike[str]) -> Path:
+    """report.html, tables/ and charts/, then results.json: where that one is, the rest is complete."""
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    check_schema(content)
+    page = build_page(content)
+    text = _render(page)
+    _remove_earlier(target)
+    for section, shown in zip(content["sections"], page["sections"], strict=True):
+        if section["result"] is not None:
+            _write_tables(section["id"], Result.from_dict(section["result"]), target)
+            _write_charts(section["id"], shown["charts"], target)
+    write_whole(target / "report.html", text)
+    write_whole(
+        target / "results.json", json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    )
+    return target / "report.html"
+
+
+def _remove_earlier(folder: Path) -> None:
+    """Make room for this run: remove what an earlier one lists as its own, and nothing else."""
+    for name in ("tables", "charts"):
+        (folder / name).mkdir(exist_ok=True)
+    try:
+        earlier = load_results(folder / "results.json")
+    except InputError:
+        return
+    (folder / "results.json").unlink()
+    for section in earlier["sections"]:
+        identity = str(section["id"])
+        if identity.replace("-", "").replace("_", "").isalnum():
+            for path in (*folder.glob(f"tables/{identity}.*"), *folder.glob(f"charts/{identity}.*.svg")):
+                path.unlink()
+
+
+def _write_tables(identity: str, result: Result, folder: Path) -> None:
+    write_whole(folder / "tables" / f"{identity}.csv", csv_text(result))
+    write_parquet(result, folder / "tables" / f"{identity}.parquet")
+
+
+def _write_charts(identity: str, charts: Sequence[Mapping[str, Any]], folder: Path) -> None:
+    import vl_convert
+
+    for chart in charts:
+        drawn = vl_convert.vegalite_to_svg(chart["spec"])
+        write_whole(folder / "charts" / f"{identity}.{chart['name']}.svg", drawn)
+
+
+@cache
+def _asset(name: str) -> str:
+    return files("fairtrial.trial.report").joinpath("assets", name).read_text(encoding="utf-8")

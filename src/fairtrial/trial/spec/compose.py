@@ -1,0 +1,122 @@
+"""A commented audit.toml from a proposal."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from fairtrial.trial.spec.guess import Guess
+
+_PRESETS = {
+    "employment": "selection rates, impact ratios (four fifths), intersections, as New York's Local Law 144 asks",
+    "lending": "approval rates, adverse impact ratios, standardized mean differences",
+    "risk-score": "false positive and negative rates, predictive value, calibration",
+    "healthcare": "how great the need is among those who were selected",
+}
+_METRICS = {
+    "employment": "selection_rate",
+    "lending": "selection_rate",
+    "risk-score": "fpr",
+    "healthcare": "selection_rate",
+}
+_HARM = {"employment": "below", "lending": "below", "risk-score": "above", "healthcare": "below"}
+
+
+def value_text(value: Any) -> str:
+    """A value as TOML writes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return f"{value:g}" if isinstance(value, float) and not value.is_integer() else str(int(value))
+    if isinstance(value, list):
+        return "[" + ", ".join(value_text(item) for item in value) + "]"
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_key(key)} = {value_text(item)}" for key, item in value.items()) + " }"
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _key(key: str) -> str:
+    return key if key.replace("_", "").replace("-", "").isalnum() and key.isascii() else value_text(key)
+
+
+def compose(guess: Guess, source: str, title: str) -> str:
+    """The text of the spec; every guess says that it is one."""
+    lines = [
+        "# An audit in one file. Check what stands here, then hand it to `fairtrial run`.",
+        "",
+        f"# Asks: {_PRESETS[guess.preset]}.",
+        f"# Others: {', '.join(name for name in _PRESETS if name != guess.preset)}; or leave the line out and",
+        "# write your own sections. A section of your own takes the place of the preset's sections of the same method.",
+        f"preset = {value_text(guess.preset)}",
+        "",
+        "[report]",
+        f"title = {value_text(title)}",
+        '# author = "Who answers for this audit"',
+        '# context = "What the system does, for whom, and since when."',
+        '# decision = "What will be decided on the strength of this report."',
+        "suppress_below = 10          # numbers about fewer people are masked in everything that is published",
+        "",
+        "[data]",
+        f"source = {value_text(source)}",
+    ]
+    for role, words in (
+        ("decision", "what the system decided, 1 or 0"),
+        ("outcome", "what really happened or was needed"),
+        ("score", "what the decision rests on"),
+    ):
+        name = getattr(guess, role)
+        if name is not None:
+            lines.append(_line(role, name, guess.remarks.get(role, words)))
+        elif role != "score" or guess.preset != "employment":
+            lines.append(f'# {role} = "…"'.ljust(28) + f" # {words}")
+    if guess.threshold is not None:
+        lines.append(_line("threshold", guess.threshold, guess.remarks["threshold"]))
+    if guess.positive:
+        lines.append(_line("positive", guess.positive, guess.remarks["positive"]))
+    lines.append(
+        _line("groups", guess.groups, "the attributes to compare; sections may use their intersections")
+    )
+    features = guess.features or ["…"]
+    lines.append("# " + _line("features", features, "needed by explain, improve and scan"))
+    lines.append(
+        _line(
+            "missing",
+            guess.missing,
+            "error (refuse), drop (leave rows out, and say so) or category (for groups)",
+        )
+    )
+    lines += [
+        "",
+        "[run]",
+        "seed = 0",
+        "jobs = 1",
+        "alpha = 0.05                 # chance of even one false finding in the whole trial",
+        "",
+    ]
+    return "\n".join([*lines, *_further(guess)]) + "\n"
+
+
+def _line(key: str, value: Any, remark: str) -> str:
+    return f"{key} = {value_text(value)}".ljust(28) + f" # {remark}"
+
+
+def _further(guess: Guess) -> list[str]:
+    """Questions one may add, ready to be uncommented."""
+    metric, direction = _METRICS[guess.preset], _HARM[guess.preset]
+    by = value_text(guess.groups[0]) if guess.groups else '"…"'
+    return [
+        "# More questions; take the # away. Arguments are those of the Python functions of the same name.",
+        "#",
+        "# [certify]                  # is it fair within a tolerance that you choose?",
+        f"# metric = {value_text(metric)}",
+        f"# by = {by}",
+        "# tolerance = 0.05",
+        "#",
+        "# [flag]                     # which known groups, and which of their intersections, are harmed?",
+        f"# metric = {value_text(metric)}",
+        f"# direction = {value_text(direction)}",
+        "# depth = 2",
+        "#",
+        "# [improve]                  # was there a fairer way, just as good? Needs features and an outcome.",
+        f"# by = {by}",
+    ]

@@ -1,0 +1,182 @@
+"""Which column plays which part: guesses from names and values, for a person to check."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from fairtrial.trial.spec.profile import Profile
+
+# words in column names that speak for a part, the telling ones first
+_WORDS = {
+    "groups": (
+        "race", "ethnic", "sex", "gender", "age_cat", "age_group", "agegroup", "disab", "religion", "national",
+        "minority", "group",
+    ),
+    "outcome": (
+        "two_year", "recid", "outcome", "label", "target", "actual", "truth", "y_true", "default", "repaid", "reoffend",
+        "chronic", "comorbid", "illness", "need", "income", "cost",
+    ),
+    "decision": (
+        "decision", "approved", "approval", "hired", "selected", "passed", "promoted", "admitted", "accepted",
+        "enrolled", "granted", "decided", "offer", "predicted", "prediction", "y_pred", "denied", "rejected", "flagged",
+    ),
+    "score": ("decile_score", "risk_score", "score", "probability", "proba", "prob", "risk", "rating", "percentile"),
+}  # fmt: skip
+_PRESET_WORDS = {
+    "employment": (
+        "hire", "hired", "applicant", "candidate", "position", "exam", "promot", "passed", "oral", "written",
+        "interview", "job",
+    ),
+    "risk-score": ("recid", "decile", "arrest", "parole", "charge", "crime", "juv", "prior", "offen"),
+    "lending": ("loan", "credit", "income", "mortgage", "debt", "approv", "capital", "lend", "repaid", "apr"),
+    "healthcare": ("patient", "health", "illness", "chronic", "cost", "program", "diagn", "comorb", "hospital", "care"),
+}  # fmt: skip
+_POSITIVE = (
+    "1", "true", "yes", "y", "approved", "accepted", "hired", "selected", "passed", "pass", "granted", "admitted",
+    "good", ">50k", "high", "positive", "repaid",
+)  # fmt: skip
+MAX_GROUPS = 3
+
+
+@dataclass(slots=True)
+class Guess:
+    """A proposal: roles, preset, and why each is uncertain."""
+
+    preset: str
+    outcome: str | None = None
+    decision: str | None = None
+    score: str | None = None
+    threshold: float | str | None = None
+    groups: list[str] = field(default_factory=list)
+    features: list[str] = field(default_factory=list)
+    positive: dict[str, str] = field(default_factory=dict)
+    missing: str = "error"
+    remarks: dict[str, str] = field(default_factory=dict)
+
+
+def guess(profiles: Sequence[Profile], preset: str | None = None) -> Guess:
+    """The most likely parts of the columns."""
+    chosen = preset or _preset(profiles)
+    found = Guess(preset=chosen)
+    found.groups = _groups(profiles)
+    taken = set(found.groups)
+    found.decision = _best([p for p in profiles if p.binary and p.name not in taken], "decision")
+    taken |= {found.decision or ""}
+    found.score = _best([p for p in profiles if _is_score(p) and p.name not in taken], "score")
+    taken |= {found.score or ""}
+    outcomes = [
+        p for p in profiles if (p.binary or (chosen == "healthcare" and p.numeric)) and p.name not in taken
+    ]
+    found.outcome = _best([p for p in outcomes if not p.identifier], "outcome")
+    _settle(found, profiles)
+    return found
+
+
+def _settle(found: Guess, profiles: Sequence[Profile]) -> None:
+    """What follows from the parts: a decision from the outcome or the score, labels, missing values, "
+    "features."""
+    by_name = {profile.name: profile for profile in profiles}
+    if (
+        found.preset in ("lending", "employment")
+        and found.decision is None
+        and found.score is None
+        and found.outcome
+    ):
+        found.decision, found.outcome = found.outcome, None
+        found.remarks["decision"] = (
+            "no column of decisions was found: this one is audited as if it were the decision"
+        )
+    if found.decision is None and found.score is not None:
+        found.threshold, found.remarks["threshold"] = _threshold(found.preset, by_name[found.score])
+    if found.decision is not None and found.score is not None and found.preset == "employment":
+        found.score = None  # the decision says all that is asked
+    for role in ("decision", "outcome"):
+        name = getattr(found, role)
+        if name is not None and by_name[name].binary and not by_name[name].zero_one:
+            found.positive[role] = positive_label(by_name[name])
+            found.remarks["positive"] = "the labels that count as 1: check them"
+    roles = [name for name in (found.decision, found.outcome, found.score) if name]
+    if any(by_name[name].missing for name in roles):
+        found.missing = "drop"
+    elif found.preset == "employment" or any(by_name[name].missing for name in found.groups):
+        found.missing = "category"
+    found.features = [
+        profile.name
+        for profile in profiles
+        if profile.name not in {*roles, *found.groups}
+        and not profile.missing
+        and not profile.identifier
+        and (profile.numeric or profile.category)
+        and len(profile.labels) > 1
+    ]
+
+
+def _preset(profiles: Sequence[Profile]) -> str:
+    votes = {
+        name: sum(any(word in profile.name.lower() for word in words) for profile in profiles)
+        for name, words in _PRESET_WORDS.items()
+    }
+    best = max(votes, key=lambda name: votes[name])
+    return best if votes[best] else "employment"
+
+
+def _groups(profiles: Sequence[Profile]) -> list[str]:
+    usable = [profile for profile in profiles if profile.category]
+    named = [
+        (rank, profile.name)
+        for profile in usable
+        for rank, word in enumerate(_WORDS["groups"])
+        if _speaks(profile.name, word)
+    ]
+    chosen = list(dict.fromkeys(name for _, name in sorted(named)))[:MAX_GROUPS]
+    if chosen:
+        return chosen
+    texts = [profile.name for profile in usable if not profile.numeric]
+    return texts[:1] or [profile.name for profile in usable][:1]
+
+
+def _best(profiles: Sequence[Profile], part: str) -> str | None:
+    ranked = [
+        (rank, index, profile.name)
+        for index, profile in enumerate(profiles)
+        for rank, word in enumerate(_WORDS[part])
+        if _speaks(profile.name, word)
+    ]
+    return min(ranked)[2] if ranked else None
+
+
+def _speaks(name: str, word: str) -> bool:
+    """Short words must stand alone, so that 'sex' is not found in 'sussex' nor 'need' in 'needle'."""
+    text = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+    if "_" in word or len(word) > 5:
+        return word in text
+    return word in re.split(r"[^a-z0-9]+", text) or (len(word) > 4 and word in text)
+
+
+def _is_score(profile: Profile) -> bool:
+    return (
+        profile.numeric
+        and len(profile.labels) > 4
+        and not (profile.identifier and profile.low >= 0 and profile.high > 1000)
+    )
+
+
+def _threshold(preset: str, profile: Profile) -> tuple[float | str, str]:
+    if preset == "employment":
+        return "median", "the share above the sample median is compared, as Local Law 144 asks for scores"
+    if profile.low >= 1 and profile.high == 10:
+        return 5, "a guess: the middle of a score from 1 to 10; put the cut-off that is used"
+    if profile.low >= 0 and profile.high <= 1:
+        return 0.5, "a guess: put the cut-off that is used"
+    return "median", "a guess: scores above the sample median; put the cut-off that is used"
+
+
+def positive_label(profile: Profile) -> str:
+    """The label that most likely means yes; else the rarer one."""
+    for word in _POSITIVE:
+        for label in profile.labels:
+            if label.strip().strip(".").lower() == word:
+                return label
+    return min(zip(profile.counts, profile.labels, strict=True))[1]

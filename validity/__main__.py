@@ -1,0 +1,56 @@
+"""`python -m validity`: run the board; `make validity` runs its long form."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from fairtrial.results.output import make_output_folder
+from validity.board import METHODS
+from validity.page import write_page
+from validity.run import run_board
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(help="Check that every p-value and interval holds its level; exit code 1 when one does not.")
+def validity(
+    method: Annotated[list[str] | None, typer.Option("--method", help="Only this method; repeat it.")] = None,
+    long: Annotated[bool, typer.Option("--long/--short", help="Thousands of repeats, or hundreds.")] = False,
+    seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0,
+    jobs: Annotated[int, typer.Option(help="Parallel workers.")] = 1,
+    keep: Annotated[
+        str | None, typer.Option(help="Folder that keeps finished lines, to go on after a stop.")
+    ] = None,
+    out: Annotated[str | None, typer.Option(help="Folder for validity.md and its chart.")] = None,
+) -> None:
+    def tell(judged: Any, done: int, total: int) -> None:
+        mark = "as expected" if judged.as_expected else "NOT AS EXPECTED"
+        typer.echo(
+            f"[{done}/{total}] {judged.cell.key}: error {judged.error:.4f} of {judged.repeats:,}  {mark}"
+        )
+
+    kept = None if keep is None else make_output_folder("validity", "--keep", keep)
+    page = (
+        None
+        if out is None
+        else make_output_folder("validity", "--out", out, files=("validity.md", "validity.svg"))
+    )
+    board = run_board(
+        form="long" if long else "short",
+        methods=tuple(method or METHODS),
+        seed=seed,
+        jobs=jobs,
+        folder=kept,
+        tell=tell,
+    )
+    if page is not None:
+        typer.echo(f"wrote {write_page(board, page)}")
+    good = sum(line.as_expected for line in board.judged)
+    typer.echo(f"{good} of {len(board.judged)} lines are as expected ({board.seconds:.0f} s of computing)")
+    raise typer.Exit(0 if board.as_expected else 1)
+
+
+if __name__ == "__main__":
+    app(prog_name="python -m validity")

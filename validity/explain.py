@@ -1,0 +1,216 @@
+"""Validity cells of explain: do contributions' intervals cover and do the tests hold their level?
+
+What is checked runs through the package's own code, on people whose true contributions are known exactly.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairtrial.inference.multiplicity import holm
+from fairtrial.inference.rates.proportions import difference_interval
+from fairtrial.methods.explain.solver.coalitions import contributions
+from fairtrial.methods.explain.solver.esl import b_sequence, coefficients
+from fairtrial.methods.explain.solver.esl_groups import (
+    baseline_of,
+    homogeneity,
+    pair_targets,
+    paper_interval,
+    pooled_p,
+)
+from fairtrial.methods.explain.solver.influence import (
+    combine,
+    interval,
+    spread,
+    two_sided_p,
+    with_estimated_scale,
+)
+from fairtrial.methods.explain.solver.shapley_sampling import (
+    monte_carlo_variance,
+    sample_orders,
+    sampled_coefficients,
+)
+from validity.board import Cell
+from validity.explain_designs import (
+    BASELINE,
+    LEVEL,
+    Run,
+    Shape,
+    all_coefficients,
+    all_targets,
+    draw,
+    form_of,
+    population,
+    truth_of,
+)
+from validity.explain_more import CELLS as OTHERS
+from validity.whole_functions import lines
+
+
+def _coverage(sizes: tuple[int, int], shape: Shape, target: slice, values: slice) -> Run:
+    """Share of (target, value, feature) whose interval misses the truth, per repeat."""
+
+    def run(repeats: int, random: np.random.Generator) -> np.ndarray:
+        people = population(4)
+        truth = truth_of(people, shape, sizes)
+        stacked, targets = all_coefficients(people.features), all_targets()
+        missed = np.empty(repeats)
+        for r in range(repeats):
+            kinds, group = draw(people, sizes, shape, random)
+            form = form_of(shape, people.outcome[kinds])
+            found = contributions(people.decisions[kinds], form, group, 2, stacked, targets)
+            low, high = interval(found.estimate, found.spread(), LEVEL)
+            outside = (truth < low - 1e-9) | (truth > high + 1e-9)
+            missed[r] = outside[target, values].mean()
+        return missed
+
+    return run
+
+
+def _prior_coverage(sizes: tuple[int, int]) -> Run:
+    """Gap contributions over an estimated baseline, the share of people with the outcome."""
+
+    def run(repeats: int, random: np.random.Generator) -> np.ndarray:
+        people = population(4)
+        prior = float((people.share @ people.outcome * np.array(sizes)).sum() / sum(sizes))
+        truth = truth_of(people, "tpr", sizes)[2, 0] * BASELINE / prior
+        stacked, targets = all_coefficients(people.features), all_targets()
+        missed = np.empty(repeats)
+        for r in range(repeats):
+            kinds, group = draw(people, sizes, "ppv", random)  # everybody, not only people with the outcome
+            y = people.outcome[kinds]
+            found = contributions(people.decisions[kinds], form_of("tpr", y), group, 2, stacked, targets)
+            base, moved = baseline_of(form_of("tpr", y), float(y.mean()), (y - y.mean()) / y.size)
+            estimate = found.estimate[2, 0] * BASELINE / base
+            raw = found.influence(0)[:, 2] * BASELINE / base
+            error = spread(with_estimated_scale(raw, estimate, moved, base), group)
+            low, high = interval(estimate, error, LEVEL)
+            missed[r] = ((truth < low) | (truth > high)).mean()
+        return missed
+
+    return run
+
+
+def _sampled_coverage(sizes: tuple[int, int], features: int, budget: int) -> Run:
+    """Shapley from sampled orders: people and orders are both drawn anew in every repeat."""
+
+    def run(repeats: int, random: np.random.Generator) -> np.ndarray:
+        people = population(features)
+        truth = truth_of(people, "tpr", sizes)[2, 0]
+        gap = pair_targets(2, np.ones(1), BASELINE)[1]
+        missed = np.empty(repeats)
+        for r in range(repeats):
+            kinds, group = draw(people, sizes, "tpr", random)
+            orders = sample_orders(features, budget, random)
+            decisions = people.decisions[np.ix_(kinds, orders.masks)]
+            form = form_of("tpr", people.outcome[kinds])
+            found = contributions(decisions, form, group, 2, sampled_coefficients(orders)[None], gap)
+            chance = monte_carlo_variance(orders, gap.weights[:, 0] @ found.rates.rate)[0]
+            error = found.spread()
+            both = np.stack([error.error[0, 0] ** 2, chance])
+            degrees = np.stack([error.df[0, 0], np.full(features, orders.pairs - 1.0)])
+            low, high = interval(found.estimate[0, 0], combine(both, degrees), LEVEL)
+            missed[r] = ((truth < low) | (truth > high)).mean()
+        return missed
+
+    return run
+
+
+def _family(sizes: tuple[int, int], shape: Shape, *, adjust: bool = True) -> Run:
+    """No feature contributes to the gap: does Holm flag any? Without it, is any feature starred?"""
+
+    def run(repeats: int, random: np.random.Generator) -> np.ndarray:
+        people = population(4, alike=True)
+        stacked = coefficients(b_sequence("shapley", 4))[None]
+        gap = pair_targets(2, np.ones(1), BASELINE)[1]
+        flagged = np.empty(repeats)
+        for r in range(repeats):
+            kinds, group = draw(people, sizes, shape, random)
+            form = form_of(shape, people.outcome[kinds])
+            found = contributions(people.decisions[kinds], form, group, 2, stacked, gap)
+            p = two_sided_p(found.estimate, found.spread())[0, 0]
+            p = np.nan_to_num(p, nan=1.0)
+            flagged[r] = (holm(p) if adjust else p).min() <= 1 - LEVEL
+        return flagged
+
+    return run
+
+
+def _first_stage_size(sizes: tuple[int, ...], rate: float) -> Run:
+    """Equal rates: how often is equality rejected?"""
+
+    def run(repeats: int, random: np.random.Generator) -> np.ndarray:
+        counts = np.array(sizes, dtype=float)
+        successes = random.binomial(np.array(sizes), rate, size=(repeats, len(sizes))).astype(float)
+        if len(sizes) == 2:
+            p = [pooled_p(k[0], counts[0], k[1], counts[1]) for k in successes]
+        else:
+            p = [homogeneity(k, counts).p_value for k in successes]
+        return (np.array(p) <= 1 - LEVEL).astype(float)
+
+    return run
+
+
+def _gap_coverage(sizes: tuple[int, int], rates: tuple[float, float], paper: bool) -> Run:
+    def run(repeats: int, random: np.random.Generator) -> np.ndarray:
+        n1, n2 = sizes
+        k = random.binomial(np.array(sizes), rates, size=(repeats, 2)).astype(float)
+        if paper:
+            limits = np.array([paper_interval(a, n1, b, n2, LEVEL) for a, b in k])
+            low, high = limits[:, 0], limits[:, 1]
+        else:
+            low, high, _ = difference_interval(k[:, 0], n1, k[:, 1], n2, LEVEL)
+        gap = rates[0] - rates[1]
+        return ((gap < low) | (gap > high)).astype(float)
+
+    return run
+
+
+_GAP, _VALUES = slice(2, 3), slice(0, 2)
+_SHAPLEY, _PANEL = slice(0, 1), slice(1, 5)
+_ADULT, _TENTH, _FEW = (2862, 501), (286, 50), (57, 20)
+_FIXED = "4 features, classifiers fixed; share of contributions missed"
+_ALIKE = "groups alike, 4 features"
+_SMALL = (300, 120)
+
+
+def _cell(name: str, design: str, run: Run, **more: object) -> Cell:
+    claim = more.pop("claim", "coverage")
+    return Cell("explain", name, design, claim, run, **more)  # type: ignore[arg-type]
+
+
+CELLS: list[Cell] = [
+    _cell("Shapley gap contributions, tpr, 2862/501", _FIXED, _coverage(_ADULT, "tpr", _GAP, _SHAPLEY)),
+    _cell("Shapley gap contributions, tpr, 286/50", _FIXED, _coverage(_TENTH, "tpr", _GAP, _SHAPLEY)),
+    _cell("Shapley gap contributions, tpr, 57/20", _FIXED, _coverage(_FEW, "tpr", _GAP, _SHAPLEY)),
+    _cell("the other four values' gap contributions, tpr, 286/50", _FIXED, _coverage(_TENTH, "tpr", _GAP, _PANEL)),
+    _cell("the other four values' gap contributions, tpr, 57/20", _FIXED, _coverage(_FEW, "tpr", _GAP, _PANEL)),
+    _cell("contributions to both groups' values, tpr, 286/50", _FIXED, _coverage(_TENTH, "tpr", _VALUES, slice(0, 5))),
+    _cell("Shapley gap contributions, ppv, 2000/600", _FIXED, _coverage((2000, 600), "ppv", _GAP, _SHAPLEY)),
+    _cell("Shapley gap contributions, ppv, 300/120", _FIXED, _coverage(_SMALL, "ppv", _GAP, _SHAPLEY)),
+    _cell("the other four values' gap contributions, ppv, 300/120", _FIXED, _coverage(_SMALL, "ppv", _GAP, _PANEL)),
+    _cell("contributions to both groups' values, ppv, 300/120", _FIXED, _coverage(_SMALL, "ppv", _VALUES, _SHAPLEY)),
+    _cell("estimated baseline, tpr, 700/200 people", _FIXED, _prior_coverage((700, 200))),
+    _cell(
+        "Shapley from sampled orders, 8 features, 286/50", "140 coalitions; Monte-Carlo error added",
+        _sampled_coverage(_TENTH, 8, 140),
+    ),
+    _cell("no driver flagged, tpr, 286/50", _ALIKE, _family(_TENTH, "tpr"), claim="size"),
+    _cell("every feature starred by itself, tpr, 286/50", _ALIKE, _family(_TENTH, "tpr", adjust=False), claim="size",
+          variant="paper", counterpart="no driver flagged, tpr, 286/50"),
+    _cell("no driver flagged, tpr, 57/20", _ALIKE, _family(_FEW, "tpr"), claim="size"),
+    _cell("no driver flagged, ppv, 300/120", _ALIKE, _family(_SMALL, "ppv"), claim="size"),
+    _cell("pooled test of two groups, 2862/501", "rate .8", _first_stage_size(_ADULT, 0.8), claim="size"),
+    _cell("pooled test of two groups, 57/20", "rate .8", _first_stage_size(_FEW, 0.8), claim="size"),
+    _cell("pooled test of two groups, 300/10", "rate .02", _first_stage_size((300, 10), 0.02), claim="size"),
+    _cell("test of four groups, 300/150/80/40", "rate .6", _first_stage_size((300, 150, 80, 40), 0.6), claim="size"),
+    _cell("interval of the first-stage gap, 2862/501", "rates .841, .600", _gap_coverage(_ADULT, (0.841, 0.6), False)),
+    _cell("interval of the first-stage gap, 57/20", "rates .841, .600", _gap_coverage(_FEW, (0.841, 0.6), False)),
+    _cell(
+        "the paper's pooled interval of the first-stage gap, 2862/501", "rates .841, .600",
+        _gap_coverage(_ADULT, (0.841, 0.6), True), variant="paper", short=4000, long=4000,
+        counterpart="interval of the first-stage gap, 2862/501",
+    ),
+    *OTHERS,
+    *lines("explain"),
+]  # fmt: skip

@@ -1,0 +1,316 @@
+"""Validity of measure: every interval and p-value it prints, where counts are comfortable and where they are not.
+
+The plain likelihood ratio of one rate is the published default of several tools; at small counts it fails.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairtrial.inference.evidence.survey import (
+    compare_overlapping,
+    counts_apart,
+    weighted_mean,
+    weighted_rate_interval,
+)
+from fairtrial.inference.means.from_moments import (
+    el_mean_difference_interval,
+    el_mean_interval,
+    mean_difference_interval,
+    mean_interval,
+    overall_gap,
+)
+from fairtrial.inference.rates.binary_gaps import PartCounts, gap_limits, gap_p
+from fairtrial.inference.rates.proportions import RateMethod, rate_interval, ratio_interval
+from validity.board import Cell, Claim
+from validity.measure_designs import Draw, Errors, Random, repeated, survey
+from validity.measure_pvalues import CELLS as P_VALUES
+from validity.whole_functions import lines
+
+
+def _missed(low: Any, high: Any, truth: Any) -> Errors:
+    return np.asarray((truth < low) | (truth > high), dtype=np.float64)
+
+
+# -- one rate -------------------------------------------------------------------------------------------------
+def rate_errors(repeats: int, random: Random, *, method: RateMethod, n: int, rate: float) -> Errors:
+    low, high = rate_interval(np.arange(n + 1), n, method=method)
+    k = random.binomial(n, rate, repeats)
+    return _missed(low[k], high[k], rate)
+
+
+def grid_errors(repeats: int, random: Random, *, method: RateMethod) -> Errors:
+    """Sizes 20 to 400 and rates 2% to 98%, drawn anew in each repeat."""
+    n = random.choice([20, 30, 50, 100, 200, 400], repeats)
+    rate = random.uniform(0.02, 0.98, repeats)
+    low, high = rate_interval(random.binomial(n, rate), n, method=method)
+    return _missed(low, high, rate)
+
+
+# -- two rates ------------------------------------------------------------------------------------------------
+def _apart(k1: NDArray[Any], n1: int, k2: NDArray[Any], n2: int) -> PartCounts:
+    zero = np.zeros(k1.shape)
+    return PartCounts(zero, zero, k1, zero + n1, k2, zero + n2)
+
+
+def difference_errors(
+    repeats: int, random: Random, *, n1: int, n2: int, first: float, second: float
+) -> Errors:
+    k1, k2 = random.binomial(n1, first, repeats) * 1.0, random.binomial(n2, second, repeats) * 1.0
+    low, high = gap_limits(_apart(k1, n1, k2, n2), 0.95)
+    return _missed(low, high, first - second)
+
+
+def difference_rejections(repeats: int, random: Random, *, n1: int, n2: int, rate: float) -> Errors:
+    k1, k2 = random.binomial(n1, rate, repeats) * 1.0, random.binomial(n2, rate, repeats) * 1.0
+    return np.asarray(gap_p(_apart(k1, n1, k2, n2), np.zeros(repeats)) <= 0.05, dtype=np.float64)
+
+
+def ratio_errors(repeats: int, random: Random, *, n1: int, n2: int, first: float, second: float) -> Errors:
+    k1, k2 = random.binomial(n1, first, repeats), random.binomial(n2, second, repeats)
+    low, high = ratio_interval(k1, n1, k2, n2)
+    return _missed(low, high, first / second)
+
+
+def overall_errors(
+    repeats: int, random: Random, *, n: int, share: float, first: float, second: float
+) -> Errors:
+    """The group is part of what it is compared with, and its share is random."""
+    n1 = random.binomial(n, share, repeats).astype(np.float64)
+    n2 = n - n1
+    k1, k2 = (
+        random.binomial(size.astype(int), rate).astype(np.float64)
+        for size, rate in ((n1, first), (n2, second))
+    )
+    zero = np.zeros(repeats)
+    low, high = gap_limits(PartCounts(k1, n1, zero, zero, k2, n2), 0.95)
+    return _missed(low, high, (1 - share) * (first - second))
+
+
+# -- means ----------------------------------------------------------------------------------------------------
+def _gamma(random: Random, shape: tuple[int, int]) -> NDArray[np.float64]:
+    return random.gamma(2.0, 0.5, shape)  # mean 1, skewed like losses are
+
+
+def _summary(values: NDArray[np.float64]) -> tuple[int, Any, Any]:
+    return values.shape[1], values.mean(axis=1), values.var(axis=1) * values.shape[1]
+
+
+def t_errors(repeats: int, random: Random, *, n: int) -> Errors:
+    low, high = mean_interval(*_summary(_gamma(random, (repeats, n))))
+    return _missed(low, high, 1.0)
+
+
+def likelihood_errors(repeats: int, random: Random, *, n: int) -> Errors:
+    limits = np.array([el_mean_interval(sample) for sample in _gamma(random, (repeats, n))])
+    return _missed(limits[:, 0], limits[:, 1], 1.0)
+
+
+def welch_errors(repeats: int, random: Random, *, n1: int, n2: int) -> Errors:
+    first, second = _gamma(random, (repeats, n1)), 2.0 * _gamma(random, (repeats, n2))
+    low, high = mean_difference_interval(*_summary(first), *_summary(second))
+    return _missed(low, high, -1.0)
+
+
+def likelihood_difference_errors(repeats: int, random: Random, *, n1: int, n2: int) -> Errors:
+    pairs = zip(_gamma(random, (repeats, n1)), 2.0 * _gamma(random, (repeats, n2)), strict=True)
+    limits = np.array([el_mean_difference_interval(first, second) for first, second in pairs])
+    return _missed(limits[:, 0], limits[:, 1], -1.0)
+
+
+def overall_mean_errors(repeats: int, random: Random, *, n: int, share: float) -> Errors:
+    values = _gamma(random, (repeats, n))
+    inside = random.random((repeats, n)) < share
+    values = np.where(inside, values, 2.0 * values)
+    sides = []
+    for members in (inside, ~inside):
+        count = members.sum(axis=1)
+        mean = (values * members).sum(axis=1) / count
+        sides += [count, mean, ((values - mean[:, None]) ** 2 * members).sum(axis=1)]
+    _, low, high, _ = overall_gap(*sides)
+    return _missed(low, high, (1 - share) * -1.0)
+
+
+# -- weights and repeated rows --------------------------------------------------------------------------------
+def weighted_rate_errors(repeats: int, random: Random, *, draw: Draw, rate: float) -> Errors:
+    limits = []
+    for _ in range(repeats):
+        values, inside, weight, person = draw(random)
+        design = weighted_mean(values, np.ones(len(values), dtype=bool), weight, person).design_effect
+        limits.append(weighted_rate_interval(weighted_mean(values, inside, weight, person), 0.95, design))
+    low, high = np.array(limits).T
+    return _missed(low, high, rate)
+
+
+def weighted_difference_errors(repeats: int, random: Random, *, draw: Draw) -> Errors:
+    counts = []
+    for _ in range(repeats):
+        values, inside, weight, person = draw(random)
+        design = weighted_mean(values, np.ones(len(values), dtype=bool), weight, person).design_effect
+        first, second = (weighted_mean(values, part, weight, person) for part in (inside, ~inside))
+        counts.append(counts_apart(first, second, 0.95, design))
+    zero = np.zeros(repeats)
+    low, high = gap_limits(PartCounts(zero, zero, *np.array(counts).T), 0.95, "score")
+    return _missed(low, high, 0.0)
+
+
+def weighted_overall_rejections(repeats: int, random: Random, *, draw: Draw) -> Errors:
+    errors = np.zeros(repeats)
+    for i in range(repeats):
+        values, inside, weight, person = draw(random)
+        everyone = np.ones(len(values), dtype=bool)
+        errors[i] = compare_overlapping(values, inside, everyone, weight, person, 0.95).p_value <= 0.05
+    return errors
+
+
+# -- the board ------------------------------------------------------------------------------------------------
+def _cell(
+    name: str,
+    design: str,
+    run: Any,
+    claim: Claim = "coverage",
+    short: int = 2000,
+    long: int = 20_000,
+    **settings: Any,
+) -> Cell:
+    return Cell("measure", name, design, claim, run, short=short, long=long, **settings)
+
+
+def _slower(name: str, design: str, run: Any, claim: Claim = "coverage") -> Cell:
+    """Repeats that are computed one by one."""
+    return _cell(name, design, run, claim, short=400, long=2000)
+
+
+_RARE = "38 people, rate 5%: nobody has the event in one sample of seven"
+_METHODS: tuple[RateMethod, ...] = ("wilson", "half-count", "exact")
+_SURVEY = partial(survey, n1=60, n2=300, rate=0.3, spread=0.5)
+_RARE_SURVEY = partial(survey, n1=40, n2=400, rate=0.05, spread=0.5)
+_REPEATED = partial(repeated, n1=60, n2=150, rate=0.3, across=False)
+_ACROSS = partial(repeated, n1=60, n2=150, rate=0.3, across=True)
+
+CELLS = [
+    *(
+        _cell(f"one rate, {method}, grid", "sizes 20 to 400, rates 2% to 98%", partial(grid_errors, method=method))
+        for method in _METHODS
+    ),
+    *(
+        _cell(f"one rate, {method}, rare events", _RARE, partial(rate_errors, method=method, n=38, rate=0.05))
+        for method in _METHODS
+    ),
+    _cell(
+        "one rate, plain likelihood ratio, rare events",
+        _RARE,
+        partial(rate_errors, method="likelihood", n=38, rate=0.05),
+        variant="paper",
+        counterpart="one rate, wilson, rare events",
+    ),
+    _cell(
+        "one rate, likelihood ratio, comfortable counts",
+        "400 people, rate 30%",
+        partial(rate_errors, method="likelihood", n=400, rate=0.3),
+    ),
+    *(
+        _cell(
+            f"difference, {n1} of {first:.0%} against {n2} of {second:.0%}",
+            "limits by likelihood ratio, by the score where a count is below ten",
+            partial(difference_errors, n1=n1, n2=n2, first=first, second=second),
+        )
+        for n1, n2, first, second in (
+            (200, 300, 0.3, 0.45),
+            (120, 80, 0.25, 0.25),
+            (40, 60, 0.3, 0.5),
+            (30, 4000, 0.05, 0.05),
+            (40, 40, 0.05, 0.15),
+            (35, 500, 0.97, 0.8),
+        )
+    ),
+    *(
+        _cell(
+            f"p-value of a difference, {n1} and {n2} people, rate {rate:.0%}",
+            "equal rates",
+            partial(difference_rejections, n1=n1, n2=n2, rate=rate),
+            claim="size",
+        )
+        for n1, n2, rate in ((150, 250, 0.3), (40, 60, 0.1), (30, 3000, 0.04))
+    ),
+    *(
+        _cell(
+            f"ratio, {n1} of {first:.0%} over {n2} of {second:.0%}",
+            "Koopman's score",
+            partial(ratio_errors, n1=n1, n2=n2, first=first, second=second),
+        )
+        for n1, n2, first, second in ((200, 300, 0.3, 0.45), (40, 400, 0.08, 0.1))
+    ),
+    *(
+        _cell(
+            f"difference to overall, {share:.0%} of {n} people",
+            f"rates {first:.0%} and {second:.0%}, the group is part of overall",
+            partial(overall_errors, n=n, share=share, first=first, second=second),
+        )
+        for n, share, first, second in ((600, 0.3, 0.4, 0.25), (600, 0.07, 0.1, 0.05), (400, 0.8, 0.3, 0.6))
+    ),
+    _cell("mean, t, 100 people", "gamma with shape 2", partial(t_errors, n=100)),
+    _slower("mean, empirical likelihood, 60 people", "gamma with shape 2", partial(likelihood_errors, n=60)),
+    _cell(
+        "difference of means, Welch",
+        "gamma, 80 and 120 people, twice the spread",
+        partial(welch_errors, n1=80, n2=120),
+    ),
+    _slower(
+        "difference of means, empirical likelihood",
+        "gamma, 60 and 90 people, twice the spread",
+        partial(likelihood_difference_errors, n1=60, n2=90),
+    ),
+    _cell(
+        "mean against overall",
+        "gamma, a third of 300 people, twice the spread",
+        partial(overall_mean_errors, n=300, share=1 / 3),
+    ),
+    _slower(
+        "weighted rate",
+        "60 people, 30%, weights vary by half",
+        partial(weighted_rate_errors, draw=_SURVEY, rate=0.3),
+    ),
+    _slower(
+        "weighted rate, rare events",
+        "40 people, 5%, weights vary by half",
+        partial(weighted_rate_errors, draw=_RARE_SURVEY, rate=0.05),
+    ),
+    _slower(
+        "weighted difference",
+        "60 and 300 people, 30%, weights vary by half",
+        partial(weighted_difference_errors, draw=_SURVEY),
+    ),
+    _slower(
+        "weighted difference, rare events",
+        "40 and 400 people, 5%, weights vary by half",
+        partial(weighted_difference_errors, draw=_RARE_SURVEY),
+    ),
+    _slower(
+        "rate of repeated rows",
+        "60 persons with up to five rows",
+        partial(weighted_rate_errors, draw=_REPEATED, rate=0.3),
+    ),
+    _slower(
+        "difference of repeated rows",
+        "60 and 150 persons with up to five rows",
+        partial(weighted_difference_errors, draw=_REPEATED),
+    ),
+    _slower(
+        "difference of repeated rows, persons in both groups",
+        "210 persons with up to five rows in either group",
+        partial(weighted_difference_errors, draw=_ACROSS),
+    ),
+    _slower(
+        "p-value of a weighted difference to overall",
+        "60 of 360 people, 30%, weights vary by half",
+        partial(weighted_overall_rejections, draw=_SURVEY),
+        claim="size",
+    ),
+    *P_VALUES,
+    *lines("measure"),
+]  # fmt: skip

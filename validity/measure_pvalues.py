@@ -1,0 +1,141 @@
+"""More lines of measure: its p-values one by one, and over a whole table after Holm."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from fairtrial.inference.compare.gaps import KnownRateGaps
+from fairtrial.inference.evidence.survey import (
+    against_number,
+    compare_apart,
+    counts_apart,
+    linear_interval,
+    weighted_mean,
+)
+from fairtrial.inference.means.from_moments import el_mean_difference_p, mean_difference_p, overall_gap
+from fairtrial.inference.multiplicity import holm
+from fairtrial.inference.rates.binary_gaps import PartCounts, gap_p
+from validity.board import Cell
+from validity.measure_designs import Draw, Errors, Random, repeated, survey
+
+
+def known_rate(repeats: int, random: Random, *, n: int, rate: float, plain: bool = False) -> Errors:
+    """Rejections of 'the rate is this number'; `plain` leaves the binomial tails out."""
+    count = np.full(repeats, float(n))
+    events = random.binomial(n, rate, repeats).astype(np.float64)
+    gaps = KnownRateGaps(count, events, np.full(repeats, rate))
+    if plain:
+        return np.asarray(np.abs(gaps.root(np.zeros(repeats))) > 1.959964, dtype=np.float64)
+    return np.asarray(gaps.p_equal(0.0) <= 0.05, dtype=np.float64)
+
+
+def overall_rate(repeats: int, random: Random, *, n: int, share: float, rate: float) -> Errors:
+    """Rejections of 'the group's rate is everybody's', the group being part of everybody."""
+    n1 = random.binomial(n, share, repeats).astype(np.float64)
+    k1, k2 = (random.binomial(size.astype(int), rate).astype(np.float64) for size in (n1, n - n1))
+    zero = np.zeros(repeats)
+    return np.asarray(gap_p(PartCounts(k1, n1, zero, zero, k2, n - n1), zero) <= 0.05, dtype=np.float64)
+
+
+def _skewed(random: Random, repeats: int, n: int, spread: float) -> np.ndarray:
+    """Gamma with mean 2 and this multiple of the plain spread: equal means, unequal variances."""
+    return 2.0 + spread * (random.gamma(2.0, 1.0, (repeats, n)) - 2.0)
+
+
+def means(repeats: int, random: Random, *, kind: str, n1: int, n2: int) -> Errors:
+    """Rejections of equal means, by Welch, by empirical likelihood, or against everybody."""
+    first, second = _skewed(random, repeats, n1, 1.0), _skewed(random, repeats, n2, 0.5)
+    if kind == "likelihood":
+        p = [el_mean_difference_p(a, b) for a, b in zip(first, second, strict=True)]
+        return np.asarray(np.array(p) <= 0.05, dtype=np.float64)
+    sides = [
+        part for v in (first, second) for part in (v.shape[1], v.mean(axis=1), v.var(axis=1) * v.shape[1])
+    ]
+    p_value = mean_difference_p(*sides) if kind == "welch" else overall_gap(*sides)[3]
+    return np.asarray(p_value <= 0.05, dtype=np.float64)
+
+
+def weighted(
+    repeats: int, random: Random, *, draw: Draw, rate: float | None = None, real: bool = False
+) -> Errors:
+    """Rejections with weights or repeated rows: against a known rate, of another group's rate, or of its mean."""
+    errors = np.zeros(repeats)
+    for i in range(repeats):
+        values, inside, weight, person = draw(random)
+        if real:
+            values = values + random.gamma(2.0, 0.5, values.size)
+        design = weighted_mean(values, np.ones(len(values), dtype=bool), weight, person).design_effect
+        first, second = (weighted_mean(values, part, weight, person) for part in (inside, ~inside))
+        if rate is not None:
+            p = against_number(first, rate, 0.95, design)
+        elif real:
+            gap = first.influence - second.influence
+            few = min(first.persons, second.persons)
+            p = linear_interval(first.mean - second.mean, gap, few, 0.95).p_value
+        else:
+            p = compare_apart(counts_apart(first, second, 0.95, design), 0.95)[0].p_value
+        errors[i] = p <= 0.05
+    return errors
+
+
+def table(
+    repeats: int, random: Random, *, sizes: tuple[int, ...], rate: float, adjust: bool = True
+) -> Errors:
+    """Some line of a table of equal rates is called violated, every group being compared with the rest."""
+    count = np.array(sizes, dtype=np.float64)
+    ones = random.binomial(np.array(sizes), rate, (repeats, len(sizes))).astype(np.float64)
+    total, events = count.sum(), ones.sum(axis=1, keepdims=True)
+    zero = np.zeros(ones.size)
+    n1, n2 = np.tile(count, repeats), np.tile(total - count, repeats)
+    p = gap_p(PartCounts(zero, zero, ones.ravel(), n1, (events - ones).ravel(), n2), zero)
+    p = p.reshape(repeats, -1)
+    if adjust:
+        p = np.array([holm(row) for row in p])
+    return np.asarray(p.min(axis=1) <= 0.05, dtype=np.float64)
+
+
+def _size(name: str, design: str, run: object, short: int = 2000, long: int = 20_000, **more: object) -> Cell:
+    return Cell("measure", name, design, "size", run, short=short, long=long, **more)  # type: ignore[arg-type]
+
+
+def _slower(name: str, design: str, run: object) -> Cell:
+    return _size(name, design, run, 400, 2000)
+
+
+_FEW = "50 people, rate 2%, the known number"
+_EIGHT = "eight groups of 40 to 400 people, rate 20%"
+_SIZES = (40, 60, 80, 100, 150, 200, 300, 400)
+_RARE = partial(survey, n1=50, n2=300, rate=0.02, spread=0.5)
+
+CELLS = [
+    _size("p-value against a known number", "100 people, rate 10%, the known number",
+          partial(known_rate, n=100, rate=0.1)),
+    _size("p-value against a known number, rare events", _FEW, partial(known_rate, n=50, rate=0.02)),
+    _size("p-value of the plain score", _FEW, partial(known_rate, n=50, rate=0.02, plain=True), variant="paper",
+          counterpart="p-value against a known number, rare events", short=20_000),
+    _size("p-value of a difference to overall", "30% of 600 people, rate 30%",
+          partial(overall_rate, n=600, share=0.3, rate=0.3)),
+    _size("p-value of a difference to overall, rare events", "7% of 600 people, rate 5%",
+          partial(overall_rate, n=600, share=0.07, rate=0.05)),
+    _size("p-value of a difference of means, Welch", "gamma, 80 and 120 people, half the spread",
+          partial(means, kind="welch", n1=80, n2=120)),
+    _slower("p-value of a difference of means, empirical likelihood", "gamma, 60 and 90 people, half the spread",
+            partial(means, kind="likelihood", n1=60, n2=90)),
+    _size("p-value of a mean against overall", "gamma, 100 of 300 people, half the spread",
+          partial(means, kind="overall", n1=100, n2=200)),
+    _slower("p-value of a weighted rate against a known number", "50 people, 2%, weights vary by half",
+            partial(weighted, draw=_RARE, rate=0.02)),
+    _slower("p-value of a weighted difference", "60 and 300 people, 30%, weights vary by half",
+            partial(weighted, draw=partial(survey, n1=60, n2=300, rate=0.3, spread=0.5))),
+    _slower("p-value of a difference of repeated rows", "60 and 150 persons with up to five rows",
+            partial(weighted, draw=partial(repeated, n1=60, n2=150, rate=0.3, across=False))),
+    _slower("p-value of a weighted difference of means", "60 and 300 people, gamma values, weights vary by half",
+            partial(weighted, draw=partial(survey, n1=60, n2=300, rate=0.3, spread=0.5), real=True)),
+    _size("no line of a table called violated", _EIGHT, partial(table, sizes=_SIZES, rate=0.2)),
+    _size("every line of a table at its own 5%", _EIGHT, partial(table, sizes=_SIZES, rate=0.2, adjust=False),
+          variant="paper", counterpart="no line of a table called violated"),
+    _size("no line of a table called violated, rare events", "twelve groups of 30 beside 1,000, rate 2%",
+          partial(table, sizes=(30,) * 12 + (1000,), rate=0.02)),
+]  # fmt: skip

@@ -1,0 +1,152 @@
+"""Run the board: cells in parallel, each kept in a file as soon as it is done, so that a stop loses nothing.
+
+A kept line is used again only for the same line, repeats, seed and code: a long run never takes over a short run's
+line, and no line survives a change of the package.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import fairtrial
+from fairtrial.errors import InputError
+from validity.board import METHODS, Cell, Judged, cells, judge
+
+# What only shows results; changing it does not change a line of the board.
+ONLY_SHOWS = (
+    "fairtrial/cli", "fairtrial/results/charts", "fairtrial/trial/report", "validity/__main__.py", "validity/page.py",
+    "validity/run.py",
+)  # fmt: skip
+README = """Finished lines of the validity board (`python -m validity --keep`), so that a stopped run goes on.
+
+One file per line. Its name is a hash of the line's name, design, claim and nominal level, the number of repeats, the
+seed, and the code: every Python file of the package but those that only show results ({shows}), and the
+versions of NumPy, SciPy and scikit-learn. So a long run never uses a line of a short one, and no line outlives a change
+of the code. `seconds` is the processor time the line took when it was computed; the page adds these up. Lines of older
+code are not read any more: this folder may be deleted at any time.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """All judged cells of one run."""
+
+    judged: tuple[Judged, ...]
+    form: str
+    seed: int
+
+    @property
+    def seconds(self) -> float:
+        """Computing time of all lines together, each as it was measured when the line was computed."""
+        return sum(line.seconds for line in self.judged)
+
+    @property
+    def as_expected(self) -> bool:
+        return all(line.as_expected for line in self.judged)
+
+
+def run_board(
+    *,
+    form: str = "long",
+    methods: Sequence[str] = METHODS,
+    seed: int = 0,
+    jobs: int = 1,
+    folder: Path | None = None,
+    tell: Callable[[Judged, int, int], None] | None = None,
+) -> Board:
+    """Judge every cell of the methods named; results in `folder` are used again."""
+    unknown = [name for name in methods if name not in METHODS]
+    if unknown:
+        raise InputError("validity", f"'method' must be one of {list(METHODS)}, got {unknown[0]!r}")
+    chosen = [cell for method in methods for cell in cells(method)]
+    found = {cell.key: judged for cell in chosen if (judged := _load(folder, cell, form, seed)) is not None}
+    waiting = [cell for cell in chosen if cell.key not in found]
+    done = len(found)
+    for cell, judged in _judge_all(waiting, form, seed, jobs):
+        found[cell.key] = judged
+        _save(folder, judged, form, seed)
+        done += 1
+        if tell is not None:
+            tell(judged, done, len(chosen))
+    return Board(tuple(found[cell.key] for cell in chosen), form, seed)
+
+
+def _judge_all(waiting: list[Cell], form: str, seed: int, jobs: int) -> Iterator[tuple[Cell, Judged]]:
+    if jobs == 1:
+        for cell in waiting:
+            yield cell, judge(cell, _repeats(cell, form), seed)
+        return
+    from joblib import Parallel, delayed
+
+    # cells hold functions, so workers look them up by name
+    by_key = {cell.key: cell for cell in waiting}
+    calls = (delayed(_judge_by_key)(cell.method, cell.name, form, seed) for cell in waiting)
+    for key, *numbers in Parallel(n_jobs=jobs, return_as="generator_unordered")(calls):
+        yield by_key[key], Judged(by_key[key], *numbers)
+
+
+def _judge_by_key(
+    method: str, name: str, form: str, seed: int
+) -> tuple[str, int, float, float, float, float | None]:
+    cell = next(cell for cell in cells(method) if cell.name == name)
+    judged = judge(cell, _repeats(cell, form), seed)
+    return cell.key, judged.repeats, judged.error, judged.tail, judged.seconds, judged.spread
+
+
+def _repeats(cell: Cell, form: str) -> int:
+    return cell.long if form == "long" else cell.short
+
+
+@cache
+def code_digest() -> str:
+    """A hash of all code that a line can depend on; computed once, before the first line."""
+    digest = hashlib.sha256()
+    for folder in (Path(fairtrial.__file__).parent, Path(__file__).parent):
+        for path in sorted(folder.rglob("*.py")):
+            place = path.relative_to(folder.parent).as_posix()
+            if not place.startswith(ONLY_SHOWS) and path.name != "chart.py":
+                digest.update(f"{place}\n".encode() + path.read_bytes())
+    digest.update(" ".join(version(name) for name in ("numpy", "scipy", "scikit-learn")).encode())
+    return digest.hexdigest()[:24]
+
+
+def _path(folder: Path, cell: Cell, form: str, seed: int) -> Path:
+    what = (cell.key, cell.design, cell.claim, cell.nominal, _repeats(cell, form), seed, code_digest())
+    return folder / f"{hashlib.sha256(json.dumps(what).encode()).hexdigest()[:24]}.json"
+
+
+def _load(folder: Path | None, cell: Cell, form: str, seed: int) -> Judged | None:
+    if folder is None or not (path := _path(folder, cell, form, seed)).exists():
+        return None
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return Judged(
+        cell, content["repeats"], content["error"], content["tail"], content["seconds"], content["spread"]
+    )
+
+
+def _save(folder: Path | None, judged: Judged, form: str, seed: int) -> None:
+    if folder is None:
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "README.md").write_text(README.format(shows=", ".join(ONLY_SHOWS)), encoding="utf-8")
+    content = {
+        "cell": judged.cell.key,
+        "repeats": judged.repeats,
+        "seed": seed,
+        "code": code_digest(),
+        "error": judged.error,
+        "tail": judged.tail,
+        "seconds": judged.seconds,
+        "spread": judged.spread,
+    }
+    target = _path(folder, judged.cell, form, seed)
+    partial = target.with_suffix(".part")
+    partial.write_text(json.dumps(content), encoding="utf-8")
+    partial.replace(target)
