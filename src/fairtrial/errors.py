@@ -1,9 +1,190 @@
-"""What can go wrong, said once, clearly, before any work starts."""
+"""What can go wrong and what a reader must know: facts, worded by whoever shows them.
+
+A fault is raised once, as data. Python, the command line, the audit file and the page each name arguments and
+settings in their own way (a `Speech`), so that no sentence is ever taken apart and put together again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Any, Protocol
+
+
+class _Nothing:
+    """Stands for "no value was given", where None is a value."""
+
+    def __repr__(self) -> str:
+        return "NOTHING"
+
+
+NOTHING: Any = _Nothing()
+
+
+class Speech(Protocol):
+    """How one front end names arguments, settings and methods."""
+
+    def subject(self, argument: str) -> str: ...
+    def name(self, argument: str, of: str) -> str: ...
+    def setting(self, argument: str, value: Any, of: str) -> str: ...
+    def method(self, name: str) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """An argument; `of` names the function it belongs to where that is not the one called."""
+
+    argument: str
+    of: str = ""
+
+    def said(self, speech: Speech) -> str:
+        return speech.name(self.argument, self.of)
+
+
+@dataclass(frozen=True, slots=True)
+class Set:
+    """An argument with the value that would do; without a value, the argument to be given one."""
+
+    argument: str
+    value: Any = NOTHING
+    of: str = ""
+
+    def said(self, speech: Speech) -> str:
+        return speech.setting(self.argument, self.value, self.of)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """Another method that can do what was asked."""
+
+    method: str
+
+    def said(self, speech: Speech) -> str:
+        return speech.method(self.method)
+
+
+Part = Named | Set | Use
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Words:
+    """A text whose `{}` are arguments, settings and methods, each worded by the front end.
+
+    >>> Words("name its column with {}", Set("decision", of="Audit")).said(PYTHON)
+    'name its column with decision= in the Audit'
+    """
+
+    text: str
+    parts: tuple[Part, ...]
+
+    def __init__(self, text: str, *parts: Part) -> None:
+        object.__setattr__(self, "text", text)
+        object.__setattr__(self, "parts", parts)
+
+    def said(self, speech: Speech) -> str:
+        if not self.parts:
+            return self.text
+        pieces = self.text.split("{}")
+        if len(pieces) != len(self.parts) + 1:
+            raise ValueError(f"{self.text!r} must have one {{}} for each of its {len(self.parts)} parts")
+        said = [part.said(speech) for part in self.parts]
+        return "".join(piece + more for piece, more in zip(pieces, [*said, ""], strict=True))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _FaultOptions:
+    """What a fault may have besides its argument and what is required."""
+
+    got: Any = NOTHING
+    cure: str | Words = ""
+    hint: str = ""
+    subject: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault(_FaultOptions):
+    """One reason why the input cannot be used.
+
+    Parameters
+    ----------
+    argument : str
+        The argument that is at fault; empty when it is none of them.
+    required : str or Words
+        What is required, or what is wrong, as the predicate of a sentence: "must be a number".
+    got : object, optional
+        What came instead.
+    cure : str or Words, optional
+        What to do.
+    hint : str, optional
+        A sentence of its own at the end: "Did you mean 'fpr'?", the known values.
+    subject : str, optional
+        Who the sentence is about where that is not the argument: "score 'decile_score'".
+
+    Examples
+    --------
+    >>> print(Fault("threshold", "needs a score", cure=Words("name its column with {}", Set("score"))))
+    'threshold' needs a score: name its column with score=
+    >>> print(Fault("likelihood", "must be one of ['empirical']", got="x", hint="Did you mean 'empirical'?"))
+    'likelihood' must be one of ['empirical'], got 'x'. Did you mean 'empirical'?
+    """
+
+    argument: str
+    required: str | Words
+
+    def said(self, speech: Speech) -> str:
+        """The whole sentence, as a front end words it."""
+        return self.about(speech, self.subject or (speech.subject(self.argument) if self.argument else ""))
+
+    def about(self, speech: Speech, subject: str) -> str:
+        """The sentence with a subject of the caller's; empty where the place says it already."""
+        text = _said(self.required, speech)
+        if subject:
+            text = f"{subject} {text}"
+        if self.got is not NOTHING:
+            text += f", got {self.got!r}"
+        cure = _said(self.cure, speech)
+        if cure:
+            text += f". {cure}" if cure[0].isupper() else f": {cure}"
+        if self.hint:
+            text += f"{'' if text.endswith(('.', '?')) else '.'} {self.hint.strip()}"
+        return text
+
+    def __str__(self) -> str:
+        return self.said(PYTHON)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the page and other programs."""
+        got = {} if self.got is NOTHING else {"got": repr(self.got)}
+        return {"argument": self.argument, **got, "text": str(self)}
+
+
+def _said(words: str | Words, speech: Speech) -> str:
+    return words if isinstance(words, str) else words.said(speech)
+
+
+class PythonSpeech:
+    """Arguments as they are written in a call."""
+
+    def subject(self, argument: str) -> str:
+        return repr(argument)
+
+    def name(self, argument: str, of: str) -> str:
+        return f"{argument}={_owner(of)}" if of else repr(argument)
+
+    def setting(self, argument: str, value: Any, of: str) -> str:
+        shown = "" if value is NOTHING else repr(value)
+        return f"{argument}={shown}{_owner(of)}"
+
+    def method(self, name: str) -> str:
+        return name
+
+
+def _owner(of: str) -> str:
+    return f" in the {of}" if of else ""
+
+
+PYTHON = PythonSpeech()
 
 
 class FairtrialError(Exception):
@@ -13,21 +194,25 @@ class FairtrialError(Exception):
 class InputError(FairtrialError, ValueError):
     """The caller's input cannot be used; `faults` lists every reason found.
 
-    >>> raise InputError("measure", ["'by' names the unknown column 'rce'", "'score' has 3 infinite values"])
+    >>> raise InputError("measure", [Fault("by", "names the unknown column 'rce'"), Fault("score", "is infinite")])
     Traceback (most recent call last):
     fairtrial.errors.InputError: measure: 2 faults:
       - 'by' names the unknown column 'rce'
-      - 'score' has 3 infinite values
+      - 'score' is infinite
     """
 
-    def __init__(self, who: str, faults: str | Iterable[str]) -> None:
+    def __init__(self, who: str, faults: Fault | str | Iterable[Fault | str]) -> None:
         self.who = who
-        self.faults = (faults,) if isinstance(faults, str) else tuple(faults)
-        if len(self.faults) == 1:
-            text = f"{who}: {self.faults[0]}"
-        else:
-            text = "\n  - ".join([f"{who}: {len(self.faults)} faults:", *self.faults])
-        super().__init__(text)
+        listed = [faults] if isinstance(faults, Fault | str) else list(faults)
+        self.faults = tuple(Fault("", fault) if isinstance(fault, str) else fault for fault in listed)
+        super().__init__(self.said(PYTHON))
+
+    def said(self, speech: Speech) -> str:
+        """The whole message, as a front end words it."""
+        texts = [fault.said(speech) for fault in self.faults]
+        if len(texts) == 1:
+            return f"{self.who}: {texts[0]}"
+        return "\n  - ".join([f"{self.who}: {len(texts)} faults:", *texts])
 
 
 class NotApplicable(InputError):
@@ -46,24 +231,33 @@ class FairtrialWarning(UserWarning):
     """Something was done in a weaker way than asked; the result's notes say the same."""
 
 
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something the reader must know: an assumption, a weakening, a count of what was left out."""
+
+    code: str
+    text: str
+
+
 class Faults:
     """Collects faults so that one message lists them all."""
 
     def __init__(self, who: str) -> None:
         self.who = who
-        self.texts: list[str] = []
+        self.found: list[Fault] = []
 
-    def add(self, text: str) -> None:
-        if text not in self.texts:
-            self.texts.append(text)
+    def add(self, fault: Fault | str) -> None:
+        fault = Fault("", fault) if isinstance(fault, str) else fault
+        if str(fault) not in [str(other) for other in self.found]:
+            self.found.append(fault)
 
     def extend(self, error: InputError) -> None:
         for fault in error.faults:
             self.add(fault)
 
     def raise_any(self) -> None:
-        if self.texts:
-            raise InputError(self.who, self.texts)
+        if self.found:
+            raise InputError(self.who, self.found)
 
 
 def did_you_mean(word: object, options: Iterable[str]) -> str:
@@ -79,12 +273,12 @@ def known_columns(names: Collection[str]) -> str:
     return f" Columns: {', '.join(shown)}{more}."
 
 
-def choice_fault(argument: str, value: object, options: Collection[str]) -> str | None:
-    """The fault text when `value` is not one of `options`, else None."""
+def choice_fault(argument: str, value: object, options: Collection[str] | Mapping[str, Any]) -> Fault | None:
+    """The fault when `value` is not one of `options`, else None."""
     if isinstance(value, str) and value in options:
         return None
     listed = ", ".join(repr(option) for option in options)
-    return f"{argument!r} must be one of [{listed}], got {value!r}.{did_you_mean(value, options)}"
+    return Fault(argument, f"must be one of [{listed}]", got=value, hint=did_you_mean(value, options))
 
 
 def check_choice(who: str, argument: str, value: object, options: Collection[str]) -> None:
@@ -103,4 +297,4 @@ Did you mean 'empirical'?
 def check_between(who: str, argument: str, value: float, low: float, high: float) -> None:
     """Raise InputError unless low < value < high."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not low < value < high:
-        raise InputError(who, f"{argument!r} must be a number between {low} and {high}, got {value!r}")
+        raise InputError(who, Fault(argument, f"must be a number between {low} and {high}", got=value))

@@ -156,7 +156,7 @@ def scan_all(
             )  # fmt: skip
             found.append((group, result, luck))
         except NotApplicable as error:
-            found.append((group, error.faults[0], None))
+            found.append((group, str(error.faults[0]), None))
     return joined(audit, asked, chosen, attributes, found, draws, needed, seed)
 
 

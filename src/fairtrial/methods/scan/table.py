@@ -114,7 +114,9 @@ def find_protected(who: str, audit: Audit, protected: object, argument: str = "p
     try:
         (group,) = find_groups(who, audit, [dict(protected)])
     except InputError as error:
-        raise InputError(who, [fault.replace("'by'", f"{argument!r}", 1) for fault in error.faults]) from None
+        raise InputError(
+            who, [str(fault).replace("'by'", f"{argument!r}", 1) for fault in error.faults]
+        ) from None
     return group
 
 

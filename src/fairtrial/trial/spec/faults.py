@@ -52,7 +52,7 @@ class SpecFaults:
 
     def extend(self, error: InputError, paths: Mapping[str, Path], otherwise: Path) -> None:
         """Faults another part found; each starts with the argument's name in quotes."""
-        for fault in error.faults:
+        for fault in map(str, error.faults):
             argument = fault.split("'")[1] if fault.startswith("'") else ""
             self.add(paths.get(argument, otherwise), fault)
 

@@ -136,7 +136,7 @@ def _check_data(data: Data, faults: SpecFaults) -> None:
     if data.dataset is not None:
         fault = choice_fault("dataset", data.dataset, DATASETS)
         if fault:
-            faults.add(("data", "dataset"), fault)
+            faults.add(("data", "dataset"), str(fault))
     if data.decision is None and data.outcome is None and data.score is None:
         faults.add(("data",), "names no role: give at least one of decision, outcome, score")
     if data.threshold is not None and data.score is None:
@@ -158,7 +158,7 @@ def _check_names(frame: Frame, faults: SpecFaults) -> None:
         try:
             find_metric("metrics", {"name": name, **table})
         except InputError as error:
-            for fault in error.faults:
+            for fault in map(str, error.faults):
                 faults.add(("metrics", name), fault)
     for name, table in frame.groups.items():
         if not table or not all(isinstance(key, str) for key in table):

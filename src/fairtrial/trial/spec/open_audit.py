@@ -57,7 +57,7 @@ def _employment_defaults(spec: Spec, arguments: dict[str, Any]) -> None:
 
 def _extend(faults: SpecFaults, error: InputError) -> None:
     """The audit's faults begin with an argument in quotes or with a role's name."""
-    for fault in error.faults:
+    for fault in map(str, error.faults):
         first = fault.split("'")[1] if fault.startswith("'") else fault.split(" ")[0]
         key = "score" if first == "decision" and "≥" in fault else first
         text = fault.replace(
@@ -148,7 +148,7 @@ def _check_metrics(audit: Audit, section: Section, key: str, faults: SpecFaults)
                 for column in metric.columns:
                     audit.check_column(section.method, key, column)
         except InputError as error:
-            for fault in error.faults:
+            for fault in map(str, error.faults):
                 faults.add(path, fault)
 
 
@@ -163,5 +163,5 @@ def _check_groups(audit: Audit, section: Section, key: str, faults: SpecFaults) 
             for name in value:
                 audit.check_column(section.method, key, name)
     except InputError as error:
-        for fault in error.faults:
+        for fault in map(str, error.faults):
             faults.add((*section.path, key), fault)

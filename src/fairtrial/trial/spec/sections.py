@@ -170,7 +170,7 @@ def _check_value(
         try:
             find_metrics(method, value) if key == "metrics" else find_metric(method, value)
         except InputError as error:
-            for fault in error.faults:
+            for fault in map(str, error.faults):
                 faults.add(path, fault)
         return
     hint = _hints(method).get(key, Any)

@@ -1,0 +1,328 @@
+"""Options are declared once, in the signature of the function that takes them.
+
+An argument's type is `Annotated[type, Option(help, bounds …)]`. From the signature follow the checks of a call, the
+options of the command line, the keys of the audit file, the tables of the documentation and the page's forms.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+import types
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, ParamSpec, TypeVar
+
+from fairtrial.errors import NOTHING, Fault, Faults, did_you_mean
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _More:
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None
+    below: float | None = None
+    form: Callable[[str], Any] | None = None
+    many: bool = False
+    flag: str = ""
+    python_only: str = ""
+    whole_trial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Option(_More):
+    """What an argument is, beside its type.
+
+    Parameters
+    ----------
+    help : str
+        One sentence for the command line, the docs and the page.
+    least, most, above, below : float, optional
+        Bounds of a number; `least` and `most` belong to it, `above` and `below` do not.
+    form : callable, optional
+        Makes the value from one text of the command line where the type does not say how.
+    many : bool
+        Whether the command line takes the option several times and makes a list.
+    flag : str, optional
+        The command line's name where it differs: `--candidate` for one of `candidates`.
+    python_only : str, optional
+        Why the option cannot be written as text or in a file; empty when it can.
+    whole_trial : bool
+        Whether a trial sets it once for all its sections, such as the seed.
+    """
+
+    help: str
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One declared argument of a function."""
+
+    name: str
+    hint: Any
+    option: Option
+    default: Any = NOTHING
+    _alternatives: tuple[Any, ...] = field(default=(), repr=False)
+
+    @property
+    def required(self) -> bool:
+        return self.default is NOTHING
+
+    @property
+    def flag(self) -> str:
+        """The option of the command line, without its dashes."""
+        return (self.option.flag or self.name).replace("_", "-")
+
+    @property
+    def choices(self) -> tuple[Any, ...]:
+        """The fixed values it may take; empty when it is not only a choice."""
+        return tuple(
+            value for part in self._alternatives if _is_literal(part) for value in typing.get_args(part)
+        )
+
+    @property
+    def optional(self) -> bool:
+        return type(None) in self._alternatives
+
+    @property
+    def is_flag(self) -> bool:
+        return self._alternatives == (bool,)
+
+    def fault(self, value: Any) -> Fault | None:
+        """What is wrong with a value that can be told without the data; None when nothing is."""
+        if value is None:
+            return None if self.optional or self.open else self._fault(value)
+        if any(_fits(value, part) for part in self._alternatives):
+            return self._bounds_fault(value)
+        return None if self.open else self._fault(value)
+
+    @property
+    def open(self) -> bool:
+        """Whether the type admits more than numbers, texts and choices; then the method checks the rest."""
+        return any(part not in _SIMPLE and not _is_literal(part) for part in self._alternatives)
+
+    def _fault(self, value: Any) -> Fault:
+        choices = self.choices
+        hint = did_you_mean(value, map(str, choices)) if isinstance(value, str) else ""
+        return Fault(self.name, f"must be {self.required_words()}", got=value, hint=hint)
+
+    def _bounds_fault(self, value: Any) -> Fault | None:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return None
+        option = self.option
+        inside = (
+            (option.least is None or value >= option.least)
+            and (option.most is None or value <= option.most)
+            and (option.above is None or value > option.above)
+            and (option.below is None or value < option.below)
+        )
+        return None if inside else Fault(self.name, f"must be {self.required_words()}", got=value)
+
+    def required_words(self) -> str:
+        """'a whole number of at least 1', 'one of ['a', 'b']'."""
+        words: list[str] = []
+        for part in self._alternatives:
+            if part in (int, float):
+                words.append(_number_words(part, self.option))
+            elif part in _SIMPLE and part is not type(None):
+                words.append(_SIMPLE[part])
+        choices = self.choices
+        if choices:
+            listed = ", ".join(repr(choice) for choice in choices)
+            words.append(f"one of [{listed}]" if len(choices) > 1 else repr(choices[0]))
+        return " or ".join(words)
+
+    def read(self, text: str) -> Any:
+        """The value that a text of the command line stands for."""
+        if self.optional and text == "none":
+            return None
+        if self.option.form is not None:
+            return self.option.form(text)
+        if text in self.choices:
+            return text
+        for part in (int, float):
+            if part in self._alternatives:
+                try:
+                    return part(text)
+                except ValueError:
+                    continue
+        return text
+
+
+_SIMPLE: dict[Any, str] = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    type(None): "nothing",
+}
+
+
+def _number_words(kind: type, option: Option) -> str:
+    name = "a whole number" if kind is int else "a number"
+    low = option.least if option.least is not None else option.above
+    high = option.most if option.most is not None else option.below
+    if low is not None and high is not None:
+        return f"{name} between {low:g} and {high:g}"
+    if option.least is not None:
+        return f"{name} of at least {option.least:g}"
+    if option.above is not None:
+        return f"{name} above {option.above:g}"
+    if option.most is not None:
+        return f"{name} of at most {option.most:g}"
+    return f"{name} below {option.below:g}" if option.below is not None else name
+
+
+def _is_literal(part: Any) -> bool:
+    return typing.get_origin(part) is Literal
+
+
+def _fits(value: Any, part: Any) -> bool:
+    if _is_literal(part):
+        return any(type(value) is type(choice) and value == choice for choice in typing.get_args(part))
+    if part is bool:
+        return isinstance(value, bool)
+    if part is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    if part is float:
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return part is str and isinstance(value, str)
+
+
+def plain(value: Any) -> Any:
+    """NumPy scalars as Python ones; everything else as it is."""
+    return value.item() if type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0 else value
+
+
+@functools.cache
+def arguments_of(function: Callable[..., Any]) -> tuple[Argument, ...]:
+    """The declared arguments of a function, in the order of its signature.
+
+    Each annotation is evaluated by itself, so that a name that only type checkers import hides no other.
+    """
+    function = inspect.unwrap(function)
+    found = []
+    for parameter in inspect.signature(function).parameters.values():
+        hint = _evaluated(parameter.annotation, function)
+        option = next((part for part in getattr(hint, "__metadata__", ()) if isinstance(part, Option)), None)
+        if option is None:
+            continue
+        hint = hint.__origin__
+        default = NOTHING if parameter.default is parameter.empty else parameter.default
+        found.append(Argument(parameter.name, hint, option, default, _alternatives(hint)))
+    return tuple(found)
+
+
+def _evaluated(annotation: Any, function: Callable[..., Any]) -> Any:
+    if not isinstance(annotation, str):
+        return annotation
+    try:
+        return eval(annotation, function.__globals__)  # noqa: S307  our own source text
+    except NameError:
+        return Any
+
+
+def _alternatives(hint: Any) -> tuple[Any, ...]:
+    if typing.get_origin(hint) is Annotated:
+        return _alternatives(hint.__origin__)
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        return tuple(part for member in typing.get_args(hint) for part in _alternatives(member))
+    return (hint,)
+
+
+def faults_of(function: Callable[..., Any], given: Mapping[str, Any]) -> list[Fault]:
+    """Every fault of the given arguments that the declaration can tell."""
+    faults = [
+        argument.fault(plain(given[argument.name]))
+        for argument in arguments_of(function)
+        if argument.name in given
+    ]
+    return [fault for fault in faults if fault is not None]
+
+
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """The function with its arguments checked as they are declared, and NumPy scalars as Python ones."""
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        bound = signature.bind(*args, **kwargs)
+        faults = Faults(function.__name__)
+        for fault in faults_of(function, bound.arguments):
+            faults.add(fault)
+        faults.raise_any()
+        for name, value in bound.arguments.items():
+            bound.arguments[name] = plain(value)
+        return function(*bound.args, **bound.kwargs)
+
+    return call
+
+
+# -- texts of the command line ------------------------------------------------------------------------------
+def number_or_text(text: str) -> float | str:
+    """'0.3' is a number, 'random' a text."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def numbers(text: str) -> float | list[float] | str:
+    """'0.05' is a number, '-0.02,0.05' two of them; anything else stays a text, which the check refuses."""
+    try:
+        found = [float(part) for part in text.split(",")]
+    except ValueError:
+        return text
+    return found[0] if len(found) == 1 else found
+
+
+def number_list(text: str) -> list[float] | str:
+    """'0,0,0.1'."""
+    found = numbers(text)
+    return [found] if isinstance(found, float) else found
+
+
+def group(text: str) -> dict[str, str | list[str]] | str:
+    """'race=African-American,sex=Male'; 'race=A|B' admits two values. A label may hold commas.
+
+    >>> group("race=A|B,sex=F"), group("name=Smith, J"), group("race")
+    ({'race': ['A', 'B'], 'sex': 'F'}, {'name': 'Smith, J'}, 'race')
+    """
+    pairs: list[list[str]] = []
+    for part in text.split(","):
+        if "=" in part:
+            pairs.append(part.split("=", 1))
+        elif pairs:
+            pairs[-1][1] += f",{part}"
+        else:
+            return text
+    return {name.strip(): label.split("|") if "|" in label else label for name, label in pairs}
+
+
+def target(text: str) -> Any:
+    """'rest', 'overall', a number, or a group such as 'race=Caucasian'."""
+    return group(text) if "=" in text else number_or_text(text)
+
+
+def named_number(text: str) -> tuple[str, Any]:
+    """'income=1' as a pair."""
+    name, _, value = text.rpartition("=")
+    found = number_or_text(value)
+    return name, int(found) if isinstance(found, float) and found.is_integer() else found
+
+
+def cuts(text: str) -> tuple[str, Any]:
+    """'age=25,45' are edges, 'age=4' quarters."""
+    name, _, edges = text.partition("=")
+    found = numbers(edges)
+    return name, int(found) if isinstance(found, float) and found.is_integer() else found
+
+
+def pairs(read: Callable[[str], tuple[str, Any]]) -> Callable[[Sequence[str]], dict[str, Any]]:
+    """Several texts 'name=value' as one dict."""
+    return lambda texts: dict(read(text) for text in texts)
