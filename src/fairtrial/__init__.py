@@ -34,7 +34,7 @@ _PUBLIC = {
 # kind of result -> the class that holds it
 RESULTS = {
     "measure": "fairtrial.methods.measure.method:MeasureResult",
-    "certify": "fairtrial.methods.certify.method:CertifyResult",
+    "certify": "fairtrial.methods.certify.result:CertifyResult",
     "flag": "fairtrial.methods.flag.method:FlagResult",
     "plan": "fairtrial.methods.plan.method:PlanResult",
     "scan": "fairtrial.methods.scan.method:ScanResult",

@@ -139,12 +139,12 @@ class Argument:
 
     def read(self, text: str) -> Any:
         """The value that a text of the command line stands for."""
+        if text in self.choices:
+            return text
         if self.optional and text == "none":
             return None
         if self.option.form is not None:
             return self.option.form(text)
-        if text in self.choices:
-            return text
         for part in (int, float):
             if part in self._alternatives:
                 try:
@@ -245,22 +245,42 @@ def faults_of(function: Callable[..., Any], given: Mapping[str, Any]) -> list[Fa
     return [fault for fault in faults if fault is not None]
 
 
+def bind(
+    function: Callable[..., Any], args: Sequence[Any], given: Mapping[str, Any]
+) -> inspect.BoundArguments:
+    """The arguments of a call, checked as they are declared, NumPy scalars as Python ones; all faults at once."""
+    bound = inspect.signature(function).bind(*args, **given)
+    faults = Faults(function.__name__)
+    for fault in faults_of(function, bound.arguments):
+        faults.add(fault)
+    faults.raise_any()
+    for name, value in bound.arguments.items():
+        bound.arguments[name] = plain(value)
+    return bound
+
+
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """The function with its arguments checked as they are declared, and NumPy scalars as Python ones."""
-    signature = inspect.signature(function)
+    """The function with its arguments checked as they are declared."""
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        bound = signature.bind(*args, **kwargs)
-        faults = Faults(function.__name__)
-        for fault in faults_of(function, bound.arguments):
-            faults.add(fault)
-        faults.raise_any()
-        for name, value in bound.arguments.items():
-            bound.arguments[name] = plain(value)
+        bound = bind(function, args, kwargs)
         return function(*bound.args, **bound.kwargs)
 
     return call
+
+
+def recorded(value: Any) -> Any:
+    """An argument as results and files record it: plain JSON; of objects that are none, their name."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if hasattr(value, "to_dict") and not isinstance(value, type):
+        return value.to_dict()
+    if isinstance(value, Mapping):
+        return {str(key): recorded(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [recorded(item) for item in value]
+    return getattr(value, "__name__", type(value).__name__)
 
 
 # -- texts of the command line ------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from fairtrial import RESULTS, Result
-from fairtrial.results.result import scalar
+from fairtrial.results.column import scalar
 from properties.methods import CASES, WITHOUT_DATA, people
 
 pytestmark = pytest.mark.slow

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from fairtrial.results.column import scalar
 from fairtrial.results.masking import PEOPLE, is_masked, mask_result, published_rows
-from fairtrial.results.result import Result, scalar
+from fairtrial.results.result import Result
 from fairtrial.trial.report import render
 from fairtrial.trial.spec import METHODS
 

@@ -13,7 +13,8 @@ import fairtrial
 from fairtrial import Audit, InputError, Metric, certify, flag, measure
 from fairtrial.errors import FairtrialWarning
 from fairtrial.results.charts.files import charts_for
-from fairtrial.results.result import Result, reason, scalar
+from fairtrial.results.column import reason, scalar
+from fairtrial.results.result import Result
 
 CAUCASIAN = {"race": "Caucasian"}
 

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from fairtrial import Audit, certify, flag, measure
+from fairtrial.results.column import scalar
 from fairtrial.results.masking import is_masked, mask_groups, mask_result
-from fairtrial.results.result import Result, scalar
+from fairtrial.results.result import Result
 from fairtrial.trial import run
 from fairtrial.trial.report import render
 from fairtrial.trial.report.tables import csv_text

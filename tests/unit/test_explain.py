@@ -22,7 +22,7 @@ from fairtrial.errors import NotApplicable
 from fairtrial.inference.rates.proportions import difference_interval
 from fairtrial.methods.explain.solver.esl import MEMBERS
 from fairtrial.methods.explain.solver.esl_groups import pooled_z
-from fairtrial.results.result import reason, scalar
+from fairtrial.results.column import reason, scalar
 from oracles.esl import DEFINITIONS
 
 FEATURES = ["age", "skill", "colour"]

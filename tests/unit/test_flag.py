@@ -12,7 +12,8 @@ import fairtrial
 from fairtrial import Audit, InputError, Metric, flag
 from fairtrial.inference.multiplicity import benjamini_hochberg
 from fairtrial.results.charts.files import charts_for
-from fairtrial.results.result import Result, scalar
+from fairtrial.results.column import scalar
+from fairtrial.results.result import Result
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from statsmodels.stats.proportion import (
 
 import fairtrial
 from fairtrial import Audit, InputError, Metric, measure, role
-from fairtrial.results.result import scalar
+from fairtrial.results.column import scalar
 from oracles.elfa_intervals import two_binomial_statistic
 
 

@@ -9,7 +9,9 @@ import pandas as pd
 import pytest
 
 from fairtrial import Audit, InputError, Result, measure
-from fairtrial.results.result import SCHEMA, Note, Verdict, defined_or, reason, scalar, undefined
+from fairtrial.errors import Note
+from fairtrial.results.column import Verdict, defined_or, reason, scalar, undefined
+from fairtrial.results.result import SCHEMA
 
 
 def result(**arguments):

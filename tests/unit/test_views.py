@@ -14,7 +14,7 @@ import pytest
 from fairtrial import Audit, measure
 from fairtrial.results.charts.files import charts_for
 from fairtrial.results.charts.page import chart_page
-from fairtrial.results.result import undefined
+from fairtrial.results.column import undefined
 from fairtrial.results.text import format_value, summary_text, table
 from fairtrial.trial.report.tables import csv_text
 

@@ -13,9 +13,8 @@ from fairtrial.data.query import SCORE_BIN, Query, evaluate
 from fairtrial.data.roles import ROLE_NAMES, Roles
 from fairtrial.data.schema import column_list
 from fairtrial.data.source import Source, collect, frame_for_estimators
-from fairtrial.errors import FairtrialWarning, Faults, InputError, NotApplicable
+from fairtrial.errors import FairtrialWarning, Faults, InputError, NotApplicable, Note
 from fairtrial.metrics.table import ROLES, Metric
-from fairtrial.results.result import Note, provenance
 
 
 class Audit(Roles):
@@ -109,7 +108,7 @@ class Audit(Roles):
             for name in (*ROLE_NAMES, "threshold")
             if getattr(self, name) is not None
         }
-        return provenance(data=digest, roles=roles, missing=self.missing, frame=self.frame, **facts)
+        return {"data": digest, "roles": roles, "missing": self.missing, "frame": self.frame, **facts}
 
     def notes(self) -> tuple[Note, ...]:
         """What every reader must know about these data."""

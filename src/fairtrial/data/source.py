@@ -13,7 +13,7 @@ import numpy as np
 from fairtrial.errors import InputError
 
 if TYPE_CHECKING:
-    from fairtrial.results.result import Column
+    from fairtrial.results.column import Column
 
 Frame = Literal["pandas", "polars", "pyarrow"]
 Kind = Literal["bool", "int", "float", "text", "other"]
@@ -122,7 +122,8 @@ def to_native(table: Mapping[str, Sequence[Any]], backend: str, columns: Sequenc
 
     if backend not in ("pandas", "polars", "pyarrow"):
         raise InputError("to_frame", f"'backend' must be 'pandas', 'polars' or 'pyarrow', got {backend!r}")
-    types = {"text": pa.string(), "verdict": pa.string(), "count": pa.int64(), "flag": pa.bool_()}
+    types = {"flag": pa.bool_()}
+    types |= dict.fromkeys(("text", "state"), pa.string()) | dict.fromkeys(("count", "people"), pa.int64())
     arrays = {
         column.name: pa.array(table[column.name], type=types.get(column.kind, pa.float64()))
         for column in columns

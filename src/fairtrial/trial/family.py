@@ -11,7 +11,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fairtrial.inference.multiplicity import holm
-from fairtrial.results.result import Result, Verdict
+from fairtrial.results.column import Verdict
+from fairtrial.results.result import Result
 
 OUTSIDE = frozenset({"certify"})
 # whose small p-values say that people are treated unequally; the others say what carries it or what could be better

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from fairtrial.methods.declaration import read_result
 from fairtrial.results.result import Result
 from fairtrial.trial.spec import Section
 from fairtrial.work import FileStore
@@ -46,7 +47,7 @@ class Keeper:
         """A finished section, or None when it is not there or was not written whole."""
         try:
             content = json.loads((self.folder / f"{key}.json").read_text(encoding="utf-8"))
-            return Result.from_dict(content)
+            return read_result(content)
         except (OSError, ValueError, KeyError, TypeError):
             return None
 

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from fairtrial.errors import InputError
+from fairtrial.results.column import Verdict
 from fairtrial.results.masking import mask_entry, mask_groups, mask_result
-from fairtrial.results.result import Result, Verdict
+from fairtrial.results.result import Result
 from fairtrial.trial.family import Entry, conclude, correct
 from fairtrial.trial.spec import METHODS, Section
 

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from fairtrial import work
 from fairtrial.errors import Cancelled, FairtrialWarning, InputError
 from fairtrial.results.output import make_output_folder
-from fairtrial.results.result import Result, provenance
+from fairtrial.results.result import Result
+from fairtrial.results.result import versions as result_versions
 from fairtrial.trial.facts import data_facts
 from fairtrial.trial.kept import Keeper, section_key
 from fairtrial.trial.presets import complete
@@ -115,7 +116,7 @@ class _Runner:
         self.keeper = keeper
         started, clock = datetime.now(UTC), time.monotonic()
         facts = data_facts(self.spec, self.audit, self.in_memory)
-        versions = provenance()["versions"]
+        versions = dict(result_versions())
         identity = {
             "data": [facts["digest"], facts["sha256"], facts["roles"], facts["missing_rule"]],
             "spec": [self.spec.data.model_dump(mode="json"), self.seed],

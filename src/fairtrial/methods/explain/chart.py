@@ -8,9 +8,10 @@ from typing import Any
 
 import altair as alt
 
-from fairtrial.results.charts.files import Picture
+from fairtrial.results.charts.picture import Picture
 from fairtrial.results.charts.theme import CATEGORIES, COLOURS, finish
-from fairtrial.results.result import Result, scalar
+from fairtrial.results.column import scalar
+from fairtrial.results.result import Result
 
 ROW = 34
 UP, DOWN, END = "adds to the gap", "takes from the gap", "rate"

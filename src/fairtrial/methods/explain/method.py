@@ -27,7 +27,7 @@ from fairtrial.methods.explain.rows import Told, estimate_rows, panel_rows, pare
 from fairtrial.methods.explain.sentences import coalition_kind, drivers_text, meaning, notes, verdict
 from fairtrial.methods.explain.two_rules import compare
 from fairtrial.metrics.table import Metric, find_metric
-from fairtrial.results.result import defined_or, undefined
+from fairtrial.results.column import defined_or, undefined
 from fairtrial.work import Progress
 
 __all__ = ["CompareResult", "ExplainResult", "compare", "explain"]

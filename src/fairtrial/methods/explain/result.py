@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from fairtrial.results.result import Column, Kind, Primary, Result, scalar
+from fairtrial.results.column import Column, Kind, Primary, scalar
+from fairtrial.results.result import Result
 
 ALL = "(all features)"
 WORDS = {

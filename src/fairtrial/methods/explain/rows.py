@@ -15,7 +15,7 @@ from fairtrial.methods.explain.problem import Estimates, FirstStage, Problem, Se
 from fairtrial.methods.explain.result import ALL, WORDS
 from fairtrial.methods.explain.solver.coalitions import group_members
 from fairtrial.metrics.table import Metric
-from fairtrial.results.result import defined_or, undefined
+from fairtrial.results.column import defined_or, undefined
 
 NO_VARIATION = "it contributes the same for everybody of a group, so there is no sampling error to judge by"
 INTERACTION = "interaction"

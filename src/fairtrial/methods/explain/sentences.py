@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from fairtrial.data.groups import MINIMUM_SIZE
+from fairtrial.errors import Note
 from fairtrial.methods.explain.models import Asked
 from fairtrial.methods.explain.result import WORDS
 from fairtrial.methods.explain.rows import Told, empty_group
-from fairtrial.results.result import Note, Verdict, scalar
+from fairtrial.results.column import Verdict, scalar
 from fairtrial.results.text import format_value
 
 _MEANING = {

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.errors import InputError, check_between
+from fairtrial.errors import InputError, Note, check_between
 from fairtrial.inference.multiplicity import holm
 from fairtrial.methods.explain.result import ALL, CompareResult, ExplainResult
 from fairtrial.methods.explain.solver.esl import Floats
 from fairtrial.methods.explain.solver.influence import interval, spread_of_changes, two_sided_p
-from fairtrial.results.result import Note, Verdict, defined_or, undefined
+from fairtrial.results.column import Verdict, defined_or, undefined
 from fairtrial.results.text import format_value
 
 WHO = "compare"

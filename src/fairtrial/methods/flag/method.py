@@ -10,15 +10,16 @@ import numpy as np
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.groups import MINIMUM_SIZE, Group
-from fairtrial.errors import InputError, check_between, check_choice
+from fairtrial.errors import InputError, Note, check_between, check_choice
 from fairtrial.inference.compare.gaps import Gaps
 from fairtrial.inference.multiplicity import CORRECTIONS
 from fairtrial.inference.numeric.roots import Floats
-from fairtrial.methods.gaps.disparities import Disparities, Options, Untested, find_disparities
+from fairtrial.methods.gaps.disparities import Disparities, Inference, Untested, find_disparities
 from fairtrial.methods.gaps.judgement import disparity_words, finite_or_reason, sentence
-from fairtrial.methods.gaps.tolerance import check_band, common_notes, find_band, plain_by, plain_target
+from fairtrial.methods.gaps.tolerance import check_band, common_notes, find_band, plain_target
 from fairtrial.metrics.table import Metric, find_metric
-from fairtrial.results.result import Column, Note, Primary, Result, Verdict, scalar, undefined
+from fairtrial.results.column import Column, Primary, Verdict, scalar, undefined
+from fairtrial.results.result import Result
 
 WHO = "flag"
 DIRECTIONS = ("above", "below", "outside", "differs")
@@ -44,7 +45,7 @@ class FlagResult(Result):
         Column("p_value", "p", "p"),
         Column("p_adjusted", "adjusted p", "p"),
         Column("flagged", "flagged", "flag"),
-        Column("finding", "finding", "verdict"),
+        Column("state", "finding", "state"),
         Column("rule", "inference", "text", shown=False),
     )
     method: ClassVar[str] = (
@@ -131,9 +132,15 @@ def flag(
     check_between(WHO, "fdr", fdr, 0, 1)
     check_between(WHO, "confidence_level", confidence_level, 0, 1)
     band = _band(tolerance, chosen, asked)
-    options = Options(likelihood, target_method)
     disparities = find_disparities(
-        WHO, audit, asked, by=by, depth=depth, target=target, minimum=minimum, options=options
+        WHO,
+        audit,
+        asked,
+        by=by,
+        depth=depth,
+        target=target,
+        minimum=minimum,
+        inference=Inference(likelihood, target_method),
     )
     check_band(WHO, band, disparities)
     p = group_p_values(disparities.gaps, chosen, band)
@@ -160,11 +167,11 @@ def flag(
                 group.place for group in [*disparities.groups, *(item.group for item in disparities.untested)]
             ],
         },
-        notes=(*audit.notes(), *common_notes(disparities, minimum, options), *_notes(disparities, correction)),
+        notes=(*audit.notes(), *common_notes(disparities), *_notes(disparities, correction)),
         provenance=audit.provenance(
             disparities.cells,
             arguments={
-                "metric": asked.to_dict(), "by": plain_by(by, audit), "depth": depth,
+                "metric": asked.to_dict(), "by": disparities.by, "depth": depth,
                 "target": plain_target(disparities), "tolerance": list(band), "direction": chosen, "fdr": fdr,
                 "correction": correction, "likelihood": likelihood, "target_method": target_method,
                 "minimum": minimum, "confidence_level": confidence_level,
@@ -238,7 +245,7 @@ def _base(disparities: Disparities, group: Group, n: int) -> dict[str, Any]:
 
 
 def _untested_row(disparities: Disparities, item: Untested) -> dict[str, Any]:
-    why = f"not tested: {item.reason}"
+    why = f"not tested: {item.state.reason}"
     mask = disparities.cells.mask(item.group)
     rate = float(disparities.atoms.pooled(mask[None])[1][0]) if item.n else undefined(why)
     missing = ("target_rate", "disparity", "disparity_low", "disparity_high", "p_value", "p_adjusted")

@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from fairtrial.data.audit import Audit
-from fairtrial.errors import InputError
+from fairtrial.errors import Fault, InputError, Note
 from fairtrial.inference.bounds import SHAPE_RULE
-from fairtrial.methods.gaps.disparities import Disparities, Estimate, Options
+from fairtrial.methods.gaps.disparities import Disparities, Estimate
 from fairtrial.metrics.table import Metric
-from fairtrial.results.result import Note
 
 
 def find_band(who: str, tolerance: Any, metric: Metric) -> tuple[float, float] | None:
@@ -28,14 +26,15 @@ def find_band(who: str, tolerance: Any, metric: Metric) -> tuple[float, float] |
         else (-_number(who, tolerance), _number(who, tolerance))
     )
     if len(pair) != 2:
-        raise InputError(who, f"'tolerance' must be a number or two numbers [low, high], got {tolerance!r}")
+        raise InputError(
+            who, Fault("tolerance", "must be a number or two numbers [low, high]", got=tolerance)
+        )
     low, high = (_number(who, value) for value in pair)
     if low > high or (not isinstance(tolerance, list | tuple) and tolerance < 0):
-        raise InputError(
-            who, f"'tolerance' must not be negative, nor [low, high] with low above high, got {tolerance!r}"
-        )
+        required = "must not be negative, nor [low, high] with low above high"
+        raise InputError(who, Fault("tolerance", required, got=tolerance))
     if metric.binary and (max(-low, high) > 1 or (low <= -1 and high >= 1)):
-        raise InputError(who, f"'tolerance' of a rate is a share: 0.05 is 5 points. Got {tolerance!r}")
+        raise InputError(who, Fault("tolerance", "of a rate is a share: 0.05 is 5 points", got=tolerance))
     return low, high
 
 
@@ -57,20 +56,20 @@ def check_band(who: str, band: tuple[float, float] | None, disparities: Disparit
     least, most = (low - high, high - low) if known is None else (low - known, high - known)
     if low < high and band[0] <= least and band[1] >= most:
         label = disparities.metric.label
-        raise InputError(
-            who,
-            f"'tolerance' [{band[0]:g}, {band[1]:g}] holds every difference that is possible: the {label} runs from "
-            f"{low:g} to {high:g} here, so anything would pass. Choose a narrower one",
+        required = (
+            f"[{band[0]:g}, {band[1]:g}] holds every difference that is possible: the {label} runs from {low:g} to "
+            f"{high:g} here, so anything would pass"
         )
+        raise InputError(who, Fault("tolerance", required, cure="Choose a narrower one"))
 
 
 def _number(who: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
-        raise InputError(who, f"'tolerance' must be a number or two numbers [low, high], got {value!r}")
+        raise InputError(who, Fault("tolerance", "must be a number or two numbers [low, high]", got=value))
     return float(value)
 
 
-def common_notes(disparities: Disparities, minimum: int, options: Options) -> list[Note]:
+def common_notes(disparities: Disparities) -> list[Note]:
     """What readers must know of how the gaps were inferred."""
     gaps, notes = disparities.gaps, list(disparities.notes)
     rules = sorted({str(rule) for rule, why in zip(gaps.rule, gaps.reason, strict=True) if why is None})
@@ -98,7 +97,7 @@ def common_notes(disparities: Disparities, minimum: int, options: Options) -> li
                 "still miss their level there.",
             )
         )
-    if options.target_method == "plug-in" and disparities.comparison.known is None:
+    if disparities.inference.target_method == "plug-in" and disparities.comparison.known is None:
         notes.append(
             Note(
                 "plug-in-not-valid",
@@ -113,20 +112,19 @@ def common_notes(disparities: Disparities, minimum: int, options: Options) -> li
     ]
     if degenerate:
         notes.append(Note("no-inference", f"No inference, kept with p = 1: {'; '.join(degenerate)}."))
-    small = [item for item in disparities.untested if item.reason.startswith(("fewer", "nobody"))]
+    small = [item for item in disparities.untested if item.small]
     if small:
         few = "1 group has" if len(small) == 1 else f"{len(small)} groups have"
         named = "; ".join(item.group.label for item in small[:8])  # no counts: notes are published
         more = f" and {len(small) - 8} more" if len(small) > 8 else ""
-        notes.append(Note("small-groups", f"{few} fewer than {minimum} members, not tested: {named}{more}."))
+        notes.append(
+            Note(
+                "small-groups", f"{few} fewer than {disparities.minimum} members, not tested: {named}{more}."
+            )
+        )
     if disparities.absent:
         notes.append(Note("absent", f"{disparities.absent} combinations have no people at all."))
     return notes
-
-
-def plain_by(by: Any, audit: Audit) -> Any:
-    """`by` as it is recorded."""
-    return list(audit.groups) if by is None else by
 
 
 def plain_target(disparities: Disparities) -> Any:

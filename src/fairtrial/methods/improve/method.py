@@ -18,7 +18,8 @@ from fairtrial.methods.improve.sentences import estimates_of, notes_of, sentence
 from fairtrial.methods.improve.solver.delta_surface import Corner, Staircase
 from fairtrial.methods.improve.solver.improvement_splits import ASSUMES
 from fairtrial.methods.improve.splits import Settings, refit_rule, run_splits
-from fairtrial.results.result import Column, Primary, Result
+from fairtrial.results.column import Column, Primary
+from fairtrial.results.result import Result
 from fairtrial.work import Progress, check_seed
 
 WHO = "improve"

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from fairtrial.errors import Note
 from fairtrial.methods.improve.candidates.problem import Problem
 from fairtrial.methods.improve.solver.improvement_splits import ASSUMES, splits_against_manipulation
 from fairtrial.methods.improve.splits import TestedSplits, gaps
-from fairtrial.results.result import Note, Verdict, defined_or, undefined
+from fairtrial.results.column import Verdict, defined_or, undefined
 from fairtrial.results.text import format_value
 
 

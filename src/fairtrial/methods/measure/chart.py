@@ -6,10 +6,11 @@ from typing import Any
 
 import altair as alt
 
-from fairtrial.results.charts.files import Picture
 from fairtrial.results.charts.forest import ForestRow, forest
+from fairtrial.results.charts.picture import Picture
 from fairtrial.results.charts.theme import finish
-from fairtrial.results.result import Result, reason, scalar
+from fairtrial.results.column import reason, scalar
+from fairtrial.results.result import Result
 from fairtrial.results.text import format_value
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.groups import MINIMUM_SIZE, by_attributes, find_target
-from fairtrial.errors import InputError, NotApplicable, check_between, check_choice
+from fairtrial.errors import InputError, NotApplicable, Note, check_between, check_choice
 from fairtrial.inference.means.from_moments import SMALL_SAMPLE
 from fairtrial.inference.multiplicity import holm
 from fairtrial.inference.rates.binary_gaps import SMALLEST_P
@@ -16,17 +16,8 @@ from fairtrial.methods.measure.rates import cell_lines
 from fairtrial.methods.measure.tests import Line, Plan
 from fairtrial.methods.measure.weighted import weighted_lines
 from fairtrial.metrics.table import Metric, find_metrics, role
-from fairtrial.results.result import (
-    Column,
-    Kind,
-    Note,
-    Primary,
-    Result,
-    Verdict,
-    defined_or,
-    scalar,
-    undefined,
-)
+from fairtrial.results.column import Column, Kind, Primary, Verdict, defined_or, scalar, undefined
+from fairtrial.results.result import Result
 from fairtrial.results.text import format_value
 
 WHO = "measure"
@@ -60,7 +51,7 @@ class MeasureResult(Result):
         Column("standardized", "standardized difference", "number"),
         Column("p_value", "p", "p", shown=False),
         Column("p_adjusted", "adjusted p", "p"),
-        Column("finding", "finding", "verdict"),
+        Column("state", "finding", "state"),
     )
     method: ClassVar[str] = (
         "Rates of binary values have Wilson intervals (or the one asked for), means of real values t or empirical "

@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import optimize
 
-from fairtrial.errors import InputError, check_between
+from fairtrial.errors import InputError, Note, check_between
 from fairtrial.inference.power import certify_power, interval_critical
 from fairtrial.inference.rates.proportions import constrained_rates
 from fairtrial.methods.gaps.tolerance import find_band
 from fairtrial.metrics.table import Metric, find_metric
-from fairtrial.results.result import Column, Note, Result, Verdict, provenance
+from fairtrial.results.column import Column, Verdict
+from fairtrial.results.result import Result
 
 WHO = "plan"
 MOST = 1e12
@@ -147,14 +148,14 @@ def plan(
             "scale": "percent" if binary else "number",
         },
         notes=tuple(_notes(target_known, groups)),
-        provenance=provenance(
-            arguments={
+        provenance={
+            "arguments": {
                 "metric": asked.to_dict(), "rate": rate, "deviation": deviation,
                 "tolerance": None if band is None else list(band), "disparity": disparity,
                 "target_known": target_known, "target_ratio": target_ratio, "groups": groups, "power": power,
                 "confidence_level": confidence_level,
             }
-        ),
+        },
     )  # fmt: skip
 
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import altair as alt
 
-from fairtrial.results.charts.files import Picture
+from fairtrial.results.charts.picture import Picture
 from fairtrial.results.charts.theme import COLOURS, finish
-from fairtrial.results.result import Result, scalar
+from fairtrial.results.column import scalar
+from fairtrial.results.result import Result
 
 INSIDE, OUTSIDE = "in the subgroup", "left out"
 EXPECTED = "expected"

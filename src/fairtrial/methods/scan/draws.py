@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial import work
-from fairtrial.errors import NotApplicable
+from fairtrial.errors import NotApplicable, Note
 from fairtrial.methods.scan.solver import null as scan_null
 from fairtrial.methods.scan.solver.expectation import NullModel
 from fairtrial.methods.scan.solver.statistic import Setup, scan_draws
-from fairtrial.results.result import Note
 
 FloatArray = NDArray[np.float64]
 Null = Literal["stratified", "bootstrap", "propensity", "global"]

@@ -11,7 +11,7 @@ import numpy as np
 from fairtrial import work
 from fairtrial.data.audit import Audit
 from fairtrial.data.groups import Group, check_not_continuous
-from fairtrial.errors import InputError, NotApplicable, did_you_mean
+from fairtrial.errors import InputError, NotApplicable, Note, did_you_mean
 from fairtrial.methods.scan.draws import Luck, luck_of, prepare_null
 from fairtrial.methods.scan.every_class import joined
 from fairtrial.methods.scan.notes import finding_of, notes_of, verdict_of
@@ -30,7 +30,7 @@ from fairtrial.methods.scan.table import (
     resolve_metric,
 )
 from fairtrial.metrics.table import Metric, find_metric
-from fairtrial.results.result import Note, undefined
+from fairtrial.results.column import undefined
 
 __all__ = ["ScanAllResult", "ScanResult", "scan", "scan_all"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from fairtrial.errors import FairtrialWarning
+from fairtrial.errors import FairtrialWarning, Note
 from fairtrial.methods.scan.draws import Luck
 from fairtrial.methods.scan.options import Options
 from fairtrial.methods.scan.subgroups import Teller
 from fairtrial.methods.scan.table import Asked
-from fairtrial.results.result import Note, Verdict
+from fairtrial.results.column import Verdict
 
 
 def finding_of(score: float, luck: Luck | None, alpha: float) -> str:

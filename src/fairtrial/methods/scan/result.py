@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from fairtrial.results.result import Column, Primary, Result, scalar
+from fairtrial.results.column import Column, Primary, scalar
+from fairtrial.results.result import Result
 
 _METHOD = (
     "Expected rates come from a weighted logistic model of the event on condition and features, fitted to the people "
@@ -54,7 +55,7 @@ class ScanResult(Result):
         Column("score", "score", "number"),
         Column("log_odds", "log-odds shift", "number"),
         Column("p_value", "p", "p"),
-        Column("finding", "finding", "verdict"),
+        Column("state", "finding", "state"),
     )
     method: ClassVar[str] = _METHOD
     assumptions: ClassVar[tuple[str, ...]] = _ASSUMPTIONS
@@ -130,7 +131,7 @@ class ScanAllResult(Result):
         Column("draws", "draws", "count"),
         Column("p_value", "p", "p", shown=False),
         Column("p_adjusted", "adjusted p", "p"),
-        Column("finding", "finding", "verdict"),
+        Column("state", "finding", "state"),
     )
     method: ClassVar[str] = _METHOD + (
         " One scan per protected class; p-values are adjusted by Holm over the scans, with enough draws for the "

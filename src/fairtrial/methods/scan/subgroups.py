@@ -14,7 +14,7 @@ from fairtrial.methods.scan.solver.interval import selected_rate_interval
 from fairtrial.methods.scan.solver.problem import Found, subgroup_count
 from fairtrial.methods.scan.solver.statistic import Observed, Setup, prepare, scan_observed, supported_cells
 from fairtrial.methods.scan.table import Asked, ScanData
-from fairtrial.results.result import undefined
+from fairtrial.results.column import undefined
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Cells
 from fairtrial.data.groups import Group, find_groups
-from fairtrial.errors import InputError, NotApplicable
+from fairtrial.errors import InputError, NotApplicable, Note
 from fairtrial.methods.scan.solver.table import ScanTable, build_table, inside_unit_interval, log_odds
 from fairtrial.metrics.table import METRICS, Metric, Role, role
-from fairtrial.results.result import Note
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]

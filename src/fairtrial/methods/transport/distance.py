@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from scipy.special import logit
 
 from fairtrial.data.audit import Audit
-from fairtrial.errors import InputError, NotApplicable, did_you_mean
+from fairtrial.errors import InputError, NotApplicable, Note, did_you_mean
 from fairtrial.methods.transport.models import Model, read_model
 from fairtrial.methods.transport.solver import distances as dist
 from fairtrial.methods.transport.solver.distances_search import predict_distance, tree_distance
 from fairtrial.metrics.table import ROLES
-from fairtrial.results.result import Note
 
 WHO = "transport"
 UNITS = ("model", "standard")

@@ -28,7 +28,8 @@ from fairtrial.methods.transport.solver.distances import NORMS, Norm
 from fairtrial.methods.transport.solver.projection import Projection, project
 from fairtrial.methods.transport.solver.pvalue import GapTest, article_test, pooled_test
 from fairtrial.methods.transport.solver.tuple import band
-from fairtrial.results.result import Column, Primary, Result, reason, scalar, undefined
+from fairtrial.results.column import Column, Primary, reason, scalar, undefined
+from fairtrial.results.result import Result
 
 WHO = "transport"
 CALIBRATIONS = ("pooled", "paper")
@@ -64,7 +65,7 @@ class TransportResult(Result):
         Column("largest_shift", "largest shift", "number"),
         Column("cannot_move", "cannot move", "count", shown=False),
         Column("tied", "tied at the edge", "count", shown=False),
-        Column("finding", "finding", "verdict"),
+        Column("state", "finding", "state"),
     )
     method: ClassVar[str] = (
         "The cheapest plan that moves people across the decision boundary until the criterion holds (an optimal "

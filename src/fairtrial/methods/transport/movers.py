@@ -12,7 +12,7 @@ from fairtrial.inference.rates.proportions import difference_interval
 from fairtrial.methods.transport.criterion import Posed
 from fairtrial.methods.transport.distance import Distances
 from fairtrial.methods.transport.solver.projection import Projection, transport_plan
-from fairtrial.results.result import undefined
+from fairtrial.results.column import undefined
 
 Floats = NDArray[np.float64]
 _MOST_HISTOGRAM_ROWS = 4000

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from fairtrial.errors import Note
 from fairtrial.methods.transport.criterion import Posed
 from fairtrial.methods.transport.distance import Distances
 from fairtrial.methods.transport.movers import Moved, compared_rows
 from fairtrial.methods.transport.solver.pvalue import GapTest
-from fairtrial.results.result import Note, Verdict, scalar
+from fairtrial.results.column import Verdict, scalar
 
 
 def between(posed: Posed) -> str:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fairtrial.results.charts.files import Picture
+    from fairtrial.results.charts.picture import Picture
 
 
 @cache

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairtrial import __version__
+from fairtrial.methods.declaration import read_result
 from fairtrial.results.masking import published_rows
 from fairtrial.results.result import Result
 from fairtrial.trial.report.findings import correction_text, family_table, family_text, findings
@@ -73,7 +74,7 @@ def build_section(section: Mapping[str, Any], family: Sequence[Mapping[str, Any]
     }
     if section["result"] is None:
         return shown
-    result = Result.from_dict(section["result"])
+    result = read_result(section["result"])
     # charts and sentences are about the rows one may see
     visible = published_rows(result)
     reading = [sentence for sentence in visible.reading() if sentence.strip() != result.verdict.text.strip()]
@@ -120,8 +121,6 @@ def capital(text: str) -> str:
 
 def _charts(section: str, result: Result) -> list[dict[str, Any]]:
     """Each chart with its Vega-Lite spec, the main one first."""
-    from fairtrial.results.charts.files import charts_for
-
     if not result.estimates:
         return []
     return [
@@ -132,7 +131,7 @@ def _charts(section: str, result: Result) -> list[dict[str, Any]]:
             "alt": picture.alt,
             "spec": picture.chart.to_dict(),
         }
-        for index, picture in enumerate(charts_for(result))
+        for index, picture in enumerate(result.pictures())
     ]
 
 

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from fairtrial.data.audit import Audit
-from fairtrial.errors import InputError, MissingExtra, NotApplicable, did_you_mean
+from fairtrial.errors import InputError, MissingExtra, NotApplicable, Note, did_you_mean
 from fairtrial.methods.improve.candidates.adapters import FixedColumn, as_candidate
 from fairtrial.methods.improve.candidates.portfolio import GroupThresholds, portfolio
 from fairtrial.methods.improve.candidates.problem import Candidate, Problem
 from fairtrial.methods.improve.candidates.programs import LinearProgram
 from fairtrial.methods.improve.candidates.reductions import Reductions, applicable, installed
-from fairtrial.results.result import Note
 
 WHO = "improve"
 BUILT_IN = ("portfolio", "reductions", "group-thresholds", "F.5", "F.6", "P'")

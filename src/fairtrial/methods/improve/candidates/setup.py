@@ -11,7 +11,7 @@ import numpy as np
 from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Rows
 from fairtrial.data.groups import MINIMUM_SIZE, Group, find_groups
-from fairtrial.errors import Faults, InputError, did_you_mean
+from fairtrial.errors import Faults, InputError, Note, did_you_mean
 from fairtrial.methods.improve.candidates.adapters import FixedColumn
 from fairtrial.methods.improve.candidates.claims import (
     Asked,
@@ -25,7 +25,6 @@ from fairtrial.methods.improve.candidates.problem import Candidate, Claim, Probl
 from fairtrial.methods.improve.candidates.rules import Inputs
 from fairtrial.methods.improve.candidates.utilities import Observed, Worth, find_worth
 from fairtrial.metrics.table import CRITERIA
-from fairtrial.results.result import Note
 
 WHO = "improve"
 
