@@ -87,7 +87,7 @@ def plug_in_missed(random: Random, target_method: str) -> bool:
         target_method=target_method,
     )  # fmt: skip
     row = result.estimates[0]
-    return not float(row["disparity_low"]) <= 0.0 <= float(row["disparity_high"])
+    return not float(row["difference_low"]) <= 0.0 <= float(row["difference_high"])
 
 
 def flagged(random: Random) -> bool:
