@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from fairtrial import METRICS, Audit, InputError, Metric, certify, flag, measure, role
-from fairtrial.data.groups import Group
 from fairtrial.errors import FairtrialWarning
+from fairtrial.metrics.groups import Group
 
 FRAME = pd.DataFrame({
     "race": ["b", "a", "c", "a", "b", "a", "c", "b"],

@@ -6,7 +6,8 @@ import narwhals as nw
 import pytest
 
 from fairtrial import CRITERIA, METRICS, InputError, Metric, role
-from fairtrial.metrics.table import ROLES, find_metric, find_metrics
+from fairtrial.metrics.table import find_metric, find_metrics
+from fairtrial.metrics.values import ROLES
 
 NAMES = [
     "selection_rate", "base_rate", "tpr", "fpr", "tnr", "fnr", "ppv", "npv", "fdr", "for", "accuracy", "error_rate",

@@ -14,7 +14,8 @@ from fairtrial.data.roles import ROLE_NAMES, Roles
 from fairtrial.data.schema import column_list
 from fairtrial.data.source import Source, collect, frame_for_estimators
 from fairtrial.errors import FairtrialWarning, Faults, InputError, NotApplicable, Note
-from fairtrial.metrics.table import ROLES, Metric
+from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.values import ROLES
 
 
 class Audit(Roles):

@@ -17,7 +17,8 @@ from fairtrial.data.expressions import clean_number
 from fairtrial.data.source import collect
 from fairtrial.errors import Faults, NotApplicable
 from fairtrial.labels import INFINITE, MISSING, canonical, is_missing
-from fairtrial.metrics.table import ROLES, Metric, Role
+from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.values import ROLES, Role
 
 if TYPE_CHECKING:
     from fairtrial.data.audit import Audit

@@ -21,7 +21,7 @@ from fairtrial.data.schema import check_schema, is_number
 from fairtrial.data.source import Kind, Source, collect
 from fairtrial.errors import Faults, InputError, did_you_mean, known_columns
 from fairtrial.labels import canonical
-from fairtrial.metrics.table import ROLES
+from fairtrial.metrics.values import ROLES
 
 ROLE_NAMES = ("outcome", "decision", "score", "weight", "unit")
 OTHER = 2.0  # stands for a number that is neither 0 nor 1 in the key of a binary role

@@ -13,7 +13,8 @@ from fairtrial.errors import NotApplicable
 from fairtrial.labels import canonical
 from fairtrial.methods.explain.solver.coalitions import RowForm
 from fairtrial.methods.explain.solver.esl import Floats
-from fairtrial.metrics.table import Metric, Role
+from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.values import Role
 
 WHO = "explain"
 _SCORES = ("score", "squared_error", "absolute_error", "log_loss")

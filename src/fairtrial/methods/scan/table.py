@@ -11,10 +11,13 @@ from numpy.typing import NDArray
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Cells
-from fairtrial.data.groups import Group, find_groups
+from fairtrial.data.groups import find_groups
 from fairtrial.errors import InputError, NotApplicable, Note
 from fairtrial.methods.scan.solver.table import ScanTable, build_table, inside_unit_interval, log_odds
-from fairtrial.metrics.table import METRICS, Metric, Role, role
+from fairtrial.metrics.groups import Group
+from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.table import METRICS
+from fairtrial.metrics.values import Role, role
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]

@@ -11,15 +11,7 @@ from numpy.typing import NDArray
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Rows
-from fairtrial.data.groups import (
-    Group,
-    Target,
-    by_attributes,
-    check_not_continuous,
-    check_target,
-    find_groups,
-    find_target,
-)
+from fairtrial.data.groups import by_attributes, check_not_continuous, check_target, find_groups
 from fairtrial.errors import InputError, NotApplicable, did_you_mean
 from fairtrial.methods.transport.solver.tuple import (
     DiscerningTuple,
@@ -27,7 +19,10 @@ from fairtrial.methods.transport.solver.tuple import (
     from_matrices,
     overlapping_families,
 )
-from fairtrial.metrics.table import CRITERIA, METRICS, ROLES, Metric, Role, find_metric
+from fairtrial.metrics.groups import Group, Target, find_target
+from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.table import CRITERIA, METRICS, find_metric
+from fairtrial.metrics.values import ROLES, Role
 
 WHO = "transport"
 # a move across the decision boundary flips these; anything else is not a rate of decisions

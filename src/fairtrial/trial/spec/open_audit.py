@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairtrial.data.groups import check_target, find_groups, find_target
+from fairtrial.data.groups import check_target, find_groups
 from fairtrial.errors import InputError, did_you_mean
+from fairtrial.metrics.groups import find_target
 from fairtrial.metrics.table import CRITERIA, find_metrics
 from fairtrial.trial.spec.faults import SpecFaults
 from fairtrial.trial.spec.lines import Path as Place

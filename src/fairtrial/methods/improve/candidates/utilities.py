@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from fairtrial.data.cells import Coded
 from fairtrial.errors import InputError, NotApplicable
 from fairtrial.labels import canonical
-from fairtrial.metrics.table import Metric, Role, find_metric
+from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.table import find_metric
+from fairtrial.metrics.values import Role
 
 Floats = NDArray[np.float64]
 
