@@ -201,7 +201,7 @@ class Audit(Roles):
             query.attribute(name)
         for name in roles:
             if name == "outcome" and self.outcome_is_real:
-                query.role_value("outcome")
+                query.role_value(ROLES["outcome"])
             else:
                 query.role(name)
         for metric in metrics:

@@ -18,7 +18,7 @@ from fairtrial.data.source import collect
 from fairtrial.errors import Faults, NotApplicable
 from fairtrial.labels import INFINITE, MISSING, canonical, is_missing
 from fairtrial.metrics.metric import Metric
-from fairtrial.metrics.values import ROLES, Role
+from fairtrial.metrics.values import Role
 
 if TYPE_CHECKING:
     from fairtrial.data.audit import Audit
@@ -49,6 +49,7 @@ class Query:
         self.who = who
         self.keys: dict[str, nw.Expr] = {}
         self.values: dict[str, nw.Expr] = {}
+        self.parts: dict[str, Role] = {}  # the roles among the values
         self.meaning: dict[str, tuple[str, str]] = {}  # key alias -> (kind, name)
         self.columns: set[str] = set()
 
@@ -82,11 +83,13 @@ class Query:
         self.columns.add(name)
         self.values.setdefault(f"column {name}", self.audit.column_number(self.who, name))
 
-    def role_value(self, name: str) -> None:
+    def role_value(self, part: Role) -> None:
         """A role, or what is derived from roles, as a real number."""
-        for need in ROLES[name].needs:
+        for need in part.needs:
             self.columns.update(self.audit.role_columns(need))
-        self.values.setdefault(name, self.audit.derived(name))
+        if part.name not in self.values:
+            self.values[part.name] = self.audit.derived(part)
+            self.parts[part.name] = part
 
     def metric(self, metric: Metric) -> None:
         """Ask for all that the metric reads."""
@@ -99,12 +102,12 @@ class Query:
         elif metric.value.name == "outcome":
             self.role("outcome")
             if self.audit.outcome_may_be_real and self.audit.kind(str(self.audit.outcome)) == "float":
-                self.role_value("outcome")  # whole numbers are keys as they are, and need no sums
+                self.role_value(metric.value)  # whole numbers are keys as they are, and need no sums
         elif metric.value.binary:
             for need in metric.value.needs:
                 self.role(need)
         else:
-            self.role_value(metric.value.name)
+            self.role_value(metric.value)
 
     def _key(self, kind: str, name: str, build: Any) -> None:
         if (kind, name) not in self.meaning.values():
@@ -197,23 +200,29 @@ class Query:
     def _missing(self, numbers: Floats, name: str, n: Ints, faults: Faults) -> None:
         missing = int(n[np.isnan(numbers)].sum())
         if missing:
-            faults.add(self.audit.missing_text(name, missing))
+            faults.add(self.audit.missing_text(missing, name))
         if np.isinf(numbers).any():
             faults.add(
                 f"{self.audit.column_text(name)} has {int(n[np.isinf(numbers)].sum())} infinite values"
             )
 
+    def _needs(self, name: str) -> tuple[str, ...]:
+        """What a value is made of: the parts of a role, or a column."""
+        return self.parts[name].needs if name in self.parts else (name,)
+
     def _check_values(self, table: Table, name: str, faults: Faults) -> None:
         if not np.isfinite(table.total[name]).all():
-            if name == "log_loss":
-                faults.add(
-                    f"log loss needs scores from 0 to 1, but {self.audit.column_text('score')} has others"
-                )
+            wants = self.parts[name].wants if name in self.parts else ""
+            if wants:
+                label = name.replace("_", " ")
+                faults.add(f"{label} needs {wants}, but {self.audit.column_text('score')} has others")
             else:
-                faults.add(f"{self.audit.column_text(name)} has infinite values; remove or cap them")
+                faults.add(
+                    f"{self.audit.column_text(*self._needs(name))} has infinite values; remove or cap them"
+                )
         missing = int((table.n - table.count[name]).sum())
         if missing and not (name == "outcome" and "outcome" in table.binary):
-            faults.add(self.audit.missing_text(name, missing))
+            faults.add(self.audit.missing_text(missing, *self._needs(name)))
 
 
 def evaluate(audit: Audit, who: str, metric: Metric, table: Table) -> tuple[Ints, Floats, Floats, bool]:
@@ -228,7 +237,7 @@ def evaluate(audit: Audit, who: str, metric: Metric, table: Table) -> tuple[Ints
             "that only average it: base_rate, ppv, for. Or say which label counts: positive=",
         )
     if isinstance(value, Role) and (value.binary or (value.name == "outcome" and not outcome_real)):
-        outcome_of_line = _binary_value(value.name, table)
+        outcome_of_line = value.of(table.binary)
         count = np.where(given, table.n, 0)
         return count, np.where(given, table.n * outcome_of_line, 0.0), np.zeros(len(count)), True
     name = f"column {value}" if isinstance(value, str) else value.name
@@ -260,22 +269,6 @@ def _given(metric: Metric, table: Table) -> Bools:
     return given
 
 
-def _binary_value(name: str, table: Table) -> Floats:
-    decision, outcome = table.binary.get("decision"), table.binary.get("outcome")
-    if name == "decision" and decision is not None:
-        return decision
-    if name == "outcome" and outcome is not None:
-        return outcome
-    if name == "not_decision" and decision is not None:
-        return 1.0 - decision
-    if name == "not_outcome" and outcome is not None:
-        return 1.0 - outcome
-    assert decision is not None
-    assert outcome is not None
-    same: Floats = (decision == outcome).astype(np.float64)
-    return same if name == "correct" else 1.0 - same
-
-
 def _read_labels(column: Any, name: str, n: Ints, audit: Audit, faults: Faults) -> Coded:
     """Raw labels as canonical text, sorted; missing and colliding labels are faults."""
     encoded = column.dictionary_encode()
@@ -289,7 +282,7 @@ def _read_labels(column: Any, name: str, n: Ints, audit: Audit, faults: Faults) 
     codes = lookup[positions]
     missing = int(n[codes == code_of[MISSING]].sum()) if MISSING in code_of else 0
     if missing and (audit.missing != "category" or name == SCORE_BIN):
-        faults.add(audit.missing_text("score" if name == SCORE_BIN else f"column {name}", missing))
+        faults.add(audit.missing_text(missing, "score" if name == SCORE_BIN else f"column {name}"))
     if len(used) > MAX_LEVELS:
         cure = f"cut it with bins={{{name!r}: 4}} (quarters) or edges of your own"
         if audit.kind(name) not in ("int", "float"):

@@ -10,10 +10,10 @@ import numpy as np
 
 from fairtrial.data.cells import Floats, Ints
 from fairtrial.data.expressions import (
+    EXPRESSIONS,
     bin_expression,
     bin_labels,
     clean_number,
-    derived_expression,
     infinite,
     present,
 )
@@ -21,7 +21,7 @@ from fairtrial.data.schema import check_schema, is_number
 from fairtrial.data.source import Kind, Source, collect
 from fairtrial.errors import Faults, InputError, did_you_mean, known_columns
 from fairtrial.labels import canonical
-from fairtrial.metrics.values import ROLES
+from fairtrial.metrics.values import Role
 
 ROLE_NAMES = ("outcome", "decision", "score", "weight", "unit")
 OTHER = 2.0  # stands for a number that is neither 0 nor 1 in the key of a binary role
@@ -166,10 +166,10 @@ class Roles:
             )
         return self._is_positive(name, column) if name in self.positive else clean_number(column, kind)
 
-    def derived(self, name: str) -> nw.Expr:
-        if name in ROLE_NAMES:
-            return self.number(name)
-        return derived_expression(name, self.number("score"), self.number("outcome"))
+    def derived(self, part: Role) -> nw.Expr:
+        """A role's value as an expression."""
+        expression: nw.Expr = part.of({need: self.number(need) for need in part.needs}, EXPRESSIONS)
+        return expression
 
     def column_number(self, who: str, name: str) -> nw.Expr:
         self.check_column(who, "metric", name)
@@ -190,7 +190,7 @@ class Roles:
                 values = self._read_number_role(name, values)
         missing = int(n[np.isnan(values)].sum())
         if missing:
-            faults.add(self.missing_text(name, missing))
+            faults.add(self.missing_text(missing, name))
         if name in self.positive and not (values == 1).any():
             faults.add(f"'positive' label {self.positive[name]!r} does not occur in {self.column_text(name)}")
         elif name == "decision" and self.decision is None and (values == OTHER).any():
@@ -252,22 +252,23 @@ class Roles:
         indices = np.asarray(encoded.indices.fill_null(len(numbers)), dtype=np.int64)
         return np.array([*numbers, np.nan])[indices]
 
-    def column_text(self, name: str) -> str:
+    def column_text(self, *names: str) -> str:
+        return " or ".join(self._column_text(name) for name in names)
+
+    def _column_text(self, name: str) -> str:
         if name == "decision" and self.decision is None:
             return f"decision ({self.score!r} ≥ {self.threshold})"
         if name in ROLE_NAMES:
             return f"{name} {getattr(self, name)!r}"
-        if name in ROLES and len(ROLES[name].needs) > 1:
-            return " or ".join(self.column_text(need) for need in ROLES[name].needs)
         return repr(name.removeprefix("column "))
 
-    def missing_text(self, name: str, missing: int) -> str:
+    def missing_text(self, missing: int, *names: str) -> str:
         cure = "choose missing='drop' (or 'category' for groups)"
         if self.missing == "drop":
             cure = "name it in groups= or features= of the Audit, so that missing='drop' sees it"
         elif self.missing == "category":
             cure = "missing='category' is for groups; choose missing='drop'"
-        return f"{self.column_text(name)} is missing in {missing:,} rows: {cure}"
+        return f"{self.column_text(*names)} is missing in {missing:,} rows: {cure}"
 
     def empty_text(self) -> str:
         if self.missing == "drop" and self._count_dropped()[1]:

@@ -65,9 +65,7 @@ class Metric:
     @property
     def conditions_on_outcome(self) -> bool:
         """Whether a real-valued outcome must be refused."""
-        binary_only = isinstance(self.value, Role) and self.value.name in (
-            "not_outcome", "correct", "error", "log_loss",
-        )  # fmt: skip
+        binary_only = isinstance(self.value, Role) and self.value.binary_outcome
         return ROLES["outcome"] in self.conditions or binary_only
 
     @property

@@ -81,7 +81,18 @@ CRITERIA: dict[str, tuple[str, ...]] = {
     "predictive_parity": ("ppv",),
     "sufficiency": ("ppv", "for"),
     "accuracy_equality": ("accuracy",),
+    "fnr_parity": ("fnr",),
+    "conditional_parity": ("selection_rate",),
 }
+# these hold within strata: one mean per group does not answer them
+STRATIFIED = frozenset({"conditional_parity"})
+
+
+def joined_metrics(item: object) -> tuple[object, ...]:
+    """The metrics that a criterion's name stands for; anything else as it is."""
+    if isinstance(item, str) and item not in STRATIFIED:
+        return CRITERIA.get(item, (item,))
+    return (item,)
 
 
 def find_metric(who: str, metric: object) -> Metric:
@@ -101,7 +112,9 @@ log_loss, mean_score, npv, ppv, selection_rate, squared_error, tnr, tpr. Or make
         return METRICS[metric]
     known = ", ".join(sorted(METRICS))
     hint = did_you_mean(metric, METRICS)
-    if isinstance(metric, str) and metric in CRITERIA:
+    if isinstance(metric, str) and metric in STRATIFIED:
+        hint = f" It is a criterion of {' and '.join(CRITERIA[metric])} within strata: transport takes it."
+    elif isinstance(metric, str) and metric in CRITERIA:
         hint = f" It is a criterion that joins {' and '.join(CRITERIA[metric])}: ask for those."
     raise InputError(
         who,
@@ -112,14 +125,9 @@ log_loss, mean_score, npv, ppv, selection_rate, squared_error, tnr, tpr. Or make
 def find_metrics(who: str, metrics: object) -> list[Metric]:
     """Metrics from one name or several; a criterion's name stands for the metrics it joins."""
     listed = list(metrics) if isinstance(metrics, list | tuple | set | frozenset) else [metrics]
-    names = [
-        name
-        for item in listed
-        for name in (CRITERIA.get(item, (item,)) if isinstance(item, str) else (item,))
-    ]
     found: dict[str, Metric] = {}
-    for item in names:
-        metric = find_metric(who, item)
+    for part in (part for item in listed for part in joined_metrics(item)):
+        metric = find_metric(who, part)
         if metric.name in found and not _same(found[metric.name], metric):
             raise InputError(who, f"two different metrics are both named {metric.name!r}")
         found[metric.name] = metric

@@ -67,11 +67,8 @@ def resolve_metric(who: str, metric: Metric, condition: object) -> tuple[Metric,
     on_score = metric.each is role.score_bin
     if on_score:
         metric = replace(metric, label="outcome rate given the score")
-    if isinstance(metric.value, Role) and metric.value.name in (
-        "squared_error",
-        "absolute_error",
-        "log_loss",
-    ):
+    means = (role.outcome, role.score)
+    if isinstance(metric.value, Role) and not metric.value.binary and metric.value not in means:
         raise NotApplicable(
             who,
             f"{metric.name!r} is real-valued; a scan takes 0/1 metrics and mean scores. Use flag or certify for it",

@@ -25,7 +25,7 @@ from fairtrial.methods.improve.candidates.problem import Candidate, Claim, Probl
 from fairtrial.methods.improve.candidates.rules import Inputs
 from fairtrial.methods.improve.candidates.utilities import Observed, Worth, find_worth
 from fairtrial.metrics.groups import Group
-from fairtrial.metrics.table import CRITERIA
+from fairtrial.metrics.table import joined_metrics
 
 WHO = "improve"
 
@@ -86,9 +86,7 @@ def _listed(asked: object) -> list[object]:
     items = list(asked) if isinstance(asked, list | tuple) else [asked]
     if not items:
         raise InputError(WHO, "'fairness' is empty: name at least one metric")
-    return [
-        part for item in items for part in (CRITERIA.get(item, (item,)) if isinstance(item, str) else (item,))
-    ]
+    return [part for item in items for part in joined_metrics(item)]
 
 
 def _permitted(audit: Audit, asked: Asked, attributes: tuple[str, ...]) -> tuple[str, ...]:
