@@ -87,7 +87,7 @@ def test_gaps(audit):
     gap = MEAN["a"] - MEAN["b"]
     certified = certify(audit, "pinball", target={"group": "b"}, tolerance=0.1)
     assert rates(certified)["a"] == pytest.approx(MEAN["a"], rel=1e-12)
-    assert certified.estimates[0]["disparity"] == pytest.approx(gap, rel=1e-9)
+    assert certified.estimates[0]["difference"] == pytest.approx(gap, rel=1e-9)
     flagged = flag(audit, "pinball")
     assert {row["group"] for row in flagged.estimates} == {"a", "b"}
     assert plan("pinball", deviation=float(LOSS.std()), tolerance=0.1).estimates[0]["members"] > 0

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
-from fairtrial.errors import InputError, did_you_mean
+from fairtrial.data.schema import cut_into_bins
+from fairtrial.errors import Fault, InputError, Set, Words, did_you_mean
 from fairtrial.metrics.groups import Group, Target
 
 if TYPE_CHECKING:
@@ -16,34 +17,36 @@ MINIMUM_SIZE = 30
 MANY_NUMBERS = 100  # a column of more different numbers is looked at before its values are taken for groups
 
 
-def check_target(who: str, audit: Audit, target: Target) -> None:
+def check_target(who: str, audit: Audit, target: Target, argument: str = "target") -> None:
     """The reference group must exist in the data."""
     if target.group is not None:
-        _check_group(who, audit, target.group, "target")
+        _check_group(who, audit, target.group, argument)
 
 
-def by_attributes(who: str, audit: Audit, by: object) -> tuple[str, ...]:
+def by_attributes(who: str, audit: Audit, by: object, argument: str = "by") -> tuple[str, ...]:
     """The attributes that `by` names, in order; the audit's groups when it names nothing."""
-    entries = _entries(who, audit, by)
+    entries = _entries(who, audit, by, argument)
     names = [name for entry in entries for name in (entry if isinstance(entry, Mapping) else [entry])]
     return tuple(dict.fromkeys(str(name) for name in names))
 
 
-def find_groups(who: str, audit: Audit, by: object = None, depth: int = 1) -> list[Group]:
+def find_groups(
+    who: str, audit: Audit, by: object = None, depth: int = 1, argument: str = "by"
+) -> list[Group]:
     """All groups that `by` asks for, with every intersection of up to `depth` attributes."""
-    entries = _entries(who, audit, by)
+    entries = _entries(who, audit, by, argument)
     if isinstance(depth, bool) or not isinstance(depth, int) or depth < 1:
-        raise InputError(who, f"'depth' must be a whole number of at least 1, got {depth!r}")
+        raise InputError(who, Fault("depth", "must be a whole number of at least 1", got=depth))
     explicit = [Group.of(entry) for entry in entries if isinstance(entry, Mapping)]
     for group in explicit:
-        _check_group(who, audit, group, "by")
+        _check_group(who, audit, group, argument)
     attributes = [entry for entry in entries if isinstance(entry, str)]
     for name in attributes:
-        check_not_continuous(who, audit, name)
+        check_not_continuous(who, audit, name, argument)
     return list(dict.fromkeys([*intersections(audit, attributes, depth), *explicit]))
 
 
-def check_not_continuous(who: str, audit: Audit, attribute: str) -> None:
+def check_not_continuous(who: str, audit: Audit, attribute: str, argument: str = "by") -> None:
     """Refuse to make a group of every value of a continuous column; codes with many people each are groups."""
     if attribute in audit.bins or audit.kind(attribute) not in ("int", "float"):
         return
@@ -52,11 +55,11 @@ def check_not_continuous(who: str, audit: Audit, attribute: str) -> None:
         return
     sizes = audit.cells((attribute,), who=who).rows
     if 2 * int((sizes < MINIMUM_SIZE).sum()) > levels:
-        raise InputError(
-            who,
-            f"'by' names {attribute!r}, which holds {levels:,} different numbers, most of them of fewer than "
-            f"{MINIMUM_SIZE} people: cut it with bins={{{attribute!r}: 4}} (quarters) or edges of your own",
+        required = (
+            f"names {attribute!r}, which holds {levels:,} different numbers, most of them of fewer than "
+            f"{MINIMUM_SIZE} people"
         )
+        raise InputError(who, Fault(argument, required, cure=cut_into_bins(attribute)))
 
 
 def intersections(audit: Audit, attributes: Sequence[str], depth: int) -> list[Group]:
@@ -70,23 +73,21 @@ def intersections(audit: Audit, attributes: Sequence[str], depth: int) -> list[G
     return found
 
 
-def _entries(who: str, audit: Audit, by: object) -> list[str | Mapping[str, Any]]:
+def _entries(who: str, audit: Audit, by: object, argument: str) -> list[str | Mapping[str, Any]]:
     if by is None:
         by = list(audit.groups)
     listed = [by] if isinstance(by, str | Mapping) else by
     if not isinstance(listed, list | tuple) or not all(
         isinstance(entry, str | Mapping) and entry for entry in listed
     ):
-        raise InputError(
-            who, f"'by' must be a column, a list of columns or a list of group dicts, got {by!r}"
-        )
+        required = "must be a column, a list of columns or a list of group dicts"
+        raise InputError(who, Fault(argument, required, got=by))
     if not listed:
-        raise InputError(
-            who, "'by' is missing: name the attribute(s) to compare, here or as groups= of the Audit"
-        )
+        cure = Words("name the attribute(s) to compare, here or as {}", Set("groups", of="Audit"))
+        raise InputError(who, Fault(argument, "is missing", cure=cure))
     for entry in listed:
         for name in [entry] if isinstance(entry, str) else entry:
-            audit.check_column(who, "by", name)
+            audit.check_column(who, argument, name)
     return list(listed)
 
 
@@ -94,13 +95,11 @@ def _check_group(who: str, audit: Audit, group: Group, argument: str) -> None:
     for attribute, values in group.where:
         audit.check_column(who, argument, attribute)
         if not values:
-            raise InputError(who, f"{argument!r} names no value of {attribute!r}")
+            raise InputError(who, Fault(argument, f"names no value of {attribute!r}"))
         levels = audit.levels(attribute)
         for value in values:
             if value not in levels:
                 listed = ", ".join(repr(level) for level in levels[:20])
-                raise InputError(
-                    who,
-                    f"{argument!r} names {attribute} = {value!r}, which is not in the data. "
-                    f"Levels: {listed}.{did_you_mean(value, levels)}",
-                )
+                required = f"names {attribute} = {value!r}, which is not in the data"
+                hint = f"Levels: {listed}.{did_you_mean(value, levels)}"
+                raise InputError(who, Fault(argument, required, hint=hint))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from fairtrial.errors import InputError, did_you_mean
+from fairtrial.errors import Fault, InputError, did_you_mean
 from fairtrial.labels import canonical
 
 
@@ -66,7 +66,7 @@ class Target:
         return self.group.to_dict() if self.group is not None else self.kind
 
 
-def find_target(who: str, target: object) -> Target:
+def find_target(who: str, target: object, argument: str = "target") -> Target:
     """A Target from a number, 'overall', 'rest' or a reference group such as {"race": "Caucasian"}."""
     if isinstance(target, Target):
         return target
@@ -78,11 +78,9 @@ def find_target(who: str, target: object) -> Target:
         return Target("overall")
     if target == "rest":
         return Target("rest")
+    required = "must be a number, 'overall', 'rest' or a group like {'race': 'A'}"
     hint = did_you_mean(target, ["overall", "rest"])
-    raise InputError(
-        who,
-        f"'target' must be a number, 'overall', 'rest' or a group like {{'race': 'A'}}, got {target!r}.{hint}",
-    )
+    raise InputError(who, Fault(argument, required, got=target, hint=hint))
 
 
 def explicit_groups(by: object) -> set[Group]:

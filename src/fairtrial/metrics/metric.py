@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from fairtrial.errors import InputError
+from fairtrial.errors import Fault, InputError, Set, Words
 from fairtrial.metrics.values import CONDITION_ROLES, ROLES, Role
 
 Direction = Literal["above", "below"]
@@ -90,24 +90,34 @@ def _values(value: Any) -> tuple[Any, ...]:
 
 
 def _check_metric(metric: Metric) -> None:
-    who = "Metric"
+    fault = _part_fault(metric) or _given_fault(metric.given)
+    if fault is not None:
+        raise InputError("Metric", fault)
+
+
+def _part_fault(metric: Metric) -> Fault | None:
     if not isinstance(metric.name, str) or not metric.name:
-        raise InputError(who, f"'name' must be a non-empty text, got {metric.name!r}")
+        return Fault("name", "must be a non-empty text", got=metric.name)
     if not isinstance(metric.value, Role | str):
-        raise InputError(who, f"'value' must be a role or a column name, got {metric.value!r}")
+        return Fault("value", "must be a role or a column name", got=metric.value)
     if metric.value == ROLES["score_bin"]:
-        raise InputError(who, "'value' must be a role with a number; role.score_bin is for given=")
+        required = Words("must be a role with a number; role.score_bin is for {}", Set("given"))
+        return Fault("value", required)
     if metric.hurts not in (None, "above", "below"):
-        raise InputError(who, f"'hurts' must be 'above', 'below' or None, got {metric.hurts!r}")
-    if isinstance(metric.given, Mapping):
-        for key in metric.given:
-            if not isinstance(key, Role | str):
-                raise InputError(who, f"'given' must have roles or column names as keys, got {key!r}")
-            if isinstance(key, Role) and key.name not in CONDITION_ROLES:
-                listed = ", ".join(f"role.{name}" for name in CONDITION_ROLES[:-1])
-                raise InputError(who, f"'given' takes {listed} or role.{CONDITION_ROLES[-1]}, got {key!r}")
-    elif type(metric.given).__module__.split(".")[0] != "narwhals":
-        kind = type(metric.given).__name__
-        raise InputError(
-            who, f"'given' must be a dict {{name: value(s)}} or a narwhals expression, got {kind}"
-        )
+        return Fault("hurts", "must be 'above', 'below' or None", got=metric.hurts)
+    return None
+
+
+def _given_fault(given: object) -> Fault | None:
+    if not isinstance(given, Mapping):
+        if type(given).__module__.split(".")[0] == "narwhals":
+            return None
+        kind = type(given).__name__
+        return Fault("given", f"must be a dict {{name: value(s)}} or a narwhals expression, got {kind}")
+    for key in given:
+        if not isinstance(key, Role | str):
+            return Fault("given", "must have roles or column names as keys", got=key)
+        if isinstance(key, Role) and key.name not in CONDITION_ROLES:
+            listed = ", ".join(f"role.{name}" for name in CONDITION_ROLES[:-1])
+            return Fault("given", f"takes {listed} or role.{CONDITION_ROLES[-1]}", got=key)
+    return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fairtrial.errors import InputError, did_you_mean
+from fairtrial.errors import Fault, InputError, did_you_mean
 from fairtrial.metrics.metric import Direction, Metric
 from fairtrial.metrics.values import ROLES, Role, role
 
@@ -95,44 +95,42 @@ def joined_metrics(item: object) -> tuple[object, ...]:
     return (item,)
 
 
-def find_metric(who: str, metric: object) -> Metric:
+def find_metric(who: str, metric: object, argument: str = "metric") -> Metric:
     """A Metric from its name, from a Metric, or from the dict form used in files.
 
     >>> find_metric("certify", "fprr")
     Traceback (most recent call last):
     fairtrial.errors.InputError: certify: 'metric' is unknown: 'fprr'. Did you mean 'fpr'? Known: absolute_error, \
 accuracy, balance_negative, balance_positive, base_rate, brier, calibration, error_rate, fdr, fnr, for, fpr, \
-log_loss, mean_score, npv, ppv, selection_rate, squared_error, tnr, tpr. Or make one: Metric(name, value, given).
+log_loss, mean_score, npv, ppv, selection_rate, squared_error, tnr, tpr. Or make one of your own.
     """
     if isinstance(metric, Metric):
         return metric
     if isinstance(metric, Mapping):
-        return _metric_from_dict(who, metric)
+        return _metric_from_dict(who, metric, argument)
     if isinstance(metric, str) and metric in METRICS:
         return METRICS[metric]
-    known = ", ".join(sorted(METRICS))
     hint = did_you_mean(metric, METRICS)
     if isinstance(metric, str) and metric in STRATIFIED:
         hint = f" It is a criterion of {' and '.join(CRITERIA[metric])} within strata: transport takes it."
     elif isinstance(metric, str) and metric in CRITERIA:
         hint = f" It is a criterion that joins {' and '.join(CRITERIA[metric])}: ask for those."
-    raise InputError(
-        who,
-        f"'metric' is unknown: {metric!r}.{hint} Known: {known}. Or make one: Metric(name, value, given).",
-    )
+    hint += f" Known: {', '.join(sorted(METRICS))}. Or make one of your own."
+    raise InputError(who, Fault(argument, f"is unknown: {metric!r}", hint=hint))
 
 
-def find_metrics(who: str, metrics: object) -> list[Metric]:
+def find_metrics(who: str, metrics: object, argument: str = "metric") -> list[Metric]:
     """Metrics from one name or several; a criterion's name stands for the metrics it joins."""
     listed = list(metrics) if isinstance(metrics, list | tuple | set | frozenset) else [metrics]
     found: dict[str, Metric] = {}
     for part in (part for item in listed for part in joined_metrics(item)):
-        metric = find_metric(who, part)
+        metric = find_metric(who, part, argument)
         if metric.name in found and not _same(found[metric.name], metric):
-            raise InputError(who, f"two different metrics are both named {metric.name!r}")
+            subject = "two different metrics"
+            raise InputError(who, Fault(argument, f"are both named {metric.name!r}", subject=subject))
         found[metric.name] = metric
     if not found:
-        raise InputError(who, "'metrics' is empty: name at least one metric")
+        raise InputError(who, Fault("metrics", "is empty", cure="name at least one metric"))
     return list(found.values())
 
 
@@ -143,30 +141,28 @@ def _same(one: Metric, other: Metric) -> bool:
     return one == other
 
 
-def _metric_from_dict(who: str, content: Mapping[str, Any]) -> Metric:
+def _metric_from_dict(who: str, content: Mapping[str, Any], argument: str) -> Metric:
     allowed = {"name", "value", "given", "label", "equal", "hurts", "harm"}
-    unknown = set(content) - allowed
-    if unknown or "name" not in content or "value" not in content:
-        raise InputError(
-            who, f"a metric needs 'name' and 'value' and may have {sorted(allowed)}, got {dict(content)}"
-        )
+    if set(content) - allowed or "name" not in content or "value" not in content:
+        required = f"needs 'name' and 'value' and may have {sorted(allowed)}"
+        raise InputError(who, Fault(argument, required, got=dict(content), subject="a metric"))
     conditions = content.get("given", {})
     if not isinstance(conditions, Mapping):
-        raise InputError(who, f"'given' must be a dict {{name: value(s)}}, got {conditions!r}")
-    given = {_part(who, key): value for key, value in conditions.items()}
+        raise InputError(who, Fault("given", "must be a dict {name: value(s)}", got=conditions))
+    given = {find_part(who, key, argument): value for key, value in conditions.items()}
     rest = {key: content[key] for key in ("label", "equal", "hurts", "harm") if key in content}
-    return Metric(str(content["name"]), _part(who, content["value"]), given, **rest)
+    return Metric(str(content["name"]), find_part(who, content["value"], argument), given, **rest)
 
 
-def _part(who: str, text: object) -> Role | str:
-    """`role.x` is a role; any other text a column."""
-    if isinstance(text, Role):
+def find_part(who: str, part: object, argument: str = "metric") -> Role | str:
+    """A role from itself or from `role.x`; any other text is a column."""
+    if isinstance(part, Role):
+        return part
+    text = str(part)
+    if not text.startswith("role."):
         return text
-    if isinstance(text, str) and text.startswith("role."):
-        name = text.removeprefix("role.")
-        if name not in ROLES:
-            raise InputError(
-                who, f"unknown role {text!r}; roles are {sorted(ROLES)}.{did_you_mean(name, ROLES)}"
-            )
-        return ROLES[name]
-    return str(text)
+    name = text.removeprefix("role.")
+    if name not in ROLES:
+        required = f"names the unknown role {text!r}; roles are {sorted(ROLES)}"
+        raise InputError(who, Fault(argument, required, hint=did_you_mean(name, ROLES)))
+    return ROLES[name]

@@ -110,12 +110,7 @@ def find_protected(who: str, audit: Audit, protected: object, argument: str = "p
         raise InputError(
             who, f"{argument!r} must be a group like {{'race': 'African-American'}}, got {protected!r}"
         )
-    try:
-        (group,) = find_groups(who, audit, [dict(protected)])
-    except InputError as error:
-        raise InputError(
-            who, [str(fault).replace("'by'", f"{argument!r}", 1) for fault in error.faults]
-        ) from None
+    (group,) = find_groups(who, audit, [dict(protected)], argument=argument)
     return group
 
 
