@@ -24,7 +24,9 @@ from fairtrial.trial.running import run
 
 ROOT = Path(__file__).resolve().parents[1]
 WIDTH = 110
-SECTION = re.compile(r"(?P<indent>[ ]*)Parameters\n[ ]*-{10}\n(?P<body>.*?)(?=\n\s*\n[ ]*(?:[A-Z]\w+)\n[ ]*-{3,}|\Z)", re.S)
+SECTION = re.compile(
+    r"(?P<indent>[ ]*)Parameters\n[ ]*-{10}\n(?P<body>.*?)(?=\n\s*\n[ ]*(?:[A-Z]\w+)\n[ ]*-{3,}|\Z)", re.S
+)
 TABLE = re.compile(r"(<!-- options of (\w+) -->\n).*?(<!-- end of options -->)", re.S)
 
 
@@ -68,7 +70,9 @@ def parameters(function: Callable[..., Any], first: str) -> list[str]:
     for argument in arguments_of(function):
         lines.append(f"{argument.name} : {type_words(argument)}")
         more = f" Python only: {argument.option.python_only}." if argument.option.python_only else ""
-        lines += textwrap.wrap(argument.option.help + more, WIDTH - 8, initial_indent="    ", subsequent_indent="    ")
+        lines += textwrap.wrap(
+            argument.option.help + more, WIDTH - 8, initial_indent="    ", subsequent_indent="    "
+        )
     return lines
 
 

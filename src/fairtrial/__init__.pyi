@@ -23,10 +23,10 @@ from .methods.scan.method import scan_all as scan_all
 from .methods.scan.result import ScanAllResult as ScanAllResult
 from .methods.scan.result import ScanResult as ScanResult
 from .methods.transport.method import transport as transport
+from .metrics.metric import Metric as Metric
 from .metrics.table import CRITERIA as CRITERIA
 from .metrics.table import METRICS as METRICS
-from .metrics.table import Metric as Metric
-from .metrics.table import role as role
+from .metrics.values import role as role
 from .results.result import Result as Result
 from .trial.record import Trial as Trial
 from .trial.running import run as run

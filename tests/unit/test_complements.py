@@ -10,11 +10,11 @@ import pytest
 
 from fairtrial import Audit, certify, flag, measure
 from fairtrial.methods.declaration import read_result
-from fairtrial.results.column import scalar
-from fairtrial.results.masking import is_masked, mask_groups, mask_result
-from fairtrial.trial import run
-from fairtrial.trial.report import render
+from fairtrial.results.column import is_masked, scalar
+from fairtrial.results.masking import mask_groups, mask_result
 from fairtrial.trial.report.tables import csv_text
+from fairtrial.trial.report.writing import render
+from fairtrial.trial.running import run
 
 
 def people(**sizes: int) -> pd.DataFrame:

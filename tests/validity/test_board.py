@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import fairtrial
 from fairtrial.methods.declaration import declared_methods
 from validity.board import METHODS, Cell, Judged, cells, judge
 from validity.page import side_by_side, write_page

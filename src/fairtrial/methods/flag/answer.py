@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from fairtrial.data.audit import Audit
-from fairtrial.data.groups import Group
 from fairtrial.errors import Fault, InputError, Note, Set, Words
 from fairtrial.inference.compare.gaps import Gaps
 from fairtrial.inference.multiplicity import CORRECTIONS
@@ -17,7 +16,8 @@ from fairtrial.methods.flag.result import FlagResult
 from fairtrial.methods.gaps.disparities import Disparities, Untested
 from fairtrial.methods.gaps.judgement import disparity_words, finite_or_reason, sentence
 from fairtrial.methods.gaps.tolerance import common_notes, find_band, plain_target
-from fairtrial.metrics.table import Metric
+from fairtrial.metrics.groups import Group
+from fairtrial.metrics.metric import Metric
 from fairtrial.results.column import State, Verdict, undefined
 
 WHO = "flag"

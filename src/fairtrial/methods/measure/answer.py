@@ -13,7 +13,8 @@ from fairtrial.methods.measure.lines import Line, Plan
 from fairtrial.methods.measure.rates import cell_lines
 from fairtrial.methods.measure.result import MeasureResult
 from fairtrial.methods.measure.weighted import weighted_lines
-from fairtrial.metrics.table import Metric, role
+from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.values import role
 from fairtrial.results.column import Verdict, defined_or, undefined
 
 WHO = "measure"

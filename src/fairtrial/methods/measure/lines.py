@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairtrial.data.audit import Audit
-from fairtrial.data.groups import Group, Target
 from fairtrial.methods.gaps.states import NOBODY, TOO_FEW
 from fairtrial.methods.measure.result import NOT_TESTED
-from fairtrial.metrics.table import Metric, role
+from fairtrial.metrics.groups import Group, Target
+from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.values import role
 from fairtrial.results.column import State
 
 

@@ -60,9 +60,10 @@ def measure(
     violated: false positive rate of African-American is 21.4 points above Caucasian, 95% interval 18.2 to 24.5 \
 (strongest of 2 findings)
     """
-    from fairtrial.data.groups import by_attributes, find_target
+    from fairtrial.data.groups import by_attributes
     from fairtrial.methods.measure.answer import answer, each_bin
     from fairtrial.methods.measure.lines import Plan
+    from fairtrial.metrics.groups import find_target
     from fairtrial.metrics.table import find_metrics
 
     asked = [concrete for found in find_metrics("measure", metrics) for concrete in each_bin(audit, found)]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from fairtrial.data.cells import Bools, Cells, Rows
-from fairtrial.data.groups import Group, check_target, explicit_groups, find_groups
+from fairtrial.data.groups import check_target, find_groups
 from fairtrial.errors import Fault, InputError
 from fairtrial.inference.compare.gaps import KnownRateGaps
 from fairtrial.inference.means.from_moments import (
@@ -27,7 +27,8 @@ from fairtrial.inference.rates.binary_gaps import PartCounts, gap_limits, gap_p
 from fairtrial.inference.rates.proportions import rate_interval, ratio_interval
 from fairtrial.methods.measure.lines import Line, Plan, add_impact_ratios, too_small
 from fairtrial.methods.measure.result import NO_SPREAD, NO_TARGET, OVERLAPS
-from fairtrial.metrics.table import Metric
+from fairtrial.metrics.groups import Group, explicit_groups
+from fairtrial.metrics.metric import Metric
 from fairtrial.results.column import State
 
 Floats = NDArray[np.float64]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial.data.cells import Bools, Floats, Rows
-from fairtrial.data.groups import Group, check_target, explicit_groups, find_groups
+from fairtrial.data.groups import check_target, find_groups
 from fairtrial.errors import Fault, InputError
 from fairtrial.inference.evidence.survey import (
     Comparison,
@@ -23,7 +23,8 @@ from fairtrial.inference.evidence.survey import (
 )
 from fairtrial.methods.measure.lines import Line, Plan, add_impact_ratios, too_small
 from fairtrial.methods.measure.result import NO_SPREAD, NO_TARGET
-from fairtrial.metrics.table import Metric
+from fairtrial.metrics.groups import Group, explicit_groups
+from fairtrial.metrics.metric import Metric
 from fairtrial.results.column import State
 
 WHO = "measure"

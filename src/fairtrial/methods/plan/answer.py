@@ -14,7 +14,7 @@ from fairtrial.errors import Fault, Faults, InputError, Named, Note, Words
 from fairtrial.inference.power import certify_power, interval_critical
 from fairtrial.inference.rates.proportions import constrained_rates
 from fairtrial.methods.plan.result import PlanResult
-from fairtrial.metrics.table import Metric
+from fairtrial.metrics.metric import Metric
 from fairtrial.results.column import Verdict
 
 WHO = "plan"

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairtrial.data.groups import check_target, find_groups, find_target
+from fairtrial.data.groups import check_target, find_groups
 from fairtrial.errors import InputError, did_you_mean
-from fairtrial.metrics.table import CRITERIA, find_metrics
+from fairtrial.metrics.groups import find_target
+from fairtrial.metrics.table import find_metrics, joined_metrics
 from fairtrial.trial.spec.faults import SpecFaults
 from fairtrial.trial.spec.lines import Path as Place
 from fairtrial.trial.spec.sections import Section
@@ -134,7 +135,7 @@ def _check_metrics(audit: Audit, section: Section, key: str, faults: SpecFaults)
     listed = value if isinstance(value, list) else [value]
     path = (*section.path, key)
     for item in listed:
-        if key not in ("metric", "metrics") and not (isinstance(item, str) and item in CRITERIA):
+        if key not in ("metric", "metrics") and joined_metrics(item) == (item,):
             continue  # the method has forms of its own for these; it checks them itself
         try:
             for metric in find_metrics(section.method, item):
