@@ -34,7 +34,9 @@ def answer(audit: Audit, wanted: Wanted, settings: Settings) -> ImproveResult:
         estimates=estimates_of(tested, contest),
         details=details,
         notes=(*audit.notes(), *prepared.notes, *notes_of(tested, contest)),
-        provenance=audit.provenance(prepared.rows, arguments=_resolved(details, wanted.rules), seed=settings.seed),
+        provenance=audit.provenance(
+            prepared.rows, arguments=_resolved(details, wanted.rules), seed=settings.seed
+        ),
         objects={} if rule is None else {"rule": rule},
     )
 
