@@ -47,6 +47,6 @@ class Wanted:
 
 def find_monotone(asked: object) -> dict[str, Any]:
     """Features with their directions; which of them can be used is told once the audit is known."""
-    if asked is not None and not isinstance(asked, Mapping):
+    if asked is not None and (not isinstance(asked, Mapping) or "" in asked):
         raise InputError("improve", Fault("monotone", "must pair features with 1 or -1", got=asked))
     return dict(asked or {})

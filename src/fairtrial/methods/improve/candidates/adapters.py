@@ -38,12 +38,15 @@ class Estimator:
 
     @property
     def name(self) -> str:
+        """What it is called in results."""
         return self.label or type(self.model).__name__
 
     def variants(self, contest: Contest) -> tuple[str, ...]:
+        """The names of the rules it can give."""
         return (self.name,)
 
     def fit(self, contest: Contest, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
+        """Its rules, fitted on the rows of `index`."""
         model = seeded(self.model, rng)
         outcome = contest.seen.outcome
         assert outcome is not None
@@ -85,14 +88,17 @@ class Training:
 
     @property
     def matrix(self) -> Floats:
+        """The permitted features as numbers, one column per name."""
         return self.inputs.matrix
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The names of the matrix's columns."""
         return self.inputs.names
 
     @property
     def frame(self) -> Any:
+        """The permitted features as a dataframe."""
         return self.inputs.frame
 
 
@@ -105,12 +111,15 @@ class Function:
 
     @property
     def name(self) -> str:
+        """What it is called in results."""
         return self.label or getattr(self.function, "__name__", type(self.function).__name__)
 
     def variants(self, contest: Contest) -> tuple[str, ...]:
+        """The names of the rules it can give."""
         return (self.name,)
 
     def fit(self, contest: Contest, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
+        """Its rules, fitted on the rows of `index`."""
         training = _training(contest, index, int(rng.integers(LARGEST_SEED)))
         found = self.function(training)
         if not callable(found):
@@ -150,12 +159,15 @@ class FixedColumn:
 
     @property
     def name(self) -> str:
+        """What it is called in results."""
         return self.column
 
     def variants(self, contest: Contest) -> tuple[str, ...]:
+        """The names of the rules it can give."""
         return (self.name,)
 
     def fit(self, contest: Contest, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
+        """Its rules, fitted on the rows of `index`."""
         values = contest.inputs.fixed[self.column]
         decisions = bool(np.isin(values, (0.0, 1.0)).all())
         threshold = None if decisions else chosen_threshold(contest, index, values[index], None)

@@ -50,9 +50,11 @@ class Scored:
 
     @property
     def name(self) -> str:
+        """What it is called in results."""
         return self.label
 
     def variants(self, contest: Contest) -> tuple[str, ...]:
+        """The names of the rules it can give."""
         return tuple(variant.name for variant in self._variants(contest))
 
     def _variants(self, contest: Contest) -> list[_Variant]:
@@ -67,6 +69,7 @@ class Scored:
         return found
 
     def fit(self, contest: Contest, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
+        """Its rules, fitted on the rows of `index`."""
         model, columns = self._fitted_model(contest, index, rng)
 
         def score_of(inputs: Inputs) -> Floats:
@@ -111,12 +114,15 @@ class GroupThresholds:
 
     @property
     def name(self) -> str:
+        """What it is called in results."""
         return self.label
 
     def variants(self, contest: Contest) -> tuple[str, ...]:
+        """The names of the rules it can give."""
         return (self.label,)
 
     def fit(self, contest: Contest, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
+        """Its rules, fitted on the rows of `index`."""
         outcome = contest.seen.outcome
         assert outcome is not None
         model = _Logistic(1.0, contest.outcome_is_binary, _signs(contest, slice(None)))

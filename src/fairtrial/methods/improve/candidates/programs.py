@@ -38,9 +38,11 @@ class LinearProgram:
 
     @property
     def name(self) -> str:
+        """What it is called in results."""
         return f"linear program {self.program}"
 
     def variants(self, contest: Contest) -> tuple[str, ...]:
+        """The names of the rules it can give."""
         return (self.name,)
 
     def check(self, contest: Contest) -> None:
@@ -64,6 +66,7 @@ class LinearProgram:
         return ""
 
     def fit(self, contest: Contest, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
+        """Its rules, fitted on the rows of `index`."""
         outcome, capacity = contest.seen.outcome, contest.constraints.capacity
         assert outcome is not None
         few = _subsample(contest, index, self.rows, rng)

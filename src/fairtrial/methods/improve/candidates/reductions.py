@@ -44,12 +44,15 @@ class Reductions:
 
     @property
     def name(self) -> str:
+        """What it is called in results."""
         return self.label
 
     def variants(self, contest: Contest) -> tuple[str, ...]:
+        """The names of the rules it can give."""
         return tuple(f"{self.label}, {weight:g}" for weight in WEIGHTS)
 
     def fit(self, contest: Contest, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
+        """Its rules, fitted on the rows of `index`."""
         from fairlearn import reductions
         from sklearn.linear_model import LogisticRegression
 

@@ -37,6 +37,7 @@ class Inputs:
         return len(self.matrix)
 
     def part(self, index: Index) -> Inputs:
+        """The same for some of the rows."""
         return Inputs(
             self.matrix[index],
             self.names,
@@ -52,6 +53,7 @@ class Inputs:
         return self.source if self.source is None or self.rows is None else take(self.source, self.rows)
 
     def replaced(self, matrix: Floats, frame: Any) -> Inputs:
+        """The same people with other values."""
         return Inputs(matrix, self.names, frame, None, self.group, self.fixed)
 
 
