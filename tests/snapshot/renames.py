@@ -107,7 +107,7 @@ PATTERNS: list[tuple[str, To]] = [
     (r"^not tested: ((?:fewer than|nobody|a constant|the target|the rest|neither|the group|it is|its members).*)$",
      To(r"\1", NOT_TESTED)),
     (r"family_verdict", To("family_state", STATE)),
-    (r"; interval='t' takes them", To("; the interval 't' takes them", "no Python syntax in what every front end shows")),
+    (r"; interval='t' takes them", To("; the interval 't' takes them", "every front end shows it")),
     (r"0\.05 is 5 points\. Got ", To("0.05 is 5 points, got ", "faults are data: what came is said in one form")),
     (r"(must be one of \[.*\], got .*)\.$", To(r"\1", "faults are data: no full stop without a hint after it")),
 ]  # fmt: skip
