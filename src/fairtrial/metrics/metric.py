@@ -19,8 +19,30 @@ Direction = Literal["above", "below"]
 class Metric:
     """E[value | given], with what equality means and which direction hurts whom.
 
-    >>> Metric("late_fee_rate", value="late_fee", given={role.decision: 1}).name
-    'late_fee_rate'
+    Parameters
+    ----------
+    name : str
+        What it is called in calls and files.
+    value : Role or str
+        What is averaged: a role, or a column of numbers.
+    given : mapping or narwhals expression, optional
+        Among whom: admitted values of roles or columns, or a condition; everyone by default.
+    label : str, optional
+        What readers call it; the name by default.
+    equal : str, optional
+        What equality between groups means, as a sentence.
+    hurts : {'above', 'below'}, optional
+        On which side of the target a group is harmed; None where that depends on the decision.
+    harm : str, optional
+        Who is harmed and how, as a sentence.
+    each : Role, optional
+        The role within whose every value groups are compared.
+
+    Examples
+    --------
+    >>> from fairtrial import Metric, role
+    >>> Metric("late_fee_rate", value="late_fee", given={role.decision: 1}).label
+    'late fee rate'
     """
 
     name: str
@@ -76,7 +98,13 @@ class Metric:
         return self.value.binary
 
     def to_dict(self) -> dict[str, Any]:
-        """The form used in files."""
+        """The form used in files.
+
+        Returns
+        -------
+        dict
+            Plain values, from which `find_metric` makes the metric again.
+        """
         given = {_part_name(key): list(values) for key, values in self.conditions.items()}
         return {"name": self.name, "value": _part_name(self.value), "given": given, "label": self.label}
 

@@ -104,6 +104,20 @@ class Role:
     def of(self, parts: Mapping[str, Any], ops: Operations = ARRAYS) -> Any:
         """The value, from the parts it needs.
 
+        Parameters
+        ----------
+        parts : mapping
+            Decision, outcome and score, as far as needed, as arrays or expressions.
+        ops : Operations
+            The operations on such parts; those on arrays by default.
+
+        Returns
+        -------
+        array or expression
+            Of the kind of the parts.
+
+        Examples
+        --------
         >>> role.correct.of({"decision": np.array([1.0, 0.0]), "outcome": np.array([1.0, 1.0])}).tolist()
         [1.0, 0.0]
         """
@@ -136,7 +150,17 @@ CONDITION_ROLES = ("decision", "outcome", "score", "score_bin")  # what `given` 
 
 
 class RoleNames:
-    """`role.decision`, `role.outcome`, …: the roles by name."""
+    """`role.decision`, `role.outcome`, …: the roles by name.
+
+    Examples
+    --------
+    >>> role.tpr
+    Traceback (most recent call last):
+    AttributeError: role has no 'tpr'; roles are decision, outcome, score, score_bin, not_decision, not_outcome, \
+correct, error, squared_error, absolute_error, log_loss
+    >>> role.error.words
+    'a wrong decision'
+    """
 
     def __getattr__(self, name: str) -> Role:
         if name in ROLES:
