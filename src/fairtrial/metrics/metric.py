@@ -55,11 +55,13 @@ class Metric:
     each: Role | None = None
 
     def __post_init__(self) -> None:
+        fault = _part_fault(self) or _given_fault(self.given)
+        if fault is not None:
+            raise InputError("Metric", fault)
         if not self.label:
             object.__setattr__(self, "label", self.name.replace("_", " "))
         if not self.equal:
             object.__setattr__(self, "equal", f"every group has the same {self.label}")
-        _check_metric(self)
 
     @property
     def conditions(self) -> dict[Role | str, tuple[Any, ...]]:
@@ -115,12 +117,6 @@ def _part_name(part: Role | str) -> str:
 
 def _values(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, list | tuple | set | frozenset) else (value,)
-
-
-def _check_metric(metric: Metric) -> None:
-    fault = _part_fault(metric) or _given_fault(metric.given)
-    if fault is not None:
-        raise InputError("Metric", fault)
 
 
 def _part_fault(metric: Metric) -> Fault | None:
