@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import ast
-import graphlib
 import inspect
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -246,19 +243,3 @@ def test_a_fault_knows_its_argument(ask, argument):
     with pytest.raises(InputError) as caught:
         ask()
     assert {fault.argument for fault in caught.value.faults} == {argument}
-
-
-def test_no_module_of_the_ground_imports_one_that_imports_it():
-    """Cycles inside data and metrics, type-only and lazy imports counted."""
-    folder = Path(inspect.getfile(Audit)).parents[1]
-    imports = {}
-    for path in [*folder.glob("data/*.py"), *folder.glob("metrics/*.py")]:
-        name = ".".join(["fairtrial", *path.relative_to(folder).with_suffix("").parts])
-        nodes = [
-            node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.ImportFrom)
-        ]
-        names = {node.module or "" for node in nodes}
-        names |= {f"{node.module}.{part.name}" for node in nodes for part in node.names}
-        imports[name] = names
-    order = graphlib.TopologicalSorter({name: imports[name] & set(imports) for name in imports})
-    assert set(order.static_order()) == set(imports)

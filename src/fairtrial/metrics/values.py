@@ -10,8 +10,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-import numpy as np
-
 LEAST_PROBABILITY = 1e-15  # the log of a smaller one is taken as the log of this one
 
 
@@ -23,12 +21,16 @@ class Operations(Protocol):
 
 
 class ArrayOperations:
-    """The operations on NumPy arrays."""
+    """The operations on NumPy arrays; NumPy is imported when they are used, so that declarations stay light."""
 
     def where(self, condition: Any, then: Any, otherwise: Any) -> Any:
+        import numpy as np
+
         return np.where(condition, then, otherwise)
 
     def log(self, operand: Any) -> Any:
+        import numpy as np
+
         return np.log(operand)
 
 
@@ -118,6 +120,7 @@ class Role:
 
         Examples
         --------
+        >>> import numpy as np
         >>> role.correct.of({"decision": np.array([1.0, 0.0]), "outcome": np.array([1.0, 1.0])}).tolist()
         [1.0, 0.0]
         """
