@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Protocol
 
 from fairtrial import options
 from fairtrial.methods.improve.payoff import Payoff
-from fairtrial.metrics.table import Metric
+from fairtrial.metrics.metric import Metric
 from fairtrial.options import Option
 
 

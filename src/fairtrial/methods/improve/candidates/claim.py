@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fairtrial.data.groups import Group
 from fairtrial.errors import Fault, InputError, Set, Words
 from fairtrial.labels import canonical
 from fairtrial.methods.improve.candidates.utilities import Worth
 from fairtrial.methods.improve.solver.improvement import Pair, Scale, directed_pairs
 from fairtrial.methods.improve.wanted import WantedClaim
+from fairtrial.metrics.groups import Group
 from fairtrial.options import plain
 
 WHO = "improve"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Rows
-from fairtrial.data.groups import MINIMUM_SIZE, Group, find_groups
+from fairtrial.data.groups import MINIMUM_SIZE, find_groups
 from fairtrial.errors import Fault, Faults, InputError, Note, Set, Words, did_you_mean
 from fairtrial.methods.improve.candidates.adapters import FixedColumn
 from fairtrial.methods.improve.candidates.candidate_names import build_candidates, listed_candidates
@@ -22,7 +22,8 @@ from fairtrial.methods.improve.candidates.refusals import check_ratios, refuse_e
 from fairtrial.methods.improve.candidates.rules import Index, Inputs
 from fairtrial.methods.improve.candidates.utilities import Observed, Worth, find_worth
 from fairtrial.methods.improve.wanted import Wanted, WantedRules
-from fairtrial.metrics.table import CRITERIA
+from fairtrial.metrics.groups import Group
+from fairtrial.metrics.table import joined_metrics
 
 WHO = "improve"
 
@@ -113,9 +114,7 @@ def _fairness(asked: object) -> list[object]:
     items = list(asked) if isinstance(asked, list | tuple) else [asked]
     if not items:
         raise InputError(WHO, Fault("fairness", "is empty", cure="name at least one metric"))
-    return [
-        part for item in items for part in (CRITERIA.get(item, (item,)) if isinstance(item, str) else (item,))
-    ]
+    return [part for item in items for part in joined_metrics(item)]
 
 
 def _permitted(audit: Audit, rules: WantedRules, attributes: tuple[str, ...]) -> tuple[str, ...]:
