@@ -12,9 +12,9 @@ from scipy.special import logit
 
 from fairtrial.data.audit import Audit
 from fairtrial.errors import InputError, NotApplicable, Note, did_you_mean
-from fairtrial.methods.transport.models import Model, read_model
-from fairtrial.methods.transport.solver import distances as dist
-from fairtrial.methods.transport.solver.distances_search import predict_distance, tree_distance
+from fairtrial.methods.transport.boundary import Model, read_model
+from fairtrial.methods.transport.solver import closed_form_distances as dist
+from fairtrial.methods.transport.solver.searched_distances import predict_distance, tree_distance
 from fairtrial.metrics.table import ROLES
 
 WHO = "transport"

@@ -20,14 +20,14 @@ from fairtrial.errors import (
     check_between,
     choice_fault,
 )
-from fairtrial.methods.transport.criterion import Posed, pose
+from fairtrial.methods.transport.compared_rates import Posed, pose
 from fairtrial.methods.transport.distance import UNITS, Distances, Moves, find_distance
 from fairtrial.methods.transport.movers import Moved, bands, compared_rows, group_lines, histogram, moved
 from fairtrial.methods.transport.sentences import between, notes, null_words, verdict
-from fairtrial.methods.transport.solver.distances import NORMS, Norm
+from fairtrial.methods.transport.solver.closed_form_distances import NORMS, Norm
+from fairtrial.methods.transport.solver.gap_test import GapTest, article_test, pooled_test
 from fairtrial.methods.transport.solver.projection import Projection, project
-from fairtrial.methods.transport.solver.pvalue import GapTest, article_test, pooled_test
-from fairtrial.methods.transport.solver.tuple import band
+from fairtrial.methods.transport.solver.rate_contrasts import band
 from fairtrial.results.column import Column, Primary, reason, scalar, undefined
 from fairtrial.results.result import Result
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial.inference.rates.proportions import difference_interval
-from fairtrial.methods.transport.criterion import Posed
+from fairtrial.methods.transport.compared_rates import Posed
 from fairtrial.methods.transport.distance import Distances
 from fairtrial.methods.transport.solver.projection import Projection, transport_plan
 from fairtrial.results.column import undefined

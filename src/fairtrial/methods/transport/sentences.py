@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from fairtrial.errors import Note
-from fairtrial.methods.transport.criterion import Posed
+from fairtrial.methods.transport.compared_rates import Posed
 from fairtrial.methods.transport.distance import Distances
 from fairtrial.methods.transport.movers import Moved, compared_rows
-from fairtrial.methods.transport.solver.pvalue import GapTest
+from fairtrial.methods.transport.solver.gap_test import GapTest
 from fairtrial.results.column import Verdict, scalar
 
 

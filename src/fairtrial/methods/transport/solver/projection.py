@@ -6,7 +6,7 @@ the margin share it equally, which makes the plan independent of the row order.
 
 Routes: cells that are disjoint need no linear program (all rates meet at one common rate, or within a band of
 the reference's); a single contrast is a sort by distance per gain (the article's Algorithm 1, which however
-returns 0 when a useful row lies on the boundary); overlapping cells go to `transport_refine`.
+returns 0 when a useful row lies on the boundary); overlapping cells go to `bucket_refinement`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fairtrial.methods.transport.solver.bucket_refinement import refine
 from fairtrial.methods.transport.solver.common_rate import CellMoves, common_rate
-from fairtrial.methods.transport.solver.refine import refine
-from fairtrial.methods.transport.solver.tuple import DiscerningTuple, Floats, Integers
+from fairtrial.methods.transport.solver.rate_contrasts import Floats, Integers, RateContrasts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -35,7 +35,7 @@ class Projection:
 class Movable:
     """Distances by class, each class sorted only as far as it is asked for."""
 
-    def __init__(self, problem: DiscerningTuple, distance: Floats) -> None:
+    def __init__(self, problem: RateContrasts, distance: Floats) -> None:
         self.order = np.argsort(problem.class_of_row, kind="stable")  # a radix sort of small integers
         self.starts = np.concatenate([[0], np.cumsum(problem.class_count.ravel())])
         self.values = np.asarray(distance, dtype=float)[self.order]
@@ -63,7 +63,7 @@ class Movable:
         return values if self.all_move else values[: np.searchsorted(values, np.inf)]
 
 
-def project(problem: DiscerningTuple, distance: Floats, lower: Floats, upper: Floats) -> Projection:
+def project(problem: RateContrasts, distance: Floats, lower: Floats, upper: Floats) -> Projection:
     """Solve (7)/(9): move least so that every gap lies within [lower, upper]."""
     _check_distance(problem, distance)
     movable = Movable(problem, distance)
@@ -87,7 +87,7 @@ def project(problem: DiscerningTuple, distance: Floats, lower: Floats, upper: Fl
     return Projection(statistic=total, moved=moved, edge=edge, routes=tuple(dict.fromkeys(routes)))
 
 
-def transport_plan(problem: DiscerningTuple, distance: Floats, projection: Projection) -> Floats:
+def transport_plan(problem: RateContrasts, distance: Floats, projection: Projection) -> Floats:
     """p of (7), the probability that each row moves: 1 inside its class's band, shared at the band's edge."""
     edge = projection.edge.ravel()[problem.class_of_row]
     plan: Floats = (distance < edge).astype(float)
@@ -101,7 +101,7 @@ def transport_plan(problem: DiscerningTuple, distance: Floats, projection: Proje
     return plan
 
 
-def _check_distance(problem: DiscerningTuple, distance: Floats) -> None:
+def _check_distance(problem: RateContrasts, distance: Floats) -> None:
     if distance.shape != (problem.rows,):
         raise ValueError(f"one distance per row is needed: {problem.rows} rows, distances {distance.shape}")
     if np.isnan(distance).any() or (distance < 0).any():
@@ -109,7 +109,7 @@ def _check_distance(problem: DiscerningTuple, distance: Floats) -> None:
 
 
 def _solve_part(
-    problem: DiscerningTuple,
+    problem: RateContrasts,
     movable: Movable,
     contrasts: Integers,
     lower: Floats,
@@ -134,7 +134,7 @@ def _solve_part(
 
 
 def _star(
-    problem: DiscerningTuple, contrasts: Integers, patterns: Integers, exact: bool
+    problem: RateContrasts, contrasts: Integers, patterns: Integers, exact: bool
 ) -> tuple[Integers, Integers] | None:
     """(patterns with the reference first, their cells) where disjoint cells are compared with one reference.
 
@@ -161,7 +161,7 @@ def _star(
 
 
 def _by_common_rate(
-    problem: DiscerningTuple,
+    problem: RateContrasts,
     movable: Movable,
     star: tuple[Integers, Integers],
     contrasts: Integers,
@@ -209,12 +209,12 @@ def _no_common_rate(first: str, a: CellMoves, second: str, b: CellMoves) -> str:
     )
 
 
-def _cell_name(problem: DiscerningTuple, cell: int) -> str:
+def _cell_name(problem: RateContrasts, cell: int) -> str:
     return problem.names[cell] if problem.names else f"cell {cell}"
 
 
 def _by_sorting(
-    problem: DiscerningTuple,
+    problem: RateContrasts,
     movable: Movable,
     patterns: Integers,
     phi: Floats,
@@ -264,7 +264,7 @@ def _by_sorting(
 
 
 def _by_refinement(
-    problem: DiscerningTuple,
+    problem: RateContrasts,
     movable: Movable,
     patterns: Integers,
     phi: Floats,
@@ -289,7 +289,7 @@ def _by_refinement(
     return cost, "refinement", None
 
 
-def _cells_of(problem: DiscerningTuple, pattern: int) -> NDArray[np.intp]:
+def _cells_of(problem: RateContrasts, pattern: int) -> NDArray[np.intp]:
     return np.flatnonzero((problem.cells[pattern] > 0) & (problem.contrast != 0).any(axis=0))
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairtrial.methods.transport.solver.distances import linear_distance
+from fairtrial.methods.transport.solver.closed_form_distances import linear_distance
+from fairtrial.methods.transport.solver.gap_test import article_test, pooled_test
 from fairtrial.methods.transport.solver.projection import project, transport_plan
-from fairtrial.methods.transport.solver.pvalue import article_test, pooled_test
-from fairtrial.methods.transport.solver.tuple import (
+from fairtrial.methods.transport.solver.rate_contrasts import (
     band,
     disjoint_families,
     from_matrices,
@@ -181,7 +181,7 @@ def test_article_one_sided_halves_the_two_sided_tail() -> None:
 
 def test_article_bound_for_independent_equalities_is_a_chi_bar_square() -> None:
     """Two independent gaps, S diagonal: P(½Σ max(V,0)²/S > t) = ½ P(χ²₁ > 2t) + ¼ P(χ²₂ > 2t)."""
-    from fairtrial.methods.transport.solver.pvalue import _bound_tail
+    from fairtrial.methods.transport.solver.gap_test import _bound_tail
 
     got = _bound_tail(np.eye(2), np.eye(2), 1.5, 0)
     expected = 0.5 * stats.chi2.sf(3, 1) + 0.25 * stats.chi2.sf(3, 2)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.methods.transport.solver.distances import Floats, Norm
+from fairtrial.methods.transport.solver.closed_form_distances import Floats, Norm
 
 _ORDER = {"l1": 1, "l2": 2, "linf": np.inf}
 _HALVINGS = 40

@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 from scipy.optimize import linprog
 
-from fairtrial.methods.transport.solver.tuple import DiscerningTuple, Floats
+from fairtrial.methods.transport.solver.rate_contrasts import Floats, RateContrasts
 
 _OPTIONS = {
     "presolve": False,
@@ -54,8 +54,8 @@ def band_program(
     return np.asarray(answer.x, dtype=float), gamma
 
 
-def project_by_highs(
-    problem: DiscerningTuple, distance: Floats, lower: Floats, upper: Floats
+def project_by_rows(
+    problem: RateContrasts, distance: Floats, lower: Floats, upper: Floats
 ) -> tuple[float, Floats | None]:
     """(N·P, plan) of the whole program, one column per row; (inf, None) when infeasible."""
     columns = problem.phi[problem.pattern] * (1.0 - 2.0 * problem.event)[:, None]

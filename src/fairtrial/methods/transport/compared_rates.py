@@ -21,8 +21,8 @@ from fairtrial.data.groups import (
     find_target,
 )
 from fairtrial.errors import InputError, NotApplicable, did_you_mean
-from fairtrial.methods.transport.solver.tuple import (
-    DiscerningTuple,
+from fairtrial.methods.transport.solver.rate_contrasts import (
+    RateContrasts,
     disjoint_families,
     from_matrices,
     overlapping_families,
@@ -53,7 +53,7 @@ class CellLine:
 class Posed:
     """The problem as arrays, with the words for its cells."""
 
-    problem: DiscerningTuple
+    problem: RateContrasts
     decision: NDArray[np.uint8]
     lines: list[CellLine]
     rows: Rows
@@ -310,7 +310,7 @@ class _Families:
         reference = named[0] if named else int(np.argmax(sizes[enough]))
         self.kept.append((words, attribute, [labels[i] for i in enough], renumber[codes], reference))
 
-    def build(self, event: NDArray[np.uint8]) -> tuple[DiscerningTuple, list[CellLine]]:
+    def build(self, event: NDArray[np.uint8]) -> tuple[RateContrasts, list[CellLine]]:
         """(U, W, T), as disjoint cells where no row is in two families."""
         lines: list[CellLine] = []
         families, references = [], []

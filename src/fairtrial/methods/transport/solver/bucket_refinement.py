@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairtrial.methods.transport.solver.highs import band_program
-from fairtrial.methods.transport.solver.tuple import Floats, Integers
+from fairtrial.methods.transport.solver.linear_program import band_program
+from fairtrial.methods.transport.solver.rate_contrasts import Floats, Integers
 
 _CERTIFICATE = 1e-12
 _NEWTON_STEPS = 10
