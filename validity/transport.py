@@ -68,9 +68,7 @@ def _article(draw: Draw, power: float = 1.0) -> Run:
             distance = distance**power
             none = np.zeros(problem.size)
             value = project(problem, distance, *band(problem.size, none, "differs")).statistic
-            p_values[repeat] = article_test(
-                problem, distance, value, problem.rows**-0.2, none, "differs"
-            ).p_value
+            p_values[repeat] = article_test(problem, distance, value, problem.rows**-0.2, "differs").p_value
         return (p_values <= 0.05).astype(float)
 
     return run

@@ -58,7 +58,7 @@ def test(problem: RateContrasts, distance: np.ndarray) -> Tested:
     bandwidth = problem.rows**-0.2
     pooled = pooled_test(problem, distance, nothing, "differs")
     try:
-        published = article_test(problem, distance, value, bandwidth, nothing, "differs")
+        published = article_test(problem, distance, value, bandwidth, "differs")
     except (
         ArithmeticError
     ):  # nobody near the boundary: the article's density estimate, hence its test, does not exist

@@ -310,7 +310,7 @@ def _paper(
     width = bandwidth if bandwidth is not None else posed.problem.rows**-0.2
     # "below" is the article's one-sided test with the contrasts turned round, which changes neither S nor Σ
     try:
-        return article_test(posed.problem, distances.values, projection.statistic, width, allowed, side, seed)
+        return article_test(posed.problem, distances.values, projection.statistic, width, side, seed)
     except ArithmeticError as error:
         return str(error)
 

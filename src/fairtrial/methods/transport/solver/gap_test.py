@@ -272,7 +272,6 @@ def article_test(
     distance: Floats,
     projected: float,
     bandwidth: float,
-    tolerance: Floats,
     direction: str,
     seed: int = 0,
 ) -> GapTest:
