@@ -22,7 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 import fairtrial
 from fairtrial import Audit, Metric, role, transport
 from fairtrial.errors import FairtrialWarning, InputError, NotApplicable
-from fairtrial.results.charts.files import charts_for
+from fairtrial.methods.transport.result import TransportResult
 from oracles.transport_designs import compas
 
 FEATURES = ["male", "priors", "felony", "under_25", "over_45"]
@@ -95,8 +95,8 @@ CRITERIA = [
 def test_every_criterion_ends_with_equal_rates(scores: Audit, criterion: Any, by: Any) -> None:
     result = transport(scores, criterion, by=by)
     compared = [line for line in result.estimates if isinstance(line["rate_after"], float)]
-    for comparison in {(line["comparison"], line["attribute"]) for line in compared}:
-        after = [l["rate_after"] for l in compared if (l["comparison"], l["attribute"]) == comparison]  # noqa: E741
+    for family in {(line["metric"], line["attribute"]) for line in compared}:
+        after = [l["rate_after"] for l in compared if (l["metric"], l["attribute"]) == family]  # noqa: E741
         assert len(after) >= 2
         assert np.ptp(after) < 1e-10
     assert 0 < result.p_value <= 1
@@ -106,7 +106,7 @@ def test_every_criterion_ends_with_equal_rates(scores: Audit, criterion: Any, by
 def test_conditional_parity_meets_within_each_stratum(scores: Audit) -> None:
     result = transport(scores, "conditional_parity", by="sex", strata="c_charge_degree")
     for stratum in ("selection rate, c_charge_degree F", "selection rate, c_charge_degree M"):
-        after = [line["rate_after"] for line in result.estimates if line["comparison"] == stratum]
+        after = [line["rate_after"] for line in result.estimates if line["metric"] == stratum]
         assert len(after) == 2
         assert np.ptp(after) < 1e-10
     with pytest.raises(InputError, match="'strata' is missing"):
@@ -303,7 +303,7 @@ def test_labels_only_give_the_gap_test_and_the_reason(fitted: Fitted, logistic: 
     assert "decisions only" in result.summary()
     with pytest.raises(InputError, match="decisions only"):
         result.transport_plan()
-    assert len(charts_for(result)) == 1
+    assert len(result.pictures()) == 1
 
 
 def test_people_who_cannot_move_make_it_impossible_with_a_reason(
@@ -351,7 +351,7 @@ def test_the_papers_calibration_warns_and_reproduces_the_article(
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"criterion": "predictive_parity"}, r"certify\(audit, 'ppv'"),
+    ({"criterion": "predictive_parity"}, "Use certify with metric='ppv'"),
     ({"criterion": "sufficiency"}, "conditions on the decision"),
     ({"criterion": "brier"}, "not a rate of decisions"),
     ({"criterion": "base_rate"}, "not a rate of decisions"),
@@ -374,8 +374,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"norm": "l3"}, "'norm' must be one of"),
     ({"tolerance": -0.1}, "'tolerance' must be"),
     ({"bandwidth": 0.1}, "belongs to calibration='paper'"),
-    ({"immutable": ["age"]}, "speak of features"),
-    ({"minimum": 0}, "'minimum' must be"),
+    ({"immutable": ["age"]}, "speaks of features"),
+    ({"minimum": 0}, "'minimum' must be a whole number of at least 1"),
+    ({"immutable": 3}, "'immutable' must be a feature or a list of features"),
+    ({"direction": "both"}, "'direction' must be one of"),
     ({"confidence_level": 95}, "'confidence_level' must be"),
     ({"strata": "age_catt"}, "Did you mean 'age_cat'"),
 ]
@@ -457,14 +459,14 @@ def test_result_round_trips_and_its_charts_draw(scores: Audit) -> None:
     import vl_convert
 
     result = transport(scores, "equalized_odds", by="sex")
-    again = fairtrial.Result.from_dict(json.loads(json.dumps(result.to_dict())))
+    again = TransportResult.from_dict(json.loads(json.dumps(result.to_dict())))
     assert again.to_dict() == result.to_dict()
     assert again.summary() == result.summary()
     assert again.reading()[0] == result.verdict.text
     with pytest.raises(InputError, match="run transport again"):
         again.transport_plan()
     assert result.primary()[0].p_value == result.p_value
-    pictures = charts_for(again)
+    pictures = again.pictures()
     assert [picture.name for picture in pictures] == ["rates", "distances"]
     assert len(result.details["histogram"]) < 5000
     for picture in pictures:
@@ -487,7 +489,10 @@ def test_small_groups_are_listed_and_not_compared(scores: Audit) -> None:
     result = transport(scores, "equal_opportunity")
     small = {line["group"]: line for line in result.estimates if not isinstance(line["rate"], float)}
     assert set(small) == {"Asian", "Native American"}
-    assert "fewer than 30 rows" in small["Asian"]["finding"]
+    for line in small.values():
+        assert (line["state"], line["state_reason"]) == ("too few", "fewer than 30 rows")
+        assert not result.state_of(line).compared
+    assert "not compared: fewer than 30 rows" in result.summary()
     all_in = transport(scores, "equal_opportunity", minimum=1)
     assert all(isinstance(line["rate"], float) for line in all_in.estimates)
 

@@ -1,0 +1,121 @@
+"""Which rates a criterion compares, and whether moving people across the boundary can make them equal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairtrial.data.audit import Audit
+from fairtrial.data.cells import Rows
+from fairtrial.errors import Fault, InputError, NotApplicable, Set, Use, Words, did_you_mean
+from fairtrial.metrics.table import CRITERIA, METRICS, Metric, Role, find_metric
+
+WHO = "transport"
+# a move across the decision boundary flips these; anything else is not a rate of decisions
+EVENTS = ("decision", "not_decision", "correct", "error")
+MORE_CRITERIA = {"conditional_parity": ("selection_rate",), "fnr_parity": ("fnr",)}
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """The metrics that are to be equal, all of them rates of one event."""
+
+    name: str
+    metrics: list[Metric]
+    event: str
+
+
+def find_criterion(criterion: object) -> Criterion:
+    """The name, the metrics and the event of a criterion, refused with a pointer where the method cannot take it."""
+    name, metrics = _name_and_metrics(criterion)
+    if not metrics:
+        raise InputError(WHO, Fault("criterion", "is empty", cure="name a criterion or at least one metric"))
+    for metric in metrics:
+        check_movable(name, metric)
+    events = {metric.value.name for metric in metrics if isinstance(metric.value, Role)}
+    if len(events) > 1:
+        required = f"joins rates of different events ({', '.join(sorted(events))}); ask for each alone"
+        raise NotApplicable(WHO, Fault("criterion", required))
+    return Criterion(name, metrics, events.pop())
+
+
+def _name_and_metrics(criterion: object) -> tuple[str, list[Metric]]:
+    known = {**CRITERIA, **MORE_CRITERIA}
+    if isinstance(criterion, str) and criterion in known:
+        return criterion, [METRICS[part] for part in known[criterion]]
+    if isinstance(criterion, str) and criterion not in METRICS:
+        required = f"must be one of {sorted(known)} or a metric among {_fitting()}"
+        hint = did_you_mean(criterion, sorted([*known, *METRICS]))
+        raise InputError(WHO, Fault("criterion", required, got=criterion, hint=hint))
+    listed = criterion if isinstance(criterion, list | tuple) else [criterion]
+    metrics = [find_metric(WHO, part) for part in listed]
+    return " and ".join(metric.name for metric in metrics), metrics
+
+
+def _fitting() -> list[str]:
+    """The metrics that are rates of decisions."""
+    return sorted(
+        name
+        for name, metric in METRICS.items()
+        if isinstance(metric.value, Role) and metric.value.name in EVENTS
+    )
+
+
+def check_movable(criterion: str, metric: Metric) -> None:
+    """Refuse what moving people does not change, or changes in who is counted."""
+    conditions = {part.name for part in metric.conditions if isinstance(part, Role)}
+    if conditions & {"decision", "score", "score_bin"}:
+        required = (
+            f"{criterion!r} conditions on the decision ({metric.label}): moving people across the boundary changes "
+            "who is counted, so the smallest change is not defined"
+        )
+        raise NotApplicable(WHO, Fault("criterion", required, cure=_certify_instead(metric)))
+    if not isinstance(metric.value, Role) or metric.value.name not in EVENTS:
+        required = (
+            f"{criterion!r} is not a rate of decisions ({metric.label}): no move across the decision boundary "
+            "changes it"
+        )
+        cure = _certify_instead(metric, f", or one of {_fitting()}")
+        raise NotApplicable(WHO, Fault("criterion", required, cure=cure))
+
+
+def _certify_instead(metric: Metric, more: str = "") -> Words:
+    """Certify can judge what no move changes; a metric of one's own has no name that others know."""
+    if metric.name in METRICS:
+        return Words(f"Use {{}} with {{}}{more}", Use("certify"), Set("metric", metric.name))
+    return Words(f"Use {{}}{more}", Use("certify"))
+
+
+def check_roles(audit: Audit, metrics: Sequence[Metric]) -> None:
+    """The audit must have the decision and all that the metrics need; all that is missing at once."""
+    needed = {"decision", *(need for metric in metrics for need in metric.needs)}
+    faults = [
+        Fault(
+            "criterion",
+            f"needs the {need}",
+            subject="the criterion",
+            cure=Words("name its column with {}", Set(need, of="Audit")),
+        )
+        for need in sorted(needed)
+        if not audit.has(need)
+    ]
+    if faults:
+        raise InputError(WHO, faults)
+
+
+def roles_of(event: str) -> list[str]:
+    """The roles that the event is made of."""
+    return ["decision", *(["outcome"] if event in ("correct", "error") else [])]
+
+
+def event_values(event: str, rows: Rows, decision: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """T of each row."""
+    if event == "decision":
+        return decision
+    if event == "not_decision":
+        return np.asarray(1 - decision, dtype=np.uint8)
+    correct = (decision == rows.roles["outcome"]).astype(np.uint8)
+    return correct if event == "correct" else np.asarray(1 - correct, dtype=np.uint8)
