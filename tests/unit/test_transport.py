@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,10 @@ from sklearn.tree import DecisionTreeClassifier
 import fairtrial
 from fairtrial import Audit, Metric, role, transport
 from fairtrial.errors import FairtrialWarning, InputError, NotApplicable
+from fairtrial.methods.transport.linear_rule import linear_rule
 from fairtrial.methods.transport.result import TransportResult
+from fairtrial.results.column import scalar
+from fairtrial.results.masking import mask_result
 from oracles.transport_designs import compas
 
 FEATURES = ["male", "priors", "felony", "under_25", "over_45"]
@@ -495,6 +500,57 @@ def test_small_groups_are_listed_and_not_compared(scores: Audit) -> None:
     assert "not compared: fewer than 30 rows" in result.summary()
     all_in = transport(scores, "equal_opportunity", minimum=1)
     assert all(isinstance(line["rate"], float) for line in all_in.estimates)
+
+
+def test_a_group_alone_in_its_stratum_has_a_state_of_its_own(scores: Audit) -> None:
+    result = transport(scores, "statistical_parity", by="race", strata="c_charge_degree", minimum=1)
+    assert {line["state"] for line in result.estimates} <= {kind.code for kind in result.states}
+    frame = fairtrial.load("compas").query("sex == 'Male' or c_charge_degree == 'F'")
+    audit = Audit(frame, outcome="two_year_recid", score="decile_score", threshold=5)
+    lone = transport(audit, "statistical_parity", by="sex", strata="c_charge_degree")
+    found = {(line["metric"], line["group"]): line for line in lone.estimates}
+    line = found["selection rate, c_charge_degree M", "Male"]
+    assert (line["state"], line["state_reason"]) == ("alone", "nobody to compare with")
+    assert "not compared: nobody to compare with" in lone.summary()
+
+
+def test_few_people_are_masked_in_the_table_and_in_the_details(scores: Audit) -> None:
+    result = transport(scores, "equal_opportunity")
+    content = mask_result(result, 10)
+    rows = {row["group"]: row for row in content["estimates"]}
+    assert rows["Asian"]["state"] == "masked"
+    assert scalar(rows["Asian"]["n"]) is None
+    assert min(part["count"] for part in content["details"]["histogram"]) >= 10
+    assert min(part["count"] for part in result.details["histogram"]) < 10
+
+
+def test_several_arguments_that_do_not_fit_are_several_faults(scores: Audit) -> None:
+    with pytest.raises(NotApplicable) as caught:
+        transport(scores, "tpr", norm="l1", immutable="age", discrete=["sex"], step_cost=1)
+    assert [fault.argument for fault in caught.value.faults] == [
+        "norm", "immutable", "discrete", "step_cost",
+    ]  # fmt: skip
+
+
+def test_a_linear_rule_is_read_from_a_file_and_other_texts_stay(tmp_path: Path) -> None:
+    assert [linear_rule(text) for text in ("score", "log-odds", "far")] == ["score", "log-odds", "far"]
+    rule = tmp_path / "rule.json"
+    rule.write_text('{"coefficients": {"decile_score": 1.0}, "intercept": -4.5}')
+    assert linear_rule(str(rule)) == {"coefficients": {"decile_score": 1.0}, "intercept": -4.5}
+    for content, message in (("[1, 2]", "must hold a JSON object"), ("{", "could not be read")):
+        rule.write_text(content)
+        with pytest.raises(InputError, match=message) as caught:
+            linear_rule(str(rule))
+        assert caught.value.faults[0].argument == "distance"
+    with pytest.raises(InputError, match="could not be read"):
+        linear_rule(str(tmp_path / "none.json"))
+
+
+def test_the_declaration_is_light() -> None:
+    heavy = ("numba", "sklearn", "scipy", "altair", "pandas", "pyarrow", "duckdb", "pydantic")
+    code = f"import sys, fairtrial.methods.transport.method; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_weights_and_units_are_refused_by_name() -> None:
