@@ -23,7 +23,7 @@ Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class DiscerningTuple:
+class RateContrasts:
     """Patterns of U per row, the cells of each pattern, the contrasts, and the event T."""
 
     pattern: NDArray[np.integer]  # (N,) which row of `cells` is u_i
@@ -124,7 +124,7 @@ def _linked(incidence: NDArray[np.bool_]) -> list[Integers]:
     return [used[label[used] == root] for root in np.unique(label[used])]
 
 
-def _check(made: DiscerningTuple) -> DiscerningTuple:
+def _check(made: RateContrasts) -> RateContrasts:
     if made.size == 0:
         raise ValueError("nothing to compare: at least two cells are needed")
     if not np.isin(made.cells, (0.0, 1.0)).all():
@@ -151,7 +151,7 @@ def disjoint_families(
     families: Sequence[tuple[Sequence[int], int]],
     event: NDArray[np.integer],
     names: Sequence[str] = (),
-) -> DiscerningTuple:
+) -> RateContrasts:
     """Examples 1–5: row i is in cell `codes[i]` (−1: in none); each family is (its cells, its reference cell).
 
     One family is equal opportunity, predictive equality or statistical parity; two are equalized odds; one per
@@ -168,7 +168,7 @@ def disjoint_families(
     codes = np.asarray(codes)
     inside = np.where((codes >= 0) & (codes < count), codes, count)
     return _check(
-        DiscerningTuple(
+        RateContrasts(
             pattern=inside.astype(np.int16 if count < 32_000 else np.int32),
             cells=np.vstack([np.eye(count), np.zeros((1, count))]),
             contrast=np.vstack(contrast),
@@ -183,7 +183,7 @@ def overlapping_families(
     references: Sequence[int],
     event: NDArray[np.integer],
     names: Sequence[str] = (),
-) -> DiscerningTuple:
+) -> RateContrasts:
     """Example 6: one column of codes per attribute (−1: in none of its cells), each attribute one family."""
     sizes = [int(column.max()) + 1 for column in columns]
     starts = np.concatenate([[0], np.cumsum(sizes)])
@@ -199,7 +199,7 @@ def overlapping_families(
         contrast[row : row + size - 1, starts[index] : starts[index] + size] = block
         row += size - 1
     return _check(
-        DiscerningTuple(
+        RateContrasts(
             pattern=pattern,
             cells=cells,
             contrast=contrast,
@@ -227,7 +227,7 @@ def _patterns(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int]) -> t
     return (np.cumsum(present) - 1)[code], members
 
 
-def from_matrices(u: ArrayLike, w: ArrayLike, event: ArrayLike, names: Sequence[str] = ()) -> DiscerningTuple:
+def from_matrices(u: ArrayLike, w: ArrayLike, event: ArrayLike, names: Sequence[str] = ()) -> RateContrasts:
     """A criterion of one's own: U (N × cells, 0/1), W (m × cells, rows summing to zero) and T (0/1)."""
     matrix = np.atleast_2d(np.asarray(u, dtype=float))
     contrast = np.atleast_2d(np.asarray(w, dtype=float))
@@ -246,7 +246,7 @@ def from_matrices(u: ArrayLike, w: ArrayLike, event: ArrayLike, names: Sequence[
     names = tuple(name for name, kept in zip(names, used, strict=False) if kept)
     pattern, first, _ = distinct_rows(list(matrix.T))
     return _check(
-        DiscerningTuple(
+        RateContrasts(
             pattern=pattern,
             cells=matrix[first],
             contrast=contrast,

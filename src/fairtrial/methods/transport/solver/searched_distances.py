@@ -7,10 +7,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.methods.transport.solver.distances import Floats, Norm
+from fairtrial.methods.transport.solver.closed_form_distances import Floats, Norm
 
 _ORDER = {"l1": 1, "l2": 2, "linf": np.inf}
 _HALVINGS = 40
+_NEIGHBOURS = 5
 _BLOCK_NUMBERS = 4_000_000
 
 
@@ -75,7 +76,6 @@ def predict_distance(
     predict: Callable[[Floats], NDArray[np.integer]],
     norm: Norm = "l2",
     movable: NDArray[np.bool_] | None = None,
-    neighbours: int = 5,
     wanted: NDArray[np.bool_] | None = None,
 ) -> Floats:
     """An upper bound from `predict` alone: bisection towards the 5 nearest rows decided the other way.
@@ -94,14 +94,8 @@ def predict_distance(
         here = np.flatnonzero((decision == side) & (True if wanted is None else wanted))
         if not here.size or not there.size:
             continue
-        ranks = np.arange(1, neighbours + 1)
-        if (
-            keep.any()
-        ):  # the nearest are often of the other side because of what may not move: look further too
-            ranks = np.concatenate([ranks, neighbours * 2 ** np.arange(1, 8)])
-        ranks = ranks[ranks <= there.size]
-        count = ranks.size
-        tree = cKDTree(x[there])
+        ranks = _ranks(there.size, some_fixed=bool(keep.any()))
+        tree, count = cKDTree(x[there]), ranks.size
         block = max(1, _BLOCK_NUMBERS // (count * x.shape[1]))
         for first in range(0, here.size, block):
             rows = here[first : first + block]
@@ -113,6 +107,14 @@ def predict_distance(
             length = flip * np.linalg.norm(end - start, _ORDER[norm], axis=1)
             distance[rows] = np.where(np.isnan(length), np.inf, length).reshape(rows.size, count).min(axis=1)
     return distance
+
+
+def _ranks(size: int, *, some_fixed: bool) -> NDArray[np.integer]:
+    """Which of the nearest rows are tried."""
+    ranks = np.arange(1, _NEIGHBOURS + 1)
+    if some_fixed:  # the nearest are often of the other side because of what may not move: look further too
+        ranks = np.concatenate([ranks, _NEIGHBOURS * 2 ** np.arange(1, 8)])
+    return ranks[ranks <= size]
 
 
 def _flip_point(

@@ -6,12 +6,13 @@ distance and never divided by N: HiGHS then stopped at suboptimal plans.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 from scipy.optimize import linprog
 
-from fairtrial.methods.transport.solver.tuple import DiscerningTuple, Floats
+from fairtrial.methods.transport.solver.rate_contrasts import Floats, RateContrasts
 
 _OPTIONS = {
     "presolve": False,
@@ -20,13 +21,23 @@ _OPTIONS = {
 }
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Limits:
+    """Where the sums of gains start and between which limits they must end."""
+
+    start: Floats
+    low: Floats
+    high: Floats
+
+
 def band_program(
-    price: Floats, columns: Floats, available: Floats, start: Floats, low: Floats, high: Floats
+    price: Floats, columns: Floats, available: Floats, limited: Limits
 ) -> tuple[Floats, Floats] | None:
     """Minimise price·y with 0 ≤ y ≤ available and low ≤ start + columns·y ≤ high; (y, γ), None if impossible.
 
     γ is the multiplier of Propositions 2 and 5: positive where the upper limit binds, negative at the lower.
     """
+    start, low, high = limited.start, limited.low, limited.high
     equal = low == high
     upper, lower = np.isfinite(high) & ~equal, np.isfinite(low) & ~equal
     limits = np.vstack([columns[upper], -columns[lower]])
@@ -54,8 +65,8 @@ def band_program(
     return np.asarray(answer.x, dtype=float), gamma
 
 
-def project_by_highs(
-    problem: DiscerningTuple, distance: Floats, lower: Floats, upper: Floats
+def project_by_rows(
+    problem: RateContrasts, distance: Floats, lower: Floats, upper: Floats
 ) -> tuple[float, Floats | None]:
     """(N·P, plan) of the whole program, one column per row; (inf, None) when infeasible."""
     columns = problem.phi[problem.pattern] * (1.0 - 2.0 * problem.event)[:, None]
@@ -66,9 +77,8 @@ def project_by_highs(
         return (0.0, np.zeros(rows)) if inside else (np.inf, None)
     price = distance[usable]
     scale = float(price[price > 0].mean()) if (price > 0).any() else 1.0
-    solved = band_program(
-        price / scale, columns[usable].T, np.ones(usable.size), rows * gap, rows * lower, rows * upper
-    )
+    limits = Limits(rows * gap, rows * lower, rows * upper)
+    solved = band_program(price / scale, columns[usable].T, np.ones(usable.size), limits)
     if solved is None:
         return np.inf, None
     plan = np.zeros(rows)

@@ -7,92 +7,119 @@ also at the end of a pipeline; everything else is asked through its predict func
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial.data.audit import Audit
-from fairtrial.errors import InputError, NotApplicable
-from fairtrial.methods.transport.solver.distances_search import leaf_boxes
+from fairtrial.errors import Fault, InputError, Named, NotApplicable, Set, Words
+from fairtrial.methods.transport.solver.searched_distances import leaf_boxes
 
 WHO = "transport"
 Floats = NDArray[np.float64]
 Predict = Callable[[Floats], NDArray[np.integer]]
+_LIST_FEATURES = Words("list its features with {}", Set("features", of="Audit"))
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class Model:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Boundary:
     """A decision boundary and the rows as it sees them."""
 
-    kind: str  # linear, kernel, tree, predict
     points: Floats
     columns: tuple[str, ...]
     sources: tuple[str, ...]  # the audit's feature behind each column
     unit: str = "units of the features"
-    scale: Floats | None = (
-        None  # own units of each column per unit of the model's; None where it has no such meaning
-    )
-    # what each kind fills in
-    margin: Floats = field(default_factory=lambda: np.zeros(0))
-    coefficients: Floats = field(default_factory=lambda: np.zeros(0))
-    dual: Floats = field(default_factory=lambda: np.zeros(0))
-    gram: Floats = field(default_factory=lambda: np.zeros((0, 0)))
-    lows: Floats = field(default_factory=lambda: np.zeros((0, 0)))
-    highs: Floats = field(default_factory=lambda: np.zeros((0, 0)))
-    leaf_share: Floats = field(default_factory=lambda: np.zeros(0))
-    leaf_of_row: NDArray[np.integer] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    predict: Predict = field(default=lambda points: np.zeros(len(points), dtype=np.int64))
+    # own units of each column per unit of the model's; None where it has no such meaning
+    scale: Floats | None = None
 
     @property
     def features(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self.sources))
 
 
-def read_model(audit: Audit, model: Any) -> Model:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LinearBoundary(Boundary):
+    """A hyperplane."""
+
+    margin: Floats
+    coefficients: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class KernelBoundary(Boundary):
+    """A hyperplane in a kernel's own space."""
+
+    margin: Floats
+    dual: Floats
+    gram: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TreeBoundary(Boundary):
+    """The boxes of a decision tree's leaves, with the share of the second class in each."""
+
+    lows: Floats
+    highs: Floats
+    leaf_share: Floats
+    leaf_of_row: NDArray[np.integer]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PredictBoundary(Boundary):
+    """Wherever the predict function changes its answer."""
+
+    predict: Predict
+
+
+def read_boundary(audit: Audit, model: Any) -> Boundary:
     """The model's boundary in closed form where it has one, else its predict function."""
     if not callable(getattr(model, "predict", None)):
         return _function(audit, model, getattr(model, "__self__", None))
     _check_binary(model)
     before, last = _split(model)
-    linear = hasattr(last, "coef_") and callable(getattr(last, "decision_function", None))
-    kernel = hasattr(last, "support_vectors_") and hasattr(last, "dual_coef_") and not linear
-    tree = hasattr(last, "tree_") and hasattr(last, "classes_")
-    if not (linear or kernel or tree):
+    kind = _kind(last)
+    if kind == "predict":
         return _function(audit, model.predict, model)
     table, names = _table(audit, model)
-    seen = (
-        before.transform(table) if before is not None else table
-    )  # with its names, where the model knows them
+    # with its names, where the model knows them
+    seen = before.transform(table) if before is not None else table
     points = _numbers(seen)
     columns, sources = _columns(before, names, points.shape[1])
-    scale = _scale(before, points.shape[1])
-    unit = "units of the features" if before is None else "units of the features after the pipeline's scaling"
     known: dict[str, Any] = {
         "points": points,
         "columns": columns,
         "sources": sources,
-        "scale": scale,
-        "unit": unit,
+        "scale": _scale(before, points.shape[1]),
+        "unit": "units of the features" + ("" if before is None else " after the pipeline's scaling"),
     }
-    if linear:
+    if kind == "linear":
         coefficients = _numbers(last.coef_)
         margin = points @ coefficients.ravel() + float(np.ravel(last.intercept_)[0])
-        return Model(kind="linear", margin=margin, coefficients=coefficients.ravel(), **known)
-    if kernel:
-        return Model(kind="kernel", margin=np.ravel(last.decision_function(seen)), **_kernel(last), **known)
-    return Model(kind="tree", **_tree(last, seen, points.shape[1]), **{**known, "points": _single(points)})
+        return LinearBoundary(margin=margin, coefficients=coefficients.ravel(), **known)
+    if kind == "kernel":
+        return KernelBoundary(margin=np.ravel(last.decision_function(seen)), **_kernel(last), **known)
+    return TreeBoundary(**_tree(last, seen, points.shape[1]), **{**known, "points": _single(points)})
+
+
+def _kind(classifier: Any) -> str:
+    """What the boundary is, by what the fitted classifier holds."""
+    if hasattr(classifier, "coef_") and callable(getattr(classifier, "decision_function", None)):
+        return "linear"
+    if hasattr(classifier, "support_vectors_") and hasattr(classifier, "dual_coef_"):
+        return "kernel"
+    return "tree" if hasattr(classifier, "tree_") and hasattr(classifier, "classes_") else "predict"
 
 
 def _check_binary(model: Any) -> None:
     classes = getattr(model, "classes_", None)
     if classes is None:
-        raise InputError(
-            WHO, f"'distance' must be a fitted classifier, got {type(model).__name__} without classes_"
-        )
+        required = f"must be a fitted classifier: {type(model).__name__} has no classes_"
+        raise InputError(WHO, Fault("distance", required))
     if len(classes) != 2:
-        raise NotApplicable(WHO, f"'distance' must decide between two classes, the model has {len(classes)}")
+        required = f"must decide between two classes, the model has {len(classes)}"
+        raise NotApplicable(WHO, Fault("distance", required))
 
 
 def _split(model: Any) -> tuple[Any, Any]:
@@ -112,17 +139,12 @@ def _table(audit: Audit, model: Any) -> tuple[Any, tuple[str, ...]]:
             audit.check_column(WHO, "distance", name)
         return audit.features_frame(list(names), who=WHO), names
     if not audit.features:
-        raise InputError(
-            WHO, "'distance' is a model without feature names: list its features with features= in the Audit"
-        )
+        raise InputError(WHO, Fault("distance", "is a model without feature names", cure=_LIST_FEATURES))
     design = audit.design(who=WHO)
     expected = getattr(model, "n_features_in_", design.matrix.shape[1])
     if expected != design.matrix.shape[1]:
-        raise InputError(
-            WHO,
-            f"'distance' expects {expected} columns, the audit's features make {design.matrix.shape[1]}: "
-            f"{list(design.names)}",
-        )
+        made = f"the audit's features make {design.matrix.shape[1]}: {list(design.names)}"
+        raise InputError(WHO, Fault("distance", f"expects {expected} columns, {made}"))
     return design.matrix, design.names
 
 
@@ -133,7 +155,8 @@ def _numbers(values: Any) -> Floats:
     try:
         return np.asarray(dense, dtype=float)
     except (TypeError, ValueError):
-        raise InputError(WHO, "'distance' needs numeric features, or a pipeline that makes them so") from None
+        required = "needs numeric features, or a pipeline that makes them so"
+        raise InputError(WHO, Fault("distance", required)) from None
 
 
 def _columns(before: Any, names: tuple[str, ...], width: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -172,9 +195,8 @@ def _kernel(machine: Any) -> dict[str, Any]:
 
     vectors = machine.support_vectors_
     if callable(machine.kernel) or machine.kernel == "precomputed":
-        raise NotApplicable(
-            WHO, "'distance' with a kernel of one's own is not offered; use distance=model.predict"
-        )
+        cure = Words("give {} the model's predict function", Named("distance"))
+        raise NotApplicable(WHO, Fault("distance", "with a kernel of one's own is not offered", cure=cure))
     options = {"gamma": machine._gamma, "degree": machine.degree, "coef0": machine.coef0}
     gram = pairwise_kernels(vectors, metric=machine.kernel, filter_params=True, **options)
     return {"dual": np.ravel(machine.dual_coef_), "gram": gram}
@@ -201,21 +223,16 @@ def _tree(classifier: Any, seen: Any, width: int) -> dict[str, Any]:
     }
 
 
-def _function(audit: Audit, predict: Callable[..., Any], owner: Any) -> Model:
+def _function(audit: Audit, predict: Callable[..., Any], owner: Any) -> PredictBoundary:
     """A predict function on numeric features; labels of an estimator become 0 and 1."""
     named = getattr(owner, "feature_names_in_", None)
     names: Sequence[str] = [str(name) for name in named] if named is not None else audit.features
     if not names:
-        raise InputError(
-            WHO, "'distance' is a predict function: list its features with features= in the Audit"
-        )
+        raise InputError(WHO, Fault("distance", "is a predict function", cure=_LIST_FEATURES))
     text = [name for name in names if audit.kind(name) not in ("bool", "int", "float")]
     if text:
-        raise NotApplicable(
-            WHO,
-            f"'distance' by a predict function needs numeric features to move along; {text} are not. Use the score, or "
-            "a linear model",
-        )
+        required = f"by a predict function needs numeric features to move along; {text} are not"
+        raise NotApplicable(WHO, Fault("distance", required, cure="Use the score, or a linear model"))
     design = audit.design(list(names), who=WHO)
     classes = getattr(owner, "classes_", None)
 
@@ -224,9 +241,7 @@ def _function(audit: Audit, predict: Callable[..., Any], owner: Any) -> Model:
         chosen = answer == classes[1] if classes is not None and len(classes) == 2 else answer
         return np.asarray(chosen).astype(np.int64)
 
-    return Model(
-        kind="predict", points=design.matrix, columns=design.names, sources=tuple(names), predict=decide
-    )
+    return PredictBoundary(points=design.matrix, columns=design.names, sources=tuple(names), predict=decide)
 
 
 def _framed(points: Floats, names: Sequence[str]) -> Any:

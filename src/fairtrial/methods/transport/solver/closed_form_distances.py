@@ -1,6 +1,6 @@
 """d(x) of equation (6): how far a row is from the other side of the decision boundary, in closed form.
 
-The other kinds, which search for the boundary, are in `distances_search`.
+The other kinds, which search for the boundary, are in `searched_distances`.
 """
 
 from __future__ import annotations

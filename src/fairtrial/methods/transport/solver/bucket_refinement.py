@@ -10,17 +10,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairtrial.methods.transport.solver.highs import band_program
-from fairtrial.methods.transport.solver.tuple import Floats, Integers
+from fairtrial.methods.transport.solver.linear_program import Limits, band_program
+from fairtrial.methods.transport.solver.rate_contrasts import Floats, Integers
 
 _CERTIFICATE = 1e-12
 _NEWTON_STEPS = 10
 _FIRST_SHARES = np.linspace(0, 1, 17) ** 2
 
 
-def refine(
-    distances: list[Floats], direction: Floats, start: Floats, low: Floats, high: Floats
-) -> tuple[float, Floats] | None:
+def refine(distances: list[Floats], direction: Floats, limits: Limits) -> tuple[float, Floats] | None:
     """Minimise Σ_c cost of moving y_c rows of class c, with low ≤ start + Σ_c y_c direction_c ≤ high.
 
     `distances` are sorted and finite, `direction` is (classes, m). Returns (cost, masses), None if impossible.
@@ -29,34 +27,51 @@ def refine(
         return None
     positive = [values[values > 0] for values in distances]
     scale = np.mean(np.concatenate(positive)) if any(part.size for part in positive) else 1.0
-    sorted_distances = [values / scale for values in distances]
-    totals = [np.concatenate([[0.0], np.cumsum(values)]) for values in sorted_distances]
-    guess = -(direction @ _newton(sorted_distances, direction, start - np.clip(start, low, high)))
-    cuts = [
-        _refined(_first_cuts(values.size), values, point)
-        for values, point in zip(sorted_distances, guess, strict=True)
-    ]
+    classes = _Classes([values / scale for values in distances], direction)
+    cuts = classes.first_cuts(limits)
     best_cost, best_mass, best_dual = np.inf, np.zeros(len(distances)), -np.inf
     while True:
-        solved = _bucket_program(totals, cuts, direction, start, low, high)
+        solved = _bucket_program(classes, cuts, limits)
         if solved is None:
             return None
         mass, gamma = solved
-        cost = sum(_prefix(total, value) for total, value in zip(totals, mass, strict=True))
+        cost = classes.cost(mass)
         if cost < best_cost:
             best_cost, best_mass = cost, mass
         crossing = -(direction @ gamma)
-        best_dual = max(best_dual, _dual_value(sorted_distances, totals, crossing, gamma, start, low, high))
+        best_dual = max(best_dual, _dual_value(classes, crossing, gamma, limits))
         if best_cost - best_dual <= _CERTIFICATE * max(1.0, best_cost):
             break
-        finer = [
-            _refined(cut, values, value)
-            for cut, values, value in zip(cuts, sorted_distances, crossing, strict=True)
-        ]
+        finer = classes.refined(cuts, crossing)
         if all(new.size == old.size for new, old in zip(finer, cuts, strict=True)):
             break  # no bucket straddles its crossing: the small program is the whole one
         cuts = finer
     return float(best_cost * scale), best_mass
+
+
+class _Classes:
+    """The sorted distances of each class, their running totals, and what one row more does to the gaps."""
+
+    def __init__(self, distances: list[Floats], direction: Floats) -> None:
+        self.distances, self.direction = distances, direction
+        self.totals = [np.concatenate([[0.0], np.cumsum(values)]) for values in distances]
+
+    def first_cuts(self, limits: Limits) -> list[Integers]:
+        """Bucket edges to start with, finer where Newton's method expects the crossing."""
+        excess = limits.start - np.clip(limits.start, limits.low, limits.high)
+        guess = -(self.direction @ _newton(self.distances, self.direction, excess))
+        return self.refined([_first_cuts(values.size) for values in self.distances], guess)
+
+    def refined(self, cuts: list[Integers], crossing: Floats) -> list[Integers]:
+        """Finer buckets around each class's crossing."""
+        return [
+            _refined(cut, values, value)
+            for cut, values, value in zip(cuts, self.distances, crossing, strict=True)
+        ]
+
+    def cost(self, mass: Floats) -> float:
+        """Of moving this many rows of each class, the nearest first."""
+        return sum(_prefix(total, value) for total, value in zip(self.totals, mass, strict=True))
 
 
 def _newton(distances: list[Floats], direction: Floats, excess: Floats) -> Floats:
@@ -108,37 +123,29 @@ def _prefix(total: Floats, mass: float) -> float:
     return float(total[whole] + (rest * (total[whole + 1] - total[whole]) if whole + 1 < total.size else 0.0))
 
 
-def _bucket_program(
-    totals: list[Floats], cuts: list[Integers], direction: Floats, start: Floats, low: Floats, high: Floats
-) -> tuple[Floats, Floats] | None:
+def _bucket_program(classes: _Classes, cuts: list[Integers], limits: Limits) -> tuple[Floats, Floats] | None:
     """Solve the small program; returns (mass per class, γ)."""
     kind = np.concatenate([np.full(max(cut.size - 1, 0), index) for index, cut in enumerate(cuts)]).astype(
         int
     )
     size = np.concatenate([np.diff(cut) for cut in cuts]).astype(float)
-    price = np.concatenate([np.diff(total[cut]) for total, cut in zip(totals, cuts, strict=True)]) / size
-    solved = band_program(price, direction[kind].T, size, start, low, high)
+    price = (
+        np.concatenate([np.diff(total[cut]) for total, cut in zip(classes.totals, cuts, strict=True)]) / size
+    )
+    solved = band_program(price, classes.direction[kind].T, size, limits)
     if solved is None:
         return None
     mass = np.bincount(kind, weights=solved[0], minlength=len(cuts)).astype(float)
     return mass, solved[1]
 
 
-def _dual_value(
-    distances: list[Floats],
-    totals: list[Floats],
-    crossing: Floats,
-    gamma: Floats,
-    start: Floats,
-    low: Floats,
-    high: Floats,
-) -> float:
+def _dual_value(classes: _Classes, crossing: Floats, gamma: Floats, limits: Limits) -> float:
     """The dual of Propositions 2 and 5 at γ, exactly: Σ_i (d_i + γᵀa_i)⁻ + γᵀb minus the band's support."""
-    value = float(gamma @ start)
-    for limit, part in ((high, np.maximum(gamma, 0.0)), (low, np.minimum(gamma, 0.0))):
+    value = float(gamma @ limits.start)
+    for limit, part in ((limits.high, np.maximum(gamma, 0.0)), (limits.low, np.minimum(gamma, 0.0))):
         used = part != 0
         value -= float(part[used] @ limit[used])
-    for values, total, point in zip(distances, totals, crossing, strict=True):
+    for values, total, point in zip(classes.distances, classes.totals, crossing, strict=True):
         inside = int(np.searchsorted(values, point, "left"))
         value += float(total[inside] - inside * point)
     return value

@@ -16,14 +16,14 @@ import numpy as np
 from scipy.special import gammaincc, ndtr
 
 from fairtrial.inference.joint.weighted_chi2 import SMALLEST_P, quadratic_form_weights, weighted_chi2_sf
-from fairtrial.methods.transport.solver.small import (
+from fairtrial.methods.transport.solver.rate_contrasts import Floats, Integers, RateContrasts
+from fairtrial.methods.transport.solver.small_counts import (
     SMALL_EXPECTED,
     conditional_form,
     conditional_pair,
     exact_band,
     smallest_expected,
 )
-from fairtrial.methods.transport.solver.tuple import DiscerningTuple, Floats, Integers
 
 _BOUND_DRAWS = 20_000
 
@@ -38,7 +38,7 @@ class GapTest:
     how: str
 
 
-def null_rates(problem: DiscerningTuple) -> Floats:
+def null_rates(problem: RateContrasts) -> Floats:
     """Each cell's rate under H0: pooled over its family where the criterion makes all its rates equal.
 
     Elsewhere each cell keeps its own, with one event and one non-event added: without them the variance of a
@@ -51,7 +51,7 @@ def null_rates(problem: DiscerningTuple) -> Floats:
     return rates
 
 
-def gap_covariance(problem: DiscerningTuple, rates: Floats) -> Floats:
+def gap_covariance(problem: RateContrasts, rates: Floats) -> Floats:
     """Σ of √N·gap at these rates, from the influence values W(U(T − r)/μ)."""
     mean = problem.cell_rows / problem.rows
     if problem.disjoint:
@@ -65,25 +65,25 @@ def gap_covariance(problem: DiscerningTuple, rates: Floats) -> Floats:
     return covariance / problem.rows
 
 
-def own_rates_covariance(problem: DiscerningTuple) -> Floats:
+def own_rates_covariance(problem: RateContrasts) -> Floats:
     """Σ as the article estimates it (Lemma A2): the empirical covariance, each cell at its own rate."""
     return gap_covariance(problem, problem.rates)
 
 
-def kernel_form(problem: DiscerningTuple, distance: Floats, bandwidth: float) -> Floats:
+def kernel_form(problem: RateContrasts, distance: Floats, bandwidth: float) -> Floats:
     """Ŝ of Section 5.2 with the Gaussian kernel; the kernel is symmetric, so unsigned distances do."""
     near = _kernel_mass(problem, distance, bandwidth) / (problem.rows * bandwidth)
     return np.asarray((problem.phi.T * near) @ problem.phi)
 
 
-def _kernel_mass(problem: DiscerningTuple, distance: Floats, bandwidth: float) -> Floats:
+def _kernel_mass(problem: RateContrasts, distance: Floats, bandwidth: float) -> Floats:
     """Σ K(d/h) over the rows of each pattern."""
     with np.errstate(over="ignore"):
         kernel = np.exp(-0.5 * (distance / bandwidth) ** 2) / np.sqrt(2 * np.pi)
     return np.bincount(problem.pattern, weights=kernel, minlength=len(problem.cells)).astype(float)
 
 
-def balanced_form(problem: DiscerningTuple, distance: Floats | None) -> Floats:
+def balanced_form(problem: RateContrasts, distance: Floats | None) -> Floats:
     """S of the pooled calibration: E[φφᵀ], half over the rows near the boundary, half over all rows.
 
     The second half keeps S positive definite where no row of a group is near the boundary. Both are averages and
@@ -103,7 +103,7 @@ def balanced_form(problem: DiscerningTuple, distance: Floats | None) -> Floats:
 
 
 def pooled_test(
-    problem: DiscerningTuple, distance: Floats | None, tolerance: Floats, direction: str, seed: int = 0
+    problem: RateContrasts, distance: Floats | None, tolerance: Floats, direction: str, seed: int = 0
 ) -> GapTest:
     """The default: the level holds for any scores, ties and units; small counts are handled exactly."""
     pooled = all(problem.pools(family) for family in problem.families)
@@ -135,7 +135,7 @@ def pooled_test(
     )
 
 
-def _one_equality(problem: DiscerningTuple) -> GapTest:
+def _one_equality(problem: RateContrasts) -> GapTest:
     gap = float(problem.gap[0])
     variance = float(gap_covariance(problem, null_rates(problem))[0, 0]) / problem.rows
     squared = gap**2 / variance if variance > 0 else 0.0
@@ -147,7 +147,7 @@ def _one_equality(problem: DiscerningTuple) -> GapTest:
     )
 
 
-def _all_equalities(problem: DiscerningTuple, distance: Floats | None) -> GapTest:
+def _all_equalities(problem: RateContrasts, distance: Floats | None) -> GapTest:
     """Q = ½ N gapᵀS⁻¹gap, on the directions in which the gap can vary at all."""
     covariance = gap_covariance(problem, null_rates(problem))
     kept, small = _varying(balanced_form(problem, distance))
@@ -167,7 +167,7 @@ def _varying(form: Floats) -> tuple[Floats, Floats]:
     return kept, np.asarray(kept.T @ form @ kept)
 
 
-def _small_equalities(problem: DiscerningTuple, distance: Floats | None, seed: int) -> GapTest:
+def _small_equalities(problem: RateContrasts, distance: Floats | None, seed: int) -> GapTest:
     """Given the number of events, so that small counts do no harm; overlapping families are taken one by one."""
     kept, small = _varying(balanced_form(problem, distance))
     inverse = np.asarray(kept @ np.linalg.solve(small, kept.T))
@@ -187,20 +187,20 @@ def _small_equalities(problem: DiscerningTuple, distance: Floats | None, seed: i
     return GapTest(p_value=p, statistic=quadratic, weights=np.zeros(0), how=how)
 
 
-def _only(problem: DiscerningTuple, family: Integers) -> DiscerningTuple:
+def _only(problem: RateContrasts, family: Integers) -> RateContrasts:
     """The problem with the contrasts of one family."""
     own = (problem.contrast[:, family] != 0).any(axis=1)
-    return DiscerningTuple(
+    return RateContrasts(
         pattern=problem.pattern, cells=problem.cells, contrast=problem.contrast[own], event=problem.event
     )
 
 
-def _inverse_of(problem: DiscerningTuple, family: Integers) -> Floats:
+def _inverse_of(problem: RateContrasts, family: Integers) -> Floats:
     kept, small = _varying(balanced_form(_only(problem, family), None))
     return np.asarray(kept @ np.linalg.solve(small, kept.T))
 
 
-def _pair(problem: DiscerningTuple, index: int) -> tuple[int, int, int, int]:
+def _pair(problem: RateContrasts, index: int) -> tuple[int, int, int, int]:
     """(events, rows) of the cell with +1 and of the cell with −1 of a plain contrast."""
     first, second = int(problem.contrast[index].argmax()), int(problem.contrast[index].argmin())
     counts = [
@@ -213,7 +213,7 @@ def _pair(problem: DiscerningTuple, index: int) -> tuple[int, int, int, int]:
     return k1, n1, k0, n0
 
 
-def _one_small_band(problem: DiscerningTuple, index: int, tolerance: float, direction: str) -> GapTest:
+def _one_small_band(problem: RateContrasts, index: int, tolerance: float, direction: str) -> GapTest:
     if tolerance == 0 and direction != "differs":
         p, how = conditional_pair(*_pair(problem, index), direction), "two rates, given the number of events"
     else:
@@ -224,7 +224,7 @@ def _one_small_band(problem: DiscerningTuple, index: int, tolerance: float, dire
     return GapTest(p_value=p, statistic=0.0, weights=np.zeros(0), how=how)
 
 
-def _one_band(problem: DiscerningTuple, index: int, tolerance: float, direction: str) -> GapTest:
+def _one_band(problem: RateContrasts, index: int, tolerance: float, direction: str) -> GapTest:
     """The gap of one contrast against ±ε or a one-sided ε, its variance at the edge of the null."""
     gap = float(problem.gap[index])
     towards = 1.0 if direction == "above" else -1.0 if direction == "below" else (1.0 if gap >= 0 else -1.0)
@@ -244,7 +244,7 @@ def _one_band(problem: DiscerningTuple, index: int, tolerance: float, direction:
     )
 
 
-def _error_at_edge(problem: DiscerningTuple, index: int, edge: float) -> float:
+def _error_at_edge(problem: RateContrasts, index: int, edge: float) -> float:
     """Standard error of a gap under rates that differ by exactly `edge` and keep the pooled number of events."""
     row = problem.contrast[index]
     cells = np.flatnonzero(row)
@@ -258,7 +258,7 @@ def _error_at_edge(problem: DiscerningTuple, index: int, edge: float) -> float:
     elif edge == 0 and cells.size == 2:
         # one contrast of several: pool the two rates it compares, not the whole family
         rates[cells] = problem.cell_events[cells].sum() / problem.cell_rows[cells].sum()
-    single = DiscerningTuple(
+    single = RateContrasts(
         pattern=problem.pattern,
         cells=problem.cells,
         contrast=problem.contrast[index : index + 1],
@@ -268,11 +268,10 @@ def _error_at_edge(problem: DiscerningTuple, index: int, edge: float) -> float:
 
 
 def article_test(
-    problem: DiscerningTuple,
+    problem: RateContrasts,
     distance: Floats,
     projected: float,
     bandwidth: float,
-    tolerance: Floats,
     direction: str,
     seed: int = 0,
 ) -> GapTest:

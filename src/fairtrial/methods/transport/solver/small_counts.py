@@ -9,14 +9,14 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import betaincinv, gammaln
 
-from fairtrial.methods.transport.solver.tuple import DiscerningTuple, Floats, Integers
+from fairtrial.methods.transport.solver.rate_contrasts import Floats, Integers, RateContrasts
 
 SMALL_EXPECTED = 5.0
 _DRAWS = 9_999
 _ROUNDING = 1e-9
 
 
-def smallest_expected(problem: DiscerningTuple, rates: Floats) -> float:
+def smallest_expected(problem: RateContrasts, rates: Floats) -> float:
     """The smallest expected number of events or of non-events in a compared cell."""
     compared = (problem.contrast != 0).any(axis=0)
     share = np.minimum(rates, 1 - rates)[compared]
@@ -42,7 +42,7 @@ def _log_choose(n: int, k: Integers) -> Floats:
     return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
 
 
-def conditional_form(problem: DiscerningTuple, inverse: Floats, families: list[Integers], seed: int) -> float:
+def conditional_form(problem: RateContrasts, inverse: Floats, families: list[Integers], seed: int) -> float:
     """gapᵀ S⁻¹ gap against draws of each family's events given their number; p = (1 + b)/(1 + B)."""
     rng = np.random.default_rng(seed)
     drawn = np.zeros((_DRAWS, problem.contrast.shape[1]))
