@@ -25,9 +25,9 @@ class To(NamedTuple):
 # Where the few names live that the cases need and `fairtrial` itself does not export.
 # A module that moved: change the value here; a name that `fairtrial` exports now: "fairtrial".
 PLACES: dict[str, str] = {
-    "Estimator": "fairtrial.candidates",
-    "LinearProgram": "fairtrial.candidates",
-    "Payoff": "fairtrial.candidates",
+    "Estimator": "fairtrial.methods.improve.candidates",
+    "LinearProgram": "fairtrial.methods.improve.candidates",
+    "Payoff": "fairtrial.methods.improve.candidates",
     "main": "fairtrial.cli",
 }
 
@@ -40,7 +40,13 @@ ARGUMENTS: dict[str, dict[str, To]] = {}
 
 # Values of arguments by (function or "*", OLD argument): {("scan", "direction"): {"both": To("differs", "reason")}};
 # used for calls, specs and recorded arguments. Every entry needs a reason.
-ARGUMENT_VALUES: dict[tuple[str, str], dict[Any, To]] = {}
+DIFFERS = "directions have the same words in every method"
+ARGUMENT_VALUES: dict[tuple[str, str], dict[Any, To]] = {
+    ("improve", "direction"): {"both": To("differs", DIFFERS)},
+    ("scan", "direction"): {"both": To("differs", DIFFERS)},
+    ("scan_all", "direction"): {"both": To("differs", DIFFERS)},
+    ("transport", "direction"): {"both": To("differs", DIFFERS), "outside": To("differs", DIFFERS)},
+}
 
 # Options of the command line: {"--by": To("--groups", "reason")}. Every entry needs a reason.
 OPTIONS: dict[str, To] = {}
@@ -59,6 +65,10 @@ COLUMNS: dict[str, dict[str, To]] = {
         "verdict": To("state", STATE),
         "family_verdict": To("family_state", STATE),
     },
+    "transport": {
+        "comparison": To("metric", SAME),
+        "reference": To("target", SAME),
+    },
     "flag": {
         "disparity": To("difference", SAME),
         "disparity_low": To("difference_low", SAME),
@@ -71,6 +81,7 @@ COLUMNS: dict[str, dict[str, To]] = {
 DETAILS: dict[str, dict[str, To]] = {
     "*": {"scale": To("value_kind", KIND)},
     "certify": {"reason": To("state_reason", STATE)},
+    "transport": {"comparison": To("metric", SAME)},
 }
 
 # Values of recorded keys outside the arguments, by (kind or "*", pattern of the NEW path), fnmatch patterns:
@@ -82,6 +93,8 @@ VALUES: dict[tuple[str, str], dict[Any, To]] = {}
 STATES: list[tuple[str, str, To]] = [
     ("*", r"not tested: fewer than .*", To("too few", STATE)),
     ("*", r"not tested: nobody meets .*", To("nobody", STATE)),
+    ("transport", r"not compared: fewer than .*", To("too few", STATE)),
+    ("transport", r"not compared: nobody to compare with", To("alone", STATE)),
     ("measure", r"not tested: nobody to compare with", To("no target", STATE)),
     ("measure", r"not tested: the group overlaps .*", To("overlaps", STATE)),
     ("measure", r"not tested: .*", To("no spread", STATE)),
@@ -106,6 +119,10 @@ NOT_TESTED = "the state says that it was not tested; the reason stands alone"
 PATTERNS: list[tuple[str, To]] = [
     (r"^not tested: ((?:fewer than|nobody|a constant|the target|the rest|neither|the group|it is|its members).*)$",
      To(r"\1", NOT_TESTED)),
+    (r"^not compared: ", To("", NOT_TESTED)),
+    (r"Give score= and threshold= in the Audit, or distance= a model, a function or a column",
+     To("Give the audit a score and a threshold, or name a distance: a model, a function or a column",
+        "a note is shown by every front end")),
     (r"family_verdict", To("family_state", STATE)),
     (r"; interval='t' takes them", To("; the interval 't' takes them", "every front end shows it")),
     (r"0\.05 is 5 points\. Got ", To("0.05 is 5 points, got ", "faults are data: what came is said in one form")),
@@ -120,8 +137,11 @@ NEW_KEYS: list[tuple[str, str, str]] = [
     ("*", "*details/untested/*/state", STATE),
     ("*", "*details/joint/reason", "the key of untested groups' reasons was renamed, not this one"),
     ("*", "*provenance/arguments/*", RECORDED),
+    ("transport*", "provenance/seed", RECORDED),
 ]
 GONE_KEYS: list[tuple[str, str, str]] = [
+    ("transport*", "provenance/arguments/seed", "recorded beside the arguments, as everywhere"),
+    ("*improve*", "*details/sentences*", "sentences are worded when they are read, after masking"),
     ("*", "*details/joint/state_reason", "the key of untested groups' reasons was renamed, not this one"),
 ]
 
