@@ -23,6 +23,7 @@ from fairtrial.inference.rates.proportions import difference_interval
 from fairtrial.methods.declaration import read_result
 from fairtrial.methods.explain.solver.esl import MEMBERS
 from fairtrial.methods.explain.solver.esl_groups import pooled_z
+from fairtrial.options import arguments_of
 from fairtrial.results.column import reason, scalar
 from oracles.esl import DEFINITIONS
 
@@ -655,7 +656,6 @@ def test_compare_refuses_what_is_not_comparable(frame, audit):
 
 # -- faults ----------------------------------------------------------------------------------------------------------
 FAULTS = [
-    ({"metric": "tprr"}, "Did you mean 'tpr'"),
     ({"model": None}, "'model' is missing"),
     ({"model": "forrest"}, "Did you mean 'forest'"),
     ({"model": StandardScaler()}, "must be a scikit-learn classifier"),
@@ -663,7 +663,6 @@ FAULTS = [
     ({"allocation": {"groups": [0.0]}}, "b_1 = 0 makes the groups' values equal"),
     ({"allocation": {"features": [1.0]}}, "3 players need 2 numbers"),
     ({"coalitions": "refit"}, "'coalitions' must be one of"),
-    ({"features": ["agee"]}, "Did you mean 'age'"),
     ({"features": ["age", "age"]}, "names 'age' twice"),
     (
         {"features": ["sex", "age"], "sensitive": "absent"},
@@ -691,8 +690,54 @@ FAULTS = [
 def test_bad_input_is_one_clear_message(audit, change, match):
     arguments = {"metric": "tpr", "model": "logistic"} | change
     metric = arguments.pop("metric")
-    with pytest.raises(InputError, match=match):
+    with pytest.raises(InputError, match=match) as caught:
         explain(audit, metric, **arguments)
+    assert all(fault.argument in NAMES for fault in caught.value.faults)
+
+
+@pytest.mark.parametrize(
+    ("metric", "features", "match"),
+    [("tprr", ["age"], "Did you mean 'tpr'"), ("tpr", ["agee"], "Did you mean 'age'")],
+)
+def test_names_that_are_not_known_are_guessed(audit, metric, features, match):
+    with pytest.raises(InputError, match=match):
+        explain(audit, metric, model="logistic", features=features)
+
+
+NAMES = {argument.name for argument in arguments_of(explain)}
+
+
+def test_faults_name_settings_as_each_front_end_does():
+    class Dashes:
+        def subject(self, argument):
+            return f"--{argument}"
+
+        def name(self, argument, of):
+            return f"--{argument}"
+
+        def setting(self, argument, value, of):
+            return f"--{argument}"
+
+        def method(self, name):
+            return f"fairtrial {name}"
+
+    audit, decide = many()
+    with pytest.raises(InputError) as caught:
+        explain(audit, "tpr", coalitions=decide, sensitive="absent")
+    assert "give --budget (at least 288) to sample orders, or --allocation," in caught.value.said(Dashes())
+    with pytest.raises(NotApplicable) as refused:
+        explain(audit, "base_rate", model="tree")
+    assert refused.value.said(Dashes()).endswith("fairtrial certify takes it")
+
+
+def test_texts_of_the_command_line_become_the_values():
+    read = {argument.name: argument.read for argument in arguments_of(explain)}
+    assert read["test"]("0.3") == 0.3
+    assert read["test"]("part") == "part"
+    assert read["baseline"]("prior") == "prior"
+    assert read["baseline"]("0.5") == 0.5
+    assert read["reference"]("sex=Female") == {"sex": "Female"}
+    assert read["budget"]("300") == 300
 
 
 @pytest.mark.parametrize(
@@ -708,6 +753,37 @@ def test_weights_and_units_are_refused(frame):
     audit = Audit(frame.assign(w=1.0), outcome="y", groups="sex", features=FEATURES, weight="w")
     with pytest.raises(NotApplicable, match="weight"):
         explain(audit, "tpr", model="logistic")
+
+
+# -- states ----------------------------------------------------------------------------------------------------------
+def test_states_follow_the_corrected_p_values(frame, audit):
+    result = explain(audit, "tpr", model="tree", reference={"sex": "F"})
+    for row in result.estimates:
+        p = scalar(row["p_adjusted"])
+        if row["part"] in ("group", "contribution to the group"):
+            assert row["state"] == "measured"
+        elif p is None:
+            assert row["state"] == "undetermined"
+        else:
+            shown = "differs" if row["part"] == "gap" else "carries"
+            assert row["state"] == (shown if p <= 0.05 else "not shown")
+        assert result.state_of(row).code == row["state"]
+    same = compare(result, result)
+    assert {row["state"] for row in same.estimates if row["part"] == "gap"} == {"undetermined"}
+
+
+def test_arguments_are_recorded_without_the_data(frame, audit):
+    marks = (np.arange(len(frame)) % 2).astype(bool)
+    result = explain(audit, "tpr", model="tree", test=marks.tolist(), features={"both": ["age", "skill"]})
+    told = result.provenance["arguments"]
+    assert told["test"] == "given"
+    assert told["features"] == {"both": ["age", "skill"]}
+    assert (told["coalitions"], told["model"], told["sensitive"]) == ("retrain", "tree", "absent")
+    given = explain(audit, "tpr", coalitions=rule(frame), sensitive="absent")
+    assert given.provenance["arguments"]["coalitions"] == "callable"
+    changed = compare(given, given, confidence_level=0.9).provenance["arguments"]
+    assert changed["confidence_level"] == 0.9
+    assert changed["explanation"] == given.provenance["arguments"]
 
 
 # -- views -----------------------------------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ def score_values(metric: Metric, scores: Floats, outcome: Floats | None) -> Floa
 
 def _refuse(metric: Metric) -> None:
     if metric.expression is not None:
-        raise _refused(metric, "has an expression as 'given'; explain takes a dict", "both")
+        raise _refused(metric, "has an expression as 'given', where explain takes a dict", "both")
     if metric.each is not None or any(
         isinstance(key, Role) and key.name == "score_bin" for key in metric.conditions
     ):
@@ -75,7 +75,7 @@ def _refuse(metric: Metric) -> None:
     if not moved and not _uses_scores(metric):
         raise _refused(metric, "does not depend on the decisions, so no feature of the model can carry it")
     if on_decision and _uses_scores(metric):
-        raise _refused(metric, "mixes scores and decisions; explain takes one of them", "both")
+        raise _refused(metric, "mixes scores and decisions, where explain takes one of them", "both")
 
 
 def _refused(metric: Metric, why: str, takes: str = "it") -> NotApplicable:
