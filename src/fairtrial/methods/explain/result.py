@@ -131,7 +131,7 @@ class ExplainResult(Result):
                 high=row["difference_high"],
                 kind=_kind(self),
                 against=row["target"],
-                n=people[row["group"]],
+                n=people.get(row["group"]),  # a masked result has no count of few
             )
         ]
 
