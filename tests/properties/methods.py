@@ -93,11 +93,11 @@ CASES: dict[str, Case] = {
         not_for={"swap": "it compares with whichever group has the most favourable rate"},
     ),
     "explain": Case(
-        explained, gap="points", not_for={"duplication": PENALTY},
+        explained, gap="difference", not_for={"duplication": PENALTY},
     ),
     "compare": Case(
         lambda frame: ft.compare(explained(frame), explained(frame, "tree")),
-        gap="change", not_for={"duplication": PENALTY},
+        gap="difference", not_for={"duplication": PENALTY},
     ),
     "improve": Case(
         lambda frame: ft.improve(

@@ -96,7 +96,7 @@ def transport(
     discrete: Discrete = (),
     step_cost: StepCost = None,
     minimum: Minimum = MINIMUM_SIZE,
-    confidence_level: a.Level = 0.95,
+    confidence_level: a.AnyLevel = 0.95,
     seed: a.Seed = 0,
 ) -> TransportResult:
     """The smallest change of decisions that would make a criterion hold, and whether the gap is more than chance.

@@ -8,34 +8,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial.data.audit import Audit
-from fairtrial.errors import InputError
-from fairtrial.methods.explain.players import WHO, Material
+from fairtrial.errors import Fault, InputError, Named, Words
+from fairtrial.methods.explain.explained_rows import ExplainedRows
+from fairtrial.methods.explain.metric import WHO
+
+BY_NAME = "a model that picks columns by name"
 
 
-class FeatureTable:
+class ModelInputs:
     """The features as the model takes them: a number matrix, or a dataframe for pipelines that pick columns by name."""
 
-    def __init__(self, audit: Audit, material: Material, model: Any) -> None:
-        self.material = material
+    def __init__(self, audit: Audit, explained: ExplainedRows, model: Any) -> None:
+        self.explained = explained
         self.columns: dict[str, NDArray[Any]] | None = None
         if _wants_names(model):
             if not audit.source.ordered:
-                raise InputError(
-                    WHO,
-                    "a model that picks columns by name needs rows in a fixed order: collect the data first",
-                )
-            names = material.columns_of((1 << len(material.players)) - 1)
+                required, cure = "needs rows in a fixed order", "collect the data first"
+                raise InputError(WHO, Fault("model", required, cure=cure, subject=BY_NAME))
+            names = explained.columns_of((1 << len(explained.players)) - 1)
             frame = audit.features_frame(names)
             if isinstance(frame, np.ndarray):
-                raise InputError(
-                    WHO, "a model that picks columns by name needs pandas or Polars, and neither is installed"
-                )
+                required = "needs pandas or Polars, and neither is installed"
+                raise InputError(WHO, Fault("model", required, subject=BY_NAME))
             self.make = type(frame)
             self.columns = {name: np.asarray(frame[name]) for name in names}
 
     def take(self, columns: list[str], rows: NDArray[np.intp]) -> Any:
         if self.columns is None:
-            return self.material.matrix(columns, rows)
+            return self.explained.matrix(columns, rows)
         return self.make({name: self.columns[name][rows] for name in columns})
 
     def mix(
@@ -44,7 +44,7 @@ class FeatureTable:
         """`rows`, with the absent columns taken from the rows `other`."""
         source = {name: other if name in absent else rows for name in columns}
         if self.columns is None:
-            return np.hstack([self.material.blocks[name][source[name]] for name in columns])
+            return np.hstack([self.explained.blocks[name][source[name]] for name in columns])
         return self.make({name: self.columns[name][source[name]] for name in columns})
 
     def restricted(self, model: Any, columns: list[str]) -> Any:
@@ -52,18 +52,15 @@ class FeatureTable:
         return model if self.columns is None else _without_columns(model, set(columns))
 
     def check_fitted(self, model: Any, columns: list[str]) -> None:
+        """The columns must be those that the caller's model was fitted on."""
         names = getattr(model, "feature_names_in_", None)
         if names is not None and self.columns is not None and list(names) != columns:
-            raise InputError(
-                WHO,
-                f"'features' must be the columns 'model' was fitted on, in order: {list(names)}, got {columns}",
-            )
-        width = self.material.matrix(columns, np.arange(1)).shape[1]
+            words = f"must be the columns {{}} was fitted on, in order: {list(names)}"
+            raise InputError(WHO, Fault("features", Words(words, Named("model")), got=columns))
+        width = self.explained.matrix(columns, np.arange(1)).shape[1]
         if self.columns is None and getattr(model, "n_features_in_", width) != width:
-            raise InputError(
-                WHO,
-                f"'model' was fitted on {model.n_features_in_} columns, the features give {width} (categories one-hot)",
-            )
+            required = f"was fitted on {model.n_features_in_} columns, the features give {width} (categories one-hot)"
+            raise InputError(WHO, Fault("model", required))
 
 
 def _wants_names(model: Any) -> bool:
