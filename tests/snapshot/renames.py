@@ -69,6 +69,18 @@ COLUMNS: dict[str, dict[str, To]] = {
         "comparison": To("metric", SAME),
         "reference": To("target", SAME),
     },
+    "explain": {
+        "points": To("difference", SAME),
+        "low": To("difference_low", SAME),
+        "high": To("difference_high", SAME),
+        "versus": To("target", SAME),
+    },
+    "compare": {
+        "change": To("difference", SAME),
+        "low": To("difference_low", SAME),
+        "high": To("difference_high", SAME),
+        "versus": To("target", SAME),
+    },
     "flag": {
         "disparity": To("difference", SAME),
         "disparity_low": To("difference_low", SAME),
@@ -80,13 +92,36 @@ COLUMNS: dict[str, dict[str, To]] = {
 # Every entry needs a reason.
 DETAILS: dict[str, dict[str, To]] = {
     "*": {"scale": To("value_kind", KIND)},
-    "certify": {"reason": To("state_reason", STATE)},
+    "improve": {"scale": To("scale", "here it means difference or ratio")},
+    "explain": {
+        "metric_label": To("label", SAME),
+        "binary": To("value_kind", KIND),
+        "points": To("difference", SAME),
+        "versus": To("target", SAME),
+        "change": To("difference", SAME),
+        "low": To("difference_low", SAME),
+        "high": To("difference_high", SAME),
+    },
+    "compare": {"metric_label": To("label", SAME), "binary": To("value_kind", KIND)},
     "transport": {"comparison": To("metric", SAME)},
+}
+
+# Where one old key became two: the new last part by (kind, pattern of the OLD path under details). Every entry needs
+# a reason.
+DETAIL_PATHS: dict[tuple[str, str], To] = {
+    ("certify", "untested/*/reason"): To("state_reason", STATE),
+    ("explain", "groups/*/low"): To("rate_low", SAME),
+    ("explain", "groups/*/high"): To("rate_high", SAME),
+    ("explain", "multi_stage/cells/*/low"): To("value_low", SAME),
+    ("explain", "multi_stage/cells/*/high"): To("value_high", SAME),
 }
 
 # Values of recorded keys outside the arguments, by (kind or "*", pattern of the NEW path), fnmatch patterns:
 # {("flag", "details/direction"): {"outside": To("differs", "reason")}}. Every entry needs a reason.
-VALUES: dict[tuple[str, str], dict[Any, To]] = {}
+VALUES: dict[tuple[str, str], dict[Any, To]] = {
+    (kind, "*details/value_kind"): {True: To("percent", KIND), False: To("number", KIND)}
+    for kind in ("explain", "compare")
+}
 
 # States of rows by regular expression of the OLD text, (kind or "*", pattern, code): the reason of the old text stands
 # in state_reason now. Every entry needs a reason.
@@ -135,14 +170,24 @@ RECORDED = "every declared argument is recorded"
 NEW_KEYS: list[tuple[str, str, str]] = [
     ("*", "*estimates/*/state_reason", STATE),
     ("*", "*details/untested/*/state", STATE),
-    ("*", "*details/joint/reason", "the key of untested groups' reasons was renamed, not this one"),
     ("*", "*provenance/arguments/*", RECORDED),
     ("transport*", "provenance/seed", RECORDED),
+    ("*", "provenance/other/arguments/*", RECORDED),
+    *(
+        (case, f"*estimates/*/{name}", "tables stack: every result has its metric and states")
+        for case in ("*explain*", "*compare*", "command/*", "run/*")
+        for name in ("metric", "state")
+    ),
 ]
 GONE_KEYS: list[tuple[str, str, str]] = [
+    *(
+        (case, f"*provenance/{other}{name}*", "recorded among the arguments")
+        for case in ("*explain*", "*compare*")
+        for other in ("", "other/")
+        for name in ("coalitions", "model", "features", "interval", "sensitive")
+    ),
     ("transport*", "provenance/arguments/seed", "recorded beside the arguments, as everywhere"),
     ("*improve*", "*details/sentences*", "sentences are worded when they are read, after masking"),
-    ("*", "*details/joint/state_reason", "the key of untested groups' reasons was renamed, not this one"),
 ]
 
 # Cases that no longer can be asked, (case pattern, reason). Every entry needs a reason.
@@ -211,6 +256,10 @@ def path_of(kind: str, parts: tuple[str, ...]) -> tuple[str, ...]:
     if "details" in parts:
         place = parts.index("details") + 1
         rest = tuple(_by_kind("DETAILS", DETAILS, kind, part) for part in parts[place:])
+        for (of_kind, pattern), to in DETAIL_PATHS.items():
+            if of_kind == kind and fnmatchcase("/".join(parts[place:]), pattern):
+                used.add(f"DETAIL_PATHS[{(of_kind, pattern)!r}]")
+                rest = (*rest[:-1], str(to.new))
         return (*parts[:place], *rest)
     if "arguments" in parts:
         place = parts.index("arguments") + 1
@@ -291,6 +340,7 @@ def entries() -> dict[str, str]:
         for key, inner in globals()[table].items():
             found |= {f"{table}[{key!r}][{name!r}]": to.reason for name, to in inner.items()}
     found |= {f"PATTERNS[{pattern!r}]": to.reason for pattern, to in PATTERNS}
+    found |= {f"DETAIL_PATHS[{key!r}]": to.reason for key, to in DETAIL_PATHS.items()}
     found |= {f"STATES[{(kind, pattern)!r}]": to.reason for kind, pattern, to in STATES}
     for table in ("NEW_KEYS", "GONE_KEYS", "MOVED_NUMBERS"):
         found |= {f"{table}[{entry[:2]!r}]": entry[2] for entry in globals()[table]}
