@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 from tests.oracles.scan_brute_force import all_subgroups
 
-from fairtrial.methods.scan.solver.problem import (
-    Problem,
+from fairtrial.methods.scan.solver.score import BERNOULLI, GAUSSIAN, penalty_roots, set_peak
+from fairtrial.methods.scan.solver.subgroup_search import (
+    SearchedCells,
     find_subgroups,
     maximum_scores,
     plan_search,
     subgroup_count,
 )
-from fairtrial.methods.scan.solver.score import BERNOULLI, GAUSSIAN, penalty_roots, set_peak
 
 
 def random_problem(
     random: np.random.Generator, *, gaussian: bool, penalty: float, cells: int = 10
-) -> Problem:
+) -> SearchedCells:
     """Up to `cells` cells of up to three attributes with up to four values; some values may be absent."""
     arity = random.integers(1, 5, size=random.integers(1, 4)).astype(np.int64)
     full = np.array(np.unravel_index(np.arange(arity.prod()), arity)).T
@@ -33,7 +33,7 @@ def random_problem(
     else:
         rate = np.clip(expected + random.normal(0, 0.2, size=len(codes)), 0.0, 1.0)
         observed = random.binomial(size.astype(int), rate).astype(np.float64)
-    return Problem(
+    return SearchedCells(
         gaussian=gaussian,
         codes=codes,
         arity=arity,
@@ -44,7 +44,7 @@ def random_problem(
     )
 
 
-def oracle(problem: Problem, direction: str) -> list[tuple[float, int, bytes]]:
+def oracle(problem: SearchedCells, direction: str) -> list[tuple[float, int, bytes]]:
     return all_subgroups(
         problem.gaussian, problem.codes, list(problem.arity), problem.size, problem.observed, problem.expected,
         problem.penalty, direction,
@@ -105,7 +105,7 @@ def test_restarts_never_beat_the_proof(gaussian: bool) -> None:
         observed = random.binomial(size.astype(int), expected).astype(np.float64)
         if gaussian:
             observed = random.normal(size=len(codes)) * np.sqrt(size)
-        problem = Problem(
+        problem = SearchedCells(
             gaussian=gaussian, codes=codes, arity=arity, size=size, observed=observed, expected=expected,
             penalty=float(random.integers(2)),
         )  # fmt: skip
@@ -118,7 +118,7 @@ def test_restarts_never_beat_the_proof(gaussian: bool) -> None:
 
 def test_the_all_values_candidate_is_needed() -> None:
     """Three values that are each below the penalty but together above their expectation: nobody is listed."""
-    problem = Problem(
+    problem = SearchedCells(
         gaussian=False,
         codes=np.array([[0], [1], [2]]),
         arity=np.array([3]),
@@ -165,7 +165,7 @@ def test_an_attribute_with_200_values_is_still_exact() -> None:
     harmed = (codes[:, 0] == 1) & (codes[:, 1] < 7)
     rate = np.where(harmed, np.minimum(0.97, expected + 0.5), expected)
     observed = random.binomial(size.astype(int), rate).astype(np.float64)
-    problem = Problem(
+    problem = SearchedCells(
         gaussian=False, codes=codes, arity=np.array([2, 200]), size=size, observed=observed, expected=expected,
         penalty=1.0,
     )  # fmt: skip
@@ -180,7 +180,7 @@ def test_an_attribute_with_200_values_is_still_exact() -> None:
 def test_ties_go_to_the_simpler_subgroup() -> None:
     """Both attributes say the same, so naming one of them, or neither, is enough."""
     codes = np.array([[0, 0], [1, 1]])
-    problem = Problem(
+    problem = SearchedCells(
         gaussian=False, codes=codes, arity=np.array([2, 2]), size=np.array([50.0, 50.0]),
         observed=np.array([45.0, 25.0]), expected=np.array([0.5, 0.5]), penalty=0.0,
     )  # fmt: skip

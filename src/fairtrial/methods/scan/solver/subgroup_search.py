@@ -25,7 +25,7 @@ RANKED_SUBGROUPS = 200_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Problem:
+class SearchedCells:
     """The cells of the protected class: who they are, what happened, what was expected.
 
     Bernoulli: `observed` events among `size` people, `expected` probability.
@@ -42,7 +42,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Plan:
+class SearchPlan:
     """How to search: by proof (`exact`) or by restarts."""
 
     exact: bool
@@ -64,14 +64,14 @@ class Found:
 
 def plan_search(
     arity: IntArray, cells: int, search: Literal["auto", "exact", "restarts"] = "auto", restarts: int = 50
-) -> Plan:
+) -> SearchPlan:
     """Enumerate all attributes but the one with most values, when that is affordable."""
     order = np.argsort(arity, kind="stable").astype(np.int64)
     sets = 2.0 ** arity[order[:-1]].astype(np.float64) - 1.0
     steps = float(np.prod(sets)) if len(arity) else 1.0
     affordable = steps <= EXACT_STEPS and steps * cells <= EXACT_WORK
     exact = search == "exact" or (search == "auto" and affordable)
-    return Plan(exact=exact, order=order, steps=steps, restarts=restarts)
+    return SearchPlan(exact=exact, order=order, steps=steps, restarts=restarts)
 
 
 def subgroup_count(arity: IntArray) -> float:
@@ -79,12 +79,12 @@ def subgroup_count(arity: IntArray) -> float:
     return float(np.prod(2.0 ** arity.astype(np.float64) - 1.0))
 
 
-def mirror(problem: Problem, direction: Direction) -> Problem:
+def mirror(problem: SearchedCells, direction: Direction) -> SearchedCells:
     """The same problem asked in the other direction is the mirrored one asked above."""
     if direction == "above":
         return problem
     observed = -problem.observed if problem.gaussian else problem.size - problem.observed
-    return Problem(
+    return SearchedCells(
         gaussian=problem.gaussian,
         codes=problem.codes,
         arity=problem.arity,
@@ -96,7 +96,7 @@ def mirror(problem: Problem, direction: Direction) -> Problem:
 
 
 def find_subgroups(
-    problem: Problem, directions: tuple[Direction, ...], plan: Plan, top: int = 1, seed: int = 0
+    problem: SearchedCells, directions: tuple[Direction, ...], plan: SearchPlan, top: int = 1, seed: int = 0
 ) -> list[Found]:
     """The `top` best subgroups over the directions, distinct in their people."""
     found = []
@@ -120,7 +120,7 @@ def find_subgroups(
 
 
 def _rank(
-    problem: Problem, plan: Plan, top: int, generator: np.random.Generator
+    problem: SearchedCells, plan: SearchPlan, top: int, generator: np.random.Generator
 ) -> tuple[FloatArray, FloatArray, IntArray, BoolArray]:
     scores = np.full(top, -np.inf, dtype=np.float64)
     thetas = np.zeros(top, dtype=np.float64)
@@ -144,12 +144,12 @@ def _rank(
 
 
 def maximum_scores(
-    problem: Problem,
+    problem: SearchedCells,
     size: FloatArray,
     observed: FloatArray,
     expected: FloatArray,
     directions: tuple[Direction, ...],
-    plan: Plan,
+    plan: SearchPlan,
     generator: np.random.Generator,
 ) -> FloatArray:
     """The best score of every draw (one row each); the whole search is repeated in each."""
