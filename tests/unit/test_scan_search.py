@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from tests.oracles.scan_brute_force import all_subgroups
 
-from fairtrial.methods.scan.solver.score import BERNOULLI, GAUSSIAN, penalty_roots, set_peak
+from fairtrial.methods.scan.solver.score import (
+    BERNOULLI,
+    GAUSSIAN,
+    CellList,
+    CellNumbers,
+    penalty_roots,
+    set_peak,
+)
 from fairtrial.methods.scan.solver.subgroup_search import (
     SearchedCells,
     find_subgroups,
@@ -68,10 +75,10 @@ def test_exact_search_equals_trying_every_subgroup(gaussian: bool, penalty: floa
             (found,) = find_subgroups(problem, (direction,), plan)
             assert found.score == pytest.approx(best, abs=tolerance)
             assert found.listed == simplest
-            repeated = maximum_scores(
-                problem, problem.size[None], problem.observed[None], problem.expected[None], (direction,), plan,
-                np.random.default_rng(0),
-            )  # fmt: skip
+            drawn = CellNumbers(
+                problem.kind, problem.size[None], problem.observed[None], problem.expected[None]
+            )
+            repeated = maximum_scores(problem, drawn, (direction,), plan, np.random.default_rng(0))
             assert repeated[0] == pytest.approx(best, abs=tolerance)
 
 
@@ -134,10 +141,8 @@ def test_the_all_values_candidate_is_needed() -> None:
 
 
 def test_a_group_in_which_everybody_has_the_event_is_scored_in_closed_form() -> None:
-    cells = np.array([0, 1])
-    score, theta = set_peak(
-        BERNOULLI, cells, 0, 2, np.array([3.0, 4.0]), np.array([3.0, 4.0]), np.array([0.5, 0.2]), 0.0, np.inf
-    )
+    numbers = CellNumbers(BERNOULLI, np.array([3.0, 4.0]), np.array([3.0, 4.0]), np.array([0.5, 0.2]))
+    score, theta = set_peak(numbers, CellList(np.array([0, 1]), 0, 2), 0.0, np.inf)
     assert theta == np.inf
     assert score == pytest.approx(-3 * np.log(0.5) - 4 * np.log(0.2))
 
@@ -145,13 +150,13 @@ def test_a_group_in_which_everybody_has_the_event_is_scored_in_closed_form() -> 
 def test_roots_solve_their_equation() -> None:
     """F equals the penalty at both roots, for both scores."""
     size, expected = np.array([40.0, 25.0]), np.array([0.3, 0.6])
-    cells = np.array([0, 1])
+    part = CellList(np.array([0, 1]), 0, 2)
     observed = np.array([20.0, 20.0])
-    lower, upper = penalty_roots(BERNOULLI, 1.0, 0.0, cells, 0, 2, size, observed, expected)
+    lower, upper = penalty_roots(1.0, CellNumbers(BERNOULLI, size, observed, expected), part)
     for theta in (lower, upper):
         value = observed.sum() * theta - np.sum(size * np.log1p(np.expm1(theta) * expected))
         assert value == pytest.approx(1.0, abs=1e-9)
-    lower, upper = penalty_roots(GAUSSIAN, 1.0, 0.0, cells, 0, 2, size, observed, expected)
+    lower, upper = penalty_roots(1.0, CellNumbers(GAUSSIAN, size, observed, expected), part)
     for mean in (lower, upper):
         assert mean * observed.sum() - size.sum() * mean**2 / 2 == pytest.approx(1.0)
 

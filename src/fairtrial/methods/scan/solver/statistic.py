@@ -16,6 +16,7 @@ from fairtrial.methods.scan.solver.expectation import (
     spread,
 )
 from fairtrial.methods.scan.solver.scan_table import Moments, ScanTable, log_odds, observed_moments, totals
+from fairtrial.methods.scan.solver.score import CellNumbers
 from fairtrial.methods.scan.solver.subgroup_search import (
     Direction,
     Found,
@@ -103,7 +104,8 @@ def scan_draws(setup: ScanSetup, sums: Moments, generator: np.random.Generator) 
     expected = expected_events(setup.table, setup.designs, setup.how, sums)
     size, observed, _ = _scored(setup, sums, expected)
     problem = _first_problem(setup, size, observed, expected)
-    return maximum_scores(problem, size, observed, expected, setup.directions, setup.plan, generator)
+    drawn = CellNumbers(problem.kind, size, observed, expected)
+    return maximum_scores(problem, drawn, setup.directions, setup.plan, generator)
 
 
 def _scored(

@@ -8,8 +8,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.methods.scan.solver.score import BERNOULLI, GAUSSIAN
-from fairtrial.methods.scan.solver.search import climb, enumerate_subgroups
+from fairtrial.methods.scan.solver.ascent import climb
+from fairtrial.methods.scan.solver.enumeration import enumerate_subgroups
+from fairtrial.methods.scan.solver.ranking import Ranking, SearchSpace, empty_ranking
+from fairtrial.methods.scan.solver.score import BERNOULLI, GAUSSIAN, CellNumbers
 from fairtrial.work.compiled import njit
 
 FloatArray = NDArray[np.float64]
@@ -39,6 +41,16 @@ class SearchedCells:
     observed: FloatArray
     expected: FloatArray
     penalty: float
+
+    @property
+    def kind(self) -> int:
+        return GAUSSIAN if self.gaussian else BERNOULLI
+
+    @property
+    def space(self) -> SearchSpace:
+        # random keys, whose sums tell sets of cells apart
+        keys = np.random.default_rng(20160601).integers(0, 2**64 - 1, size=len(self.size), dtype=np.uint64)
+        return SearchSpace(self.codes, self.arity, self.penalty, keys)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -102,126 +114,75 @@ def find_subgroups(
     found = []
     generator = np.random.default_rng(seed)
     for direction in directions:
-        scores, thetas, listed, values = _rank(mirror(problem, direction), plan, top, generator)
+        ranking = _rank(mirror(problem, direction), plan, top, generator)
         sign = 1.0 if direction == "above" else -1.0
-        for place in range(top):
-            if scores[place] > -np.inf:
-                found.append(
-                    Found(
-                        score=float(scores[place]),
-                        theta=sign * float(thetas[place]),
-                        listed=int(listed[place]),
-                        direction=direction,
-                        values=values[place].copy(),
-                    )
-                )
+        found += [
+            Found(
+                score=float(ranking.score[place]),
+                theta=sign * float(ranking.theta[place]),
+                listed=int(ranking.listed[place]),
+                direction=direction,
+                values=ranking.values[place].copy(),
+            )
+            for place in range(top)
+            if ranking.score[place] > -np.inf
+        ]
     found.sort(key=lambda one: -one.score)
     return found[:top]
 
 
-def _rank(
-    problem: SearchedCells, plan: SearchPlan, top: int, generator: np.random.Generator
-) -> tuple[FloatArray, FloatArray, IntArray, BoolArray]:
-    scores = np.full(top, -np.inf, dtype=np.float64)
-    thetas = np.zeros(top, dtype=np.float64)
-    listed = np.zeros(top, dtype=np.int64)
-    keys = np.zeros(top, dtype=np.uint64)
-    values: BoolArray = np.ones((top, len(problem.arity), int(problem.arity.max())), dtype=np.bool_)
-    kind = GAUSSIAN if problem.gaussian else BERNOULLI
-    cell_keys = _cell_keys(len(problem.size))
+def _rank(problem: SearchedCells, plan: SearchPlan, top: int, generator: np.random.Generator) -> Ranking:
+    ranking = empty_ranking(top, problem.arity)
+    numbers = CellNumbers(problem.kind, problem.size, problem.observed, problem.expected)
     if plan.exact:
         solve_last = top == 1 or subgroup_count(problem.arity) > RANKED_SUBGROUPS
-        enumerate_subgroups(
-            kind, problem.penalty, problem.codes, problem.arity, plan.order, solve_last,
-            problem.size, problem.observed, problem.expected, cell_keys, scores, thetas, listed, keys, values,
-        )  # fmt: skip
+        enumerate_subgroups(problem.space, numbers, plan.order, solve_last, ranking)
     else:
-        climb(
-            kind, problem.penalty, problem.codes, problem.arity, plan.restarts, generator,
-            problem.size, problem.observed, problem.expected, cell_keys, scores, thetas, listed, keys, values,
-        )  # fmt: skip
-    return scores, thetas, listed, values
+        climb(problem.space, numbers, plan.restarts, generator, ranking)
+    return ranking
 
 
 def maximum_scores(
     problem: SearchedCells,
-    size: FloatArray,
-    observed: FloatArray,
-    expected: FloatArray,
+    drawn: CellNumbers,
     directions: tuple[Direction, ...],
     plan: SearchPlan,
     generator: np.random.Generator,
 ) -> FloatArray:
     """The best score of every draw (one row each); the whole search is repeated in each."""
-    best = np.full(len(size), -np.inf)
-    cell_keys = _cell_keys(size.shape[1])
+    best = np.full(len(drawn.size), -np.inf)
     for direction in directions:
         if direction == "below":
-            observed = -observed if problem.gaussian else size - observed
-            expected = 1.0 - expected
-        scores = np.empty(len(size))
-        _maximum_scores(
-            GAUSSIAN if problem.gaussian else BERNOULLI,
-            problem.penalty,
-            problem.codes,
-            problem.arity,
-            plan.exact,
-            plan.order,
-            plan.restarts,
-            generator,
-            size,
-            observed,
-            expected,
-            cell_keys,
-            scores,
-        )
+            observed = -drawn.observed if problem.gaussian else drawn.size - drawn.observed
+            drawn = CellNumbers(drawn.kind, drawn.size, observed, 1.0 - drawn.expected)
+        scores = np.empty(len(drawn.size))
+        _maximum_scores(problem.space, drawn, plan.exact, plan.order, plan.restarts, generator, scores)
         best = np.maximum(best, scores)
     return best
 
 
-def _cell_keys(cells: int) -> NDArray[np.uint64]:
-    """Random keys whose sums tell sets of cells apart."""
-    generator = np.random.default_rng(20160601)
-    return generator.integers(0, 2**64 - 1, size=cells, dtype=np.uint64)
-
-
 @njit
 def _maximum_scores(
-    kind: int,
-    penalty: float,
-    codes: IntArray,
-    arity: IntArray,
+    space: SearchSpace,
+    drawn: CellNumbers,
     exact: bool,
     order: IntArray,
     restarts: int,
     generator: np.random.Generator,
-    size: FloatArray,
-    observed: FloatArray,
-    expected: FloatArray,
-    cell_keys: NDArray[np.uint64],
     scores: FloatArray,
 ) -> None:
-    attributes = arity.shape[0]
-    score = np.empty(1)
-    theta = np.empty(1)
-    listed = np.zeros(1, dtype=np.int64)
-    key = np.zeros(1, dtype=np.uint64)
-    values = np.ones((1, attributes, arity.max()), dtype=np.bool_)
+    ranking = Ranking(
+        np.empty(1),
+        np.empty(1),
+        np.zeros(1, dtype=np.int64),
+        np.zeros(1, dtype=np.uint64),
+        np.ones((1, space.arity.shape[0], space.arity.max()), dtype=np.bool_),
+    )
     for draw in range(scores.shape[0]):
-        score[0] = -np.inf
+        ranking.score[0] = -np.inf
+        numbers = CellNumbers(drawn.kind, drawn.size[draw], drawn.observed[draw], drawn.expected[draw])
+        # before an enumeration one climb: a good score to beat cuts most of its branches
+        climb(space, numbers, 1 if exact else restarts, generator, ranking)
         if exact:
-            # one climb first: a good score to beat cuts most branches of the enumeration
-            climb(
-                kind, penalty, codes, arity, 1, generator, size[draw], observed[draw], expected[draw], cell_keys,
-                score, theta, listed, key, values,
-            )  # fmt: skip
-            enumerate_subgroups(
-                kind, penalty, codes, arity, order, True, size[draw], observed[draw], expected[draw], cell_keys,
-                score, theta, listed, key, values,
-            )  # fmt: skip
-        else:
-            climb(
-                kind, penalty, codes, arity, restarts, generator, size[draw], observed[draw], expected[draw],
-                cell_keys, score, theta, listed, key, values,
-            )  # fmt: skip
-        scores[draw] = score[0]
+            enumerate_subgroups(space, numbers, order, True, ranking)
+        scores[draw] = ranking.score[0]
