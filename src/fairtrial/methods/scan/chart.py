@@ -120,16 +120,10 @@ def _short(text: str, most: int = 70) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _luck(result: Result, observed: float) -> Picture:
+def _luck(result: ScanResult, observed: float) -> Picture:
     """The best scores when the class does not matter, and the one observed."""
     details = result.details
-    critical = float(details["null_critical"])
     draws = int(details["null_draws"])
-    level = f"{100 * details['confidence_level']:g}% of draws are below"
-    lines: list[dict[str, Any]] = [
-        {"x": critical, "what": f"{level} {critical:.1f}"},
-        {"x": observed, "what": f"observed {observed:.1f}"},
-    ]
     bars = (
         alt.Chart(alt.Data(values=details["null_histogram"]))
         .mark_bar(color=COLOURS["faint"], binSpacing=1)
@@ -144,17 +138,27 @@ def _luck(result: Result, observed: float) -> Picture:
             ],
         )
     )
+    alternative = f"Histogram of the best score in {draws:,} draws; the observed one is {observed:.2f}."
+    chart = finish(alt.layer(bars, _limits(details, observed)), width=WIDTH + 90, height=190)
+    return Picture("luck", "Could it be luck?", alternative, chart)
+
+
+def _limits(details: Mapping[str, Any], observed: float) -> Any:
+    """The observed score, and the one that few draws reach."""
+    critical = float(details["null_critical"])
+    level = f"{100 * details['confidence_level']:g}% of draws are below"
+    lines: list[dict[str, Any]] = [
+        {"x": critical, "what": f"{level} {critical:.1f}"},
+        {"x": observed, "what": f"observed {observed:.1f}"},
+    ]
     scale = alt.Scale(
         domain=[str(line["what"]) for line in lines], range=[COLOURS["neutral"], COLOURS["violated"]]
     )
-    rules = (
+    return (
         alt.Chart(alt.Data(values=lines))
         .mark_rule(strokeWidth=2.5)
         .encode(x="x:Q", color=alt.Color("what:N", scale=scale, legend=alt.Legend(orient="top", title=None)))
     )
-    alternative = f"Histogram of the best score in {draws:,} draws; the observed one is {observed:.2f}."
-    chart = finish(alt.layer(bars, rules), width=WIDTH + 90, height=190)
-    return Picture("luck", "Could it be luck?", alternative, chart)
 
 
 def scan_all_pictures(result: ScanAllResult) -> list[Picture]:

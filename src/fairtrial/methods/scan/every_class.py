@@ -87,6 +87,10 @@ def _joined(
 ) -> ScanAllResult:
     """One table over all scans, best first, with Holm's adjustment."""
     label = asked.metric.label
+    arguments = {
+        "metric": asked.metric.to_dict(), "by": list(asked.attributes), **settings.recorded_models(),
+        "permutations": draws.permutations,
+    }  # fmt: skip
     tested = {scan.group: scan.result for scan in scans if scan.result is not None}
     rows = _tested_rows(tested, 1.0 - settings.confidence_level)
     rows += [_untested_row(scan) for scan in scans if scan.result is None]
@@ -111,15 +115,7 @@ def _joined(
             },
         },
         notes=tuple(notes),
-        provenance=audit.provenance(
-            seed=draws.seed,
-            arguments={
-                "metric": asked.metric.to_dict(),
-                "by": list(asked.attributes),
-                **settings.recorded_models(),
-                "permutations": draws.permutations,
-            },
-        ),
+        provenance=audit.provenance(seed=draws.seed, arguments=arguments),
         objects={"scans": {group.label: result for group, result in tested.items()}},
     )
 

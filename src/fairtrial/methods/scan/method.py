@@ -147,10 +147,10 @@ def scan_all(
     >>> import fairtrial
     >>> data = fairtrial.load("compas")
     >>> audit = fairtrial.Audit(data, outcome="two_year_recid", score="decile_score", threshold=5,
-    ...                         groups=["sex", "age_cat", "c_charge_degree"])
-    >>> result = fairtrial.scan_all(audit, "fpr", by="sex", features=["age_cat", "c_charge_degree"])
+    ...                         groups=["race", "sex", "age_cat"])
+    >>> result = fairtrial.scan_all(audit, "fpr", by="sex", features="race")
     >>> [(row["protected"], row["state"]) for row in result.estimates]
-    [('Male', 'found'), ('Female', 'not shown')]
+    [('Male', 'found'), ('Female', 'found')]
     """
     from fairtrial.data.groups import by_attributes
     from fairtrial.methods.scan.every_class import EveryClass, named_features, scan_every_class

@@ -148,21 +148,24 @@ def _resampled_scores(
         )
 
     def draw(draws: int, generator: np.random.Generator) -> Moments:
-        parts = [[sums(one, generator) for one in people] for _ in range(draws)]
-        arrays = np.array(parts)  # (draws, class, sum, cells)
-        comparison, protected = (np.repeat(n[None, :], draws, axis=0) for n in sizes)
-        return Moments(
-            comparison=comparison,
-            comparison_events=np.ascontiguousarray(arrays[:, 0, 0]),
-            protected=protected,
-            protected_events=np.ascontiguousarray(arrays[:, 1, 0]),
-            comparison_log_odds=arrays[:, 0, 1],
-            comparison_squares=arrays[:, 0, 2],
-            protected_log_odds=arrays[:, 1, 1],
-            protected_squares=arrays[:, 1, 2],
-        )
+        return _of_scores(np.array([[sums(one, generator) for one in people] for _ in range(draws)]), sizes)
 
     return draw
+
+
+def _of_scores(drawn: FloatArray, sizes: tuple[FloatArray, ...]) -> Moments:
+    """Moments from arrays of (draws, class, sum, cells)."""
+    comparison, protected = (np.repeat(n[None, :], len(drawn), axis=0) for n in sizes)
+    return Moments(
+        comparison=comparison,
+        comparison_events=np.ascontiguousarray(drawn[:, 0, 0]),
+        protected=protected,
+        protected_events=np.ascontiguousarray(drawn[:, 1, 0]),
+        comparison_log_odds=drawn[:, 0, 1],
+        comparison_squares=drawn[:, 0, 2],
+        protected_log_odds=drawn[:, 1, 1],
+        protected_squares=drawn[:, 1, 2],
+    )
 
 
 def _permute_within(

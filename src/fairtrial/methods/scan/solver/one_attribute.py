@@ -127,7 +127,7 @@ def _find_roots(numbers: CellNumbers, values: Values, penalty: float, promising:
 @njit
 def _worth(values: Values, v: int, penalty: float, theta: float) -> bool:
     """Whether value v is worth its penalty at θ."""
-    return values.peaks[v] > penalty and values.lower[v] < theta < values.upper[v]
+    return bool(values.peaks[v] > penalty and values.lower[v] < theta < values.upper[v])
 
 
 @njit
