@@ -14,6 +14,7 @@ from fairtrial import work
 from fairtrial.errors import Cancelled, FairtrialWarning, InputError, NotApplicable
 from fairtrial.methods.declaration import read_result
 from fairtrial.methods.scan.solver.interval import selected_rate_interval
+from fairtrial.results.masking import mask_result, published_rows
 
 TABLE_1 = [
     "fpr",
@@ -423,6 +424,55 @@ def test_an_exact_search_beyond_reach_is_refused() -> None:
         edge(data, search="exact", null=None)
     with pytest.warns(FairtrialWarning, match="not a proof"):
         edge(data, null=None)
+
+
+@pytest.mark.parametrize(
+    ("asked", "argument", "cure"),
+    [
+        ({"metric": "brier"}, "metric", "Use flag or certify for it"),
+        ({"metric": "selection_rate", "condition": 1}, "condition", ""),
+        ({"expectation": 3}, "expectation", ""),
+        ({"reference": {"group": "z"}}, "reference", ""),
+        ({"features": ["group"]}, "features", ""),
+    ],
+)
+def test_faults_are_facts(audit: fairtrial.Audit, asked: dict[str, Any], argument: str, cure: str) -> None:
+    with pytest.raises(InputError) as caught:
+        run(audit, **asked)
+    (fault,) = caught.value.faults
+    assert fault.argument == argument
+    assert str(fault).endswith(cure)
+
+
+def test_states_have_codes_and_reasons(audit: fairtrial.Audit) -> None:
+    best, *lower = run(audit, null=None).estimates
+    assert (best["state"], best["state_reason"]) == ("not tested", "no null was asked for")
+    assert {(row["state"], row["state_reason"]) for row in lower} == {("listed", "not tested")}
+    result = fairtrial.scan_all(
+        fairtrial.Audit(
+            small(60).assign(sex="f"), outcome="outcome", decision="decision", groups=["group", "sex"]
+        ),
+        "fpr",
+    )
+    untested = result.estimates[-1]
+    assert (untested["protected"], untested["state"]) == ("f", "not tested")
+    assert untested["state_reason"] == "there is nobody (not f): nothing can be compared"
+    assert not result.state_of(untested).compared
+
+
+def test_few_people_are_masked_on_either_side() -> None:
+    """Three people outside the class: the row goes, and what is left can still be read and drawn."""
+    data = small(90)
+    data["group"] = np.where(np.arange(90) < 3, "a", "b")
+    data["decision"] = np.arange(90) % 2
+    result = edge(data.drop(columns="sex"))
+    assert result.estimates[0]["target_n"] == 3
+    content = mask_result(result, 10)
+    assert content["estimates"][0]["state"] == "masked"
+    assert content["details"]["values"] == []
+    published = published_rows(read_result(content))
+    assert published.reading()[0] == result.verdict.text
+    assert [picture.name for picture in published.pictures()] == ["subgroup"]
 
 
 def test_charts_hold_the_numbers(audit: fairtrial.Audit) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 import altair as alt
 
-from fairtrial.methods.scan.result import ScanAllResult, ScanResult
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.charts.theme import COLOURS, finish
 from fairtrial.results.column import scalar
@@ -19,11 +18,11 @@ TICK = "M-0.16,-1.1L0.16,-1.1L0.16,1.1L-0.16,1.1Z"  # an upright bar, as a path 
 WIDTH = 430
 
 
-def scan_pictures(result: ScanResult) -> list[Picture]:
-    """The subgroup first; then the null distribution, when one was drawn."""
+def scan_pictures(result: Result, best: Mapping[str, Any] | None) -> list[Picture]:
+    """The subgroup first; then the null distribution, when one was drawn and the best subgroup may be shown."""
     found = [_subgroup(result)]
-    if "null_histogram" in result.details and result.best is not None:
-        found.append(_luck(result, float(result.best["score"])))
+    if "null_histogram" in result.details and best is not None:
+        found.append(_luck(result.details, float(best["score"])))
     return found
 
 
@@ -120,9 +119,8 @@ def _short(text: str, most: int = 70) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _luck(result: ScanResult, observed: float) -> Picture:
+def _luck(details: Mapping[str, Any], observed: float) -> Picture:
     """The best scores when the class does not matter, and the one observed."""
-    details = result.details
     draws = int(details["null_draws"])
     bars = (
         alt.Chart(alt.Data(values=details["null_histogram"]))
@@ -161,7 +159,7 @@ def _limits(details: Mapping[str, Any], observed: float) -> Any:
     )
 
 
-def scan_all_pictures(result: ScanAllResult) -> list[Picture]:
+def scan_all_pictures(result: Result) -> list[Picture]:
     """One line per protected class: what is expected, what is observed, and whether it remains after adjustment."""
     rows = [_class_row(row) for row in result.estimates if scalar(row["rate"]) is not None]
     if not rows:

@@ -98,7 +98,7 @@ class ScanResult(Result):
         """The subgroup value by value; then the null distribution, when one was drawn."""
         from fairtrial.methods.scan.chart import scan_pictures
 
-        return scan_pictures(self)
+        return scan_pictures(self, self.best)
 
     def reading(self) -> list[str]:
         """What the subgroup is, what was searched, and what the p-value is for."""
