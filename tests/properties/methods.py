@@ -81,7 +81,7 @@ CASES: dict[str, Case] = {
     ),
     "scan": Case(
         lambda frame: ft.scan(audit(frame), "fpr", protected=reference(frame), permutations=99, top=1),
-        points=("rate", "comparison_rate"), drawn=("p_value",), not_for={"swap": ONE_SIDE},
+        points=("rate", "target_rate"), drawn=("p_value",), not_for={"swap": ONE_SIDE},
     ),
     "scan_all": Case(
         lambda frame: ft.scan_all(audit(frame), "fpr", by="g", permutations=99, sequential=False),

@@ -94,27 +94,31 @@ def inside_unit_interval(score: FloatArray) -> tuple[FloatArray, float]:
     return np.clip(score, distance, 1.0 - distance), distance
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CountedRows:
+    """Rows that stand for `count` people each: covariates, class, event, whether and under which condition scanned."""
+
+    codes: IntArray
+    protected: BoolArray
+    event: FloatArray
+    scanned: BoolArray
+    condition: FloatArray | None
+    count: FloatArray
+
+
 def build_table(
-    *,
-    codes: IntArray,
-    arity: IntArray,
-    protected: BoolArray,
-    event: FloatArray,
-    scanned: BoolArray,
-    condition: FloatArray | None,
-    count: FloatArray,
-    strata_bins: int | None,
-    real_valued: bool,
+    rows: CountedRows, *, arity: IntArray, strata_bins: int | None = None, real_valued: bool = False
 ) -> ScanTable:
     """Group counted rows into atoms, cells and strata.
 
     `strata_bins` is the number of score bins for a continuous C; None takes every distinct C as its own
     stratum. Rows outside the condition stay in the table, since propensities are estimated on all rows.
     """
+    codes, scanned, event, count = rows.codes, rows.scanned, rows.event, rows.count
     if codes.shape[1] == 0:
         codes, arity = np.zeros((len(codes), 1), dtype=np.int64), np.ones(1, dtype=np.int64)
     x_index, x_codes = _distinct_rows(codes.astype(np.int64), arity)
-    c_values = np.zeros(len(codes)) if condition is None else condition
+    c_values = np.zeros(len(codes)) if rows.condition is None else rows.condition
     c_index = np.unique(c_values, return_inverse=True)[1].reshape(-1)
     bins = _bins(c_values, count, strata_bins)
     # the condition's side is part of the cell: a row that is not scanned never shares a cell with one that is
@@ -136,10 +140,10 @@ def build_table(
         atom_cell=atom_cell,
         atom_start=np.searchsorted(atom_cell, np.arange(len(first))).astype(np.int64),
         atom_event=shown_event[atom_first],
-        atom_comparison=totals(atom_index, count * ~protected, atoms),
-        atom_protected=totals(atom_index, count * protected, atoms),
+        atom_comparison=totals(atom_index, count * ~rows.protected, atoms),
+        atom_protected=totals(atom_index, count * rows.protected, atoms),
         real_valued=real_valued,
-        has_condition=condition is not None,
+        has_condition=rows.condition is not None,
     )
 
 
