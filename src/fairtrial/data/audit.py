@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from fairtrial import options
 from fairtrial.data.cells import Cells, Design, Floats, Rows, digest_of, distinct, pool_m2, sum_by
 from fairtrial.data.query import SCORE_BIN, Query, evaluate
 from fairtrial.data.roles import ROLE_NAMES, Roles
@@ -15,6 +16,36 @@ from fairtrial.data.schema import column_list
 from fairtrial.data.source import Source, collect, frame_for_estimators
 from fairtrial.errors import FairtrialWarning, Faults, InputError, NotApplicable, Note
 from fairtrial.metrics.table import ROLES, Metric
+from fairtrial.options import Option
+
+Outcome = Annotated[str | None, Option("Column of what really happened.")]
+Decision = Annotated[str | None, Option("Column of the decision.")]
+Score = Annotated[str | None, Option("Column of the score.")]
+Threshold = Annotated[float | None, Option("Decision = score at or above it.")]
+Groups = Annotated[
+    str | Sequence[str], Option("Columns of the attributes people are compared by.", many=True, flag="by")
+]
+Features = Annotated[
+    str | Sequence[str], Option("Columns of what is known about people.", many=True, flag="feature")
+]
+Positive = Annotated[
+    str | float | bool | Mapping[str, Any] | None,
+    Option(
+        "Label that counts as 1; for one of the two only: decision=LABEL, outcome=LABEL.",
+        form=options.label,
+        many=True,
+    ),
+]
+Bins = Annotated[
+    Mapping[str, int | Sequence[float]] | None,
+    Option("Cut a column of numbers: age=25,45 (edges) or age=4 (quarters).", form=options.cuts, many=True),
+]
+Missing = Annotated[
+    Literal["error", "drop", "category"],
+    Option("Missing values: refused, their rows left out, or, for groups, a group of their own."),
+]
+Weight = Annotated[str | None, Option("Column of survey weights.")]
+Unit = Annotated[str | None, Option("Column that names the person of repeated rows.")]
 
 
 class Audit(Roles):
@@ -37,17 +68,17 @@ class Audit(Roles):
         self,
         data: object,
         *,
-        outcome: str | None = None,
-        decision: str | None = None,
-        score: str | None = None,
-        threshold: float | None = None,
-        groups: str | Sequence[str] = (),
-        features: str | Sequence[str] = (),
-        positive: object = None,
-        bins: Mapping[str, Any] | None = None,
-        missing: str = "error",
-        weight: str | None = None,
-        unit: str | None = None,
+        outcome: Outcome = None,
+        decision: Decision = None,
+        score: Score = None,
+        threshold: Threshold = None,
+        groups: Groups = (),
+        features: Features = (),
+        positive: Positive = None,
+        bins: Bins = None,
+        missing: Missing = "error",
+        weight: Weight = None,
+        unit: Unit = None,
     ) -> None:
         super().__init__(
             Source(data),
