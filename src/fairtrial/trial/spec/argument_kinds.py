@@ -1,0 +1,39 @@
+"""What a declared argument is about: metrics, groups or columns. The declaration says it, never the name."""
+
+from __future__ import annotations
+
+import typing
+
+from fairtrial import options
+from fairtrial.methods.arguments import Metrics, OneMetric
+from fairtrial.metrics.table import Metric
+from fairtrial.options import Argument
+
+
+def admits_metrics(argument: Argument) -> bool:
+    """Whether a metric may be its value, or part of it."""
+    return _mentions(argument.hint, Metric)
+
+
+def is_metric(argument: Argument) -> bool:
+    """Whether it is declared as `OneMetric` or `Metrics`, and so takes nothing but metrics."""
+    return argument.hint in (typing.get_args(OneMetric)[0], typing.get_args(Metrics)[0])
+
+
+def admits_groups(argument: Argument) -> bool:
+    """Whether a group such as {"race": "Caucasian"} may be its value, or part of it."""
+    return argument.option.form in (options.group, options.target)
+
+
+def is_attributes(argument: Argument) -> bool:
+    """Whether it lists attributes and groups to compare."""
+    return argument.option.form is options.group and argument.option.many
+
+
+def is_target(argument: Argument) -> bool:
+    """Whether it says what groups are compared with."""
+    return argument.option.form is options.target
+
+
+def _mentions(hint: object, wanted: type) -> bool:
+    return hint is wanted or any(_mentions(part, wanted) for part in typing.get_args(hint))
