@@ -55,9 +55,9 @@ def compas() -> Any:
 
 def compas_setup() -> Any:
     """False positive rates of African-American defendants: table and designs, everything before the first fit."""
-    from fairtrial.data.groups import Group
     from fairtrial.methods.scan.solver.statistic import prepare
     from fairtrial.methods.scan.table import Asked, read_data
+    from fairtrial.metrics.groups import Group
     from fairtrial.metrics.table import METRICS
 
     asked = Asked(

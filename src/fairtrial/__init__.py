@@ -10,10 +10,10 @@ __version__ = "0.1.0"
 # public name -> where it lives; loaded on first use, so that `import fairtrial` stays light
 _PUBLIC = {
     "Audit": "fairtrial.data.audit",
-    "Metric": "fairtrial.metrics.table",
+    "Metric": "fairtrial.metrics.metric",
     "METRICS": "fairtrial.metrics.table",
     "CRITERIA": "fairtrial.metrics.table",
-    "role": "fairtrial.metrics.table",
+    "role": "fairtrial.metrics.values",
     "Result": "fairtrial.results.result",
     "InputError": "fairtrial.errors",
     "load": "fairtrial.datasets",
@@ -63,8 +63,8 @@ if TYPE_CHECKING:
     from fairtrial.datasets import load as load
     from fairtrial.errors import InputError as InputError
     from fairtrial.methods.measure.method import measure as measure
+    from fairtrial.metrics.metric import Metric as Metric
     from fairtrial.metrics.table import CRITERIA as CRITERIA
     from fairtrial.metrics.table import METRICS as METRICS
-    from fairtrial.metrics.table import Metric as Metric
-    from fairtrial.metrics.table import role as role
+    from fairtrial.metrics.values import role as role
     from fairtrial.results.result import Result as Result

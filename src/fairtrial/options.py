@@ -357,13 +357,3 @@ def cuts(text: str) -> tuple[str, Any]:
     name, _, edges = text.partition("=")
     found = numbers(edges)
     return name, int(found) if isinstance(found, float) and found.is_integer() else found
-
-
-def label(text: str) -> tuple[str, str] | str:
-    """'yes' is the label of both binary roles, 'decision=yes' that of one; other labels may hold a '='.
-
-    >>> label("decision=yes"), label(">=50K")
-    (('decision', 'yes'), '>=50K')
-    """
-    name, equals, value = text.partition("=")
-    return (name, value) if equals and name in ("decision", "outcome") else text

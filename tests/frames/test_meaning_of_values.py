@@ -83,7 +83,9 @@ def test_missing_values(kind, tmp_path, request):
     data = make(kind, with_missing(), tmp_path, request)
     roles = {"outcome": "y", "decision": "d", "groups": "race"}
     text = message(lambda: measure(Audit(data, **roles), "accuracy"))
-    assert "'race' is missing in 20 rows: choose missing='drop' (or 'category' for groups)" in text
+    assert (
+        "'race' is missing in 20 rows: choose missing='drop' in the Audit (or 'category' for groups)" in text
+    )
     assert "outcome 'y' is missing in 20 rows" in text
 
     dropped = measure(Audit(data, missing="drop", **roles), "accuracy")
@@ -96,7 +98,8 @@ def test_missing_values(kind, tmp_path, request):
     ]  # fmt: skip
     refused = message(lambda: measure(Audit(data, missing="category", **roles), "accuracy"))
     assert refused == (
-        "measure: outcome 'y' is missing in 20 rows: missing='category' is for groups; choose missing='drop'"
+        "measure: outcome 'y' is missing in 20 rows: missing='category' is for groups; choose missing='drop' in the "
+        "Audit"
     )
 
 
@@ -104,7 +107,7 @@ def test_dropping_looks_at_declared_columns_only():
     data = pd.DataFrame(with_missing())
     audit = Audit(data, decision="d", missing="drop")
     assert message(lambda: measure(audit, by="race")) == (
-        "measure: 'race' is missing in 20 rows: name it in groups= or features= of the Audit, so that missing='drop' "
+        "measure: 'race' is missing in 20 rows: name it in groups= or features= in the Audit, so that missing='drop' "
         "sees it"
     )
 

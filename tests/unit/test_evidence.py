@@ -13,7 +13,7 @@ from fairtrial.inference.compare.choose_gaps import make_gaps
 from fairtrial.inference.evidence.atoms import Comparison
 from fairtrial.inference.evidence.enough import find_evidence, pooled_shape, telling_members
 from fairtrial.inference.joint.joint_test import joint_test
-from fairtrial.metrics.table import Metric
+from fairtrial.metrics.metric import Metric
 from validity.certify_designs import atoms_of
 
 

@@ -16,8 +16,9 @@ from fairtrial.cli.printing import OUTPUT_OPTIONS, OutputFiles
 from fairtrial.cli.speech import CommandSpeech
 from fairtrial.data.audit import Audit
 from fairtrial.methods.declaration import Method, declared_methods
-from fairtrial.options import Argument, arguments_of
+from fairtrial.options import Argument
 from fairtrial.results.result import Result
+from fairtrial.trial.spec.tables import role_keys
 
 DATA = Annotated[str, typer.Argument(help="CSV or Parquet file, or a glob of them.", metavar="DATA")]
 
@@ -43,14 +44,14 @@ class Question:
         own = writable(method.arguments)
         if not method.takes_audit:
             return cls(method, (), own)
-        roles = writable(arguments_of(Audit.__init__))
+        roles = tuple(role_keys().values())
         own = tuple(part for part in own if part.name not in {role.name for role in roles})
         return cls(method, tuple(role for role in roles if role.flag not in {part.flag for part in own}), own)
 
     @property
     def speech(self) -> CommandSpeech:
         """How its faults are worded."""
-        audit = arguments_of(Audit.__init__) if self.method.takes_audit else ()
+        audit = role_keys().values() if self.method.takes_audit else ()
         outputs = {name: f"--{name}" for name in OUTPUT_OPTIONS}
         return CommandSpeech(writable([*audit, *self.method.arguments]), {"data": "DATA", **outputs})
 

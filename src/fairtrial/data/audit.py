@@ -3,93 +3,104 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from fairtrial import options
+from fairtrial.data import arguments as a
 from fairtrial.data.cells import Cells, Design, Floats, Rows, digest_of, distinct, pool_m2, sum_by
-from fairtrial.data.query import SCORE_BIN, Query, evaluate
-from fairtrial.data.roles import ROLE_NAMES, Roles
-from fairtrial.data.schema import column_list
+from fairtrial.data.query import Query, Table, evaluate, refuse_real_outcome
+from fairtrial.data.reading import SCORE_BIN
+from fairtrial.data.roles import Roles
+from fairtrial.data.schema import ROLE_NAMES, Declared, column_fault, column_list, positive_labels
 from fairtrial.data.source import Source, collect, frame_for_estimators
-from fairtrial.errors import FairtrialWarning, Faults, InputError, NotApplicable, Note
-from fairtrial.metrics.table import ROLES, Metric
-from fairtrial.options import Option
-
-Outcome = Annotated[str | None, Option("Column of what really happened.")]
-Decision = Annotated[str | None, Option("Column of the decision.")]
-Score = Annotated[str | None, Option("Column of the score.")]
-Threshold = Annotated[float | None, Option("Decision = score at or above it.")]
-Groups = Annotated[
-    str | Sequence[str], Option("Columns of the attributes people are compared by.", many=True, flag="by")
-]
-Features = Annotated[
-    str | Sequence[str], Option("Columns of what is known about people.", many=True, flag="feature")
-]
-Positive = Annotated[
-    str | float | bool | Mapping[str, Any] | None,
-    Option(
-        "Label that counts as 1; for one of the two only: decision=LABEL, outcome=LABEL.",
-        form=options.label,
-        many=True,
-    ),
-]
-Bins = Annotated[
-    Mapping[str, int | Sequence[float]] | None,
-    Option("Cut a column of numbers: age=25,45 (edges) or age=4 (quarters).", form=options.cuts, many=True),
-]
-Missing = Annotated[
-    Literal["error", "drop", "category"],
-    Option("Missing values: refused, their rows left out, or, for groups, a group of their own."),
-]
-Weight = Annotated[str | None, Option("Column of survey weights.")]
-Unit = Annotated[str | None, Option("Column that names the person of repeated rows.")]
+from fairtrial.errors import (
+    FairtrialWarning,
+    Fault,
+    Faults,
+    InputError,
+    NotApplicable,
+    Note,
+    Set,
+    Use,
+    Words,
+)
+from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.values import ROLES
+from fairtrial.options import arguments_of, faults_of, plain
 
 
 class Audit(Roles):
-    """Decisions, outcomes or scores of people, and who they are.
+    """Decisions, outcomes or scores of people, and who they are: the input of every method.
 
-    Parameters: `data` a dataframe (pandas, Polars, PyArrow, DuckDB, PySpark) or a path or glob of CSV or Parquet;
-    `outcome`, `decision`, `score`, `weight`, `unit` name columns; `threshold` makes the decision from the score
-    (score ≥ threshold); `groups` and `features` list columns; `positive` is the label that counts as 1, for both
-    binary roles or as {"decision": …, "outcome": …}; `bins` cuts continuous columns, {"age": [25, 45]} or
-    {"age": 4} for quarters; `missing` is "error", "drop" or "category".
+    Parameters
+    ----------
+    data : object
+        A dataframe (pandas, Polars, PyArrow, DuckDB, PySpark), or a path or glob of CSV or Parquet files.
+    outcome : str, optional
+        Column of what really happened: 0 and 1, two labels, or numbers.
+    decision : str, optional
+        Column of the decision: 0 and 1, or two labels.
+    score : str, optional
+        Column of the score that the decision rests on.
+    threshold : float, optional
+        Makes the decision from the score: 1 where score ≥ threshold.
+    groups : str or sequence of str, optional
+        Columns whose groups are compared where a method is not told otherwise.
+    features : str or sequence of str, optional
+        Columns that models see and subgroups are built from.
+    positive : object, optional
+        The label that counts as 1, for both the decision and the outcome, or one for each by its name.
+    bins : mapping, optional
+        Cuts of continuous columns: edges (25 and 45) or a number of equal parts (4).
+    missing : {'error', 'drop', 'category'}
+        Missing values are an error, drop their row, or are a group of their own.
+    weight : str, optional
+        Column of survey weights.
+    unit : str, optional
+        Column that names the person of repeated rows.
 
+    Examples
+    --------
     >>> import fairtrial
     >>> audit = fairtrial.Audit(fairtrial.load("compas"), outcome="two_year_recid", score="decile_score",
-    ...                         threshold=5, groups="race")
+    ...                         threshold=5, groups="race", bins={"age": [25, 45]})
     >>> audit.levels("race")
     ('African-American', 'Asian', 'Caucasian', 'Hispanic', 'Native American', 'Other')
+    >>> audit.levels("age")
+    ('25–44', '45 and over', 'under 25')
     """
 
     def __init__(
         self,
-        data: object,
+        data: a.Data,
         *,
-        outcome: Outcome = None,
-        decision: Decision = None,
-        score: Score = None,
-        threshold: Threshold = None,
-        groups: Groups = (),
-        features: Features = (),
-        positive: Positive = None,
-        bins: Bins = None,
-        missing: Missing = "error",
-        weight: Weight = None,
-        unit: Unit = None,
+        outcome: a.Outcome = None,
+        decision: a.Decision = None,
+        score: a.Score = None,
+        threshold: a.Threshold = None,
+        groups: a.Groups = (),
+        features: a.Features = (),
+        positive: a.Positive = None,
+        bins: a.Bins = None,
+        missing: a.Missing = "error",
+        weight: a.Weight = None,
+        unit: a.Unit = None,
     ) -> None:
-        super().__init__(
-            Source(data),
-            {"outcome": outcome, "decision": decision, "score": score, "weight": weight, "unit": unit},
-            threshold=threshold,
+        given = {name: plain(value) for name, value in locals().items() if name not in ("self", "data")}
+        source = Source(data)
+        declared = Declared(
+            columns={name: given[name] for name in ROLE_NAMES},
+            threshold=given["threshold"],
             groups=column_list("groups", groups),
             features=column_list("features", features),
-            positive=dict(positive) if isinstance(positive, Mapping) else _both(positive),
+            positive=positive_labels(positive),
             bins=dict(bins or {}),
-            missing=missing,
+            missing=given["missing"],
         )
+        _check(given, declared, source.columns)
+        super().__init__(source, declared)
         self._levels: dict[str, tuple[str, ...]] = {}
         self._digest: str | None = None
 
@@ -97,9 +108,9 @@ class Audit(Roles):
     @property
     def outcome_is_real(self) -> bool:
         """Whether the outcome holds numbers other than 0 and 1 (known after the first query)."""
-        if self._outcome_real is None and self.outcome_may_be_real:
+        if self.outcome_real is None and self.outcome_may_be_real:
             self.cells((), roles=("outcome",))
-        return bool(self._outcome_real)
+        return bool(self.outcome_real)
 
     def levels(self, attribute: str) -> tuple[str, ...]:
         """The labels an attribute takes, sorted."""
@@ -152,27 +163,22 @@ class Audit(Roles):
             )
         if self.has("decision") or self.has("score"):
             notes.append(Note("not-fitted-here", "The model is taken as not fitted on these rows."))
-        constant = self.constant_text()
+        constant = self.constant_note()
         if constant is not None:
-            notes.append(Note("constant-decision", constant))
-            warnings.warn(constant, FairtrialWarning, stacklevel=3)
-        dropped = self._count_dropped()
-        if dropped[0]:
-            notes.append(
-                Note(
-                    "dropped-missing",
-                    f"{dropped[0]:,} of {dropped[1]:,} rows had missing values and were dropped.",
-                )
-            )
+            notes.append(constant)
+            warnings.warn(constant.text, FairtrialWarning, stacklevel=3)
+        dropped, total = self.count_dropped()
+        if dropped:
+            text = f"{dropped:,} of {total:,} rows had missing values and were dropped."
+            notes.append(Note("dropped-missing", text))
         return tuple(notes)
 
     def refuse(self, who: str, *, weight: bool = True, unit: bool = True) -> None:
         """Refuse survey weights and repeated rows by name, for methods that do not honour them yet."""
         for name, refused in (("weight", weight), ("unit", unit)):
             if refused and getattr(self, name) is not None:
-                raise NotApplicable(
-                    who, f"{name!r} is not honoured by {who} yet; measure does. Make an Audit without it"
-                )
+                required = Words("is not honoured by {} yet; {} does", Use(who), Use("measure"))
+                raise NotApplicable(who, Fault(name, required, cure="Make an Audit without it"))
 
     # -- the two ways to the data ---------------------------------------------------------------------------
     def cells(
@@ -207,7 +213,7 @@ class Audit(Roles):
             roles={name: values[first] for name, values in zip(roles, role_values, strict=True)},
         )
         for metric in metrics:
-            count, total, m2, binary = evaluate(self, who, metric, table)
+            count, total, m2, binary = self._evaluated(who, metric, table)
             cells.count[metric.name] = sum_by(inverse, count, len(first))
             cells.total[metric.name] = np.bincount(inverse, total, len(first)).astype(np.float64)
             cells.m2[metric.name] = pool_m2(inverse, count, total, m2, len(first))
@@ -231,7 +237,7 @@ class Audit(Roles):
             query.attribute(name)
         for name in roles:
             if name == "outcome" and self.outcome_is_real:
-                query.role_value("outcome")
+                query.role_value(ROLES["outcome"])
             else:
                 query.role(name)
         for metric in metrics:
@@ -253,7 +259,7 @@ class Audit(Roles):
         for name in columns:
             found.columns[name] = table.total[f"column {name}"]
         for metric in metrics:
-            count, total, _, _ = evaluate(self, who, metric, table)
+            count, total, _, _ = self._evaluated(who, metric, table)
             found.values[metric.name], found.given[metric.name] = total, count > 0
         if units:
             found.attributes["unit"] = table.labels[f"unit {self.unit}"]
@@ -294,59 +300,71 @@ class Audit(Roles):
         return frame_for_estimators(pa.table(collect(frame)), self.frame)
 
     # -- checks and helpers ---------------------------------------------------------------------------------
+    def _evaluated(self, who: str, metric: Metric, table: Table) -> Any:
+        real = "outcome" in metric.needs and self.outcome_is_real
+        if real:
+            refuse_real_outcome(who, self, metric)
+        return evaluate(metric, table, outcome_real=real)
+
     def _check_asked(
         self, who: str, by: Sequence[str], metrics: Sequence[Metric], roles: Sequence[str]
     ) -> None:
         faults = Faults(who)
-        for name in by:
-            try:
-                self.check_column(who, "by", name)
-            except InputError as error:
-                faults.extend(error)
+        found = [column_fault("by", name, self.source.columns) for name in by]
         for metric in metrics:
-            if metric.each is not None:
-                faults.add(
-                    f"{metric.name!r} compares the outcome in each score bin: measure takes it; elsewhere name "
-                    "one bin, Metric('…', role.outcome, given={role.score_bin: '…'})"
-                )
-            for need in sorted(metric.needs):
-                if not self.has(need):
-                    cut = ", or cut the score with threshold=" if need == "decision" and self.score else ""
-                    faults.add(
-                        f"{metric.name!r} needs the {need}: name its column with {need}= in the Audit{cut}"
-                    )
-            for name in metric.columns:
-                try:
-                    self.check_column(who, "metric", name)
-                except InputError as error:
-                    faults.extend(error)
+            found += self._metric_faults(metric)
         for name in roles:
             if not self.has(ROLES[name].needs[0] if name == "score_bin" else name):
-                faults.add(f"the {name} is needed: name its column with {name}= in the Audit")
+                cure = Words("name its column with {}", Set(name, of="Audit"))
+                found.append(Fault(name, "is needed", subject=f"the {name}", cure=cure))
+        for fault in found:
+            if fault is not None:
+                faults.add(fault)
         faults.raise_any()
 
+    def _metric_faults(self, metric: Metric) -> list[Fault | None]:
+        found: list[Fault | None] = []
+        subject = repr(metric.name)
+        if metric.each is not None:
+            cure = Words(
+                "{} takes it; elsewhere make a metric that is given one bin of the score", Use("measure")
+            )
+            required = "compares the outcome in each score bin"
+            found.append(Fault("metric", required, subject=subject, cure=cure))
+        for need in sorted(metric.needs):
+            if not self.has(need):
+                cure = Words("name its column with {}", Set(need, of="Audit"))
+                if need == "decision" and self.score:
+                    cure = Words(f"{cure.text}, or cut the score with {{}}", *cure.parts, Set("threshold"))
+                found.append(Fault(need, f"needs the {need}", subject=subject, cure=cure))
+        return found + [column_fault("metric", name, self.source.columns) for name in metric.columns]
+
     def _features(self, who: str, features: Sequence[str] | None) -> tuple[str, ...]:
-        chosen = (
-            self.features
-            if features is None
-            else (features,)
-            if isinstance(features, str)
-            else tuple(features)
-        )
+        if features is None:
+            chosen = self.features
+        else:
+            chosen = (features,) if isinstance(features, str) else tuple(features)
         if not chosen:
-            raise InputError(who, "'features' is missing: name columns, here or as features= of the Audit")
+            cure = Words("name columns, here or as {}", Set("features", of="Audit"))
+            raise InputError(who, Fault("features", "is missing", cure=cure))
         for name in chosen:
             self.check_column(who, "features", name)
         return chosen
 
 
-def _both(positive: object) -> dict[str, Any]:
-    return {} if positive is None else {"decision": positive, "outcome": positive}
+def _check(given: dict[str, Any], declared: Declared, columns: Sequence[str]) -> None:
+    """All faults of the declaration in one message, in the order of the arguments, before any data are read."""
+    order = [argument.name for argument in arguments_of(Audit.__init__)]
+    told = faults_of(Audit.__init__, given)
+    wrong = {fault.argument for fault in told}
+    told += [fault for fault in declared.faults(columns) if fault.argument not in wrong]
+    faults = Faults("Audit")
+    for fault in sorted(told, key=lambda fault: order.index(fault.argument)):
+        faults.add(fault)
+    faults.raise_any()
 
 
-def _role_values(table: Any, name: str) -> Floats:
+def _role_values(table: Table, name: str) -> Floats:
     if name == "score_bin":
-        codes: Floats = table.labels[SCORE_BIN].codes.astype(float)
-        return codes
-    values: Floats = table.binary[name] if name in table.binary else table.numbers[name]
-    return values
+        return table.labels[SCORE_BIN].codes.astype(float)
+    return table.binary[name] if name in table.binary else table.numbers[name]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 from fairtrial import options
-from fairtrial.metrics.table import Metric
+from fairtrial.metrics.metric import Metric
 from fairtrial.options import Option
 from fairtrial.work import Progress
 

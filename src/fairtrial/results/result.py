@@ -144,7 +144,8 @@ class Result:
         table = {
             column.name: [scalar(row.get(column.name)) for row in self.estimates] for column in self.columns
         }
-        return to_native(table, backend or self.provenance.get("frame", "pyarrow"), self.columns)
+        kinds = {column.name: column.kind for column in self.columns}
+        return to_native(table, backend or self.provenance.get("frame", "pyarrow"), kinds)
 
     def __str__(self) -> str:
         return self.summary()

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from fairtrial.data.audit import Audit
-from fairtrial.data.groups import Group
 from fairtrial.errors import InputError, check_between, check_choice, did_you_mean
 from fairtrial.labels import canonical
 from fairtrial.methods.explain.metric import needed, row_form, score_values
@@ -30,7 +29,8 @@ from fairtrial.methods.explain.solver.esl import (
     tells_groups_apart,
 )
 from fairtrial.methods.explain.solver.shapley_sampling import SampledOrders, sample_orders, smallest_budget
-from fairtrial.metrics.table import Metric
+from fairtrial.metrics.groups import Group
+from fairtrial.metrics.metric import Metric
 from fairtrial.work import Progress, check_seed, generator
 
 # All coalitions are evaluated up to this many players; a budget that covers them allows a few more.

@@ -26,7 +26,8 @@ from fairtrial.methods.explain.result import WORDS, CompareResult, ExplainResult
 from fairtrial.methods.explain.rows import Told, estimate_rows, panel_rows, pareto_rows, votes
 from fairtrial.methods.explain.sentences import coalition_kind, drivers_text, meaning, notes, verdict
 from fairtrial.methods.explain.two_rules import compare
-from fairtrial.metrics.table import Metric, find_metric
+from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.table import find_metric
 from fairtrial.results.column import defined_or, undefined
 from fairtrial.work import Progress
 

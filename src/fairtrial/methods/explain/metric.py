@@ -13,10 +13,10 @@ from fairtrial.errors import NotApplicable
 from fairtrial.labels import canonical
 from fairtrial.methods.explain.solver.coalitions import RowForm
 from fairtrial.methods.explain.solver.esl import Floats
-from fairtrial.metrics.table import Metric, Role
+from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.values import Role
 
 WHO = "explain"
-_SCORES = ("score", "squared_error", "absolute_error", "log_loss")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +49,14 @@ def row_form(metric: Metric, rows: Rows) -> RowForm:
 
 def score_values(metric: Metric, scores: Floats, outcome: Floats | None) -> Floats:
     """The metric's value of each row (rows) under each coalition's scores (columns)."""
-    name = metric.value.name if isinstance(metric.value, Role) else ""
-    if name == "score":
-        return scores
-    assert outcome is not None
-    y = outcome[:, None]
-    if name == "squared_error":
-        return np.asarray((scores - y) ** 2)
-    if name == "absolute_error":
-        return np.abs(scores - y)
-    inside = np.clip(scores, 1e-15, 1.0 - 1e-15)
-    return np.asarray(-(y * np.log(inside) + (1.0 - y) * np.log1p(-inside)))
+    assert isinstance(metric.value, Role)
+    parts = {"score": scores, "outcome": None if outcome is None else outcome[:, None]}
+    values = np.asarray(metric.value.of(parts))
+    if metric.value.wants and not np.isfinite(values).all():
+        raise NotApplicable(
+            WHO, f"{metric.name!r} needs {metric.value.wants}, but the model gives others; certify takes it"
+        )
+    return values
 
 
 def _refuse(metric: Metric) -> None:
@@ -82,14 +79,14 @@ def _refuse(metric: Metric) -> None:
             f"{metric.name!r} does not depend on the decisions, so no feature of the model can carry it; "
             "certify takes it",
         )
-    if on_decision and _uses_scores(metric):
+    if moved and _uses_scores(metric):
         raise NotApplicable(
             WHO, f"{metric.name!r} mixes scores and decisions; explain takes one of them. certify takes both"
         )
 
 
 def _uses_scores(metric: Metric) -> bool:
-    return isinstance(metric.value, Role) and metric.value.name in _SCORES
+    return isinstance(metric.value, Role) and "score" in metric.value.needs
 
 
 def _at(metric: Metric, rows: Rows, decision: float) -> tuple[Floats, Floats]:
@@ -103,7 +100,7 @@ def _at(metric: Metric, rows: Rows, decision: float) -> tuple[Floats, Floats]:
 def _value(metric: Metric, rows: Rows, decision: float) -> Floats:
     if isinstance(metric.value, str):
         return rows.columns[metric.value]
-    if metric.value.name in ("score", "squared_error", "absolute_error", "log_loss"):
+    if "score" in metric.value.needs:
         return np.full(rows.n, decision)
     known = _role(metric.value, rows, decision)
     if known is None:
@@ -131,17 +128,7 @@ def _meets(key: Role | str, admitted: Sequence[object], rows: Rows, decision: fl
 
 def _role(key: Role, rows: Rows, decision: float) -> Floats | None:
     """What the role is when everyone's decision is this one; None where decisions alone do not tell."""
-    match key.name:
-        case "decision":
-            return np.full(rows.n, decision)
-        case "not_decision":
-            return np.full(rows.n, 1.0 - decision)
-        case "outcome":
-            return rows.roles["outcome"]
-        case "not_outcome":
-            return 1.0 - rows.roles["outcome"]
-        case "correct":
-            return np.asarray(rows.roles["outcome"] == decision, dtype=np.float64)
-        case "error":
-            return np.asarray(rows.roles["outcome"] != decision, dtype=np.float64)
-    return None
+    if not set(key.needs) <= {"decision", "outcome"}:
+        return None
+    parts = {"decision": np.full(rows.n, decision), "outcome": rows.roles.get("outcome")}
+    return np.asarray(key.of(parts), dtype=np.float64)

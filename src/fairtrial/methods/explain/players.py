@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Coded, Rows
-from fairtrial.data.groups import Group, by_attributes, find_groups
+from fairtrial.data.groups import by_attributes, find_groups
 from fairtrial.errors import Faults, InputError, choice_fault
 from fairtrial.methods.explain.metric import Needed, needed
 from fairtrial.methods.explain.solver.esl import Floats
-from fairtrial.metrics.table import Metric
+from fairtrial.metrics.groups import Group
+from fairtrial.metrics.metric import Metric
 from fairtrial.work import generator
 
 WHO = "explain"

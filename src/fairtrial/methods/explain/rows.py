@@ -14,7 +14,7 @@ from fairtrial.methods.explain.players import Material
 from fairtrial.methods.explain.problem import Estimates, FirstStage, Problem, SecondStage
 from fairtrial.methods.explain.result import ALL, WORDS
 from fairtrial.methods.explain.solver.coalitions import group_members
-from fairtrial.metrics.table import Metric
+from fairtrial.metrics.metric import Metric
 from fairtrial.results.column import defined_or, undefined
 
 NO_VARIATION = "it contributes the same for everybody of a group, so there is no sampling error to judge by"

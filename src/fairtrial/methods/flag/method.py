@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fairtrial.data.audit import Audit
-from fairtrial.data.groups import MINIMUM_SIZE, Group
+from fairtrial.data.groups import MINIMUM_SIZE
 from fairtrial.errors import InputError, Note, check_between, check_choice
 from fairtrial.inference.compare.gaps import Gaps
 from fairtrial.inference.multiplicity import CORRECTIONS
@@ -17,7 +17,9 @@ from fairtrial.inference.numeric.roots import Floats
 from fairtrial.methods.gaps.disparities import Disparities, Inference, Untested, find_disparities
 from fairtrial.methods.gaps.judgement import disparity_words, finite_or_reason, sentence
 from fairtrial.methods.gaps.tolerance import check_band, common_notes, find_band, plain_target
-from fairtrial.metrics.table import Metric, find_metric
+from fairtrial.metrics.groups import Group
+from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.table import find_metric
 from fairtrial.results.column import Column, Primary, Verdict, scalar, undefined
 from fairtrial.results.result import Result
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Cells, Rows
-from fairtrial.data.groups import Group, Target, by_attributes, check_target, find_groups, find_target
+from fairtrial.data.groups import by_attributes, check_target, find_groups
 from fairtrial.errors import FairtrialWarning, Fault, InputError, Note
 from fairtrial.inference.bounds import guarded
 from fairtrial.inference.compare.choose_gaps import make_gaps
@@ -23,7 +23,8 @@ from fairtrial.inference.means.target_methods import estimate_gaps
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.simultaneous import simultaneous_level
 from fairtrial.methods.gaps.states import EVERYONE, NOBODY, REFERENCE, TOO_FEW
-from fairtrial.metrics.table import Metric
+from fairtrial.metrics.groups import Group, Target, find_target
+from fairtrial.metrics.metric import Metric
 from fairtrial.results.column import State
 
 # Above this many rows a real-valued metric is audited from counts, means and squared deviations.

@@ -9,7 +9,7 @@ import numpy as np
 from fairtrial.errors import Fault, InputError, Note
 from fairtrial.inference.bounds import SHAPE_RULE
 from fairtrial.methods.gaps.disparities import Disparities, Estimate
-from fairtrial.metrics.table import Metric
+from fairtrial.metrics.metric import Metric
 
 
 def find_band(who: str, tolerance: Any, metric: Metric) -> tuple[float, float] | None:

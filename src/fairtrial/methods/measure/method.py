@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from fairtrial.data.audit import Audit
-from fairtrial.data.groups import MINIMUM_SIZE, by_attributes, find_target
+from fairtrial.data.groups import MINIMUM_SIZE, by_attributes
 from fairtrial.errors import InputError, NotApplicable, Note, check_between, check_choice
 from fairtrial.inference.means.from_moments import SMALL_SAMPLE
 from fairtrial.inference.multiplicity import holm
@@ -15,7 +15,10 @@ from fairtrial.inference.rates.binary_gaps import SMALLEST_P
 from fairtrial.methods.measure.rates import cell_lines
 from fairtrial.methods.measure.tests import Line, Plan
 from fairtrial.methods.measure.weighted import weighted_lines
-from fairtrial.metrics.table import Metric, find_metrics, role
+from fairtrial.metrics.groups import find_target
+from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.table import find_metrics
+from fairtrial.metrics.values import role
 from fairtrial.results.column import Column, Kind, Primary, Verdict, defined_or, scalar, undefined
 from fairtrial.results.result import Result
 from fairtrial.results.text import format_value

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from fairtrial.data.cells import Bools, Cells, Rows
-from fairtrial.data.groups import Group, check_target, explicit_groups, find_groups
+from fairtrial.data.groups import check_target, find_groups
 from fairtrial.errors import InputError
 from fairtrial.inference.compare.gaps import KnownRateGaps
 from fairtrial.inference.means.from_moments import (
@@ -26,7 +26,8 @@ from fairtrial.inference.means.from_moments import (
 from fairtrial.inference.rates.binary_gaps import PartCounts, gap_limits, gap_p
 from fairtrial.inference.rates.proportions import rate_interval, ratio_interval
 from fairtrial.methods.measure.tests import Line, Plan, add_impact_ratios
-from fairtrial.metrics.table import Metric
+from fairtrial.metrics.groups import Group, explicit_groups
+from fairtrial.metrics.metric import Metric
 
 Floats = NDArray[np.float64]
 WHO = "measure"

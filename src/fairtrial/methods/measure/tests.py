@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairtrial.data.audit import Audit
-from fairtrial.data.groups import Group, Target
-from fairtrial.metrics.table import Metric, role
+from fairtrial.metrics.groups import Group, Target
+from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.values import role
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial.data.cells import Bools, Floats, Rows
-from fairtrial.data.groups import Group, check_target, explicit_groups, find_groups
+from fairtrial.data.groups import check_target, find_groups
 from fairtrial.errors import InputError
 from fairtrial.inference.evidence.survey import (
     Comparison,
@@ -22,7 +22,8 @@ from fairtrial.inference.evidence.survey import (
     weighted_rate_interval,
 )
 from fairtrial.methods.measure.tests import Line, Plan, add_impact_ratios
-from fairtrial.metrics.table import Metric
+from fairtrial.metrics.groups import Group, explicit_groups
+from fairtrial.metrics.metric import Metric
 
 WHO = "measure"
 

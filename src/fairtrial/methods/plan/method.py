@@ -14,7 +14,8 @@ from fairtrial.errors import InputError, Note, check_between
 from fairtrial.inference.power import certify_power, interval_critical
 from fairtrial.inference.rates.proportions import constrained_rates
 from fairtrial.methods.gaps.tolerance import find_band
-from fairtrial.metrics.table import Metric, find_metric
+from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.table import find_metric
 from fairtrial.results.column import Column, Verdict
 from fairtrial.results.result import Result
 

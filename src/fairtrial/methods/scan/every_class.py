@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from fairtrial.data.audit import Audit
-from fairtrial.data.groups import Group
 from fairtrial.errors import FairtrialWarning, Note
 from fairtrial.inference.multiplicity import holm
 from fairtrial.methods.scan.draws import Luck
 from fairtrial.methods.scan.options import Options, recorded
 from fairtrial.methods.scan.result import ScanAllResult, ScanResult
-from fairtrial.metrics.table import Metric
+from fairtrial.metrics.groups import Group
+from fairtrial.metrics.metric import Metric
 from fairtrial.results.column import Verdict, undefined
 
 

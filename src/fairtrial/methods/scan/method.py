@@ -10,7 +10,7 @@ import numpy as np
 
 from fairtrial import work
 from fairtrial.data.audit import Audit
-from fairtrial.data.groups import Group, check_not_continuous
+from fairtrial.data.groups import check_not_continuous
 from fairtrial.errors import InputError, NotApplicable, Note, did_you_mean
 from fairtrial.methods.scan.draws import Luck, luck_of, prepare_null
 from fairtrial.methods.scan.every_class import joined
@@ -29,7 +29,9 @@ from fairtrial.methods.scan.table import (
     read_data,
     resolve_metric,
 )
-from fairtrial.metrics.table import Metric, find_metric
+from fairtrial.metrics.groups import Group
+from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.table import find_metric
 from fairtrial.results.column import undefined
 
 __all__ = ["ScanAllResult", "ScanResult", "scan", "scan_all"]

@@ -11,10 +11,13 @@ from numpy.typing import NDArray
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Cells
-from fairtrial.data.groups import Group, find_groups
+from fairtrial.data.groups import find_groups
 from fairtrial.errors import InputError, NotApplicable, Note
 from fairtrial.methods.scan.solver.table import ScanTable, build_table, inside_unit_interval, log_odds
-from fairtrial.metrics.table import METRICS, Metric, Role, role
+from fairtrial.metrics.groups import Group
+from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.table import METRICS
+from fairtrial.metrics.values import Role, role
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -64,11 +67,8 @@ def resolve_metric(who: str, metric: Metric, condition: object) -> tuple[Metric,
     on_score = metric.each is role.score_bin
     if on_score:
         metric = replace(metric, label="outcome rate given the score")
-    if isinstance(metric.value, Role) and metric.value.name in (
-        "squared_error",
-        "absolute_error",
-        "log_loss",
-    ):
+    means = (role.outcome, role.score)
+    if isinstance(metric.value, Role) and not metric.value.binary and metric.value not in means:
         raise NotApplicable(
             who,
             f"{metric.name!r} is real-valued; a scan takes 0/1 metrics and mean scores. Use flag or certify for it",
@@ -110,12 +110,7 @@ def find_protected(who: str, audit: Audit, protected: object, argument: str = "p
         raise InputError(
             who, f"{argument!r} must be a group like {{'race': 'African-American'}}, got {protected!r}"
         )
-    try:
-        (group,) = find_groups(who, audit, [dict(protected)])
-    except InputError as error:
-        raise InputError(
-            who, [str(fault).replace("'by'", f"{argument!r}", 1) for fault in error.faults]
-        ) from None
+    (group,) = find_groups(who, audit, [dict(protected)], argument=argument)
     return group
 
 

@@ -11,15 +11,7 @@ from numpy.typing import NDArray
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Rows
-from fairtrial.data.groups import (
-    Group,
-    Target,
-    by_attributes,
-    check_not_continuous,
-    check_target,
-    find_groups,
-    find_target,
-)
+from fairtrial.data.groups import by_attributes, check_not_continuous, check_target, find_groups
 from fairtrial.errors import InputError, NotApplicable, did_you_mean
 from fairtrial.methods.transport.solver.tuple import (
     DiscerningTuple,
@@ -27,12 +19,14 @@ from fairtrial.methods.transport.solver.tuple import (
     from_matrices,
     overlapping_families,
 )
-from fairtrial.metrics.table import CRITERIA, METRICS, ROLES, Metric, Role, find_metric
+from fairtrial.metrics.groups import Group, Target, find_target
+from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.table import CRITERIA, METRICS, find_metric
+from fairtrial.metrics.values import ROLES, Role
 
 WHO = "transport"
 # a move across the decision boundary flips these; anything else is not a rate of decisions
 EVENTS = ("decision", "not_decision", "correct", "error")
-MORE_CRITERIA = {"conditional_parity": ("selection_rate",), "fnr_parity": ("fnr",)}
 MOST_CELLS = 1000
 _FITTING = sorted(
     name for name, metric in METRICS.items() if isinstance(metric.value, Role) and metric.value.name in EVENTS
@@ -111,15 +105,14 @@ def pose(audit: Audit, criterion: object, by: object, target: object, strata: ob
 
 def find_criterion(criterion: object) -> tuple[str, list[Metric]]:
     """The name and the metrics of a criterion, refused with a pointer where the method cannot take it."""
-    known = {**CRITERIA, **MORE_CRITERIA}
-    if isinstance(criterion, str) and criterion in known:
-        metrics = [METRICS[part] for part in known[criterion]]
+    if isinstance(criterion, str) and criterion in CRITERIA:
+        metrics = [METRICS[part] for part in CRITERIA[criterion]]
         name = criterion
     elif isinstance(criterion, str) and criterion not in METRICS:
-        options = sorted([*known, *METRICS])
+        options = sorted([*CRITERIA, *METRICS])
         raise InputError(
             WHO,
-            f"'criterion' must be one of {sorted(known)} or a metric among {_FITTING}, got {criterion!r}."
+            f"'criterion' must be one of {sorted(CRITERIA)} or a metric among {_FITTING}, got {criterion!r}."
             f"{did_you_mean(criterion, options)}",
         )
     else:
@@ -231,12 +224,7 @@ def _within(rows: Rows, metric: Metric, strata: Sequence[str]) -> list[tuple[str
 
 def _event_values(event: str, rows: Rows, decision: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """T of each row."""
-    if event == "decision":
-        return decision
-    if event == "not_decision":
-        return np.asarray(1 - decision, dtype=np.uint8)
-    correct = (decision == rows.roles["outcome"]).astype(np.uint8)
-    return correct if event == "correct" else np.asarray(1 - correct, dtype=np.uint8)
+    return np.asarray(ROLES[event].of({**rows.roles, "decision": decision}), dtype=np.uint8)
 
 
 class _Families:

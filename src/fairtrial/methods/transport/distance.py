@@ -15,7 +15,7 @@ from fairtrial.errors import InputError, NotApplicable, Note, did_you_mean
 from fairtrial.methods.transport.models import Model, read_model
 from fairtrial.methods.transport.solver import distances as dist
 from fairtrial.methods.transport.solver.distances_search import predict_distance, tree_distance
-from fairtrial.metrics.table import ROLES
+from fairtrial.metrics.values import ROLES
 
 WHO = "transport"
 UNITS = ("model", "standard")

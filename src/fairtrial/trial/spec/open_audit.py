@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from fairtrial.data.audit import Audit
-from fairtrial.data.groups import check_target, find_groups, find_target
+from fairtrial.data.groups import check_target, find_groups
 from fairtrial.errors import Fault, Faults, InputError, Set, Words, did_you_mean
 from fairtrial.methods.declaration import find_method
-from fairtrial.metrics.table import CRITERIA, find_metrics
-from fairtrial.options import Argument, arguments_of
+from fairtrial.metrics.groups import find_target
+from fairtrial.metrics.table import find_metrics, joined_metrics
+from fairtrial.options import Argument
 from fairtrial.trial.spec.argument_kinds import admits_metrics, is_attributes, is_metric, is_target
 from fairtrial.trial.spec.faults import SpecFaults
 from fairtrial.trial.spec.load import Spec
@@ -112,7 +113,7 @@ def data_faults(audit: Audit, method: str, argument: Argument, value: Any) -> li
             find_groups(method, audit, value)
         elif is_target(argument):
             check_target(method, audit, find_target(method, value))
-        elif argument.name in {role.name for role in arguments_of(Audit.__init__)}:
+        elif argument.name in data_keys():
             _check_columns(audit, method, argument, value)
     except InputError as error:
         return list(error.faults)
@@ -122,7 +123,7 @@ def data_faults(audit: Audit, method: str, argument: Argument, value: Any) -> li
 def _check_metrics(audit: Audit, method: str, argument: Argument, value: Any) -> None:
     faults = Faults(method)
     for item in value if isinstance(value, list) else [value]:
-        if not is_metric(argument) and not (isinstance(item, str) and item in CRITERIA):
+        if not is_metric(argument) and joined_metrics(item) == (item,):
             continue  # the method has forms of its own for these; it checks them itself
         for metric in find_metrics(method, item, argument.name):
             for need in sorted(metric.needs):

@@ -88,10 +88,18 @@ def keys_of(table: type) -> dict[str, Argument]:
     return {argument.name: argument for argument in arguments_of(table.__init__)}  # type: ignore[misc]
 
 
+def role_keys() -> dict[str, Argument]:
+    """The arguments of the Audit that say what the columns mean."""
+    return {
+        argument.name: argument
+        for argument in arguments_of(Audit.__init__)
+        if not (argument.required or argument.option.python_only)
+    }
+
+
 def data_keys() -> dict[str, Argument]:
     """The keys of [data]: where the rows are, and the arguments of the Audit."""
-    audit = {part.name: part for part in arguments_of(Audit.__init__) if not part.option.python_only}
-    return {**audit, **keys_of(Rows)}
+    return {**role_keys(), **keys_of(Rows)}
 
 
 def run_keys() -> dict[str, Argument]:

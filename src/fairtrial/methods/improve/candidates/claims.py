@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from fairtrial.data.groups import Group
 from fairtrial.errors import InputError, NotApplicable
 from fairtrial.labels import canonical
 from fairtrial.methods.improve.candidates.problem import Claim, Problem
 from fairtrial.methods.improve.candidates.utilities import Worth, evaluate
 from fairtrial.methods.improve.solver.improvement import directed_pairs, gap_of
+from fairtrial.metrics.groups import Group
 
 WHO = "improve"
 

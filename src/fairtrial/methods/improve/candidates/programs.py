@@ -17,7 +17,7 @@ from fairtrial.methods.improve.solver.milp import (
     fairest_selection,
     most_accurate_classifier,
 )
-from fairtrial.metrics.table import Metric
+from fairtrial.metrics.metric import Metric
 
 MAX_COLUMNS = 6
 

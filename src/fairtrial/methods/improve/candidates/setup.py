@@ -10,7 +10,7 @@ import numpy as np
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Rows
-from fairtrial.data.groups import MINIMUM_SIZE, Group, find_groups
+from fairtrial.data.groups import MINIMUM_SIZE, find_groups
 from fairtrial.errors import Faults, InputError, Note, did_you_mean
 from fairtrial.methods.improve.candidates.adapters import FixedColumn
 from fairtrial.methods.improve.candidates.claims import (
@@ -24,7 +24,8 @@ from fairtrial.methods.improve.candidates.listing import built_candidates, liste
 from fairtrial.methods.improve.candidates.problem import Candidate, Claim, Problem
 from fairtrial.methods.improve.candidates.rules import Inputs
 from fairtrial.methods.improve.candidates.utilities import Observed, Worth, find_worth
-from fairtrial.metrics.table import CRITERIA
+from fairtrial.metrics.groups import Group
+from fairtrial.metrics.table import joined_metrics
 
 WHO = "improve"
 
@@ -85,9 +86,7 @@ def _listed(asked: object) -> list[object]:
     items = list(asked) if isinstance(asked, list | tuple) else [asked]
     if not items:
         raise InputError(WHO, "'fairness' is empty: name at least one metric")
-    return [
-        part for item in items for part in (CRITERIA.get(item, (item,)) if isinstance(item, str) else (item,))
-    ]
+    return [part for item in items for part in joined_metrics(item)]
 
 
 def _permitted(audit: Audit, asked: Asked, attributes: tuple[str, ...]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ A utility is a pair of row values (u, w) whose group level is Σu/Σw. For a met
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from fairtrial.data.cells import Coded
 from fairtrial.errors import InputError, NotApplicable
 from fairtrial.labels import canonical
-from fairtrial.metrics.table import Metric, Role, find_metric
+from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.table import find_metric
+from fairtrial.metrics.values import Role
 
 Floats = NDArray[np.float64]
 
@@ -160,24 +162,14 @@ def evaluate(worth: Worth, seen: Observed, decision: Floats, score: Floats | Non
         if isinstance(metric.value, Role)
         else seen.values[metric.value]
     )
+    if isinstance(metric.value, Role) and metric.value.wants and not np.isfinite(value[given]).all():
+        raise NotApplicable(
+            "improve", f"{metric.name!r} needs {metric.value.wants}, but the scores of a rule are others"
+        )
     weight = given.astype(np.float64)
     return worth.sign * np.where(given, value, 0.0), weight
 
 
 def _role_value(part: Role, seen: Observed, decision: Floats, score: Floats | None) -> Floats:
     inputs = {"decision": decision, "outcome": seen.outcome, "score": score}
-    return _ROLE_VALUES[part.name](*(inputs[need] for need in part.needs))
-
-
-_ROLE_VALUES: dict[str, Callable[..., Floats]] = {
-    "decision": lambda d: d,
-    "outcome": lambda y: y,
-    "score": lambda s: s,
-    "not_decision": lambda d: 1.0 - d,
-    "not_outcome": lambda y: 1.0 - y,
-    "correct": lambda d, y: (d == y).astype(np.float64),
-    "error": lambda d, y: (d != y).astype(np.float64),
-    "squared_error": lambda s, y: (s - y) ** 2,
-    "absolute_error": lambda s, y: np.abs(s - y),
-    "log_loss": lambda s, y: -np.log(np.clip(np.where(y == 1, s, 1.0 - s), 1e-15, 1.0)),
-}
+    return np.asarray(part.of(inputs), dtype=np.float64)
