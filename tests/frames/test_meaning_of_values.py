@@ -150,7 +150,7 @@ def test_a_real_valued_outcome(kind, tmp_path, request):
     assert rates["ppv", "b"] == pytest.approx(2.0)
     assert rates["for", "a"] == pytest.approx(0.5)
     assert rates["squared_error", "b"] == pytest.approx((1.1**2 + 0.9**2) / 2)
-    assert {row["scale"] for row in result.estimates} == {"number"}
+    assert {row["value_kind"] for row in result.estimates} == {"number"}
     refused = (
         ["tpr"] if kind == "spark" else ["tpr", "fdr", "npv", "accuracy", "balance_positive", "log_loss"]
     )

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from fairtrial.methods.declaration import read_result
 from fairtrial.results.column import scalar
 from fairtrial.results.masking import PEOPLE, is_masked, mask_result, published_rows
-from fairtrial.results.result import Result
 from fairtrial.trial.report import render
 from fairtrial.trial.spec import METHODS
 
@@ -20,7 +20,7 @@ LIMIT = 450
 def masked(content: dict[str, Any]) -> dict[str, Any]:
     changed: dict[str, Any] = json.loads(json.dumps(content))
     for section in changed["sections"]:
-        section["result"] = mask_result(Result.from_dict(section["result"]), LIMIT)
+        section["result"] = mask_result(read_result(section["result"]), LIMIT)
     return changed
 
 
@@ -41,7 +41,7 @@ def test_every_method_survives_masking(content: dict[str, Any]) -> None:
     assert any(is_masked(row) for section in changed["sections"] for row in section["result"]["estimates"])
     for section in changed["sections"]:
         assert small_counts(section["result"]["estimates"]) == [], section["id"]
-        visible = published_rows(Result.from_dict(section["result"]))
+        visible = published_rows(read_result(section["result"]))
         sizes = [scalar(row.get("n")) for row in visible.estimates]
         assert all(n is None or n >= LIMIT or n == 0 for n in sizes)
         assert small_counts(list(section["result"]["details"].values())) == [], section["id"]
@@ -51,7 +51,7 @@ def test_every_method_survives_masking(content: dict[str, Any]) -> None:
 
 def test_masking_is_off_when_asked(content: dict[str, Any]) -> None:
     section = content["sections"][0]["result"]
-    assert mask_result(Result.from_dict(section), 0) == Result.from_dict(section).to_dict()
+    assert mask_result(read_result(section), 0) == read_result(section).to_dict()
 
 
 def test_the_spec_of_these_tests_asks_every_question(whole_spec: dict[str, Any]) -> None:

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairtrial import Audit, InputError, Result, measure
+from fairtrial import Audit, InputError, measure
 from fairtrial.errors import Note
+from fairtrial.methods.declaration import read_result
 from fairtrial.results.column import Verdict, defined_or, reason, scalar, undefined
 from fairtrial.results.result import SCHEMA
 
@@ -25,7 +26,7 @@ def result(**arguments):
 def test_round_trip_through_json():
     first = result()
     text = json.dumps(first.to_dict(), allow_nan=False)
-    again = Result.from_dict(json.loads(text))
+    again = read_result(json.loads(text))
     assert type(again) is type(first)
     assert again.to_dict() == first.to_dict()
     assert again.summary() == first.summary()
@@ -95,7 +96,7 @@ def test_nothing_but_json_values():
 )
 def test_other_contents_are_refused(content, text):
     with pytest.raises(InputError) as caught:
-        Result.from_dict(content)
+        read_result(content)
     assert str(caught.value).startswith("Result.from_dict: ")
     assert text in str(caught.value)
 

@@ -75,7 +75,7 @@ def certify(
     >>> audit = fairtrial.Audit(fairtrial.load("compas"), outcome="two_year_recid", score="decile_score", threshold=5)
     >>> result = fairtrial.certify(audit, "ppv", by="race", target={"race": "Caucasian"}, tolerance=0.05)
     >>> print(result.verdict.text)
-    undetermined: positive predictive value is certified within 5.0 points of Caucasian for 0 of 3 groups and \\
+    undetermined: positive predictive value is certified within 5.0 points of Caucasian for 0 of 3 groups and \
 violated for none; African-American would need about 2,909 members to be certified
     """
     from fairtrial.methods.certify.answer import Wanted, answer

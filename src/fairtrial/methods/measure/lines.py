@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairtrial.data.audit import Audit
+from fairtrial.methods.gaps.states import NOBODY, TOO_FEW
+from fairtrial.methods.measure.result import NOT_TESTED
 from fairtrial.metrics.groups import Group, Target
 from fairtrial.metrics.metric import Metric
 from fairtrial.metrics.values import role
+from fairtrial.results.column import State
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,17 +54,22 @@ class Line:
     p_value: float | None = None
     p_adjusted: float | None = None
     method: str = ""
-    reason: str | None = None
+    untested: State | None = None
     is_reference: bool = False
 
-    def finding(self, alpha: float) -> str:
+    @property
+    def too_few(self) -> bool:
+        return self.untested is not None and self.untested.code == TOO_FEW.code
+
+    def state(self, alpha: float) -> State:
+        """What was found, or why nothing was tested."""
         if self.is_reference:
-            return "reference"
-        if self.reason is not None:
-            return self.reason if self.reason.startswith("not tested") else f"not tested: {self.reason}"
+            return State("reference")
+        if self.untested is not None:
+            return self.untested
         if self.p_adjusted is None:
-            return "not tested"
-        return "violated" if self.p_adjusted <= alpha else "no violation shown"
+            return State(NOT_TESTED.code)
+        return State("violated" if self.p_adjusted <= alpha else "no violation shown")
 
     def sentence(self, level: float) -> str:
         """'false positive rate of A is 21.4 points above B, 95% interval 18.2 to 24.5'."""
@@ -79,6 +87,13 @@ class Line:
         )
 
 
+def too_small(n: int, minimum: int) -> State | None:
+    """Why a group of this size is not tested."""
+    if n == 0:
+        return State(NOBODY.code, "nobody meets the condition")
+    return State(TOO_FEW.code, f"fewer than {minimum}") if n < minimum else None
+
+
 def add_impact_ratios(lines: list[Line]) -> None:
     """Selection rate over the highest selection rate of the same attributes, groups large enough only."""
     metrics = {line.metric.name: line.metric for line in lines}
@@ -92,12 +107,8 @@ def add_impact_ratios(lines: list[Line]) -> None:
         if line.metric.name in selecting:
             families.setdefault((line.metric.name, line.group.attributes), []).append(line)
     for family in families.values():
-        rates = [line.level for line in family if line.level is not None and not _small(line)]
+        rates = [line.level for line in family if line.level is not None and not line.too_few]
         highest = max(rates, default=0.0)
         for line in family:
-            if highest > 0 and line.level is not None and not _small(line):
+            if highest > 0 and line.level is not None and not line.too_few:
                 line.impact_ratio = line.level / highest
-
-
-def _small(line: Line) -> bool:
-    return line.reason is not None and "fewer than" in line.reason
