@@ -119,9 +119,14 @@ def run(
     'violated'
     """
     loaded = load_spec(spec)
-    given = {"seed": seed, "jobs": jobs, "alpha": alpha}
-    chosen: Run = replace(loaded.run, **{name: value for name, value in given.items() if value is not None})
-    loaded = replace(loaded, run=chosen)
+    loaded = replace(
+        loaded,
+        run=Run(
+            seed=loaded.run.seed if seed is None else seed,
+            jobs=loaded.run.jobs if jobs is None else jobs,
+            alpha=loaded.run.alpha if alpha is None else alpha,
+        ),
+    )
     if resume and out is None:
         cure = Words("name it with {}", Named("out"))
         raise InputError("run", Fault("resume", "needs the folder of the run to go on with", cure=cure))

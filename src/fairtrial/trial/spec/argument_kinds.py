@@ -6,7 +6,7 @@ import typing
 
 from fairtrial import options
 from fairtrial.methods.arguments import Metrics, OneMetric
-from fairtrial.metrics.table import Metric
+from fairtrial.metrics.metric import Metric
 from fairtrial.options import Argument
 
 

@@ -91,10 +91,9 @@ def _check(content: dict[str, Any], text: str, name: str, folder: File) -> Spec:
     _check_top(content, faults)
     data = _read_data(content, faults)
     names = _read_names(content, data, faults)
-    settings = {
-        key: model(**read_table((key,), content.get(key, {}), keys_of(model), faults))
-        for key, model in (("report", Report), ("run", Run), ("employment", Employment))
-    }
+    report = Report(**_own_table(content, "report", Report, faults))
+    run = Run(**_own_table(content, "run", Run, faults))
+    employment = Employment(**_own_table(content, "employment", Employment, faults))
     sections = read_sections(content, names, faults)
     if not sections and content.get("preset") is None and "data" in content:
         faults.add(
@@ -102,9 +101,14 @@ def _check(content: dict[str, Any], text: str, name: str, folder: File) -> Spec:
         )
     faults.raise_any()
     return Spec(
-        name=name, folder=folder, preset=content.get("preset"), data=data, names=names, sections=tuple(sections),
-        content=content, text=text, lines=lines, **settings,
+        name=name, folder=folder, preset=content.get("preset"), data=data, report=report, run=run,
+        employment=employment, names=names, sections=tuple(sections), content=content, text=text, lines=lines,
     )  # fmt: skip
+
+
+def _own_table(content: Mapping[str, Any], name: str, table: type, faults: SpecFaults) -> dict[str, Any]:
+    """The keys of one of the file's own tables."""
+    return read_table((name,), content.get(name, {}), keys_of(table), faults)
 
 
 def _check_top(content: Mapping[str, Any], faults: SpecFaults) -> None:
@@ -136,13 +140,11 @@ def _check_rows(data: Data, faults: SpecFaults) -> None:
         text = 'needs either source = "file.csv" (or .parquet, or a glob) or dataset = "compas"'
         faults.add(("data",), Fault("", text))
     if isinstance(data.source, str) and "://" in data.source:
-        fault = Fault(
-            "", f"must be a file of this machine, got the address {data.source!r}", cure="download it first"
-        )
-        faults.add(("data", "source"), fault)
-    fault = None if data.dataset is None else choice_fault("dataset", data.dataset, DATASETS)
-    if fault:
-        faults.add(("data", "dataset"), fault)
+        text = f"must be a file of this machine, got the address {data.source!r}"
+        faults.add(("data", "source"), Fault("", text, cure="download it first"))
+    unknown = None if data.dataset is None else choice_fault("dataset", data.dataset, DATASETS)
+    if unknown:
+        faults.add(("data", "dataset"), unknown)
 
 
 def _check_roles(roles: Mapping[str, Any], faults: SpecFaults) -> None:
