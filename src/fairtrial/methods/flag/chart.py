@@ -6,7 +6,6 @@ from typing import Any
 
 import altair as alt
 
-from fairtrial.methods.flag.result import TESTED_CODES
 from fairtrial.methods.gaps.chart import gap_row
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.charts.theme import COLOURS, finish
@@ -29,7 +28,7 @@ def _forest(result: Result) -> Picture:
 
     details = result.details
     percent = details["value_kind"] == "percent"
-    tested = [row for row in result.estimates if row["state"] in TESTED_CODES]
+    tested = [row for row in result.estimates if scalar(row["p_value"]) is not None]
     shown = sorted(tested, key=lambda row: float(row["p_adjusted"]))[:MOST_LINES]
     shown.sort(key=lambda row: -float(scalar(row["difference"])))
     rows = [gap_row(row, percent, result.state_of(row).text) for row in shown]
