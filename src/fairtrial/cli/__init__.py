@@ -5,14 +5,13 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable
-from functools import cache
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from fairtrial.cli import demo, diff, init, report, run
-from fairtrial.cli.questions import Question, questions
+from fairtrial.cli.method_commands import Question, questions
 from fairtrial.cli.speech import CommandSpeech
 from fairtrial.errors import (
     PYTHON,
@@ -33,7 +32,6 @@ class Refused(FairtrialError):
     """Input that cannot be used, in the words of the command line."""
 
 
-@cache
 def command_help() -> dict[str, str]:
     """Every command with one line of help."""
     own = {name: _first_line(app.registered_commands[0].callback) for name, app in OWN.items()}

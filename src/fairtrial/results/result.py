@@ -96,12 +96,15 @@ class Result:
         return []
 
     def pictures(self) -> list[Picture]:
-        """All charts of the result, the main one first; each method's result draws its own."""
-        raise NotImplementedError(f"{type(self).__name__} draws no chart")
+        """All charts of the result, the main one first; each method's result draws its own, or none."""
+        return []
 
     def plot(self) -> TopLevelMixin:
         """The main chart."""
-        return self.pictures()[0].chart
+        pictures = self.pictures()
+        if not pictures:
+            raise NotImplementedError(f"{type(self).__name__} draws no chart")
+        return pictures[0].chart
 
     def summary(self) -> str:
         """The question, the table, the verdict and the notes as text."""

@@ -60,25 +60,22 @@ def property_schema(argument: Argument) -> dict[str, Any]:
 
 def _values(argument: Argument) -> dict[str, Any]:
     """Types and choices; nothing where the method alone can tell."""
-    found = [json_type(kind) for kind in argument.kinds if typing.get_origin(kind) is not typing.Literal]
-    if None in found:
+    if any(kind in (object, Any) for kind in argument.kinds):
         return {}
-    types = list(dict.fromkeys(found))
+    types = list(dict.fromkeys(word for kind in argument.kinds if (word := json_type(kind))))
     choices = list(argument.choices)
     if not choices:
-        return {"type": types[0] if len(types) == 1 else types}
+        return {"type": types[0] if len(types) == 1 else types} if types else {}
     if set(types) <= {"null"}:
         return {"enum": [*choices, *([None] if types else [])]}
     return {"anyOf": [{"type": types}, {"enum": choices}]}
 
 
 def json_type(kind: Any) -> str | None:
-    """The JSON type of a value of this kind; None where it may be anything."""
+    """The JSON type of a value of this kind; None for choices and for what JSON cannot hold."""
     if kind in _TYPES:
         return _TYPES[kind]
     origin = typing.get_origin(kind) or kind
-    if not isinstance(origin, type) or origin is object:
+    if not isinstance(origin, type):
         return None
-    if issubclass(origin, Mapping):
-        return "object"
-    return "array" if issubclass(origin, Sequence) else "object"
+    return "object" if issubclass(origin, Mapping) else "array" if issubclass(origin, Sequence) else None

@@ -89,22 +89,28 @@ def run(
 ) -> Trial:
     """Run a whole audit from its spec.
 
+    What is given here for `jobs`, `seed` and `alpha` takes the place of what stands under [run] in the spec.
+
     Parameters
     ----------
     spec : path, dict or Spec
         The path of an audit.toml, or a dict of the same shape.
-    data : dataframe, optional
-        Rows in place of the spec's source.
-    out : path, optional
+    data : object, default None
+        A dataframe in place of the spec's source. Python only: it is held in memory.
+    out : str or PathLike or None, default None
         Folder to write results.json, report.html, tables and charts to.
-    resume : bool
+    resume : bool, default False
         Go on where an interrupted run in the folder stopped.
-    jobs, seed, alpha : optional
-        In place of those under [run] in the spec.
-    progress : callable, optional
-        Called with an `Event` as the run goes on.
-    cancel : callable, optional
-        Asked between two batches whether to stop.
+    jobs : int or None, default None
+        Parallel workers; numbers do not depend on it.
+    seed : int or None, default None
+        Same seed, same numbers.
+    alpha : float or None, default None
+        Chance of even one false finding in the whole trial.
+    progress : callable or None, default None
+        Called as the run goes on. Python only: it is a function; the command line shows the sections.
+    cancel : callable or None, default None
+        Asked between two batches whether to stop. Python only: it is a function; press Ctrl-C instead.
 
     Returns
     -------

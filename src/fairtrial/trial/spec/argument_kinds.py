@@ -8,6 +8,7 @@ from fairtrial import options
 from fairtrial.methods.arguments import Metrics, OneMetric
 from fairtrial.metrics.metric import Metric
 from fairtrial.options import Argument
+from fairtrial.trial.spec.tables import role_keys
 
 
 def admits_metrics(argument: Argument) -> bool:
@@ -17,7 +18,7 @@ def admits_metrics(argument: Argument) -> bool:
 
 def is_metric(argument: Argument) -> bool:
     """Whether it is declared as `OneMetric` or `Metrics`, and so takes nothing but metrics."""
-    return argument.hint in (typing.get_args(OneMetric)[0], typing.get_args(Metrics)[0])
+    return argument.option in (typing.get_args(OneMetric)[1], typing.get_args(Metrics)[1])
 
 
 def admits_groups(argument: Argument) -> bool:
@@ -26,8 +27,8 @@ def admits_groups(argument: Argument) -> bool:
 
 
 def is_attributes(argument: Argument) -> bool:
-    """Whether it lists attributes and groups to compare."""
-    return argument.option.form is options.group and argument.option.many
+    """Whether it lists attributes and groups to compare, in place of the audit's groups."""
+    return argument.flag == role_keys()["groups"].flag
 
 
 def is_target(argument: Argument) -> bool:

@@ -18,6 +18,7 @@ from fairtrial.data.audit import Audit
 from fairtrial.methods.declaration import Method, declared_methods
 from fairtrial.options import Argument
 from fairtrial.results.result import Result
+from fairtrial.trial.spec.argument_kinds import is_attributes
 from fairtrial.trial.spec.tables import role_keys
 
 DATA = Annotated[str, typer.Argument(help="CSV or Parquet file, or a glob of them.", metavar="DATA")]
@@ -65,8 +66,9 @@ class Question:
 
     def opening(self, texts: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
         """The Audit's arguments; attributes that the method itself compares are its groups."""
-        roles = read(self.roles, texts)
-        return {**roles, "groups": attributes(given["by"])} if "by" in given else roles
+        compared = [given[part.name] for part in self.own if is_attributes(part) and part.name in given]
+        groups = {"groups": attributes(compared[0])} if compared else {}
+        return {**read(self.roles, texts), **groups}
 
     def command(self) -> Callable[..., None]:
         """A function that Typer makes a command of."""
