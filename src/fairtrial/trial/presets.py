@@ -100,7 +100,7 @@ def _employment(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
             f"“Selected” means a score above the sample median ({audit.score} ≥ {audit.threshold:g}), the "
             "scoring rate of Local Law 144."
         )
-    notes += _unknowns(audit) + _small_categories(audit, share, smallest, total)
+    notes += _unknowns(spec, audit) + _small_categories(spec, audit, smallest)
     return questions, notes
 
 
@@ -110,25 +110,35 @@ def known_groups(audit: Audit, depth: int) -> list[Any]:
     return [group.to_dict() for group in groups if all(MISSING not in values for _, values in group.where)]
 
 
-def _unknowns(audit: Audit) -> list[str]:
+def _unknowns(spec: Spec, audit: Audit) -> list[str]:
+    """Attributes that are unknown for some people."""
     notes = []
     for name in audit.groups:
         if MISSING in audit.levels(name):
             cells = audit.cells((name,))
             code = cells.labels[name].index(MISSING)
             unknown = int(cells.rows[cells.codes[:, 0] == code].sum())
-            notes.append(f"{name} is unknown for {unknown:,} people: counted here, not compared.")
+            few = _few(spec, unknown)
+            notes.append(f"{name} is unknown for {few or f'{unknown:,} people'}: counted here, not compared.")
     return notes
 
 
-def _small_categories(audit: Audit, share: float, smallest: int, total: int) -> list[str]:
+def _few(spec: Spec, count: int) -> str:
+    """What is published in place of a count that is masked; empty when it is not."""
+    below = spec.report.suppress_below
+    return f"fewer than {below} people" if count < below else ""
+
+
+def _small_categories(spec: Spec, audit: Audit, smallest: int) -> list[str]:
+    """Categories that are too small for an impact ratio."""
+    share, total = spec.employment.smallest_category, int(audit.cells(()).rows.sum())
     left_out = []
     for name in audit.groups:
         cells = audit.cells((name,))
         for (code,), n in zip(cells.codes, cells.rows, strict=True):
             label = cells.labels[name][int(code)]
             if n < smallest and label != MISSING:
-                left_out.append(f"{label} ({n / total:.1%} of the people)")
+                left_out.append(f"{label} ({_few(spec, int(n)) or f'{n / total:.1%} of the people'})")
     if not left_out:
         return []
     return [

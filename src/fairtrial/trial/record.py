@@ -122,7 +122,7 @@ class Trial:
             "family": [mask_entry(entry.to_dict(), below) for entry in self.family],
             "sections": [_section(answer, below) for answer in self.answers],
             "notes": list(self.notes),
-            "data": {**self.data, "groups": mask_groups(self.data["groups"], below)},
+            "data": _published(self.data, below),
             "seed": self.seed,
             "versions": self.versions,
             "spec": {"name": self.spec.name, "text": self.spec.text, "content": self.spec.content},
@@ -156,6 +156,15 @@ class Trial:
 
     def __repr__(self) -> str:
         return f"Trial({self.verdict.code}: {len(self.results)} of {len(self.answers)} questions answered)"
+
+
+def _published(data: Mapping[str, Any], below: int) -> dict[str, Any]:
+    """Facts about the data without counts of few people; missing values of a group are one of its sizes."""
+    missing = [
+        {**item, "missing": None if 0 < item["missing"] < below else item["missing"]}
+        for item in data["missing"]
+    ]
+    return {**data, "groups": mask_groups(data["groups"], below), "missing": missing}
 
 
 def _section(answer: Answer, below: int) -> dict[str, Any]:

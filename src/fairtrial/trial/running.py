@@ -134,8 +134,8 @@ def run(
         ),
     )
     if resume and out is None:
-        cure = Words("name it with {}", Named("out"))
-        raise InputError("run", Fault("resume", "needs the folder of the run to go on with", cure=cure))
+        required = Words("needs {}, the folder of the run to go on with", Named("out"))
+        raise InputError("run", Fault("resume", required))
     audit = open_audit(loaded, data)
     sections, notes = complete(loaded, audit)
     faults = loaded.faults()

@@ -173,7 +173,7 @@ def not_asked(asked: Collection[str]) -> list[str]:
 
 
 def _data(data: Mapping[str, Any]) -> dict[str, Any]:
-    missing = [item for item in data["missing"] if item["missing"]]
+    missing = [item for item in data["missing"] if item["missing"] != 0]
     left_out = data["rows"] - data["used"]
     rule = {
         "error": "Rows with missing values are refused.",
@@ -189,20 +189,23 @@ def _data(data: Mapping[str, Any]) -> dict[str, Any]:
         facts.append(("Features", ", ".join(data["features"])))
     return {
         "facts": facts,
-        "missing": [{"column": item["column"], "missing": f"{item['missing']:,}"} for item in missing],
+        "missing": [{"column": item["column"], "missing": _count(item["missing"])} for item in missing],
         "missing_text": rule if missing else "No value is missing in the columns used.",
         "groups": [
             {
                 "name": name,
                 "levels": [
-                    {"label": level["label"], "n": "masked" if level["n"] is None else f"{level['n']:,}"}
-                    for level in levels[:_LEVELS_SHOWN]
+                    {"label": level["label"], "n": _count(level["n"])} for level in levels[:_LEVELS_SHOWN]
                 ],
                 "more": max(0, len(levels) - _LEVELS_SHOWN),
             }
             for name, levels in data["groups"].items()
         ],
     }
+
+
+def _count(people: int | None) -> str:
+    return "masked" if people is None else f"{people:,}"
 
 
 def _role(name: str, value: Any) -> str:

@@ -13,6 +13,7 @@ from fairtrial.options import Argument
 from fairtrial.trial.spec.argument_kinds import admits_groups, admits_metrics, is_metric
 from fairtrial.trial.spec.faults import SpecFaults
 from fairtrial.trial.spec.key_lines import Path
+from fairtrial.trial.spec.tables import run_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +106,14 @@ def _read_arguments(
 
 def _refused(method: Method, key: str, keys: Mapping[str, Argument]) -> Fault:
     """Why a section may not have the key."""
-    declared = next((argument for argument in method.arguments if argument.name == key), None)
-    if declared is None:
-        known = ["title", *keys]
-        hint = f"{did_you_mean(key, known)} It takes: {', '.join(known)}."
-        return Fault(key, f"{method.name} takes no argument {key!r}", hint=hint)
-    if declared.option.python_only:
-        return Fault(key, f"is for Python only: {declared.option.python_only}")
-    return Fault(key, f"is set for the whole trial: write it under [run], not in [{method.name}]")
+    declared = {argument.name: argument for argument in method.arguments}
+    if key in declared and declared[key].option.python_only:
+        return Fault(key, f"is for Python only: {declared[key].option.python_only}")
+    if key in declared or key in run_keys():
+        return Fault(key, f"is set for the whole trial: write it under [run], not in [{method.name}]")
+    known = ["title", *keys]
+    hint = f"{did_you_mean(key, known)} It takes: {', '.join(known)}."
+    return Fault(key, f"{method.name} takes no argument {key!r}", hint=hint)
 
 
 def value_faults(method: Method, argument: Argument, value: Any) -> list[Fault]:
