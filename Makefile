@@ -7,15 +7,21 @@ RUN := .venv/bin/python
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 export NUMBA_CACHE_DIR := $(CURDIR)/.cache/numba
+export PRE_COMMIT_HOME := $(CURDIR)/.cache/pre-commit
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 FAST := not slow and not whole and not validity and not browser and not spark
+PYTEST := -m pytest -n 2 --dist loadgroup
 
 .DEFAULT_GOAL := help
 # Which benchmarks: all unless named, as in `make bench PARTS=measure`.
 PARTS ?=
+# Which tests, by their marks: as in `make coverage MARKED="not slow and not whole and not validity"`.
+# Repeats that measure a level run no line that other tests leave out, so the coverage does without them.
+coverage: MARKED ?= not validity
+test-lowest: MARKED ?= not spark and not browser
 
-.PHONY: help demo test check bench bench-check validity papers docs
+.PHONY: help demo test check coverage test-lowest snapshot hooks bench bench-check validity papers docs
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -27,14 +33,32 @@ demo: ## audit the bundled COMPAS data: prints the findings and where the files 
 test: ## make the environment, then run all tests and all docstring examples
 	@$(PYTHON) scripts/environment.py test
 	@echo "fairtrial: running all tests on two processes (about 15 minutes on two cores)"
-	@$(RUN) -m pytest -n 2 --dist loadgroup --doctest-modules tests src
+	@$(RUN) $(PYTEST) --doctest-modules tests src
 
 check: ## lint, strict types and the fast tests, in under a minute once warm
 	@$(PYTHON) scripts/environment.py test
 	@$(RUN) -m ruff check .
 	@$(RUN) -m ruff format --check .
 	@$(RUN) -m mypy
-	@$(RUN) -m pytest -q -n 2 --dist loadgroup -m "$(FAST)" tests
+	@$(RUN) $(PYTEST) -q -m "$(FAST)" tests
+
+coverage: ## which lines the tests run: prints the table of what is missing, writes htmlcov/
+	@$(PYTHON) scripts/environment.py test
+	@$(RUN) $(PYTEST) -q -m "$(MARKED)" --cov --cov-report=term-missing --cov-report=html tests
+	@echo "fairtrial: open htmlcov/index.html"
+
+# What old releases warn of among themselves is not ours to mend: there a warning is no failure.
+test-lowest: ## the tests with every dependency at its lower bound in pyproject.toml, in .venv-lowest
+	@$(PYTHON) scripts/environment.py lowest
+	@NUMBA_CACHE_DIR="$(CURDIR)/.cache/numba-lowest" .venv-lowest/bin/python $(PYTEST) -W default -m "$(MARKED)" tests
+
+snapshot: ## compare every number of every method with the kept ones
+	@$(PYTHON) scripts/environment.py test
+	@$(RUN) tests/snapshot/compare.py
+
+hooks: ## run lint, format and types before each commit (installs the git hook)
+	@$(PYTHON) scripts/environment.py test
+	@$(RUN) -m pre_commit install
 
 bench: ## race the peers and the physical limits, write docs/benchmarks.md
 	@$(PYTHON) scripts/environment.py bench

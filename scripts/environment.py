@@ -1,6 +1,6 @@
 """Make the virtual environment that the Makefile's targets run in.
 
-    python3 scripts/environment.py demo | test | docs | bench
+    python3 scripts/environment.py demo | test | docs | bench | lowest
 
 Needs nothing but Python 3.11 with pip; needs no root, no writable HOME, no ensurepip, and never touches the
 system's or the user's packages. A stamp inside the environment, keyed on pyproject.toml, this file and the
@@ -16,15 +16,15 @@ import sys
 
 MINIMUM = (3, 11)
 # The environment's folder and what is installed into it. The benchmarks have their own, because some of the
-# peers pin old releases.
+# peers pin old releases; `lowest` adds a pin for each lower bound in pyproject.toml.
 STAGES = {
     "demo": (".venv", ["-e", "."]),
-    "test": (".venv", ["-e", ".[test]"]),
-    "docs": (".venv", ["-e", ".[test,docs]"]),
+    "test": (".venv", ["-e", ".[test,lint]"]),
+    "docs": (".venv", ["-e", ".[test,lint,docs]"]),
     "bench": (".venv-bench", ["-e", ".", "pandas", "polars"]),
+    "lowest": (".venv-lowest", ["-e", ".[test]"]),
 }
 PEERS = ["fairlearn", "aif360", "aequitas", "statsmodels"]
-PYSPARK = "pyspark>=4,<5"  # as in pyproject.toml's extra `spark`
 
 
 def say(text):
@@ -59,7 +59,7 @@ def steps(stage, python, packages):
 
     def install_package():
         say(f"installing the package and what '{stage}' needs (a few minutes the first time)")
-        pip(python, packages)
+        pip(python, packages + lowest_pins() if stage == "lowest" else packages)
         return True
 
     result = [(stage, install_package)]
@@ -68,6 +68,21 @@ def steps(stage, python, packages):
     if stage == "bench":
         result.append(("peers", lambda: install_peers(python)))
     return result
+
+
+def project():
+    import tomllib  # not at the top: an older interpreter must come as far as the message about its version
+
+    with open("pyproject.toml", "rb") as file:
+        return tomllib.load(file)["project"]
+
+
+def lowest_pins():
+    """Each direct dependency of the package and of its tests at its lower bound; pip picks the indirect ones."""
+    extras = project()["optional-dependencies"]
+    wanted = project()["dependencies"] + extras["fair"] + extras["test"]
+    bounds = [requirement.split(">=") for requirement in wanted if not requirement.startswith("fairtrial[")]
+    return [f"{name}=={bound.split(',')[0]}" for name, bound in bounds]
 
 
 def fingerprint(python):
@@ -174,7 +189,7 @@ def install_spark(python):
         say("pyspark is not installed: " + reason)
         return False
     say("installing pyspark for the Spark tests (450 MB; a minute or two)")
-    return pip(python, [PYSPARK], check=False)
+    return pip(python, project()["optional-dependencies"]["spark"], check=False)
 
 
 def install_peers(python):

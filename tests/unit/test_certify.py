@@ -236,6 +236,7 @@ def test_small_real_valued_groups_give_no_tiny_p(size):
     json.dumps(result.to_dict(), allow_nan=False)
 
 
+@pytest.mark.filterwarnings("ignore:Every decision is:fairtrial.errors.FairtrialWarning")
 def test_all_zero_all_one_everywhere():
     nobody = certify(table({"a": (0, 100), "b": (0, 100)}), "selection_rate", tolerance=0.05)
     everybody = certify(table({"a": (100, 100), "b": (100, 100)}), "selection_rate", tolerance=0.05)

@@ -116,6 +116,7 @@ def test_unknown_metrics(metric, text):
     ("arguments", "text"),
     [
         (("", role.decision), "'name' must be a non-empty text"),
+        ((3, role.decision), "'name' must be a non-empty text, got 3"),
         (("m", 3), "'value' must be a role or a column name, got 3"),
         (("m", "x", [1]), "'given' must be a dict {name: value(s)} or a narwhals expression, got list"),
         (("m", "x", {3: 1}), "'given' must have roles or column names as keys, got 3"),

@@ -355,6 +355,7 @@ def test_nothing_above_expectation_is_said_so() -> None:
     assert result.p_value == 1.0
 
 
+@pytest.mark.filterwarnings("ignore:Every decision is:fairtrial.errors.FairtrialWarning")
 def test_every_decision_the_same_is_refused_with_a_reason() -> None:
     with pytest.raises(NotApplicable, match="different events"):
         edge(small(200).assign(decision=1))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairtrial.data import arguments as a
-from fairtrial.data.cells import Cells, Design, Floats, Rows, digest_of, distinct, pool_m2, sum_by
+from fairtrial.data.cells import Cells, Coded, Design, Floats, Rows, digest_of, distinct, pool_m2, sum_by
 from fairtrial.data.query import Query, Table, evaluate, refuse_real_outcome
 from fairtrial.data.reading import SCORE_BIN
 from fairtrial.data.roles import Roles
@@ -27,7 +27,7 @@ from fairtrial.errors import (
     Words,
 )
 from fairtrial.metrics.metric import Metric
-from fairtrial.metrics.values import ROLES
+from fairtrial.metrics.values import ROLES, Role
 from fairtrial.options import arguments_of, faults_of, plain
 
 
@@ -108,18 +108,35 @@ class Audit(Roles):
     @property
     def outcome_is_real(self) -> bool:
         """Whether the outcome holds numbers other than 0 and 1 (known after the first query)."""
-        if self.outcome_real is None and self.outcome_may_be_real:
+        if self.found_real_outcome is None and self.outcome_may_be_real:
             self.cells((), roles=("outcome",))
-        return bool(self.outcome_real)
+        return bool(self.found_real_outcome)
 
     def levels(self, attribute: str) -> tuple[str, ...]:
-        """The labels an attribute takes, sorted."""
+        """The labels an attribute takes, sorted.
+
+        Parameters
+        ----------
+        attribute : str
+            A column; its bins where it is cut.
+
+        Returns
+        -------
+        tuple of str
+            The labels in the data, as one canonical text each.
+        """
         if attribute not in self._levels:
             self.cells((attribute,))
         return self._levels[attribute]
 
     def check(self) -> None:
-        """Look for all faults of the data now, in one message."""
+        """Look for all faults of the data now, in one message.
+
+        Raises
+        ------
+        InputError
+            With every fault of the groups, roles and features.
+        """
         roles = [name for name in ("decision", "outcome", "score") if self.has(name)]
         faults = Faults("Audit")
         for attributes, chosen in [((name,), ()) for name in self.groups] + [((), (name,)) for name in roles]:
@@ -135,7 +152,13 @@ class Audit(Roles):
         faults.raise_any()
 
     def digest(self) -> str:
-        """A fingerprint of the data: group labels, roles and integer counts."""
+        """A fingerprint of the data: group labels, roles and integer counts.
+
+        Returns
+        -------
+        str
+            The same for the same counts, whatever the order of the rows and the kind of frame.
+        """
         if self._digest is None:
             roles = [name for name in ("decision", "outcome") if self.has(name)]
             roles = [name for name in roles if not (name == "outcome" and self.outcome_is_real)]
@@ -143,7 +166,20 @@ class Audit(Roles):
         return self._digest
 
     def provenance(self, data: Cells | Rows | None = None, **facts: Any) -> dict[str, Any]:
-        """Versions, the data's fingerprint, size and roles, and the facts a method adds."""
+        """The data's fingerprint, roles and rules, and the facts a method adds.
+
+        Parameters
+        ----------
+        data : Cells or Rows, optional
+            What the numbers were made from; the audit's own counts by default.
+        **facts
+            What a method adds, such as its arguments.
+
+        Returns
+        -------
+        dict
+            Plain values, for the record of a result.
+        """
         digest = self.digest() if data is None else data.digest if isinstance(data, Rows) else digest_of(data)
         roles = {
             name: getattr(self, name)
@@ -153,14 +189,17 @@ class Audit(Roles):
         return {"data": digest, "roles": roles, "missing": self.missing, "frame": self.frame, **facts}
 
     def notes(self) -> tuple[Note, ...]:
-        """What every reader must know about these data."""
+        """What every reader must know about these data.
+
+        Returns
+        -------
+        tuple of Note
+            Assumptions, and what was left out.
+        """
         notes = []
         if self.unit is None:
-            notes.append(
-                Note(
-                    "independent-rows", "Rows are taken as independent people; name repeated ones with unit=."
-                )
-            )
+            text = "Rows are taken as independent people; name repeated ones with unit=."
+            notes.append(Note("independent-rows", text))
         if self.has("decision") or self.has("score"):
             notes.append(Note("not-fitted-here", "The model is taken as not fitted on these rows."))
         constant = self.constant_note()
@@ -174,7 +213,15 @@ class Audit(Roles):
         return tuple(notes)
 
     def refuse(self, who: str, *, weight: bool = True, unit: bool = True) -> None:
-        """Refuse survey weights and repeated rows by name, for methods that do not honour them yet."""
+        """Refuse survey weights and repeated rows by name, for methods that do not honour them yet.
+
+        Parameters
+        ----------
+        who : str
+            The method that refuses.
+        weight, unit : bool
+            Whether the role is refused.
+        """
         for name, refused in (("weight", weight), ("unit", unit)):
             if refused and getattr(self, name) is not None:
                 required = Words("is not honoured by {} yet; {} does", Use(who), Use("measure"))
@@ -189,27 +236,35 @@ class Audit(Roles):
         *,
         who: str = "Audit",
     ) -> Cells:
-        """Counts per distinct combination, by one grouping query where the data lives."""
+        """Counts per distinct combination, by one grouping query where the data lives.
+
+        Parameters
+        ----------
+        by : sequence of str
+            Attributes whose labels the cells tell apart.
+        metrics : sequence of Metric
+            What is counted and summed in each cell.
+        roles : sequence of str
+            Roles whose values the cells tell apart as well.
+        who : str
+            Whom a fault names.
+
+        Returns
+        -------
+        Cells
+            One line per combination, sorted by labels.
+        """
         self._check_asked(who, by, metrics, roles)
-        query = Query(self, who)
-        for name in by:
-            query.attribute(name)
-        for name in roles:
-            query.role(name)
-        for metric in metrics:
-            query.metric(metric)
-        table = query.grouped()
-        columns = {name: table.labels[name] for name in by}
-        self._levels.update({name: coded.labels for name, coded in columns.items()})
+        table = self._query(who, by, metrics, [ROLES[name] for name in roles]).grouped()
+        columns = self._labels(table, by)
         keys = [coded.codes.astype(np.int64) for coded in columns.values()]
         role_values = [_role_values(table, name) for name in roles]
         first, inverse = distinct(keys, role_values, len(table.n))
-        rows = sum_by(inverse, table.n, len(first))
         cells = Cells(
             attributes=tuple(by),
             labels={name: coded.labels for name, coded in columns.items()},
             codes=np.array([key[first] for key in keys], dtype=np.int32).reshape(len(keys), len(first)).T,
-            rows=rows,
+            rows=sum_by(inverse, table.n, len(first)),
             roles={name: values[first] for name, values in zip(roles, role_values, strict=True)},
         )
         for metric in metrics:
@@ -230,34 +285,40 @@ class Audit(Roles):
         units: bool = False,
         who: str = "Audit",
     ) -> Rows:
-        """The chosen columns as arrays, one entry per row, always in the same order."""
+        """The chosen columns as arrays, one entry per row, always in the same order.
+
+        Parameters
+        ----------
+        attributes : sequence of str
+            Columns read as labels.
+        metrics : sequence of Metric
+            Metrics whose value and condition are evaluated for each row.
+        roles : sequence of str
+            Roles read as numbers.
+        columns : sequence of str
+            Columns read as numbers.
+        units : bool
+            Whether the person of each row is wanted.
+        who : str
+            Whom a fault names.
+
+        Returns
+        -------
+        Rows
+            The arrays, with a fingerprint of them.
+        """
         self._check_asked(who, attributes, metrics, roles)
-        query = Query(self, who)
-        for name in attributes:
-            query.attribute(name)
-        for name in roles:
-            if name == "outcome" and self.outcome_is_real:
-                query.role_value(ROLES["outcome"])
-            else:
-                query.role(name)
-        for metric in metrics:
-            query.metric(metric)
+        real = "outcome" in roles and self.outcome_is_real
+        query = self._query(who, attributes, metrics, [ROLES[name] for name in roles], real=real)
         for name in columns:
             self.check_column(who, "columns", name)
             query.column(name)
         if units:
             query.unit()
         table = query.plain()
-        found = Rows(n=len(table.n), attributes={name: table.labels[name] for name in attributes})
-        self._levels.update({name: coded.labels for name, coded in found.attributes.items()})
-        for name in roles:
-            found.roles[name] = (
-                table.total["outcome"]
-                if name not in table.binary | table.numbers
-                else _role_values(table, name)
-            )
-        for name in columns:
-            found.columns[name] = table.total[f"column {name}"]
+        found = Rows(n=len(table.n), attributes=self._labels(table, attributes))
+        found.roles.update((name, _role_values(table, name)) for name in roles)
+        found.columns.update((name, table.total[f"column {name}"]) for name in columns)
         for metric in metrics:
             count, total, _, _ = self._evaluated(who, metric, table)
             found.values[metric.name], found.given[metric.name] = total, count > 0
@@ -267,7 +328,20 @@ class Audit(Roles):
         return found
 
     def design(self, features: Sequence[str] | None = None, *, who: str = "Audit") -> Design:
-        """Features as a numeric matrix in the order of rows()."""
+        """Features as a numeric matrix in the order of rows().
+
+        Parameters
+        ----------
+        features : sequence of str, optional
+            Columns; the audit's features by default.
+        who : str
+            Whom a fault names.
+
+        Returns
+        -------
+        Design
+            Numbers as they are, labels as one column of 0 and 1 each.
+        """
         chosen = self._features(who, features)
         numeric = [
             name for name in chosen if name not in self.bins and self.kind(name) in ("bool", "int", "float")
@@ -291,7 +365,20 @@ class Audit(Roles):
         return Design(np.hstack(blocks), tuple(names), np.array(feature_of, dtype=np.int32), chosen)
 
     def features_frame(self, features: Sequence[str] | None = None, *, who: str = "Audit") -> Any:
-        """Features as a dataframe that scikit-learn takes, in the order of rows()."""
+        """Features as a dataframe that scikit-learn takes, in the order of rows().
+
+        Parameters
+        ----------
+        features : sequence of str, optional
+            Columns; the audit's features by default.
+        who : str
+            Whom a fault names.
+
+        Returns
+        -------
+        object
+            A frame of the kind the data came in, or pandas or Polars where one is installed.
+        """
         import pyarrow as pa
 
         chosen = self._features(who, features)
@@ -300,6 +387,25 @@ class Audit(Roles):
         return frame_for_estimators(pa.table(collect(frame)), self.frame)
 
     # -- checks and helpers ---------------------------------------------------------------------------------
+    def _query(
+        self, who: str, attributes: Sequence[str], metrics: Sequence[Metric], roles: Sequence[Role], *,
+        real: bool = False,
+    ) -> Query:  # fmt: skip
+        """All that is asked for; a `real` outcome is read as a number."""
+        query = Query(self, who)
+        for name in attributes:
+            query.attribute(name)
+        for part in roles:
+            query.role_value(part) if real and part.name == "outcome" else query.role(part.name)
+        for metric in metrics:
+            query.metric(metric)
+        return query
+
+    def _labels(self, table: Table, attributes: Sequence[str]) -> dict[str, Coded]:
+        found = {name: table.labels[name] for name in attributes}
+        self._levels.update({name: coded.labels for name, coded in found.items()})
+        return found
+
     def _evaluated(self, who: str, metric: Metric, table: Table) -> Any:
         real = "outcome" in metric.needs and self.outcome_is_real
         if real:
@@ -367,4 +473,6 @@ def _check(given: dict[str, Any], declared: Declared, columns: Sequence[str]) ->
 def _role_values(table: Table, name: str) -> Floats:
     if name == "score_bin":
         return table.labels[SCORE_BIN].codes.astype(float)
-    return table.binary[name] if name in table.binary else table.numbers[name]
+    if name in table.binary:
+        return table.binary[name]
+    return table.numbers[name] if name in table.numbers else table.total[name]

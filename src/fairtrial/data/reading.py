@@ -57,7 +57,7 @@ def read_role(roles: Roles, name: str, column: Any, n: Ints, faults: Faults) -> 
     if fault is not None:
         faults.add(fault)
     elif name == "outcome":
-        roles.outcome_real = bool((values == OTHER).any())
+        roles.found_real_outcome = bool((values == OTHER).any())
     if name == "decision" and values.size and values[0] in (0.0, 1.0) and (values == values[0]).all():
         roles.constant_decision = int(values[0])
     return values

@@ -42,26 +42,38 @@ class Roles:
             name: label for name, label in declared.positive.items() if columns[name] is not None
         }
         self.bins = declared.bins
-        self.outcome_real: bool | None = None  # known once the outcome was read
+        self.found_real_outcome: bool | None = None  # known once the outcome was read
         self.constant_decision: int | None = None  # the value of a decision that was read and never varies
         self._kinds: dict[str, Kind] = {}
         self._edges: dict[str, list[float]] = {}
         self._dropped: tuple[int, int] | None = None
 
     def has(self, name: str) -> bool:
-        """Whether the audit has the role; a score with a threshold gives a decision."""
+        """Whether the audit has the role; a score with a threshold gives a decision.
+
+        Parameters
+        ----------
+        name : str
+            'outcome', 'decision', 'score', 'weight' or 'unit'.
+
+        Returns
+        -------
+        bool
+            True where its values can be read.
+        """
         if name == "decision":
             return self.decision is not None or (self.score is not None and self.threshold is not None)
         return getattr(self, name) is not None
 
     @property
     def outcome_may_be_real(self) -> bool:
-        """A numeric outcome without positive= may turn out to be real-valued."""
-        if self.outcome is None or "outcome" in self.positive or self.outcome_real is False:
+        """A numeric outcome without a positive label may turn out to be real-valued."""
+        if self.outcome is None or "outcome" in self.positive or self.found_real_outcome is False:
             return False
         return self.kind(self.outcome) in ("int", "float")
 
     def kind(self, column: str) -> Kind:
+        """What a column holds: 'bool', 'int', 'float', 'text' or 'other'."""
         if column not in self._kinds:
             declared = self._declared()  # together: a CSV file is then read once
             self._kinds.update(self.source.kinds(declared if column in declared else [column]))
@@ -81,6 +93,7 @@ class Roles:
 
     # -- expressions that queries are built from ------------------------------------------------------------
     def role_columns(self, name: str) -> list[str]:
+        """The columns that a role is read from."""
         if (name == "decision" and self.decision is None) or name == "score_bin":
             return [str(self.score)]
         return [str(getattr(self, name))]
@@ -90,6 +103,7 @@ class Roles:
         return name if name in self.bins else self.source.label_column(name, self.kind(name))
 
     def attribute_expression(self, name: str) -> nw.Expr:
+        """A column as labels: its bins where it is cut."""
         if name not in self.bins:
             return nw.col(name)
         if self.kind(name) not in ("bool", "int", "float"):
@@ -98,13 +112,20 @@ class Roles:
         return bin_expression(clean_number(name, self.kind(name)), edges, bin_labels(edges, self.kind(name)))
 
     def score_bin_expression(self) -> nw.Expr:
+        """The score's bins as labels."""
         assert self.score is not None
         kind = self.kind(self.score)
         edges = self._bin_edges(self.score, default=10)
         return bin_expression(clean_number(self.score, kind), edges, bin_labels(edges, kind))
 
     def score_bins(self) -> list[str]:
-        """The labels of the score's bins, from low to high."""
+        """The labels of the score's bins, from low to high.
+
+        Returns
+        -------
+        list of str
+            Tenths, unless the audit cuts the score otherwise.
+        """
         assert self.score is not None
         return bin_labels(self._bin_edges(self.score, default=10), self.kind(self.score))
 
@@ -161,6 +182,7 @@ class Roles:
         return expression
 
     def column_number(self, who: str, name: str) -> nw.Expr:
+        """A column of numbers as a float."""
         self.check_column(who, "metric", name)
         if self.kind(name) not in ("bool", "int", "float"):
             raise InputError(who, self.not_numbers(name, "value"))
@@ -235,7 +257,17 @@ class Roles:
         return Fault("metric" if use == "value" else use, required, subject=f"{column!r} ({use})")
 
     def check_column(self, who: str, argument: str, name: object) -> None:
-        """Refuse a name that is no column of the data."""
+        """Refuse a name that is no column of the data.
+
+        Parameters
+        ----------
+        who : str
+            Whom the fault names.
+        argument : str
+            The argument that holds the name.
+        name : object
+            What should be a column.
+        """
         fault = column_fault(argument, name, self.source.columns)
         if fault is not None:
             raise InputError(who, fault)

@@ -19,8 +19,30 @@ Direction = Literal["above", "below"]
 class Metric:
     """E[value | given], with what equality means and which direction hurts whom.
 
-    >>> Metric("late_fee_rate", value="late_fee", given={role.decision: 1}).name
-    'late_fee_rate'
+    Parameters
+    ----------
+    name : str
+        What it is called in calls and files.
+    value : Role or str
+        What is averaged: a role, or a column of numbers.
+    given : mapping or narwhals expression, optional
+        Among whom: admitted values of roles or columns, or a condition; everyone by default.
+    label : str, optional
+        What readers call it; the name by default.
+    equal : str, optional
+        What equality between groups means, as a sentence.
+    hurts : {'above', 'below'}, optional
+        On which side of the target a group is harmed; None where that depends on the decision.
+    harm : str, optional
+        Who is harmed and how, as a sentence.
+    each : Role, optional
+        The role within whose every value groups are compared.
+
+    Examples
+    --------
+    >>> from fairtrial import Metric, role
+    >>> Metric("late_fee_rate", value="late_fee", given={role.decision: 1}).label
+    'late fee rate'
     """
 
     name: str
@@ -33,11 +55,13 @@ class Metric:
     each: Role | None = None
 
     def __post_init__(self) -> None:
+        fault = _part_fault(self) or _given_fault(self.given)
+        if fault is not None:
+            raise InputError("Metric", fault)
         if not self.label:
             object.__setattr__(self, "label", self.name.replace("_", " "))
         if not self.equal:
             object.__setattr__(self, "equal", f"every group has the same {self.label}")
-        _check_metric(self)
 
     @property
     def conditions(self) -> dict[Role | str, tuple[Any, ...]]:
@@ -76,7 +100,13 @@ class Metric:
         return self.value.binary
 
     def to_dict(self) -> dict[str, Any]:
-        """The form used in files."""
+        """The form used in files.
+
+        Returns
+        -------
+        dict
+            Plain values, from which `find_metric` makes the metric again.
+        """
         given = {_part_name(key): list(values) for key, values in self.conditions.items()}
         return {"name": self.name, "value": _part_name(self.value), "given": given, "label": self.label}
 
@@ -87,12 +117,6 @@ def _part_name(part: Role | str) -> str:
 
 def _values(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, list | tuple | set | frozenset) else (value,)
-
-
-def _check_metric(metric: Metric) -> None:
-    fault = _part_fault(metric) or _given_fault(metric.given)
-    if fault is not None:
-        raise InputError("Metric", fault)
 
 
 def _part_fault(metric: Metric) -> Fault | None:

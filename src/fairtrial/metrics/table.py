@@ -26,38 +26,41 @@ def _row(
     return Metric(name, value, given or {}, label, equal, hurts, harm, each)
 
 
-def _table() -> dict[str, Metric]:
-    decision, outcome, score = role.decision, role.outcome, role.score
-    positive, negative = {outcome: 1}, {outcome: 0}
-    selected, rejected = {decision: 1}, {decision: 0}
-    rows = [
-        _row("selection_rate", "selection rate", decision, None, None,
+_WITH, _WITHOUT = {role.outcome: 1}, {role.outcome: 0}
+_SELECTED, _REJECTED = {role.decision: 1}, {role.decision: 0}
+
+#: Every metric by name. A row is what makes a metric known to all methods and front ends; a value that no role has
+#: yet is a Role with its formula, written in the row.
+METRICS: dict[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        _row("selection_rate", "selection rate", role.decision, None, None,
              "a higher rate is more of the decision: good or bad as the decision is"),
-        _row("base_rate", "base rate", outcome, None, None, "describes the people, not the decisions"),
-        _row("tpr", "true positive rate", decision, positive, "below",
+        _row("base_rate", "base rate", role.outcome, None, None, "describes the people, not the decisions"),
+        _row("tpr", "true positive rate", role.decision, _WITH, "below",
              "a lower rate withholds the decision from people who have the outcome"),
-        _row("fpr", "false positive rate", decision, negative, "above",
+        _row("fpr", "false positive rate", role.decision, _WITHOUT, "above",
              "a higher rate puts the decision on people who do not have the outcome"),
-        _row("tnr", "true negative rate", role.not_decision, negative, "below",
+        _row("tnr", "true negative rate", role.not_decision, _WITHOUT, "below",
              "a lower rate puts the decision on people who do not have the outcome"),
-        _row("fnr", "false negative rate", role.not_decision, positive, "above",
+        _row("fnr", "false negative rate", role.not_decision, _WITH, "above",
              "a higher rate withholds the decision from people who have the outcome"),
-        _row("ppv", "positive predictive value", outcome, selected, "below",
+        _row("ppv", "positive predictive value", role.outcome, _SELECTED, "below",
              "a lower value means the decision is less often right for the group"),
-        _row("npv", "negative predictive value", role.not_outcome, rejected, "below",
+        _row("npv", "negative predictive value", role.not_outcome, _REJECTED, "below",
              "a lower value means a negative decision is less often right for the group"),
-        _row("fdr", "false discovery rate", role.not_outcome, selected, "above",
+        _row("fdr", "false discovery rate", role.not_outcome, _SELECTED, "above",
              "a higher rate means the decision is more often wrong for the group"),
-        _row("for", "false omission rate", outcome, rejected, "above",
+        _row("for", "false omission rate", role.outcome, _REJECTED, "above",
              "a higher rate means a negative decision is more often wrong for the group"),
         _row("accuracy", "accuracy", role.correct, None, "below", "a lower accuracy means more wrong decisions"),
         _row("error_rate", "error rate", role.error, None, "above", "a higher rate means more wrong decisions"),
-        _row("mean_score", "mean score", score, None, None, "a higher score is good or bad as the decision is"),
-        _row("balance_positive", "mean score of people with the outcome", score, positive, "below",
+        _row("mean_score", "mean score", role.score, None, None, "a higher score is good or bad as the decision is"),
+        _row("balance_positive", "mean score of people with the outcome", role.score, _WITH, "below",
              "a lower mean understates people who have the outcome"),
-        _row("balance_negative", "mean score of people without the outcome", score, negative, "above",
+        _row("balance_negative", "mean score of people without the outcome", role.score, _WITHOUT, "above",
              "a higher mean overstates people who do not have the outcome"),
-        _row("calibration", "outcome rate in a score bin", outcome, None, "below",
+        _row("calibration", "outcome rate in a score bin", role.outcome, None, "below",
              "a lower outcome at the same score means the score overstates the group", role.score_bin),
         _row("brier", "Brier score", role.squared_error, None, "above", "a higher score means worse probabilities"),
         _row("log_loss", "log loss", role.log_loss, None, "above", "a higher loss means worse probabilities"),
@@ -65,13 +68,10 @@ def _table() -> dict[str, Metric]:
              "a higher error means worse predictions"),
         _row("absolute_error", "mean absolute error", role.absolute_error, None, "above",
              "a higher error means worse predictions"),
-    ]  # fmt: skip
-    return {metric.name: metric for metric in rows}
+    )
+}  # fmt: skip
 
-
-METRICS: dict[str, Metric] = _table()
-
-# criteria that ask several metrics to be equal at once
+#: Criteria by name, with the metrics that they ask to be equal at once.
 CRITERIA: dict[str, tuple[str, ...]] = {
     "statistical_parity": ("selection_rate",),
     "equal_opportunity": ("tpr",),
@@ -98,6 +98,22 @@ def joined_metrics(item: object) -> tuple[object, ...]:
 def find_metric(who: str, metric: object, argument: str = "metric") -> Metric:
     """A Metric from its name, from a Metric, or from the dict form used in files.
 
+    Parameters
+    ----------
+    who : str
+        Whom a fault names.
+    metric : str, Metric or mapping
+        What was asked for.
+    argument : str
+        The argument that holds it.
+
+    Returns
+    -------
+    Metric
+        The metric; one that is not known is a fault.
+
+    Examples
+    --------
     >>> find_metric("certify", "fprr")
     Traceback (most recent call last):
     fairtrial.errors.InputError: certify: 'metric' is unknown: 'fprr'. Did you mean 'fpr'? Known: absolute_error, \
@@ -120,7 +136,22 @@ log_loss, mean_score, npv, ppv, selection_rate, squared_error, tnr, tpr. Or make
 
 
 def find_metrics(who: str, metrics: object, argument: str = "metric") -> list[Metric]:
-    """Metrics from one name or several; a criterion's name stands for the metrics it joins."""
+    """Metrics from one name or several; a criterion's name stands for the metrics it joins.
+
+    Parameters
+    ----------
+    who : str
+        Whom a fault names.
+    metrics : str, Metric, mapping or a list of them
+        What was asked for.
+    argument : str
+        The argument that holds it.
+
+    Returns
+    -------
+    list of Metric
+        Each once, in the order asked for.
+    """
     listed = list(metrics) if isinstance(metrics, list | tuple | set | frozenset) else [metrics]
     found: dict[str, Metric] = {}
     for part in (part for item in listed for part in joined_metrics(item)):

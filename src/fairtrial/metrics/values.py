@@ -10,8 +10,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-import numpy as np
-
 LEAST_PROBABILITY = 1e-15  # the log of a smaller one is taken as the log of this one
 
 
@@ -23,12 +21,16 @@ class Operations(Protocol):
 
 
 class ArrayOperations:
-    """The operations on NumPy arrays."""
+    """The operations on NumPy arrays; NumPy is imported when they are used, so that declarations stay light."""
 
     def where(self, condition: Any, then: Any, otherwise: Any) -> Any:
+        import numpy as np
+
         return np.where(condition, then, otherwise)
 
     def log(self, operand: Any) -> Any:
+        import numpy as np
+
         return np.log(operand)
 
 
@@ -104,6 +106,21 @@ class Role:
     def of(self, parts: Mapping[str, Any], ops: Operations = ARRAYS) -> Any:
         """The value, from the parts it needs.
 
+        Parameters
+        ----------
+        parts : mapping
+            Decision, outcome and score, as far as needed, as arrays or expressions.
+        ops : Operations
+            The operations on such parts; those on arrays by default.
+
+        Returns
+        -------
+        array or expression
+            Of the kind of the parts.
+
+        Examples
+        --------
+        >>> import numpy as np
         >>> role.correct.of({"decision": np.array([1.0, 0.0]), "outcome": np.array([1.0, 1.0])}).tolist()
         [1.0, 0.0]
         """
@@ -136,7 +153,17 @@ CONDITION_ROLES = ("decision", "outcome", "score", "score_bin")  # what `given` 
 
 
 class RoleNames:
-    """`role.decision`, `role.outcome`, …: the roles by name."""
+    """`role.decision`, `role.outcome`, …: the roles by name.
+
+    Examples
+    --------
+    >>> role.tpr
+    Traceback (most recent call last):
+    AttributeError: role has no 'tpr'; roles are decision, outcome, score, score_bin, not_decision, not_outcome, \
+correct, error, squared_error, absolute_error, log_loss
+    >>> role.error.words
+    'a wrong decision'
+    """
 
     def __getattr__(self, name: str) -> Role:
         if name in ROLES:

@@ -67,7 +67,8 @@ class FileStore:
     def load(self, key: str) -> Arrays | None:
         path = self.folder / f"{key}.npz"
         try:
-            with np.load(path, allow_pickle=False) as stored:
+            # Opened here: given a path, np.load leaves a damaged file open.
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
                 return {name: stored[name] for name in stored.files}
         except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
             return None  # absent or damaged: the batch is computed again

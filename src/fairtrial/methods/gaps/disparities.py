@@ -180,15 +180,10 @@ def find_disparities(
     """Check, query, and compare: every group that `by` asks for against the target."""
     compared = find_any_target(who, target)
     audit.refuse(who)
-    attributes = by_attributes(who, audit, by)
-    if isinstance(compared, Target) and compared.group is not None:
-        attributes = tuple(dict.fromkeys([*attributes, *compared.group.attributes]))
-    cells = audit.cells(attributes, [metric], who=who)
-    if isinstance(compared, Target):
-        check_target(who, audit, compared)
+    cells = _target_cells(who, audit, metric, by_attributes(who, audit, by), compared)
     groups = find_groups(who, audit, by, depth)
-    masks = [cells.mask(group) for group in groups]
-    present = [(group, mask) for group, mask in zip(groups, masks, strict=True) if mask.any()]
+    masked = [(group, cells.mask(group)) for group in groups]
+    present = [(group, mask) for group, mask in masked if mask.any()]
     atoms = _atoms(who, audit, cells, metric)
     tested, untested = _sort_out(present, cells, atoms, compared, minimum)
     if not tested:
@@ -203,6 +198,18 @@ def find_disparities(
     )  # fmt: skip
 
 
+def _target_cells(
+    who: str, audit: Audit, metric: Metric, attributes: tuple[str, ...], target: Target | Estimate
+) -> Cells:
+    """The cells of the attributes asked for and of the reference's own."""
+    group = target.group if isinstance(target, Target) else None
+    own = group.attributes if group is not None else ()
+    cells = audit.cells(tuple(dict.fromkeys([*attributes, *own])), [metric], who=who)
+    if isinstance(target, Target):
+        check_target(who, audit, target)
+    return cells
+
+
 def _sort_out(
     present: Sequence[tuple[Group, Bools]],
     cells: Cells,
@@ -211,30 +218,39 @@ def _sort_out(
     minimum: int,
 ) -> tuple[list[tuple[Group, Bools]], list[Untested]]:
     """Tested groups and the others; size alone decides, never the outcome."""
-    reference = cells.mask(target.group) if isinstance(target, Target) and target.group is not None else None
-    whole = isinstance(target, Target) and target.kind in ("overall", "rest")
-    present_atoms = atoms.count > 0
     tested: list[tuple[Group, Bools]] = []
     untested: list[Untested] = []
     for group, mask in present:
         n = int(atoms.count[mask].sum())
-        if reference is not None and np.array_equal(mask, reference):
-            state = State(REFERENCE.code, "it is the reference")
-        elif whole and mask[present_atoms].all():
-            state = State(EVERYONE.code, "it is everyone: there is nobody to compare with")
-        elif reference is not None and n and np.array_equal(mask[present_atoms], reference[present_atoms]):
-            state = State(REFERENCE.code, "its members are those of the reference")
-        elif n < max(minimum, 1):
-            state = (
-                State(TOO_FEW.code, f"fewer than {minimum} members")
-                if n
-                else State(NOBODY.code, "nobody meets the metric's condition")
-            )
-        else:
+        state = _is_target(mask, n, cells, atoms, target) or _too_small(n, minimum)
+        if state is None:
             tested.append((group, mask))
-            continue
-        untested.append(Untested(group, n, state))
+        else:
+            untested.append(Untested(group, n, state))
     return tested, untested
+
+
+def _is_target(mask: Bools, n: int, cells: Cells, atoms: Atoms, target: Target | Estimate) -> State | None:
+    """Why a group has nobody to be compared with; None where it has."""
+    if isinstance(target, Estimate):
+        return None
+    there = atoms.count > 0
+    if target.group is None:
+        if target.kind in ("overall", "rest") and mask[there].all():
+            return State(EVERYONE.code, "it is everyone: there is nobody to compare with")
+        return None
+    reference = cells.mask(target.group)
+    if np.array_equal(mask, reference):
+        return State(REFERENCE.code, "it is the reference")
+    if n and np.array_equal(mask[there], reference[there]):
+        return State(REFERENCE.code, "its members are those of the reference")
+    return None
+
+
+def _too_small(n: int, minimum: int) -> State | None:
+    if n == 0:
+        return State(NOBODY.code, "nobody meets the metric's condition")
+    return State(TOO_FEW.code, f"fewer than {minimum} members") if n < minimum else None
 
 
 def _comparison(who: str, member: Bools, cells: Cells, target: Target | Estimate, atoms: Atoms) -> Comparison:

@@ -96,19 +96,16 @@ def too_small(n: int, minimum: int) -> State | None:
 
 def add_impact_ratios(lines: list[Line]) -> None:
     """Selection rate over the highest selection rate of the same attributes, groups large enough only."""
-    metrics = {line.metric.name: line.metric for line in lines}
-    selecting = {
-        name
-        for name, metric in metrics.items()
-        if metric.value is role.decision and not metric.conditions and metric.expression is None
-    }
-    families: dict[tuple[str, tuple[str, ...]], list[Line]] = {}
+    families: dict[tuple[str, tuple[str, ...]], list[tuple[Line, float]]] = {}
     for line in lines:
-        if line.metric.name in selecting:
-            families.setdefault((line.metric.name, line.group.attributes), []).append(line)
+        if _selects(line.metric) and line.level is not None and not line.too_few:
+            families.setdefault((line.metric.name, line.group.attributes), []).append((line, line.level))
     for family in families.values():
-        rates = [line.level for line in family if line.level is not None and not line.too_few]
-        highest = max(rates, default=0.0)
-        for line in family:
-            if highest > 0 and line.level is not None and not line.too_few:
-                line.impact_ratio = line.level / highest
+        highest = max(level for _, level in family)
+        for line, level in family:
+            line.impact_ratio = level / highest if highest > 0 else None
+
+
+def _selects(metric: Metric) -> bool:
+    """Whether it is the rate of the decision among everybody."""
+    return metric.value is role.decision and not metric.conditions and metric.expression is None

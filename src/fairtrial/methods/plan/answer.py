@@ -129,17 +129,10 @@ def _goals(
 
 def _check(asked: Assumed, band: tuple[float, float] | None, disparity: float | None) -> None:
     """What the bounds of single arguments cannot say, all faults at once."""
-    metric, rate, deviation = asked.metric, asked.rate, asked.deviation
     faults = Faults(WHO)
-    if metric.binary and rate is None:
-        faults.add(Fault("rate", f"is needed for {metric.name!r}: the target's assumed rate, such as 0.2"))
-    elif metric.binary is False and deviation is None:
-        faults.add(Fault("deviation", f"is needed for {metric.name!r}: the assumed standard deviation"))
-    elif (rate is None) == (deviation is None):
-        required = Words(
-            "give either {} (a binary metric) or {} (a real-valued one)", Named("rate"), Named("deviation")
-        )
-        faults.add(Fault("", required))
+    spread = _spread_fault(asked)
+    if spread is not None:
+        faults.add(spread)
     if band is None and disparity is None:
         required = Words(
             "give {} (to certify), {} (to detect), or both", Named("tolerance"), Named("disparity")
@@ -148,9 +141,25 @@ def _check(asked: Assumed, band: tuple[float, float] | None, disparity: float | 
     if band is not None and not band[0] < 0 < band[1]:
         faults.add(Fault("tolerance", "must contain zero to plan a certificate", got=list(band)))
     faults.raise_any()
-    if disparity is None:
-        return
-    low, high = band or (0.0, 0.0)
+    if disparity is not None:
+        _check_disparity(asked.rate, band or (0.0, 0.0), disparity)
+
+
+def _spread_fault(asked: Assumed) -> Fault | None:
+    """Rate or deviation, whichever the metric has."""
+    metric, rate, deviation = asked.metric, asked.rate, asked.deviation
+    if metric.binary and rate is None:
+        return Fault("rate", f"is needed for {metric.name!r}: the target's assumed rate, such as 0.2")
+    if metric.binary is False and deviation is None:
+        return Fault("deviation", f"is needed for {metric.name!r}: the assumed standard deviation")
+    if (rate is None) == (deviation is None):
+        either = "give either {} (a binary metric) or {} (a real-valued one)"
+        return Fault("", Words(either, Named("rate"), Named("deviation")))
+    return None
+
+
+def _check_disparity(rate: float | None, band: tuple[float, float], disparity: float) -> None:
+    low, high = band
     if low <= disparity <= high:
         why = f"{disparity:g} lies inside the tolerance: there is nothing to detect"
         raise InputError(WHO, Fault("disparity", why))

@@ -1,4 +1,4 @@
-"""The problem a candidate is fitted to: permitted inputs, what is known of the rows, the status quo, the claim."""
+"""The contest of the status quo with other rules: the people, what rules may see and must respect, and the claim."""
 
 from __future__ import annotations
 
@@ -10,32 +10,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial.inference.numeric.cell_bootstrap import LevelCells, Utility, level_cells
+from fairtrial.methods.improve.candidates.claim import Claim
 from fairtrial.methods.improve.candidates.rules import Floats, Index, Inputs, Rule, capacity_threshold
-from fairtrial.methods.improve.candidates.utilities import Observed, Worth, evaluate
-from fairtrial.methods.improve.solver.improvement import Pair, Scale
+from fairtrial.methods.improve.candidates.utilities import Observed, evaluate
+
+# decisions and, where there are any, scores
+Decided = tuple[Floats, Floats | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
-    """What an improvement is: which levels are compared, how, and by how much."""
+class Constraints:
+    """What every rule must respect."""
 
-    accuracy: Worth
-    fairness: tuple[Worth, ...]
-    pairs: tuple[Pair, ...]
-    one_sided: bool
-    pooled: bool
-    scale: Scale
-    method: str
-    accuracy_delta: tuple[float, ...]
-    fairness_delta: float
-
-    @property
-    def worths(self) -> tuple[Worth, ...]:
-        return (self.accuracy, *self.fairness)
+    capacity: float | None = None
+    blind: bool = True
+    banned: tuple[str, ...] = ()
+    group_attributes: tuple[str, ...] = ()
+    monotone: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Problem:
+class Contest:
     """Everything that fitting, choosing and testing need; arrays only, one entry per row."""
 
     inputs: Inputs
@@ -45,14 +40,10 @@ class Problem:
     decision: Floats | None
     score: Floats | None
     claim: Claim
-    features: tuple[str, ...] = ()
-    feature_of: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    capacity: float | None = None
-    blind: bool = True
-    banned: tuple[str, ...] = ()
-    group_attributes: tuple[str, ...] = ()
-    monotone: Mapping[str, int] = field(default_factory=dict)
-    folds: int = 3
+    constraints: Constraints
+    features: tuple[str, ...]
+    feature_of: NDArray[np.int64]
+    folds: int
 
     @property
     def rows(self) -> int:
@@ -62,22 +53,25 @@ class Problem:
     def outcome_is_binary(self) -> bool:
         return self.seen.outcome is not None and bool(np.isin(self.seen.outcome, (0.0, 1.0)).all())
 
-    def status_quo(self, train: Index) -> tuple[Floats, Floats | None]:
+    def status_quo(self, train: Index) -> Decided:
         """Decisions and scores of the status quo for all rows; a capacity's threshold comes from `train`."""
         if self.decision is not None:
             return self.decision, self.score
         assert self.score is not None
-        assert self.capacity is not None
-        threshold = capacity_threshold(self.score[train], self.capacity)
+        assert self.constraints.capacity is not None
+        threshold = capacity_threshold(self.score[train], self.constraints.capacity)
         return (self.score >= threshold).astype(np.float64), self.score
+
+    def status_quo_of(self, index: Index, train: Index | None = None) -> Decided:
+        """The same for the rows of `index`; the threshold comes from themselves unless `train` is given."""
+        decision, score = self.status_quo(index if train is None else train)
+        return decision[index], None if score is None else score[index]
 
     def columns_of(self, feature: str) -> NDArray[np.intp]:
         """The columns of the input matrix that stand for one feature."""
         return np.flatnonzero(self.feature_of == self.features.index(feature))
 
-    def cells(
-        self, index: Index, old: tuple[Floats, Floats | None], new: tuple[Floats, Floats | None]
-    ) -> LevelCells:
+    def cells(self, index: Index, old: Decided, new: Decided) -> LevelCells:
         """Cells of (group, u0, w0, u1, w1) over the rows of `index`; decisions and scores are those rows' own."""
         seen = self.seen.part(index)
         utilities = []
@@ -94,6 +88,6 @@ class Candidate(Protocol):
     @property
     def name(self) -> str: ...
 
-    def variants(self, problem: Problem) -> tuple[str, ...]: ...
+    def variants(self, contest: Contest) -> tuple[str, ...]: ...
 
-    def fit(self, problem: Problem, index: Index, rng: np.random.Generator) -> dict[str, Rule]: ...
+    def fit(self, contest: Contest, index: Index, rng: np.random.Generator) -> dict[str, Rule]: ...
