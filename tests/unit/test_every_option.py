@@ -37,7 +37,7 @@ def typed(argument: Argument) -> str:
     texts = [str(choice) for choice in argument.choices]
     texts += ["race=A"] if admits_groups(argument) else ["fpr"] if admits_metrics(argument) else []
     texts += ["age=4"] if argument.option.form else []
-    texts += ["0.75", "0.3", "3", "1", "x"]
+    texts += ["0.75", "0.3", "3", "1", "5", "700", "x"]
     for text in texts:
         value = read_one(argument, [text] if argument.option.many else text)
         if value != argument.default and argument.fault(value) is None:

@@ -60,6 +60,10 @@ class CommandSpeech:
         """Another method, as its command is called."""
         return name.replace("_", "-")
 
+    def value(self, value: Any) -> str:
+        """A value, as it can be typed."""
+        return " ".join(shlex.quote(text) for text in typed_texts(value))
+
 
 def typed_texts(value: Any, argument: Argument | None = None) -> list[str]:
     """The texts that stand for a value: one for each time the option is given.

@@ -37,6 +37,10 @@ class TomlSpeech:
         """The section that asks another question."""
         return f"[{name}]"
 
+    def value(self, value: Any) -> str:
+        """A value, as the file writes it."""
+        return value_text(value)
+
 
 def _table(argument: str, of: str) -> str:
     if of == "Audit" and argument in data_keys():
