@@ -32,6 +32,7 @@ class _More:
     flag: str = ""
     python_only: str = ""
     whole_trial: bool = False
+    not_in_file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,8 @@ class Option(_More):
         Why the option cannot be written as text or in a file; empty when it can.
     whole_trial : bool
         Whether a trial sets it once for all its sections, such as the seed.
+    not_in_file : str, optional
+        Why an option of the command line has no key in the audit file; empty when it has one.
     """
 
     help: str
@@ -97,8 +100,20 @@ class Argument:
         return type(None) in self._alternatives
 
     @property
+    def kinds(self) -> tuple[Any, ...]:
+        """The types it may have, None among them where it is optional."""
+        return self._alternatives
+
+    @property
     def is_flag(self) -> bool:
-        return self._alternatives == (bool,)
+        """Whether it is only switched on or off."""
+        return bool in self.kinds and set(self.kinds) <= {bool, type(None)}
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it is a number with bounds."""
+        option = self.option
+        return any(bound is not None for bound in (option.least, option.most, option.above, option.below))
 
     def fault(self, value: Any) -> Fault | None:
         """What is wrong with a value that can be told without the data; None when nothing is."""
@@ -139,9 +154,10 @@ class Argument:
 
     def read(self, text: str) -> Any:
         """The value that a text of the command line stands for."""
-        if text in self.choices:
-            return text
-        if self.optional and text == "none":
+        for choice in self.choices:
+            if str(choice) == text:
+                return choice
+        if self.optional and text == "none" and str not in self.kinds:
             return None
         if self.option.form is not None:
             return self.option.form(text)
@@ -339,8 +355,3 @@ def cuts(text: str) -> tuple[str, Any]:
     name, _, edges = text.partition("=")
     found = numbers(edges)
     return name, int(found) if isinstance(found, float) and found.is_integer() else found
-
-
-def pairs(read: Callable[[str], tuple[str, Any]]) -> Callable[[Sequence[str]], dict[str, Any]]:
-    """Several texts 'name=value' as one dict."""
-    return lambda texts: dict(read(text) for text in texts)

@@ -47,6 +47,8 @@ class Method:
         What it returns.
     no_command : str
         Why there is no command for it; empty when there is one.
+    variant_of : str
+        The method whose question it asks in another way; who asked either has asked that question.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Method:
     function: Callable[..., Result]
     result: type[Result]
     no_command: str = ""
+    variant_of: str = ""
 
     @property
     def arguments(self) -> tuple[Argument, ...]:
@@ -76,7 +79,8 @@ _DECLARED: dict[str, Method] = {}
 
 
 def method(
-    *, question: str, short: str, help: str, order: int, shows: Shows | None, result: type[R], no_command: str = ""
+    *, question: str, short: str, help: str, order: int, shows: Shows | None, result: type[R], no_command: str = "",
+    variant_of: str = "",
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:  # fmt: skip
     """Declare a function as a method: its arguments are checked, and every front end finds it."""
 
@@ -90,7 +94,7 @@ def method(
 
         _DECLARED[function.__name__] = Method(
             name=function.__name__, question=question, short=short, help=help, order=order, shows=shows,
-            function=public, result=result, no_command=no_command,
+            function=public, result=result, no_command=no_command, variant_of=variant_of,
         )  # fmt: skip
         return public
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from fairtrial.errors import Fault, InputError, did_you_mean
+from fairtrial.errors import Example, Fault, InputError, Words, did_you_mean
 from fairtrial.labels import canonical
 
 
@@ -78,7 +78,7 @@ def find_target(who: str, target: object, argument: str = "target") -> Target:
         return Target("overall")
     if target == "rest":
         return Target("rest")
-    required = "must be a number, 'overall', 'rest' or a group like {'race': 'A'}"
+    required = Words("must be a number, 'overall', 'rest' or a group like {}", Example({"race": "A"}))
     hint = did_you_mean(target, ["overall", "rest"])
     raise InputError(who, Fault(argument, required, got=target, hint=hint))
 

@@ -97,7 +97,8 @@ class Primary:
     """One primary p-value of a result, as it enters the trial-wide correction.
 
     What the p-value is about goes with it where it exists: the effect with its interval (`kind` says how
-    views format it), what it is compared with, and how many people it rests on.
+    views format it), what it is compared with, and how many people it rests on. `of_many` says that the p-value is
+    about several equalities at once and the effect only the widest of their gaps.
     """
 
     metric: str
@@ -109,6 +110,7 @@ class Primary:
     kind: Kind = "points"
     against: str = ""
     n: int | None = None
+    of_many: bool = False
 
 
 def undefined(reason: str, *, masked: bool = False) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from fairtrial.errors import Fault, Faults, InputError, Note
-from fairtrial.results.column import Column, Primary, StateKind, Verdict, scalar
+from fairtrial.results.column import Column, Primary, StateKind, Tone, Verdict, scalar
 from fairtrial.results.text import summary_html, summary_text
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ class Result:
     kind: ClassVar[str] = ""
     columns: ClassVar[tuple[Column, ...]] = ()
     states: ClassVar[tuple[StateKind, ...]] = ()
+    # tones of verdicts whose code is no state of a row
+    verdict_tones: ClassVar[Mapping[str, Tone]] = {}
     # keys under which the details count people; masking looks for them there
     people_in_details: ClassVar[frozenset[str]] = frozenset({"n"})
     method: ClassVar[str] = ""
@@ -75,6 +77,12 @@ class Result:
         level: float | None = self.details.get("confidence_level")
         return level
 
+    @property
+    def tone(self) -> Tone:
+        """Whether the verdict is good, bad or open."""
+        states = {kind.code: kind.tone for kind in self.states}
+        return {**states, **self.verdict_tones}.get(self.verdict.code, "open")
+
     def state_of(self, row: Mapping[str, Any], column: str = "state") -> StateKind:
         """What the row's state means."""
         return next((kind for kind in self.states if kind.code == row.get(column)), StateKind("–"))
@@ -88,12 +96,15 @@ class Result:
         return []
 
     def pictures(self) -> list[Picture]:
-        """All charts of the result, the main one first; each method's result draws its own."""
-        raise NotImplementedError(f"{type(self).__name__} draws no chart")
+        """All charts of the result, the main one first; each method's result draws its own, or none."""
+        return []
 
     def plot(self) -> TopLevelMixin:
         """The main chart."""
-        return self.pictures()[0].chart
+        pictures = self.pictures()
+        if not pictures:
+            raise NotImplementedError(f"{type(self).__name__} draws no chart")
+        return pictures[0].chart
 
     def summary(self) -> str:
         """The question, the table, the verdict and the notes as text."""

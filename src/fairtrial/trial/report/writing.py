@@ -14,10 +14,10 @@ from fairtrial.errors import InputError
 from fairtrial.methods.declaration import read_result
 from fairtrial.results.charts.page import DARK, asset, json_text, script_text, security_policy, vega_bundle
 from fairtrial.results.result import Result
-from fairtrial.trial.kept import write_whole
-from fairtrial.trial.record import check_schema, load_results
 from fairtrial.trial.report.builder import build_page
 from fairtrial.trial.report.tables import csv_text, write_parquet
+from fairtrial.trial.results_file import check_schema, load_results
+from fairtrial.trial.whole_files import write_whole
 
 
 def render(content: Mapping[str, Any]) -> str:

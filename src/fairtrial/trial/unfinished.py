@@ -1,10 +1,9 @@
-"""What a run keeps while it works: finished sections and batches, each written whole or not at all."""
+"""What an unfinished run keeps: finished sections and batches, each written whole or not at all."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,28 +12,14 @@ from typing import Any
 from fairtrial.methods.declaration import read_result
 from fairtrial.results.result import Result
 from fairtrial.trial.spec import Section
+from fairtrial.trial.whole_files import write_whole
 from fairtrial.work import FileStore
 
 FOLDER = ".unfinished"
 
 
-def write_whole(path: Path, content: str | bytes) -> None:
-    """Write beside the target, then put in its place: a reader sees the old file or the new one."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
-    data = content.encode() if isinstance(content, str) else content
-    try:
-        with partial.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
 class Keeper:
-    """The folder of an unfinished run; a section is found again only for the same data, arguments and "
-    "seed."""
+    """The folder of an unfinished run; a section is found again only for the same data, arguments and seed."""
 
     def __init__(self, out: Path, *, resume: bool) -> None:
         self.folder = out / FOLDER
@@ -52,6 +37,7 @@ class Keeper:
             return None
 
     def save(self, key: str, result: Result) -> None:
+        """Keep a finished section."""
         write_whole(self.folder / f"{key}.json", json.dumps(result.to_dict()))
 
     def discard(self) -> None:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import hashlib
 from glob import glob
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from fairtrial.data.audit import Audit
 from fairtrial.data.expressions import missing_counts
-
-if TYPE_CHECKING:
-    from fairtrial.data.audit import Audit
-    from fairtrial.trial.spec import Spec
+from fairtrial.trial.spec import Spec
 
 _CHUNK = 1 << 20
 

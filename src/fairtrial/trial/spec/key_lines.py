@@ -14,11 +14,11 @@ _PART = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'[^']*'|[A-Za-z0-9_-]+)\s*(\.|=)"""
 _HEADER_PART = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'[^']*'|[A-Za-z0-9_-]+)\s*(?:\.|$)""")
 
 
-class Places:
+class KeyLines:
     """Line numbers by path; an unknown path answers with the line of its nearest known ancestor.
 
-    >>> places = Places('[data]\\nsource = "a.csv"\\n\\n[[scan]]\\nmetric = "fpr"\\n')
-    >>> places.line(("data", "source")), places.line(("scan", 0, "metric")), places.line(("data", "oops"))
+    >>> lines = KeyLines('[data]\\nsource = "a.csv"\\n\\n[[scan]]\\nmetric = "fpr"\\n')
+    >>> lines.line(("data", "source")), lines.line(("scan", 0, "metric")), lines.line(("data", "oops"))
     (2, 5, 1)
     """
 
