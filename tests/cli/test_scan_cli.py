@@ -69,5 +69,6 @@ def test_the_protected_attribute_is_no_feature(data: Path) -> None:
     )  # fmt: skip
     assert done.exit_code != 0
     assert str(done.exception) == (
-        "scan: --feature names 'race', which defines the protected class; subgroups are built from the others"
+        "scan: --feature of the Audit names 'race' alone, which defines the protected class; subgroups are built from "
+        "others"
     )
