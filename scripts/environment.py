@@ -44,11 +44,13 @@ def main():
     folder, packages = STAGES[stage]
     # Relative on purpose: an absolute path with a space in it breaks some tools.
     python = os.path.join(folder, "bin", "python")
+    if stage == "lowest" and os.path.isdir(folder) and not os.path.exists(stamp_of(stage, folder, python)):
+        shutil.rmtree(folder)  # what an older bound brought along must not stay
     create(folder, python)
     if stage == "test":
         system_packages()
     for name, step in steps(stage, python, packages):
-        stamp = os.path.join(folder, f"fairtrial-{name}-{fingerprint(python)}.stamp")
+        stamp = stamp_of(name, folder, python)
         if not os.path.exists(stamp) and step():
             with open(stamp, "w") as file:
                 file.write("installed\n")
@@ -83,6 +85,10 @@ def lowest_pins():
     wanted = project()["dependencies"] + extras["fair"] + extras["test"]
     bounds = [requirement.split(">=") for requirement in wanted if not requirement.startswith("fairtrial[")]
     return [f"{name}=={bound.split(',')[0]}" for name, bound in bounds]
+
+
+def stamp_of(name, folder, python):
+    return os.path.join(folder, f"fairtrial-{name}-{fingerprint(python)}.stamp")
 
 
 def fingerprint(python):

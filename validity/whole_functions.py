@@ -150,7 +150,7 @@ def explained(random: Random) -> bool:
 
 
 def compared(random: Random) -> bool:
-    from fairtrial.methods.explain.two_rules import compare
+    from fairtrial.methods.explain.method import compare
 
     table = people(random, 500)
     first, second = (_explanation(table, _coalitions(table, cut)) for cut in (0.4, 0.6))

@@ -25,7 +25,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LassoCV, LinearRegression
 
 import fairtrial
-from fairtrial.methods.improve.candidates import Estimator
+from fairtrial import Estimator
 from fairtrial.results.charts.theme import CATEGORIES, COLOURS, finish
 from validity.improve_designs import fairness_rejections, standard_errors
 

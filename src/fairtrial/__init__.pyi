@@ -13,7 +13,11 @@ from .methods.explain.result import CompareResult as CompareResult
 from .methods.explain.result import ExplainResult as ExplainResult
 from .methods.flag.method import flag as flag
 from .methods.flag.result import FlagResult as FlagResult
+from .methods.improve.candidates import Estimator as Estimator
+from .methods.improve.candidates import LinearProgram as LinearProgram
 from .methods.improve.method import improve as improve
+from .methods.improve.payoff import Payoff as Payoff
+from .methods.improve.result import ImproveResult as ImproveResult
 from .methods.measure.method import measure as measure
 from .methods.measure.result import MeasureResult as MeasureResult
 from .methods.plan.method import plan as plan
@@ -23,6 +27,7 @@ from .methods.scan.method import scan_all as scan_all
 from .methods.scan.result import ScanAllResult as ScanAllResult
 from .methods.scan.result import ScanResult as ScanResult
 from .methods.transport.method import transport as transport
+from .methods.transport.result import TransportResult as TransportResult
 from .metrics.metric import Metric as Metric
 from .metrics.table import CRITERIA as CRITERIA
 from .metrics.table import METRICS as METRICS

@@ -61,6 +61,13 @@ class Option(_More):
 
     help: str
 
+    def admits(self, number: float) -> bool:
+        """Whether a number lies inside the bounds."""
+        at_least, at_most = self.least, self.most
+        if (at_least is not None and number < at_least) or (at_most is not None and number > at_most):
+            return False
+        return (self.above is None or number > self.above) and (self.below is None or number < self.below)
+
 
 @dataclass(frozen=True, slots=True)
 class Argument:
@@ -127,16 +134,9 @@ class Argument:
         return Fault(self.name, f"must be {self.required_words()}", got=value, hint=hint)
 
     def _bounds_fault(self, value: Any) -> Fault | None:
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if isinstance(value, bool) or not isinstance(value, int | float) or self.option.admits(value):
             return None
-        option = self.option
-        inside = (
-            (option.least is None or value >= option.least)
-            and (option.most is None or value <= option.most)
-            and (option.above is None or value > option.above)
-            and (option.below is None or value < option.below)
-        )
-        return None if inside else Fault(self.name, f"must be {self.required_words()}", got=value)
+        return Fault(self.name, f"must be {self.required_words()}", got=value)
 
     def required_words(self) -> str:
         """'a whole number of at least 1', 'one of ['a', 'b']'."""
@@ -201,13 +201,11 @@ def _is_literal(part: Any) -> bool:
 def _fits(value: Any, part: Any) -> bool:
     if _is_literal(part):
         return any(type(value) is type(choice) and value == choice for choice in typing.get_args(part))
-    if part is bool:
-        return isinstance(value, bool)
-    if part is int:
-        return isinstance(value, int) and not isinstance(value, bool)
+    if isinstance(value, bool):  # which Python counts among the whole numbers
+        return part is bool
     if part is float:
-        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return part is str and isinstance(value, str)
+        return isinstance(value, int | float) and math.isfinite(value)
+    return part in (int, str) and isinstance(value, part)
 
 
 def plain(value: Any) -> Any:

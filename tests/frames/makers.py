@@ -56,10 +56,15 @@ def pyarrow(columns: Columns, folder: Path) -> Any:
     return pa.table(columns)
 
 
+_CONNECTIONS: list[Any] = []  # before DuckDB 1.5 a relation does not keep its connection open
+
+
 def duckdb(columns: Columns, folder: Path) -> Any:
     import duckdb as library
 
-    return library.connect().from_arrow(pyarrow(columns, folder))
+    connection = library.connect()
+    _CONNECTIONS.append(connection)
+    return connection.from_arrow(pyarrow(columns, folder))
 
 
 def csv(columns: Columns, folder: Path) -> Any:

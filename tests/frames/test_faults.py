@@ -274,7 +274,8 @@ def test_nan_in_parquet(ours, tmp_path):
 
     path = tmp_path / "x.parquet"
     parquet.write_table(pa.table(table(s=[0.1, 0.7, NAN, 0.8] * 20)), path)
-    audit = Audit(path if ours else duckdb.connect().read_parquet(str(path)), score="s", threshold=0.5)
+    connection = duckdb.connect()  # before DuckDB 1.5 a relation does not keep its connection open
+    audit = Audit(path if ours else connection.read_parquet(str(path)), score="s", threshold=0.5)
     assert "is missing in 20 rows" in message(lambda: measure(audit, by="race"))
     dropping = Audit(path, score="s", threshold=0.5, groups="race", missing="drop")
     assert [row["n"] for row in measure(dropping).estimates] == [20, 40]

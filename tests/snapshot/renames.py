@@ -25,9 +25,9 @@ class To(NamedTuple):
 # Where the few names live that the cases need and `fairtrial` itself does not export.
 # A module that moved: change the value here; a name that `fairtrial` exports now: "fairtrial".
 PLACES: dict[str, str] = {
-    "Estimator": "fairtrial.candidates",
-    "LinearProgram": "fairtrial.candidates",
-    "Payoff": "fairtrial.candidates",
+    "Estimator": "fairtrial.methods.improve.candidates",
+    "LinearProgram": "fairtrial.methods.improve.candidates",
+    "Payoff": "fairtrial.methods.improve.candidates",
     "main": "fairtrial.cli",
 }
 
@@ -40,7 +40,13 @@ ARGUMENTS: dict[str, dict[str, To]] = {}
 
 # Values of arguments by (function or "*", OLD argument): {("scan", "direction"): {"both": To("differs", "reason")}};
 # used for calls, specs and recorded arguments. Every entry needs a reason.
-ARGUMENT_VALUES: dict[tuple[str, str], dict[Any, To]] = {}
+DIFFERS = "directions have the same words in every method"
+ARGUMENT_VALUES: dict[tuple[str, str], dict[Any, To]] = {
+    ("improve", "direction"): {"both": To("differs", DIFFERS)},
+    ("scan", "direction"): {"both": To("differs", DIFFERS)},
+    ("scan_all", "direction"): {"both": To("differs", DIFFERS)},
+    ("transport", "direction"): {"both": To("differs", DIFFERS), "outside": To("differs", DIFFERS)},
+}
 
 # Options of the command line: {"--by": To("--groups", "reason")}. Every entry needs a reason.
 OPTIONS: dict[str, To] = {}
@@ -59,6 +65,22 @@ COLUMNS: dict[str, dict[str, To]] = {
         "verdict": To("state", STATE),
         "family_verdict": To("family_state", STATE),
     },
+    "transport": {
+        "comparison": To("metric", SAME),
+        "reference": To("target", SAME),
+    },
+    "explain": {
+        "points": To("difference", SAME),
+        "low": To("difference_low", SAME),
+        "high": To("difference_high", SAME),
+        "versus": To("target", SAME),
+    },
+    "compare": {
+        "change": To("difference", SAME),
+        "low": To("difference_low", SAME),
+        "high": To("difference_high", SAME),
+        "versus": To("target", SAME),
+    },
     "flag": {
         "disparity": To("difference", SAME),
         "disparity_low": To("difference_low", SAME),
@@ -70,18 +92,44 @@ COLUMNS: dict[str, dict[str, To]] = {
 # Every entry needs a reason.
 DETAILS: dict[str, dict[str, To]] = {
     "*": {"scale": To("value_kind", KIND)},
-    "certify": {"reason": To("state_reason", STATE)},
+    "improve": {"scale": To("scale", "here it means difference or ratio")},
+    "explain": {
+        "metric_label": To("label", SAME),
+        "binary": To("value_kind", KIND),
+        "points": To("difference", SAME),
+        "versus": To("target", SAME),
+        "change": To("difference", SAME),
+        "low": To("difference_low", SAME),
+        "high": To("difference_high", SAME),
+    },
+    "compare": {"metric_label": To("label", SAME), "binary": To("value_kind", KIND)},
+    "transport": {"comparison": To("metric", SAME)},
+}
+
+# Where one old key became two: the new last part by (kind, pattern of the OLD path under details). Every entry needs
+# a reason.
+DETAIL_PATHS: dict[tuple[str, str], To] = {
+    ("certify", "untested/*/reason"): To("state_reason", STATE),
+    ("explain", "groups/*/low"): To("rate_low", SAME),
+    ("explain", "groups/*/high"): To("rate_high", SAME),
+    ("explain", "multi_stage/cells/*/low"): To("value_low", SAME),
+    ("explain", "multi_stage/cells/*/high"): To("value_high", SAME),
 }
 
 # Values of recorded keys outside the arguments, by (kind or "*", pattern of the NEW path), fnmatch patterns:
 # {("flag", "details/direction"): {"outside": To("differs", "reason")}}. Every entry needs a reason.
-VALUES: dict[tuple[str, str], dict[Any, To]] = {}
+VALUES: dict[tuple[str, str], dict[Any, To]] = {
+    (kind, "*details/value_kind"): {True: To("percent", KIND), False: To("number", KIND)}
+    for kind in ("explain", "compare")
+}
 
 # States of rows by regular expression of the OLD text, (kind or "*", pattern, code): the reason of the old text stands
 # in state_reason now. Every entry needs a reason.
 STATES: list[tuple[str, str, To]] = [
     ("*", r"not tested: fewer than .*", To("too few", STATE)),
     ("*", r"not tested: nobody meets .*", To("nobody", STATE)),
+    ("transport", r"not compared: fewer than .*", To("too few", STATE)),
+    ("transport", r"not compared: nobody to compare with", To("alone", STATE)),
     ("measure", r"not tested: nobody to compare with", To("no target", STATE)),
     ("measure", r"not tested: the group overlaps .*", To("overlaps", STATE)),
     ("measure", r"not tested: .*", To("no spread", STATE)),
@@ -106,6 +154,10 @@ NOT_TESTED = "the state says that it was not tested; the reason stands alone"
 PATTERNS: list[tuple[str, To]] = [
     (r"^not tested: ((?:fewer than|nobody|a constant|the target|the rest|neither|the group|it is|its members).*)$",
      To(r"\1", NOT_TESTED)),
+    (r"^not compared: ", To("", NOT_TESTED)),
+    (r"Give score= and threshold= in the Audit, or distance= a model, a function or a column",
+     To("Give the audit a score and a threshold, or name a distance: a model, a function or a column",
+        "a note is shown by every front end")),
     (r"family_verdict", To("family_state", STATE)),
     (r"; interval='t' takes them", To("; the interval 't' takes them", "every front end shows it")),
     (r"0\.05 is 5 points\. Got ", To("0.05 is 5 points, got ", "faults are data: what came is said in one form")),
@@ -118,11 +170,24 @@ RECORDED = "every declared argument is recorded"
 NEW_KEYS: list[tuple[str, str, str]] = [
     ("*", "*estimates/*/state_reason", STATE),
     ("*", "*details/untested/*/state", STATE),
-    ("*", "*details/joint/reason", "the key of untested groups' reasons was renamed, not this one"),
     ("*", "*provenance/arguments/*", RECORDED),
+    ("transport*", "provenance/seed", RECORDED),
+    ("*", "provenance/other/arguments/*", RECORDED),
+    *(
+        (case, f"*estimates/*/{name}", "tables stack: every result has its metric and states")
+        for case in ("*explain*", "*compare*", "command/*", "run/*")
+        for name in ("metric", "state")
+    ),
 ]
 GONE_KEYS: list[tuple[str, str, str]] = [
-    ("*", "*details/joint/state_reason", "the key of untested groups' reasons was renamed, not this one"),
+    *(
+        (case, f"*provenance/{other}{name}*", "recorded among the arguments")
+        for case in ("*explain*", "*compare*")
+        for other in ("", "other/")
+        for name in ("coalitions", "model", "features", "interval", "sensitive")
+    ),
+    ("transport*", "provenance/arguments/seed", "recorded beside the arguments, as everywhere"),
+    ("*improve*", "*details/sentences*", "sentences are worded when they are read, after masking"),
 ]
 
 # Cases that no longer can be asked, (case pattern, reason). Every entry needs a reason.
@@ -191,6 +256,10 @@ def path_of(kind: str, parts: tuple[str, ...]) -> tuple[str, ...]:
     if "details" in parts:
         place = parts.index("details") + 1
         rest = tuple(_by_kind("DETAILS", DETAILS, kind, part) for part in parts[place:])
+        for (of_kind, pattern), to in DETAIL_PATHS.items():
+            if of_kind == kind and fnmatchcase("/".join(parts[place:]), pattern):
+                used.add(f"DETAIL_PATHS[{(of_kind, pattern)!r}]")
+                rest = (*rest[:-1], str(to.new))
         return (*parts[:place], *rest)
     if "arguments" in parts:
         place = parts.index("arguments") + 1
@@ -271,6 +340,7 @@ def entries() -> dict[str, str]:
         for key, inner in globals()[table].items():
             found |= {f"{table}[{key!r}][{name!r}]": to.reason for name, to in inner.items()}
     found |= {f"PATTERNS[{pattern!r}]": to.reason for pattern, to in PATTERNS}
+    found |= {f"DETAIL_PATHS[{key!r}]": to.reason for key, to in DETAIL_PATHS.items()}
     found |= {f"STATES[{(kind, pattern)!r}]": to.reason for kind, pattern, to in STATES}
     for table in ("NEW_KEYS", "GONE_KEYS", "MOVED_NUMBERS"):
         found |= {f"{table}[{entry[:2]!r}]": entry[2] for entry in globals()[table]}

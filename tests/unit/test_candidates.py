@@ -101,7 +101,10 @@ def test_metrics_of_the_score_compare_scores():
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.from_pandas], ids=["pandas", "polars"])
 def test_pipelines_that_name_columns_get_the_frame(frame):
     pipeline = make_pipeline(
-        ColumnTransformer([("sector", OneHotEncoder(), ["sector"])], remainder="passthrough"),
+        # Not sparse: before 1.8 scikit-learn cannot put a sparse part beside columns of a Polars frame.
+        ColumnTransformer(
+            [("sector", OneHotEncoder(sparse_output=False), ["sector"])], remainder="passthrough"
+        ),
         LogisticRegression(max_iter=500),
     )
     result = improve(

@@ -7,9 +7,8 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from fairtrial import Audit, InputError, Metric, improve, role
+from fairtrial import Audit, Estimator, InputError, LinearProgram, Metric, Payoff, improve, role
 from fairtrial.errors import Cancelled, NotApplicable
-from fairtrial.methods.improve.candidates import Estimator, LinearProgram, Payoff
 from fairtrial.methods.improve.result import ImproveResult
 from fairtrial.results.masking import mask_result
 from fairtrial.work import MemoryStore, session

@@ -130,10 +130,9 @@ class Query:
             sums += [
                 column.count().alias(f"{alias}_count"),
                 column.sum().alias(f"{alias}_sum"),
-                column.var(ddof=1).alias(f"{alias}_var"),
                 nw.col(f"{alias}_other").sum().alias(f"{alias}_others"),
             ]
-        answer = collect(frame.group_by(*self.keys).agg(*sums) if self.keys else frame.select(*sums))
+        answer = self._with_variances(frame, sums, list(named))
         table = Table(n=read_ints(answer["n"]))
         for alias, name in zip(named, self.values, strict=True):
             count, variance = read_ints(answer[f"{alias}_count"]), read_floats(answer[f"{alias}_var"])
@@ -142,6 +141,23 @@ class Query:
             table.m2[name] = np.where(count > 1, np.nan_to_num(variance) * (count - 1), 0.0)
             table.others[name] = int(read_ints(answer[f"{alias}_others"]).sum())
         return self._read_keys(table, answer)
+
+    def _with_variances(
+        self, frame: nw.LazyFrame[Any], sums: list[nw.Expr], values: list[str]
+    ) -> dict[str, Any]:
+        def asked(aggregates: list[nw.Expr]) -> nw.LazyFrame[Any]:
+            return frame.group_by(*self.keys).agg(*aggregates) if self.keys else frame.select(*aggregates)
+
+        try:
+            return collect(
+                asked([*sums, *[nw.col(alias).var(ddof=1).alias(f"{alias}_var") for alias in values]])
+            )
+        except Exception as error:
+            # Before 2.0 DuckDB refuses a variance beyond all numbers; the sums then show whose it is.
+            if type(error).__name__ != "OutOfRangeException":
+                raise
+        beyond = [nw.lit(1e290).alias(f"{alias}_var") for alias in values]
+        return collect(asked(sums).with_columns(*beyond))
 
     def plain(self) -> Table:
         """The rows themselves, in the defined order."""

@@ -39,7 +39,7 @@ Tolerance = Annotated[
 ]
 Minimum = Annotated[int, Option("Groups with fewer members are listed as not tested.", least=0)]
 Level = Annotated[float, Option("Of the intervals.", above=0.5, below=1)]
-# measure and flag have always taken any level
+# measure, flag and scan have always taken any level
 AnyLevel = Annotated[float, Option("Of the intervals.", above=0, below=1)]
 Power = Annotated[
     float, Option("The chance of success that needed sizes are planned for.", above=0.5, below=1)

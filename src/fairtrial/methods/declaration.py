@@ -14,7 +14,7 @@ from typing import Any, Literal, ParamSpec, TypeVar
 
 from fairtrial.errors import Fault, InputError, did_you_mean
 from fairtrial.options import Argument, arguments_of, bind, recorded
-from fairtrial.results.result import Result
+from fairtrial.results.result import Result, check_content
 
 P = ParamSpec("P")
 R = TypeVar("R", bound=Result)
@@ -151,7 +151,5 @@ def trial_methods() -> dict[str, Method]:
 def read_result(content: Any) -> Result:
     """A saved result of any kind, from `to_dict()` or from the JSON it was saved as."""
     kinds = {found.result.kind: found.result for found in declared_methods().values()}
-    kind = content.get("kind") if isinstance(content, dict) else None
-    if isinstance(content, dict) and kind not in kinds:
-        raise InputError("read_result", Fault("kind", f"must be one of {sorted(kinds)}", got=kind))
-    return kinds.get(str(kind), Result).from_dict(content)
+    check_content("read_result", content, kinds)
+    return kinds[content["kind"]].from_dict(content)

@@ -75,16 +75,13 @@ def _small(row: Mapping[str, Any], below: int, people: frozenset[str] | set[str]
 
 def _prune(value: Any, below: int, people: frozenset[str]) -> int:
     """Take every record about fewer than `below` people out of the details; returns how many."""
-    if isinstance(value, list):
-        small = [item for item in value if isinstance(item, dict) and _small(item, below, people)]
-        value[:] = [item for item in value if not any(item is other for other in small)]
-        return len(small) + sum(_prune(item, below, people) for item in value)
-    if isinstance(value, dict):
-        keys = [key for key, item in value.items() if isinstance(item, dict) and _small(item, below, people)]
-        for key in keys:
-            del value[key]
-        return len(keys) + sum(_prune(item, below, people) for item in value.values())
-    return 0
+    if not isinstance(value, list | dict):
+        return 0
+    items = dict(enumerate(value)) if isinstance(value, list) else dict(value)
+    few = [key for key, item in items.items() if isinstance(item, dict) and _small(item, below, people)]
+    for key in reversed(few):
+        del value[key]
+    return len(few) + sum(_prune(item, below, people) for key, item in items.items() if key not in few)
 
 
 def mask_groups(groups: Mapping[str, Any], below: int) -> dict[str, Any]:

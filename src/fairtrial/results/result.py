@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
@@ -129,7 +129,7 @@ class Result:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
         """The result again, from `to_dict()` or from the JSON it was saved as."""
-        check_content(content, cls.kind)
+        check_content("Result.from_dict", content, (cls.kind,))
         return cls(
             question=content["question"],
             null=content["null"],
@@ -157,16 +157,15 @@ class Result:
         return summary_html(self)
 
 
-def check_content(content: Any, kind: str) -> None:
-    """Raise unless the content is that of a saved result of this kind."""
-    who = "Result.from_dict"
+def check_content(who: str, content: Any, kinds: Collection[str]) -> None:
+    """Raise unless the content is that of a saved result of one of these kinds."""
     if not isinstance(content, Mapping):
         raise InputError(who, Fault("", f"the content must be a dict, got {type(content).__name__}"))
+    if content.get("schema") != SCHEMA:
+        raise InputError(who, Fault("schema", f"must be {SCHEMA!r}", got=content.get("schema")))
+    if content.get("kind") not in kinds:
+        raise InputError(who, Fault("kind", f"must be one of {sorted(kinds)}", got=content.get("kind")))
     faults = Faults(who)
-    for name, wanted in (("schema", SCHEMA), ("kind", kind)):
-        if wanted and content.get(name) != wanted:
-            faults.add(Fault(name, f"must be {wanted!r}", got=content.get(name)))
-    faults.raise_any()
     for name in PARTS:
         if name not in content:
             faults.add(Fault("", f"the content lacks {name!r}"))

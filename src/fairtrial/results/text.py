@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from fairtrial.errors import Note
@@ -41,21 +41,23 @@ def format_value(value: Any, kind: Kind) -> str:
     >>> format_value(0.44847, "rate"), format_value(0.2139, "points"), format_value(3e-7, "p"), format_value(None, "p")
     ('44.8%', '+21.4', '<0.001', '–')
     """
-    if value is None:
-        return "–"
-    if kind in ("text", "state"):
-        return str(value)
-    if kind == "flag":
-        return "yes" if value else "no"
-    if kind in ("count", "people"):
-        return f"{int(value):,}"
-    if kind == "rate":
-        return f"{100 * value:.1f}%"
-    if kind == "points":
-        return f"{100 * value:+.1f}"
-    if kind == "p":
-        return "<0.001" if value < 0.001 else f"{value:.3f}"
+    return "–" if value is None else _FORMATS.get(kind, _number)(value)
+
+
+def _number(value: float) -> str:
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
+_FORMATS: dict[Kind, Callable[[Any], str]] = {
+    "text": str,
+    "state": str,
+    "flag": lambda value: "yes" if value else "no",
+    "count": lambda value: f"{int(value):,}",
+    "people": lambda value: f"{int(value):,}",
+    "rate": lambda value: f"{100 * value:.1f}%",
+    "points": lambda value: f"{100 * value:+.1f}",
+    "p": lambda value: "<0.001" if value < 0.001 else f"{value:.3f}",
+}
 
 
 def shown_columns(result: Shown) -> list[Column]:
@@ -143,8 +145,9 @@ def text_table(headings: Sequence[str], lines: Sequence[Sequence[str]], right: S
 
 def _long_reasons_below(result: Shown, lines: list[list[str]]) -> tuple[list[list[str]], list[str]]:
     """Reasons too long for a cell become numbers, explained once below the table; the last cell has room."""
-    reasons = {reason(cell) for row in result.estimates for cell in row.values()} - {None}
-    told = {cell for line in lines for cell in line[:-1] if len(cell) > LONGEST_REASON and cell in reasons}
+    reasons = {why for row in result.estimates for cell in row.values() if (why := reason(cell))}
+    shown = {cell for line in lines for cell in line[:-1]}
+    told = {why for why in reasons & shown if len(why) > LONGEST_REASON}
     marks = {why: f"[{i}]" for i, why in enumerate(sorted(told), start=1)}
     below = [textwrap.fill(f"{mark} {why}", 110, subsequent_indent="    ") for why, mark in marks.items()]
     return [[*(marks.get(cell, cell) for cell in line[:-1]), *line[-1:]] for line in lines], below

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial.data.cells import Rows
-from fairtrial.errors import NotApplicable
+from fairtrial.errors import Fault, NotApplicable, Use, Words
 from fairtrial.labels import canonical
 from fairtrial.methods.explain.solver.coalitions import RowForm
 from fairtrial.methods.explain.solver.esl import Floats
@@ -53,36 +53,30 @@ def score_values(metric: Metric, scores: Floats, outcome: Floats | None) -> Floa
     parts = {"score": scores, "outcome": None if outcome is None else outcome[:, None]}
     values = np.asarray(metric.value.of(parts))
     if metric.value.wants and not np.isfinite(values).all():
-        raise NotApplicable(
-            WHO, f"{metric.name!r} needs {metric.value.wants}, but the model gives others; certify takes it"
-        )
+        raise _refused(metric, f"needs {metric.value.wants}, but the model gives others")
     return values
 
 
 def _refuse(metric: Metric) -> None:
     if metric.expression is not None:
-        raise NotApplicable(
-            WHO, f"{metric.name!r} has an expression as 'given'; explain takes a dict. certify takes both"
-        )
+        raise _refused(metric, "has an expression as 'given', where explain takes a dict", "both")
     if metric.each is not None or any(
         isinstance(key, Role) and key.name == "score_bin" for key in metric.conditions
     ):
-        raise NotApplicable(
-            WHO,
-            f"{metric.name!r} conditions on the score's bin, which changes with every coalition; certify takes one bin",
-        )
+        why = "conditions on the score's bin, which changes with every coalition"
+        raise _refused(metric, why, "one bin")
     on_decision = any(isinstance(key, Role) and key.needs == ("decision",) for key in metric.conditions)
     moved = on_decision or (isinstance(metric.value, Role) and "decision" in metric.value.needs)
     if not moved and not _uses_scores(metric):
-        raise NotApplicable(
-            WHO,
-            f"{metric.name!r} does not depend on the decisions, so no feature of the model can carry it; "
-            "certify takes it",
-        )
+        raise _refused(metric, "does not depend on the decisions, so no feature of the model can carry it")
     if moved and _uses_scores(metric):
-        raise NotApplicable(
-            WHO, f"{metric.name!r} mixes scores and decisions; explain takes one of them. certify takes both"
-        )
+        raise _refused(metric, "mixes scores and decisions, where explain takes one of them", "both")
+
+
+def _refused(metric: Metric, why: str, takes: str = "it") -> NotApplicable:
+    """The metric is not for explain; certify takes it, or some form of it."""
+    cure = Words(f"{{}} takes {takes}", Use("certify"))
+    return NotApplicable(WHO, Fault("metric", why, cure=cure, subject=repr(metric.name)))
 
 
 def _uses_scores(metric: Metric) -> bool:
@@ -104,10 +98,7 @@ def _value(metric: Metric, rows: Rows, decision: float) -> Floats:
         return np.full(rows.n, decision)
     known = _role(metric.value, rows, decision)
     if known is None:
-        raise NotApplicable(
-            WHO,
-            f"{metric.name!r} takes the mean of {metric.value.words}, which explain does not know; certify does",
-        )
+        raise _refused(metric, f"takes the mean of {metric.value.words}, which explain does not know")
     return known
 
 
@@ -120,9 +111,11 @@ def _meets(key: Role | str, admitted: Sequence[object], rows: Rows, decision: fl
     numbers = [float(value) for value in admitted]  # type: ignore[arg-type]
     known = _role(key, rows, decision)
     if known is None:
-        raise NotApplicable(
-            WHO, f"'given' conditions on {key.words}, which explain does not know; certify does"
+        why, cure = (
+            f"conditions on {key.words}, which explain does not know",
+            Words("{} does", Use("certify")),
         )
+        raise NotApplicable(WHO, Fault("metric", why, cure=cure, subject="'given'"))
     return np.isin(known, numbers).astype(float)
 
 

@@ -40,7 +40,7 @@ def improve(
     target: i.Reference = None,
     fitted_elsewhere: i.FittedElsewhere = False,
     folds: i.Folds = 3,
-    confidence_level: a.Level = 0.95,
+    confidence_level: a.AnyLevel = 0.95,
     seed: a.Seed = 0,
     jobs: a.Jobs = None,
     progress: a.Tell = None,

@@ -89,7 +89,7 @@ def find_worth(who: str, argument: str, asked: object, *, accuracy: bool) -> Wor
         asked = _payoff(who, argument, asked)
     if isinstance(asked, Payoff):
         return Worth(asked)
-    metric = find_metric(who, asked)
+    metric = find_metric(who, asked, argument)
     fault = _metric_fault(argument, metric)
     if fault:
         raise NotApplicable(who, fault)
