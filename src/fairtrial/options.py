@@ -184,14 +184,14 @@ def _number_words(kind: type, option: Option) -> str:
     low = option.least if option.least is not None else option.above
     high = option.most if option.most is not None else option.below
     if low is not None and high is not None:
-        return f"{name} between {low:g} and {high:g}"
-    if option.least is not None:
-        return f"{name} of at least {option.least:g}"
-    if option.above is not None:
-        return f"{name} above {option.above:g}"
-    if option.most is not None:
-        return f"{name} of at most {option.most:g}"
-    return f"{name} below {option.below:g}" if option.below is not None else name
+        return f"{name} between {_shown(low)} and {_shown(high)}"
+    bounds = {"of at least": option.least, "above": option.above, "of at most": option.most, "below": option.below}
+    words = [f"{name} {word} {_shown(bound)}" for word, bound in bounds.items() if bound is not None]
+    return words[0] if words else name
+
+
+def _shown(bound: float) -> str:
+    return f"{int(bound):,}" if float(bound).is_integer() else f"{bound:g}"
 
 
 def _is_literal(part: Any) -> bool:

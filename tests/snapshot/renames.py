@@ -56,7 +56,17 @@ OPTIONS: dict[str, To] = {}
 SAME = "the same quantity has the same column in every result"
 KIND = "scale means difference or ratio; what values are is value_kind"
 STATE = "a row's state is a code, its reason stands beside it"
+SCAN = {
+    "comparison": To("target", SAME),
+    "comparison_n": To("target_n", SAME),
+    "comparison_rate": To("target_rate", SAME),
+    "comparison_low": To("target_rate_low", SAME),
+    "comparison_high": To("target_rate_high", SAME),
+    "comparison_expected": To("target_expected", SAME),
+}
 COLUMNS: dict[str, dict[str, To]] = {
+    "scan": SCAN,
+    "scan_all": SCAN,
     "*": {"scale": To("value_kind", KIND), "finding": To("state", STATE)},
     "certify": {
         "disparity": To("difference", SAME),
@@ -104,6 +114,7 @@ DETAILS: dict[str, dict[str, To]] = {
     },
     "compare": {"metric_label": To("label", SAME), "binary": To("value_kind", KIND)},
     "transport": {"comparison": To("metric", SAME)},
+    "scan": SCAN,
 }
 
 # Where one old key became two: the new last part by (kind, pattern of the OLD path under details). Every entry needs
@@ -119,13 +130,15 @@ DETAIL_PATHS: dict[tuple[str, str], To] = {
 # Values of recorded keys outside the arguments, by (kind or "*", pattern of the NEW path), fnmatch patterns:
 # {("flag", "details/direction"): {"outside": To("differs", "reason")}}. Every entry needs a reason.
 VALUES: dict[tuple[str, str], dict[Any, To]] = {
-    (kind, "*details/value_kind"): {True: To("percent", KIND), False: To("number", KIND)}
-    for kind in ("explain", "compare")
+    ("explain", "*details/value_kind"): {True: To("percent", KIND), False: To("number", KIND)},
+    ("compare", "*details/value_kind"): {True: To("percent", KIND), False: To("number", KIND)},
+    ("scan", "*estimates/*/p_value/reason"): {"listed, not tested": To("not tested", STATE)},
 }
 
 # States of rows by regular expression of the OLD text, (kind or "*", pattern, code): the reason of the old text stands
 # in state_reason now. Every entry needs a reason.
 STATES: list[tuple[str, str, To]] = [
+    ("scan", r"listed, not tested", To("listed", STATE)),
     ("*", r"not tested: fewer than .*", To("too few", STATE)),
     ("*", r"not tested: nobody meets .*", To("nobody", STATE)),
     ("transport", r"not compared: fewer than .*", To("too few", STATE)),
@@ -151,7 +164,21 @@ TEXTS: dict[str, To] = {}
 # Texts by regular expression, in order, each applied to what the ones before left:
 # [(r"direction 'both'", To("direction 'differs'", "reason"))]. Every entry needs a reason.
 NOT_TESTED = "the state says that it was not tested; the reason stands alone"
+DECLARED = "bounds and choices are declared, and worded in one place"
 PATTERNS: list[tuple[str, To]] = [
+    (r"'direction' must be one of \['above', 'below', 'both'\]",
+     To("'direction' must be one of ['above', 'below', 'differs']", DIFFERS)),
+    (r"\], got 'differs\?'\.$", To("], got 'differs?'. Did you mean 'differs'?", DIFFERS)),
+    (r"'sigma' must be 'estimated' or a positive number",
+     To("'sigma' must be a number above 0 or 'estimated'", DECLARED)),
+    (r"'ridge' must be a positive number", To("'ridge' must be a number above 0", DECLARED)),
+    (r"'permutations' must be a whole number of at least 19",
+     To("'permutations' must be a whole number between 19 and 10,000,000", DECLARED)),
+    (r"'top' must be a whole number of at least 1",
+     To("'top' must be a whole number between 1 and 1,000", DECLARED)),
+    (r"'condition' must be None, 0, 1 or 'any'", To("'condition' must be one of [0, 1, 'any']", DECLARED)),
+    (r"must be a group like \{'race': 'African-American'\}",
+     To("must be a group like race = African-American", "no Python in a fault's text")),
     (r"^not tested: ((?:fewer than|nobody|a constant|the target|the rest|neither|the group|it is|its members).*)$",
      To(r"\1", NOT_TESTED)),
     (r"^not compared: ", To("", NOT_TESTED)),
@@ -172,6 +199,7 @@ NEW_KEYS: list[tuple[str, str, str]] = [
     ("*", "*details/untested/*/state", STATE),
     ("*", "*provenance/arguments/*", RECORDED),
     ("transport*", "provenance/seed", RECORDED),
+    ("*scan*", "provenance/seed", RECORDED),
     ("*", "provenance/other/arguments/*", RECORDED),
     *(
         (case, f"*estimates/*/{name}", "tables stack: every result has its metric and states")
@@ -187,6 +215,7 @@ GONE_KEYS: list[tuple[str, str, str]] = [
         for name in ("coalitions", "model", "features", "interval", "sensitive")
     ),
     ("transport*", "provenance/arguments/seed", "recorded beside the arguments, as everywhere"),
+    ("*scan*", "provenance/arguments/seed", "recorded beside the arguments, as everywhere"),
     ("*improve*", "*details/sentences*", "sentences are worded when they are read, after masking"),
 ]
 

@@ -102,8 +102,8 @@ def test_methods_of_rates_refuse_it_by_name(audit):
 
 def test_rules_and_models_are_valued_by_it(audit):
     explained = explain(audit, "pinball", model="tree")
-    total = sum(row["points"] for row in explained.estimates if row["part"] == "contribution to the gap")
-    assert total == pytest.approx(explained.gap["points"], abs=1e-10)
+    total = sum(row["difference"] for row in explained.estimates if row["part"] == "contribution to the gap")
+    assert total == pytest.approx(explained.gap["difference"], abs=1e-10)
     improved = improve(
         audit,
         "pinball",
