@@ -147,6 +147,7 @@ def scan(
     order=41,
     shows="disparity",
     result=ScanAllResult,
+    variant_of="scan",
 )
 def scan_all(
     audit: Audit,
