@@ -55,16 +55,17 @@ def compas() -> Any:
 
 def compas_setup() -> Any:
     """False positive rates of African-American defendants: table and designs, everything before the first fit."""
-    from fairtrial.data.groups import Group
+    from fairtrial.methods.scan.question import ScanQuestion
+    from fairtrial.methods.scan.scan_data import read_data
     from fairtrial.methods.scan.solver.statistic import prepare
-    from fairtrial.methods.scan.table import Asked, read_data
+    from fairtrial.metrics.groups import Group
     from fairtrial.metrics.table import METRICS
 
-    asked = Asked(
-        metric=METRICS["fpr"], protected=Group.of(PROTECTED), reference=None, features=tuple(ATTRIBUTES[1:]),
-        free_condition=None, on_score=False, scores="exact", probability="score", strata_bins=10,
+    question = ScanQuestion(
+        who="bench", metric=METRICS["fpr"], protected=Group.of(PROTECTED), reference=None,
+        features=tuple(ATTRIBUTES[1:]),
     )  # fmt: skip
-    return prepare(read_data("bench", compas(), asked).table)
+    return prepare(read_data(compas(), question).table)
 
 
 def draws(setup: Any, count: int) -> Callable[[], Any]:
@@ -95,14 +96,14 @@ def against_bias_scan(restarts: int) -> list[Row]:
     """The same people, events and expectations, one direction, penalty 1; the article takes 500 restarts."""
     import pandas as pd
 
-    from fairtrial.methods.scan.solver.problem import Problem, find_subgroups, plan_search
     from fairtrial.methods.scan.solver.statistic import scan_observed
+    from fairtrial.methods.scan.solver.subgroup_search import SearchedCells, find_subgroups, plan_search
 
     setup = compas_setup()
     seen = scan_observed(setup)
     table, sums = setup.table, seen.sums
     size, events = sums.protected[0] * table.cell_scanned, sums.protected_events[0] * table.cell_scanned
-    problem = Problem(
+    problem = SearchedCells(
         gaussian=False, codes=table.cell_codes, arity=table.arity, size=size, observed=events,
         expected=seen.expected, penalty=1.0,
     )  # fmt: skip
@@ -140,18 +141,17 @@ def against_bias_scan(restarts: int) -> list[Row]:
 
 
 def random_setup(arity: list[int]) -> Any:
+    from fairtrial.methods.scan.solver.scan_table import CountedRows, build_table
     from fairtrial.methods.scan.solver.statistic import prepare
-    from fairtrial.methods.scan.solver.table import build_table
 
     generator = np.random.default_rng(7)
     people = 20_000
     codes = np.stack([generator.integers(0, k, size=people) for k in arity], axis=1).astype(np.int64)
-    table = build_table(
-        codes=codes, arity=np.array(arity), protected=generator.random(people) < 0.3,
-        event=(generator.random(people) < 0.4).astype(float), scanned=np.ones(people, dtype=bool), condition=None,
-        count=np.ones(people), strata_bins=None, real_valued=False,
+    rows = CountedRows(
+        codes=codes, protected=generator.random(people) < 0.3, event=(generator.random(people) < 0.4).astype(float),
+        scanned=np.ones(people, dtype=bool), condition=None, count=np.ones(people),
     )  # fmt: skip
-    return prepare(table, search="exact")
+    return prepare(build_table(rows, arity=np.array(arity)), search="exact")
 
 
 def many_subgroups() -> list[Row]:

@@ -7,12 +7,14 @@ from itertools import combinations
 import numpy as np
 
 from fairtrial.inference.multiplicity import holm
-from fairtrial.methods.explain.numbers import first_stage
-from fairtrial.methods.explain.problem import Allocation, Baseline, FirstStage, Problem
+from fairtrial.methods.explain.allocation import Allocation
+from fairtrial.methods.explain.baseline import Baseline
+from fairtrial.methods.explain.first_stage import FirstStage, first_stage
 from fairtrial.methods.explain.solver.coalitions import RowForm, contributions
 from fairtrial.methods.explain.solver.esl import MEMBERS, Floats, b_sequence, coefficients
 from fairtrial.methods.explain.solver.esl_groups import group_targets, pair_targets, pooled_p
 from fairtrial.methods.explain.solver.influence import two_sided_p
+from fairtrial.methods.explain.two_stage_game import TwoStageGame
 from validity.board import Cell
 from validity.explain_designs import LEVEL, Run
 
@@ -25,7 +27,7 @@ def _stage(values: Floats, group: np.ndarray, levels: tuple[int, ...] = ()) -> F
     groups = int(group.max()) + 1
     allocations = tuple(Allocation(name, b_sequence(name, groups), b_sequence(name, 1)) for name in MEMBERS)
     none, everyone = np.zeros(values.size), np.ones(values.size)
-    problem = Problem(
+    game = TwoStageGame(
         outputs=np.stack([np.zeros_like(values), values], axis=1),
         masks=np.arange(2, dtype=np.int64),
         form=RowForm(none, everyone, everyone, everyone),
@@ -40,7 +42,7 @@ def _stage(values: Floats, group: np.ndarray, levels: tuple[int, ...] = ()) -> F
         baseline=Baseline("number", BASE, None),
         level=LEVEL,
     )
-    return first_stage(problem, "certify")
+    return first_stage(game, "certify")
 
 
 def _people(sizes: tuple[int, ...]) -> np.ndarray:

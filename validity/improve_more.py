@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -101,7 +101,7 @@ def accuracy_errors(
     return rejected
 
 
-def whole_function(repeats: int, rng: Random, *, method: str) -> Floats:
+def whole_function(repeats: int, rng: Random, *, method: Literal["smooth", "paper"]) -> Floats:
     """A candidate column far more accurate and exactly as unfair, its gap on the other side; one split.
 
     Outcomes are even in both groups. Selection rates are 57% and 43% under the status quo and the other way round

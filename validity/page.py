@@ -14,7 +14,8 @@ _INTRODUCTION = """# The validity board
 Every p-value and every interval of fairtrial, run over repeats in designs where the truth is known. Written by
 `make validity` (fairtrial {version}, {form} form, seed {seed}); `python -m validity --long --seed 7` runs it
 again with other random numbers. The lines took {minutes:.0f} minutes of processor time, added up from what
-each of them took when it was computed. A stopped run goes on with the lines it has kept, but only with those of the same repeats, seed
+each of them took when it was computed. A stopped run goes on with the lines it has kept, but only with those of the
+same repeats, seed
 and code.
 
 **How to read it.** *Error* is the share of repeats in which the method was wrong: a rejection although the null

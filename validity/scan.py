@@ -18,9 +18,9 @@ from fairtrial.inference.rates.proportions import rate_interval
 from fairtrial.methods.scan.solver.expectation import Expectations
 from fairtrial.methods.scan.solver.interval import selected_rate_interval
 from fairtrial.methods.scan.solver.null import Draw, drawn_class, drawn_events, stratified, whole_sample
-from fairtrial.methods.scan.solver.problem import Direction, subgroup_count
-from fairtrial.methods.scan.solver.statistic import Setup, prepare, scan_draws, scan_observed
-from fairtrial.methods.scan.solver.table import ScanTable, build_table, log_odds
+from fairtrial.methods.scan.solver.scan_table import CountedRows, ScanTable, build_table, log_odds
+from fairtrial.methods.scan.solver.statistic import ScanSetup, prepare, scan_draws, scan_observed
+from fairtrial.methods.scan.solver.subgroup_search import Direction, subgroup_count
 from validity.board import Cell
 from validity.whole_functions import lines
 
@@ -57,17 +57,15 @@ def _table(
     real_valued: bool = False,
     bins: int | None = None,
 ) -> ScanTable:
-    return build_table(
+    rows = CountedRows(
         codes=codes,
-        arity=ARITY,
         protected=protected,
         event=event,
         scanned=np.ones(len(codes), dtype=bool) if scanned is None else scanned,
         condition=condition,
         count=np.ones(len(codes)),
-        strata_bins=bins,
-        real_valued=real_valued,
     )
+    return build_table(rows, arity=ARITY, strata_bins=bins, real_valued=real_valued)
 
 
 def class_depends_on_covariates(
@@ -153,7 +151,7 @@ def rejects(
     return errors
 
 
-def _p_at_most(setup: Setup, draw: Draw, generator: np.random.Generator) -> bool:
+def _p_at_most(setup: ScanSetup, draw: Draw, generator: np.random.Generator) -> bool:
     observed = scan_observed(setup).found[0].score
     threshold = observed - 1e-9 * (1.0 + abs(observed))
     allowed = int(LEVEL * (DRAWS + 1)) - 1

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from fairtrial.inference.multiplicity import holm
 from fairtrial.methods.scan.draws import ENOUGH_EXCEEDANCES
 from fairtrial.methods.scan.solver.null import Draw, stratified
+from fairtrial.methods.scan.solver.scan_table import CountedRows, ScanTable, build_table
 from fairtrial.methods.scan.solver.statistic import prepare, scan_draws, scan_observed
-from fairtrial.methods.scan.solver.table import ScanTable, build_table
 from validity.board import Cell
 from validity.whole_functions import lines
 
@@ -57,10 +57,11 @@ def p_values(drawn: People, generator: Generator, null: Null = stratified) -> ND
     for attribute, values in enumerate(arity):
         others = [a for a in range(arity.size) if a != attribute]
         for value in range(values):
-            table = build_table(
-                codes=codes[:, others], arity=arity[others], protected=codes[:, attribute] == value, event=event,
-                scanned=scanned, condition=None, count=np.ones(len(event)), strata_bins=None, real_valued=False,
+            rows = CountedRows(
+                codes=codes[:, others], protected=codes[:, attribute] == value, event=event, scanned=scanned,
+                condition=None, count=np.ones(len(event)),
             )  # fmt: skip
+            table = build_table(rows, arity=arity[others])
             setup = prepare(table)
             observed = scan_observed(setup).found[0].score
             found.append(_sequential(setup, null(table), observed, most, generator))

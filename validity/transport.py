@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from fairtrial.inference.rates.proportions import difference_interval
-from fairtrial.methods.transport.solver.distances import linear_distance
+from fairtrial.methods.transport.solver.closed_form_distances import linear_distance
+from fairtrial.methods.transport.solver.gap_test import article_test, pooled_test
 from fairtrial.methods.transport.solver.projection import project
-from fairtrial.methods.transport.solver.pvalue import article_test, pooled_test
-from fairtrial.methods.transport.solver.tuple import (
-    DiscerningTuple,
+from fairtrial.methods.transport.solver.rate_contrasts import (
+    RateContrasts,
     band,
     disjoint_families,
     from_matrices,
@@ -25,7 +25,7 @@ from validity.whole_functions import lines
 
 Floats = NDArray[np.float64]
 Run = Callable[[int, np.random.Generator], Floats]
-Draw = Callable[[np.random.Generator], tuple[DiscerningTuple, Floats | None]]
+Draw = Callable[[np.random.Generator], tuple[RateContrasts, Floats | None]]
 
 
 def _pooled(draw: Draw, tolerance: float = 0.0, direction: str = "differs") -> Run:
@@ -68,9 +68,7 @@ def _article(draw: Draw, power: float = 1.0) -> Run:
             distance = distance**power
             none = np.zeros(problem.size)
             value = project(problem, distance, *band(problem.size, none, "differs")).statistic
-            p_values[repeat] = article_test(
-                problem, distance, value, problem.rows**-0.2, none, "differs"
-            ).p_value
+            p_values[repeat] = article_test(problem, distance, value, problem.rows**-0.2, "differs").p_value
         return (p_values <= 0.05).astype(float)
 
     return run
@@ -79,7 +77,7 @@ def _article(draw: Draw, power: float = 1.0) -> Run:
 def _appendix_b1(rows: int) -> Draw:
     """The article's Gaussian mixture with θ = (0, 1): the decision is fair, equal opportunity holds."""
 
-    def draw(rng: np.random.Generator) -> tuple[DiscerningTuple, Floats]:
+    def draw(rng: np.random.Generator) -> tuple[RateContrasts, Floats]:
         while True:
             cell = rng.choice(4, size=rows, p=[0.4, 0.1, 0.4, 0.1])  # (A, Y) = (1,1), (0,1), (1,0), (0,0)
             codes = np.where(cell < 2, cell, -1)
@@ -132,7 +130,7 @@ def _compas_rows() -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uin
 def _compas(scale: float = 1.0, both: bool = False) -> Draw:
     """Discrete scores: race permuted within the outcome, so that every error rate is the same by construction."""
 
-    def draw(rng: np.random.Generator) -> tuple[DiscerningTuple, Floats]:
+    def draw(rng: np.random.Generator) -> tuple[RateContrasts, Floats]:
         race, outcome, decision, distance = _compas_rows()
         shuffled = race.copy()
         for value in (0, 1):
@@ -150,7 +148,7 @@ def _compas(scale: float = 1.0, both: bool = False) -> Draw:
 def _shifted(rows: int, shift: float, scale: float = 0.5) -> Draw:
     """Two groups, one with scores moved by `shift` standard deviations; distances below one, as those of kernels."""
 
-    def draw(rng: np.random.Generator) -> tuple[DiscerningTuple, Floats]:
+    def draw(rng: np.random.Generator) -> tuple[RateContrasts, Floats]:
         codes = np.where(rng.random(rows) < 0.5, (rng.random(rows) < 0.2).astype(np.int64), -1)
         codes[:2] = (0, 1)
         margin = (rng.normal(size=rows) + shift * (codes == 1)) * scale
@@ -162,7 +160,7 @@ def _shifted(rows: int, shift: float, scale: float = 0.5) -> Draw:
 def _strata(rows: int) -> Draw:
     """Conditional parity: two groups in three strata that are selected at 20%, 50% and 70%."""
 
-    def draw(rng: np.random.Generator) -> tuple[DiscerningTuple, Floats]:
+    def draw(rng: np.random.Generator) -> tuple[RateContrasts, Floats]:
         stratum, group = rng.integers(0, 3, rows), (rng.random(rows) < 0.25).astype(np.int64)
         selected = rng.random(rows) < np.array([0.2, 0.5, 0.7])[stratum]
         families = [((2 * value, 2 * value + 1), 2 * value) for value in range(3)]
@@ -191,7 +189,7 @@ def _four_groups(rows: int, shares: tuple[float, ...], rate: float) -> Draw:
     cut = float(-ndtri(rate))
     spread = np.array([0.5, 1.0, 2.0, 4.0])
 
-    def draw(rng: np.random.Generator) -> tuple[DiscerningTuple, Floats]:
+    def draw(rng: np.random.Generator) -> tuple[RateContrasts, Floats]:
         group = rng.choice(4, size=rows, p=shares)
         group[:4] = np.arange(4)
         margin = (rng.normal(size=rows) - cut) * spread[group]
@@ -203,7 +201,7 @@ def _four_groups(rows: int, shares: tuple[float, ...], rate: float) -> Draw:
 def _overlapping(rows: int) -> Draw:
     """Two attributes with equal rates each, while the four intersections differ: .7 and .3 crosswise."""
 
-    def draw(rng: np.random.Generator) -> tuple[DiscerningTuple, Floats]:
+    def draw(rng: np.random.Generator) -> tuple[RateContrasts, Floats]:
         first, second = rng.integers(0, 2, rows), rng.integers(0, 2, rows)
         rate = np.where(first == second, 0.7, 0.3)
         selected = rng.random(rows) < rate
@@ -216,7 +214,7 @@ def _overlapping(rows: int) -> Draw:
 def _stuck_group(rows: int, small: int) -> Draw:
     """A small group none of whose members can move: what the projection does to it must not touch the p-value."""
 
-    def draw(rng: np.random.Generator) -> tuple[DiscerningTuple, Floats]:
+    def draw(rng: np.random.Generator) -> tuple[RateContrasts, Floats]:
         group = np.repeat([0, 1, 2], [rows // 2, rows - rows // 2, small])
         margin = rng.normal(size=group.size)
         distance = np.where(group == 2, np.inf, np.abs(margin))
@@ -228,7 +226,7 @@ def _stuck_group(rows: int, small: int) -> Draw:
 def _own_contrast(rows: int) -> Draw:
     """One rate against the mean of two others, which differ: the null leaves them free, so nothing is pooled."""
 
-    def draw(rng: np.random.Generator) -> tuple[DiscerningTuple, None]:
+    def draw(rng: np.random.Generator) -> tuple[RateContrasts, None]:
         group = rng.integers(0, 3, rows)
         selected = rng.random(rows) < np.array([0.5, 0.2, 0.8])[group]
         return from_matrices(np.eye(3)[group], [[1.0, -0.5, -0.5]], selected.astype(np.uint8)), None
@@ -239,7 +237,7 @@ def _own_contrast(rows: int) -> Draw:
 def _rare_overlapping(rows: int) -> Draw:
     """Two overlapping attributes, one of them rare, and rare events."""
 
-    def draw(rng: np.random.Generator) -> tuple[DiscerningTuple, None]:
+    def draw(rng: np.random.Generator) -> tuple[RateContrasts, None]:
         first, second = rng.integers(0, 2, rows), (rng.random(rows) < 0.06).astype(np.int64)
         selected = (rng.random(rows) < 0.03).astype(np.uint8)
         return overlapping_families([first, second], [0, 0], selected), None
@@ -250,7 +248,7 @@ def _rare_overlapping(rows: int) -> Draw:
 def _rare(small: int, large: int, rate: float, groups: int = 2) -> Draw:
     """Rare events: a normal law would reject far too often."""
 
-    def draw(rng: np.random.Generator) -> tuple[DiscerningTuple, None]:
+    def draw(rng: np.random.Generator) -> tuple[RateContrasts, None]:
         group = np.repeat(np.arange(groups), [large] + [small] * (groups - 1))
         selected = rng.random(group.size) < rate
         return disjoint_families(group, [(range(groups), 0)], selected.astype(np.uint8)), None
@@ -261,7 +259,7 @@ def _rare(small: int, large: int, rate: float, groups: int = 2) -> Draw:
 def _at_tolerance(gaps: tuple[float, ...], rows: int, base: float = 0.4) -> Draw:
     """Rates that differ by exactly the tolerance: the edge of the null."""
 
-    def draw(rng: np.random.Generator) -> tuple[DiscerningTuple, None]:
+    def draw(rng: np.random.Generator) -> tuple[RateContrasts, None]:
         rates = np.array([base, *(base + gap for gap in gaps)])
         group = rng.integers(0, len(rates), rows)
         selected = rng.random(rows) < rates[group]

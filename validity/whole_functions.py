@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -78,7 +78,7 @@ def certified_as_the_paper_does(random: Random) -> bool:
     return bool(result.verdict.code == "paper-certified")
 
 
-def plug_in_missed(random: Random, target_method: str) -> bool:
+def plug_in_missed(random: Random, target_method: Literal["profile", "plug-in"]) -> bool:
     """The 95% interval of a group against a small reference misses the true gap of 0."""
     from fairtrial.methods.certify.method import certify
 
@@ -87,7 +87,7 @@ def plug_in_missed(random: Random, target_method: str) -> bool:
         target_method=target_method,
     )  # fmt: skip
     row = result.estimates[0]
-    return not float(row["disparity_low"]) <= 0.0 <= float(row["disparity_high"])
+    return not float(row["difference_low"]) <= 0.0 <= float(row["difference_high"])
 
 
 def flagged(random: Random) -> bool:

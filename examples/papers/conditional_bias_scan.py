@@ -21,9 +21,14 @@ import numpy as np
 import vl_convert
 
 import fairtrial
-from fairtrial.methods.scan.solver.problem import Direction, Problem, find_subgroups, plan_search
+from fairtrial.methods.scan.solver.scan_table import CountedRows, build_table, log_odds
 from fairtrial.methods.scan.solver.statistic import prepare, scan_observed
-from fairtrial.methods.scan.solver.table import build_table, log_odds
+from fairtrial.methods.scan.solver.subgroup_search import (
+    Direction,
+    SearchedCells,
+    find_subgroups,
+    plan_search,
+)
 from fairtrial.results.charts.theme import CATEGORIES, finish
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -224,11 +229,11 @@ def detected(sample: Sample, method: str) -> np.ndarray[Any, np.dtype[np.bool_]]
         event, condition = score, sample.outcome
     else:
         event, condition = sample.outcome, log_odds(score) if predictions else score
-    table = build_table(
-        codes=sample.codes, arity=sample.arity, protected=sample.protected, event=event,
-        scanned=np.ones(len(event), dtype=bool), condition=condition, count=np.ones(len(event)), strata_bins=None,
-        real_valued=separation and predictions,
+    rows = CountedRows(
+        codes=sample.codes, protected=sample.protected, event=event, scanned=np.ones(len(event), dtype=bool),
+        condition=condition, count=np.ones(len(event)),
     )  # fmt: skip
+    table = build_table(rows, arity=sample.arity, real_valued=separation and predictions)
     directions: tuple[Direction, ...] = ("above",) if separation else ("below",)
     found = scan_observed(prepare(table, directions=directions, sigma=1.0)).found[0]
     return members(sample, found.values)
@@ -237,7 +242,7 @@ def detected(sample: Sample, method: str) -> np.ndarray[Any, np.dtype[np.bool_]]
 def plain_bias_scan(sample: Sample) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Zhang and Neill: outcomes below the predictions themselves, no comparison with people outside the class."""
     inside = sample.protected
-    problem = Problem(
+    problem = SearchedCells(
         gaussian=False, codes=np.ascontiguousarray(sample.codes[inside]), arity=sample.arity,
         size=np.ones(inside.sum()), observed=sample.outcome[inside], expected=sample.prediction[inside], penalty=1.0,
     )  # fmt: skip

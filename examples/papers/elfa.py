@@ -244,7 +244,7 @@ def headline(audit: fairtrial.Audit) -> str:
                 confidence_level=level,
             )
             row = next(row for row in result.estimates if row["group"] == "African-American")
-            cells.append(f"{row['disparity_low']:.5f} to {row['disparity_high']:.5f}")
+            cells.append(f"{row['difference_low']:.5f} to {row['difference_high']:.5f}")
         lines.append(f"| {words} | {cells[0]} | {cells[1]} | {row['p_value']:.4f} |")
     return "\n".join(lines)
 
@@ -267,8 +267,8 @@ def figure_4(audit: fairtrial.Audit) -> tuple[Any, str]:
         for old, new in zip(intervals["plug-in"], intervals["profile"], strict=True):
             label = str(new["group"]).removeprefix("African-American").removeprefix(", ") or "All"
             for kind, row, low, high in (
-                ("paper: plug-in, pointwise", old, "disparity_low", "disparity_high"),
-                ("valid, pointwise", new, "disparity_low", "disparity_high"),
+                ("paper: plug-in, pointwise", old, "difference_low", "difference_high"),
+                ("valid, pointwise", new, "difference_low", "difference_high"),
                 ("valid, all at once", new, "together_low", "together_high"),
             ):
                 rows.append(
@@ -276,13 +276,13 @@ def figure_4(audit: fairtrial.Audit) -> tuple[Any, str]:
                         "panel": panel,
                         "group": label,
                         "kind": kind,
-                        "gap": row["disparity"],
+                        "gap": row["difference"],
                         "low": row[low],
                         "high": row[high],
                     }
                 )
-            if not old["disparity_low"] <= 0 <= old["disparity_high"]:
-                state = "excludes" if not new["disparity_low"] <= 0 <= new["disparity_high"] else "includes"
+            if not old["difference_low"] <= 0 <= old["difference_high"]:
+                state = "excludes" if not new["difference_low"] <= 0 <= new["difference_high"] else "includes"
                 together = "excludes" if not new["together_low"] <= 0 <= new["together_high"] else "includes"
                 changed.append(f"| {panel} | {label} | excludes | {state} | {together} |")
     table = [

@@ -25,8 +25,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LassoCV, LinearRegression
 
 import fairtrial
-from fairtrial.methods.improve.candidates import Estimator
-from fairtrial.results.charts.files import charts_for
+from fairtrial import Estimator
 from fairtrial.results.charts.theme import CATEGORIES, COLOURS, finish
 from validity.improve_designs import fairness_rejections, standard_errors
 
@@ -244,7 +243,7 @@ def section(
     name = asked[0] if isinstance(asked[0], str) else asked[0].name
     result = results[name, "smooth"]
     if out is not None:
-        for picture in charts_for(result):
+        for picture in result.pictures():
             if picture.name in ("utilities", "surface"):
                 svg = vl_convert.vegalite_to_svg(picture.chart.to_dict())
                 (out / f"improvability_{key}_{picture.name}.svg").write_text(svg, encoding="utf-8")

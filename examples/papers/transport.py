@@ -25,10 +25,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import fairtrial
-from fairtrial.methods.transport.solver.distances import linear_distance
+from fairtrial.methods.transport.solver.closed_form_distances import linear_distance
+from fairtrial.methods.transport.solver.gap_test import article_test, pooled_test
 from fairtrial.methods.transport.solver.projection import project
-from fairtrial.methods.transport.solver.pvalue import article_test, pooled_test
-from fairtrial.methods.transport.solver.tuple import DiscerningTuple, band, disjoint_families
+from fairtrial.methods.transport.solver.rate_contrasts import RateContrasts, band, disjoint_families
 from fairtrial.results.charts.theme import COLOURS, finish
 
 LEVELS = (0.10, 0.05, 0.01)
@@ -52,13 +52,13 @@ class Tested:
     pooled: float
 
 
-def test(problem: DiscerningTuple, distance: np.ndarray) -> Tested:
+def test(problem: RateContrasts, distance: np.ndarray) -> Tested:
     nothing = np.zeros(problem.size)
     value = project(problem, distance, *band(problem.size, nothing, "differs")).statistic
     bandwidth = problem.rows**-0.2
     pooled = pooled_test(problem, distance, nothing, "differs")
     try:
-        published = article_test(problem, distance, value, bandwidth, nothing, "differs")
+        published = article_test(problem, distance, value, bandwidth, "differs")
     except (
         ArithmeticError
     ):  # nobody near the boundary: the article's density estimate, hence its test, does not exist
@@ -71,7 +71,7 @@ def test(problem: DiscerningTuple, distance: np.ndarray) -> Tested:
 # -- Appendix B.1 -------------------------------------------------------------------------------------------
 
 
-def appendix_b1(rows: int, rng: np.random.Generator) -> tuple[DiscerningTuple, np.ndarray]:
+def appendix_b1(rows: int, rng: np.random.Generator) -> tuple[RateContrasts, np.ndarray]:
     """A Gaussian mixture and θ = (0, 1), which is fair; samples without one of the two cells are drawn again."""
     while True:
         cell = rng.choice(4, size=rows, p=[0.4, 0.1, 0.4, 0.1])
@@ -182,7 +182,7 @@ def compas() -> Compas:
     )
 
 
-def posed(data: Compas, rows: np.ndarray, margin: np.ndarray, both: bool) -> DiscerningTuple:
+def posed(data: Compas, rows: np.ndarray, margin: np.ndarray, both: bool) -> RateContrasts:
     decided = (margin >= 0).astype(np.uint8)
     outcome, group = data.outcome[rows], data.group[rows]
     if both:

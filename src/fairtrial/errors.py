@@ -29,6 +29,7 @@ class Speech(Protocol):
     def name(self, argument: str, of: str) -> str: ...
     def setting(self, argument: str, value: Any, of: str) -> str: ...
     def method(self, name: str) -> str: ...
+    def value(self, value: Any) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,17 @@ class Use:
         return speech.method(self.method)
 
 
-Part = Named | Set | Use
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A value as it is written in a front end: {'race': 'A'} in Python, race=A on the command line."""
+
+    value: Any
+
+    def said(self, speech: Speech) -> str:
+        return speech.value(self.value)
+
+
+Part = Named | Set | Use | Example
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -178,6 +189,9 @@ class PythonSpeech:
 
     def method(self, name: str) -> str:
         return name
+
+    def value(self, value: Any) -> str:
+        return repr(value)
 
 
 def _owner(of: str) -> str:

@@ -32,6 +32,7 @@ class _More:
     flag: str = ""
     python_only: str = ""
     whole_trial: bool = False
+    not_in_file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +55,18 @@ class Option(_More):
         Why the option cannot be written as text or in a file; empty when it can.
     whole_trial : bool
         Whether a trial sets it once for all its sections, such as the seed.
+    not_in_file : str, optional
+        Why an option of the command line has no key in the audit file; empty when it has one.
     """
 
     help: str
+
+    def admits(self, number: float) -> bool:
+        """Whether a number lies inside the bounds."""
+        at_least, at_most = self.least, self.most
+        if (at_least is not None and number < at_least) or (at_most is not None and number > at_most):
+            return False
+        return (self.above is None or number > self.above) and (self.below is None or number < self.below)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +100,20 @@ class Argument:
         return type(None) in self._alternatives
 
     @property
+    def kinds(self) -> tuple[Any, ...]:
+        """The types it may have, None among them where it is optional."""
+        return self._alternatives
+
+    @property
     def is_flag(self) -> bool:
-        return self._alternatives == (bool,)
+        """Whether it is only switched on or off."""
+        return bool in self.kinds and set(self.kinds) <= {bool, type(None)}
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it is a number with bounds."""
+        option = self.option
+        return any(bound is not None for bound in (option.least, option.most, option.above, option.below))
 
     def fault(self, value: Any) -> Fault | None:
         """What is wrong with a value that can be told without the data; None when nothing is."""
@@ -112,16 +134,9 @@ class Argument:
         return Fault(self.name, f"must be {self.required_words()}", got=value, hint=hint)
 
     def _bounds_fault(self, value: Any) -> Fault | None:
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if isinstance(value, bool) or not isinstance(value, int | float) or self.option.admits(value):
             return None
-        option = self.option
-        inside = (
-            (option.least is None or value >= option.least)
-            and (option.most is None or value <= option.most)
-            and (option.above is None or value > option.above)
-            and (option.below is None or value < option.below)
-        )
-        return None if inside else Fault(self.name, f"must be {self.required_words()}", got=value)
+        return Fault(self.name, f"must be {self.required_words()}", got=value)
 
     def required_words(self) -> str:
         """'a whole number of at least 1', 'one of ['a', 'b']'."""
@@ -139,12 +154,13 @@ class Argument:
 
     def read(self, text: str) -> Any:
         """The value that a text of the command line stands for."""
-        if self.optional and text == "none":
+        for choice in self.choices:
+            if str(choice) == text:
+                return choice
+        if self.optional and text == "none" and str not in self.kinds:
             return None
         if self.option.form is not None:
             return self.option.form(text)
-        if text in self.choices:
-            return text
         for part in (int, float):
             if part in self._alternatives:
                 try:
@@ -168,14 +184,14 @@ def _number_words(kind: type, option: Option) -> str:
     low = option.least if option.least is not None else option.above
     high = option.most if option.most is not None else option.below
     if low is not None and high is not None:
-        return f"{name} between {low:g} and {high:g}"
-    if option.least is not None:
-        return f"{name} of at least {option.least:g}"
-    if option.above is not None:
-        return f"{name} above {option.above:g}"
-    if option.most is not None:
-        return f"{name} of at most {option.most:g}"
-    return f"{name} below {option.below:g}" if option.below is not None else name
+        return f"{name} between {_shown(low)} and {_shown(high)}"
+    bounds = {"of at least": option.least, "above": option.above, "of at most": option.most, "below": option.below}
+    words = [f"{name} {word} {_shown(bound)}" for word, bound in bounds.items() if bound is not None]
+    return words[0] if words else name
+
+
+def _shown(bound: float) -> str:
+    return f"{int(bound):,}" if float(bound).is_integer() else f"{bound:g}"
 
 
 def _is_literal(part: Any) -> bool:
@@ -185,13 +201,11 @@ def _is_literal(part: Any) -> bool:
 def _fits(value: Any, part: Any) -> bool:
     if _is_literal(part):
         return any(type(value) is type(choice) and value == choice for choice in typing.get_args(part))
-    if part is bool:
-        return isinstance(value, bool)
-    if part is int:
-        return isinstance(value, int) and not isinstance(value, bool)
+    if isinstance(value, bool):  # which Python counts among the whole numbers
+        return part is bool
     if part is float:
-        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return part is str and isinstance(value, str)
+        return isinstance(value, int | float) and math.isfinite(value)
+    return part in (int, str) and isinstance(value, part)
 
 
 def plain(value: Any) -> Any:
@@ -245,22 +259,42 @@ def faults_of(function: Callable[..., Any], given: Mapping[str, Any]) -> list[Fa
     return [fault for fault in faults if fault is not None]
 
 
+def bind(
+    function: Callable[..., Any], args: Sequence[Any], given: Mapping[str, Any]
+) -> inspect.BoundArguments:
+    """The arguments of a call, checked as they are declared, NumPy scalars as Python ones; all faults at once."""
+    bound = inspect.signature(function).bind(*args, **given)
+    faults = Faults(function.__name__)
+    for fault in faults_of(function, bound.arguments):
+        faults.add(fault)
+    faults.raise_any()
+    for name, value in bound.arguments.items():
+        bound.arguments[name] = plain(value)
+    return bound
+
+
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """The function with its arguments checked as they are declared, and NumPy scalars as Python ones."""
-    signature = inspect.signature(function)
+    """The function with its arguments checked as they are declared."""
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        bound = signature.bind(*args, **kwargs)
-        faults = Faults(function.__name__)
-        for fault in faults_of(function, bound.arguments):
-            faults.add(fault)
-        faults.raise_any()
-        for name, value in bound.arguments.items():
-            bound.arguments[name] = plain(value)
+        bound = bind(function, args, kwargs)
         return function(*bound.args, **bound.kwargs)
 
     return call
+
+
+def recorded(value: Any) -> Any:
+    """An argument as results and files record it: plain JSON; of objects that are none, their name."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if hasattr(value, "to_dict") and not isinstance(value, type):
+        return value.to_dict()
+    if isinstance(value, Mapping):
+        return {str(key): recorded(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [recorded(item) for item in value]
+    return getattr(value, "__name__", type(value).__name__)
 
 
 # -- texts of the command line ------------------------------------------------------------------------------
@@ -321,8 +355,3 @@ def cuts(text: str) -> tuple[str, Any]:
     name, _, edges = text.partition("=")
     found = numbers(edges)
     return name, int(found) if isinstance(found, float) and found.is_integer() else found
-
-
-def pairs(read: Callable[[str], tuple[str, Any]]) -> Callable[[Sequence[str]], dict[str, Any]]:
-    """Several texts 'name=value' as one dict."""
-    return lambda texts: dict(read(text) for text in texts)

@@ -47,9 +47,9 @@ def test_text_json_csv_and_chart(compas, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--metric", "fprr"], "Did you mean 'fpr'?"),
-        (["--model", "forrest"], "Did you mean 'forest'?"),
-        (["--reference", "Female"], "--reference: must look like sex=Female"),
+        (["--metric", "fprr"], "--metric is unknown: 'fprr'. Did you mean 'fpr'?"),
+        (["--metric", "fpr", "--model", "forrest"], "Did you mean 'forest'?"),
+        (["--metric", "fpr", "--reference", "Female"], "--reference must be"),
     ],
 )
 def test_faults_are_one_line_and_exit_code_2(compas, arguments, message):

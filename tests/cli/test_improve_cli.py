@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from fairtrial.cli.improve import app
+from fairtrial.cli import program
 
 RUNNER = CliRunner()
 
@@ -48,7 +48,7 @@ def test_a_candidate_column(data, tmp_path):
     files = {kind: str(tmp_path / f"out.{kind}") for kind in ("json", "csv", "svg")}
     outputs = ["--json", files["json"], "--csv", files["csv"], "--chart", files["svg"]]
     command = [data, "--by", "race", "--candidate", "better", "--fitted-elsewhere", *QUICK, *outputs]
-    done = RUNNER.invoke(app, command, catch_exceptions=False)
+    done = RUNNER.invoke(program, ["improve", *command], catch_exceptions=False)
     assert done.exit_code == 0
     assert "a less discriminatory alternative exists" in done.stdout
     content = json.loads((tmp_path / "out.json").read_text())
@@ -60,10 +60,10 @@ def test_a_candidate_column(data, tmp_path):
 
 def test_groups_constraints_and_delta(data):
     command = [
-        data, "--group", "race=White", "--group", "race=Black", "--feature", "need", "--feature", "proxy",
+        data, "--by", "race=White", "--by", "race=Black", "--feature", "need", "--feature", "proxy",
         "--monotone", "need=1", "--banned", "proxy", "--delta", "0,0,0.1", "--json", "-", *QUICK,
     ]  # fmt: skip
-    done = RUNNER.invoke(app, command, catch_exceptions=False)
+    done = RUNNER.invoke(program, ["improve", *command], catch_exceptions=False)
     assert done.exit_code == 0
     content = json.loads(done.stdout)
     assert content["details"]["claim"]["fairness_delta"] == 0.1
@@ -74,13 +74,13 @@ def test_groups_constraints_and_delta(data):
 @pytest.mark.parametrize(
     ("extra", "message"),
     [
-        (["--monotone", "need"], "must look like income=1"),
-        (["--delta", "a,b"], "must be numbers joined by commas"),
-        (["--capacity", "lots"], "must be numbers"),
+        (["--feature", "need", "--monotone", "need"], "--monotone"),
+        (["--feature", "need", "--delta", "a,b"], "--delta must be"),
+        (["--feature", "need", "--capacity", "lots"], "--capacity must be"),
         (["--candidate", "bettr"], "Did you mean 'better'"),
     ],
 )
 def test_bad_options_are_one_clear_message(data, extra, message):
-    done = RUNNER.invoke(app, [data, "--by", "race", *QUICK, *extra])
+    done = RUNNER.invoke(program, ["improve", data, "--by", "race", *QUICK, *extra])
     assert done.exit_code != 0
     assert message in str(done.exception)

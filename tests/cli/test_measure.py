@@ -10,7 +10,8 @@ import sys
 import pytest
 
 import fairtrial
-from fairtrial import Audit, Result, measure
+from fairtrial import Audit, measure
+from fairtrial.methods.measure.result import MeasureResult
 
 ROLES = ["--outcome", "two_year_recid", "--score", "decile_score", "--threshold", "5"]
 
@@ -41,7 +42,7 @@ def test_json_on_the_terminal_is_json_alone(run, compas):
         "measure", compas, *ROLES, "--by", "race", "--metric", "fpr", "--metric", "tpr", "--json", "-"
     )
     assert code == 0
-    result = Result.from_dict(json.loads(out))
+    result = MeasureResult.from_dict(json.loads(out))
     audit = Audit(compas, outcome="two_year_recid", score="decile_score", threshold=5, groups="race")
     assert result.to_dict() == measure(audit, ["fpr", "tpr"]).to_dict()
 
@@ -52,7 +53,7 @@ def test_files(run, compas, tmp_path):
                          "--json", names["json"], "--csv", names["csv"])  # fmt: skip
     assert code == 0
     assert err.splitlines() == [f"wrote {names['json']}", f"wrote {names['csv']}"]
-    result = Result.from_dict(json.loads((tmp_path / "out.json").read_text(encoding="utf-8")))
+    result = MeasureResult.from_dict(json.loads((tmp_path / "out.json").read_text(encoding="utf-8")))
     assert result.summary() in out
     with open(names["csv"], encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -97,16 +98,16 @@ def test_labels_with_signs(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["none.csv", "--by", "race"], "Audit: 'data' names no file: 'none.csv' does not exist"),
+        (["none.csv", "--by", "race"], "Audit: DATA names no file: 'none.csv' does not exist"),
         (["DATA", "--by", "rase", *ROLES], "Audit: --by names the unknown column 'rase'. Did you mean 'race'?"),
-        (["DATA", "--by", "race", "--metric", "fprr", *ROLES], "'metric' is unknown: 'fprr'. Did you mean 'fpr'?"),
+        (["DATA", "--by", "race", "--metric", "fprr", *ROLES], "--metric is unknown: 'fprr'. Did you mean 'fpr'?"),
         (["DATA", "--by", "race", "--metric", "tpr"], "'tpr' needs the decision: name its column with --decision"),
-        (["DATA", "--by", "race", "--target", "race=X", *ROLES], "'target' names race = 'X', which is not in the data"),
-        (["DATA", "--by", "race", "--target", "rset", *ROLES], "'target' must be a number, 'overall', 'rest'"),
-        (["DATA", "--by", "age", "--bins", "age", *ROLES], "--bins: must look like age=25,45 or age=4, got 'age'"),
-        (["DATA", "--by", "race", "--positive", "a", "--positive", "b", *ROLES], "--positive: must be one label, or"),
+        (["DATA", "--by", "race", "--target", "race=X", *ROLES], "--target names race = 'X', which is not in the data"),
+        (["DATA", "--by", "race", "--target", "rset", *ROLES], "--target must be a number, 'overall', 'rest'"),
+        (["DATA", "--by", "age", "--bins", "age", *ROLES], "--bins of 'age' must be a list of edges or a number"),
+        (["DATA", "--by", "race", "--positive", "a", "--positive", "b", *ROLES], "--positive must be one label, or"),
         (["DATA", "--by", "race", "--chart", "x.pdf", *ROLES], "the chart's file must end in .html, .svg or .png"),
-        (["DATA", "--by", "race", "--missing", "skip", *ROLES], "Audit: 'missing' must be one of"),
+        (["DATA", "--by", "race", "--missing", "skip", *ROLES], "Audit: --missing must be one of"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_message(run, compas, arguments, text, tmp_path, monkeypatch):

@@ -15,8 +15,10 @@ import pytest
 
 import fairtrial
 from fairtrial.cli import main
+from fairtrial.errors import Fault
 from fairtrial.trial import load_results
-from fairtrial.trial.spec import load_spec
+from fairtrial.trial.spec import load_spec, open_audit
+from method_stand_ins import stand_in
 
 SMALL = """\
 [data]
@@ -101,18 +103,17 @@ def test_exit_codes(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "'violated', 'undetermined'" in err
 
     def refuse(*arguments: Any, **named: Any) -> None:
-        raise fairtrial.InputError("measure", "cannot be asked today")
+        raise fairtrial.InputError("measure", Fault("", "cannot be asked today"))
 
     def break_down(*arguments: Any, **named: Any) -> None:
         raise RuntimeError("out of bees")
 
-    module = sys.modules["fairtrial.methods.measure.method"]
-    monkeypatch.setattr(module, "measure", refuse)
+    stand_in(monkeypatch, "measure", refuse)
     code, _, err = command("run", "audit.toml", "--out", "refused")
     assert code == 4
     assert "cannot be asked today" in err
     assert "--resume" in err
-    monkeypatch.setattr(module, "measure", break_down)
+    stand_in(monkeypatch, "measure", break_down)
     code, _, err = command("run", "audit.toml", "--out", "broken")
     assert code == 1
     assert "Traceback" in err
@@ -248,4 +249,4 @@ def test_the_bundled_spec_is_one(command: Command) -> None:
     assert {section.method for section in spec.sections} >= {
         "measure", "certify", "flag", "scan", "transport", "explain", "improve",
     }  # fmt: skip
-    spec.open()
+    open_audit(spec)

@@ -109,7 +109,7 @@ def test_a_file_that_may_not_be_opened(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(builtins, "open", refuse)
-    assert message(lambda: Audit(path)) == f"Audit: cannot read {path}: [Errno 13] Permission denied"
+    assert message(lambda: Audit(path)) == f"Audit: {path} cannot be read: [Errno 13] Permission denied"
 
 
 def test_a_glob_with_reordered_columns(tmp_path):
@@ -142,7 +142,9 @@ def test_compressed_files(tmp_path):
     packed = gzip.compress(lines)
     assert len(levels(write(tmp_path, packed, "whole.csv.gz"))) == 7
     for content in (packed[: len(packed) // 2], packed[:-20], lines):
-        assert "cannot read" in message(lambda content=content: levels(write(tmp_path, content, "x.csv.gz")))
+        assert "cannot be read" in message(
+            lambda content=content: levels(write(tmp_path, content, "x.csv.gz"))
+        )
 
 
 def test_parquet_files(tmp_path):
@@ -154,7 +156,9 @@ def test_parquet_files(tmp_path):
     (tmp_path / "b1.parquet").write_bytes(b"")
     assert levels(write(tmp_path, content, "b[1].parquet")) == ("007", "7")
     for damaged in (b"", content[:-10], content[:10] + bytes(30) + content[40:]):
-        assert "cannot read" in message(lambda damaged=damaged: levels(write(tmp_path, damaged, "y.parquet")))
+        assert "cannot be read" in message(
+            lambda damaged=damaged: levels(write(tmp_path, damaged, "y.parquet"))
+        )
 
 
 @pytest.mark.parametrize(("second", "expected"), [("g", "'g' twice"), ("G", "differ only in case")])

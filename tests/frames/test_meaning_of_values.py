@@ -84,7 +84,9 @@ def test_missing_values(kind, tmp_path, request):
     data = make(kind, with_missing(), tmp_path, request)
     roles = {"outcome": "y", "decision": "d", "groups": "race"}
     text = message(lambda: measure(Audit(data, **roles), "accuracy"))
-    assert "'race' is missing in 20 rows: choose missing='drop' (or 'category' for groups)" in text
+    assert (
+        "'race' is missing in 20 rows: choose missing='drop' in the Audit (or 'category' for groups)" in text
+    )
     assert "outcome 'y' is missing in 20 rows" in text
 
     dropped = measure(Audit(data, missing="drop", **roles), "accuracy")
@@ -97,7 +99,8 @@ def test_missing_values(kind, tmp_path, request):
     ]  # fmt: skip
     refused = message(lambda: measure(Audit(data, missing="category", **roles), "accuracy"))
     assert refused == (
-        "measure: outcome 'y' is missing in 20 rows: missing='category' is for groups; choose missing='drop'"
+        "measure: outcome 'y' is missing in 20 rows: missing='category' is for groups; choose missing='drop' in the "
+        "Audit"
     )
 
 
@@ -105,7 +108,7 @@ def test_dropping_looks_at_declared_columns_only():
     data = pd.DataFrame(with_missing())
     audit = Audit(data, decision="d", missing="drop")
     assert message(lambda: measure(audit, by="race")) == (
-        "measure: 'race' is missing in 20 rows: name it in groups= or features= of the Audit, so that missing='drop' "
+        "measure: 'race' is missing in 20 rows: name it in groups= or features= in the Audit, so that missing='drop' "
         "sees it"
     )
 
@@ -148,7 +151,7 @@ def test_a_real_valued_outcome(kind, tmp_path, request):
     assert rates["ppv", "b"] == pytest.approx(2.0)
     assert rates["for", "a"] == pytest.approx(0.5)
     assert rates["squared_error", "b"] == pytest.approx((1.1**2 + 0.9**2) / 2)
-    assert {row["scale"] for row in result.estimates} == {"number"}
+    assert {row["value_kind"] for row in result.estimates} == {"number"}
     refused = (
         ["tpr"] if kind == "spark" else ["tpr", "fdr", "npv", "accuracy", "balance_positive", "log_loss"]
     )

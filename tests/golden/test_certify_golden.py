@@ -39,10 +39,10 @@ def african_american(audit, method, level):
 def test_compas_intervals(audit, method, level):
     row = african_american(audit, method, float(level))
     expected = COMPAS["values"][method][level]
-    assert [row["disparity_low"], row["disparity_high"]] == pytest.approx(expected, abs=COMPAS["tolerance"])
+    assert [row["difference_low"], row["difference_high"]] == pytest.approx(expected, abs=COMPAS["tolerance"])
     assert row["n"] == COMPAS["values"]["counts"]["African-American"][1]
     if method == "plug-in":
-        assert [row["disparity_low"], row["disparity_high"]] == pytest.approx(
+        assert [row["difference_low"], row["difference_high"]] == pytest.approx(
             COMPAS["values"]["article"][level], abs=0.001
         )
 
@@ -50,7 +50,7 @@ def test_compas_intervals(audit, method, level):
 def test_the_headline_does_not_survive(audit):
     row = african_american(audit, "profile", 0.95)
     assert round(row["p_value"], 3) == COMPAS["values"]["profile"]["p_value"]
-    assert row["disparity_low"] < 0 < row["disparity_high"]
+    assert row["difference_low"] < 0 < row["difference_high"]
     assert african_american(audit, "plug-in", 0.95)["p_value"] < 0.001
 
 

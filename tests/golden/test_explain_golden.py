@@ -94,7 +94,7 @@ def test_where_gender_stands_decides_the_answer(audit):
     tree = DecisionTreeClassifier(max_depth=6, class_weight="balanced", random_state=0)
     blind = fairtrial.explain(audit, "tpr", model=tree, reference={"sex": "Female"})
     assert blind.drivers[0]["feature"] == "marital"
-    assert blind.drivers[0]["points"] > 0
+    assert blind.drivers[0]["difference"] > 0
     player = fairtrial.explain(audit, "tpr", model=tree, sensitive="player", reference={"sex": "Female"})
     assert player.drivers[0]["feature"] == "sex"
 
@@ -104,17 +104,16 @@ def test_where_gender_stands_decides_the_answer(audit):
 def decided(audit):
     """Decisions of 15 trees that never see gender, on the test rows, by way of the public result."""
     tree = DecisionTreeClassifier(max_depth=6, class_weight="balanced", random_state=0)
-    from fairtrial.methods.explain.models import Asked, coalition_outputs
-    from fairtrial.methods.explain.players import read_material
+    from fairtrial.methods.explain.coalition_outputs import coalition_outputs
+    from fairtrial.methods.explain.coalition_source import CoalitionSource
+    from fairtrial.methods.explain.explained_rows import RowsWanted, read_explained_rows
     from fairtrial.metrics.table import METRICS
 
-    material = read_material(
-        audit, METRICS["tpr"], None, None, "absent", 0.3, 0, reads_columns=True, needs_outcome=True
-    )
-    asked = Asked("retrain", tree, "decisions", 1, False, None, 0, None, None)
-    outputs = coalition_outputs(asked, audit, material, np.arange(1, 16))
+    explained = read_explained_rows(audit, METRICS["tpr"], RowsWanted(sensitive="absent", test=0.3))
+    source = CoalitionSource("retrain", tree, "decisions", 1, scores=False, positive=None, seed=0)
+    outputs = coalition_outputs(source, audit, explained, np.arange(1, 16))
     decisions = np.column_stack([np.zeros(len(outputs), dtype=np.uint8), outputs])
-    return decisions, material.group[material.test], material.rows.roles["outcome"][material.test]
+    return decisions, explained.group[explained.test], explained.rows.roles["outcome"][explained.test]
 
 
 def form_of(metric, y):

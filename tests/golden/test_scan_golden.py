@@ -51,8 +51,8 @@ def test_rates_of_black_males(audit: fairtrial.Audit) -> None:
     row = GOLDEN["rates"]
     best = scanned(audit, row).estimates[0]
     assert best["rate"] == pytest.approx(row["rate"], abs=0.005)
-    assert best["comparison_rate"] == pytest.approx(row["comparison_rate"], abs=0.005)
-    assert best["comparison_n"] == row["comparison_n"]
+    assert best["target_rate"] == pytest.approx(row["target_rate"], abs=0.005)
+    assert best["target_n"] == row["target_n"]
 
 
 def test_scores_that_rest_on_two_people_move_with_the_ridge(audit: fairtrial.Audit) -> None:

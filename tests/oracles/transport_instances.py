@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairtrial.methods.transport.solver import distances, distances_search
-from fairtrial.methods.transport.solver.tuple import (
-    DiscerningTuple,
+from fairtrial.methods.transport.solver import closed_form_distances, searched_distances
+from fairtrial.methods.transport.solver.rate_contrasts import (
+    RateContrasts,
     band,
     disjoint_families,
     from_matrices,
@@ -23,7 +23,7 @@ Floats = np.ndarray
 class Instance:
     """One problem; `kind` says which criterion, distance and edge case it is of."""
 
-    problem: DiscerningTuple
+    problem: RateContrasts
     distance: Floats
     lower: Floats
     upper: Floats
@@ -66,7 +66,7 @@ def _by_stratum(rng: np.random.Generator, stratum: np.ndarray, group: np.ndarray
     return disjoint_families(codes, families, event)
 
 
-def _overlapping(rng: np.random.Generator, outcome: np.ndarray, event: np.ndarray, n: int) -> DiscerningTuple:
+def _overlapping(rng: np.random.Generator, outcome: np.ndarray, event: np.ndarray, n: int) -> RateContrasts:
     count = int(rng.integers(2, 4))
     inside = outcome == 1 if rng.random() < 0.5 else np.ones(n, bool)
     while inside.sum() < 8:
@@ -80,7 +80,7 @@ def _overlapping(rng: np.random.Generator, outcome: np.ndarray, event: np.ndarra
     return overlapping_families(columns, [0] * count, event)
 
 
-def _own(rng: np.random.Generator, event: np.ndarray, n: int) -> DiscerningTuple:
+def _own(rng: np.random.Generator, event: np.ndarray, n: int) -> RateContrasts:
     """A tuple of one's own: cells that may overlap, contrasts that may mix several of them."""
     cells, contrasts = int(rng.integers(2, 5)), int(rng.integers(1, 3))
     u = (rng.random((n, cells)) < 0.5).astype(float)
@@ -92,7 +92,7 @@ def _own(rng: np.random.Generator, event: np.ndarray, n: int) -> DiscerningTuple
     return from_matrices(u, w, event)
 
 
-CRITERIA: dict[str, Callable[..., DiscerningTuple]] = {
+CRITERIA: dict[str, Callable[..., RateContrasts]] = {
     "equal opportunity": lambda r, n, y, t: _single(r, y, _groups(r, n, 2), t, 1),
     "predictive equality": lambda r, n, y, t: _single(r, y, _groups(r, n, 2), t, 0),
     "statistical parity": lambda r, n, y, t: _single(r, y, _groups(r, n, 2), t, None),
@@ -112,26 +112,28 @@ _THETA = np.array([1.0, -0.6, 0.4])
 
 def _linear(x: Floats, norm: str) -> tuple[Floats, Floats]:
     margin = x @ _THETA - 0.1
-    return margin >= 0, distances.linear_distance(margin, _THETA, norm, np.array([True, True, False]))
+    return margin >= 0, closed_form_distances.linear_distance(
+        margin, _THETA, norm, np.array([True, True, False])
+    )
 
 
 def _mixed(x: Floats) -> tuple[Floats, Floats]:
     discrete = np.round(x[:, :1])
     margin = discrete[:, 0] * _THETA[0] + x[:, 1:] @ _THETA[1:]
     part, reachable = discrete[:, 0] * _THETA[0], np.unique(discrete) * _THETA[0]
-    return margin >= 0, distances.mixed_distance(margin, part, reachable, _THETA[1:], 0.3)
+    return margin >= 0, closed_form_distances.mixed_distance(margin, part, reachable, _THETA[1:], 0.3)
 
 
 def _score(x: Floats, units: str) -> tuple[Floats, Floats]:
     score = np.round(1 / (1 + np.exp(-x @ _THETA)), 1 if units == "score" else 2).clip(0.01, 0.99)
-    return score >= 0.5, distances.score_distance(score, 0.5, units)
+    return score >= 0.5, closed_form_distances.score_distance(score, 0.5, units)
 
 
 def _predict(x: Floats) -> tuple[Floats, Floats]:
     def rule(points: Floats) -> Floats:
         return ((points[:, 0] ** 2 + points[:, 1]) > 0.7).astype(int)
 
-    return rule(x), distances_search.predict_distance(x, rule(x), rule)
+    return rule(x), searched_distances.predict_distance(x, rule(x), rule)
 
 
 def _labels(x: Floats) -> Floats:
@@ -146,7 +148,9 @@ def _kernel(x: Floats) -> tuple[Floats, Floats]:
     model = SVC(kernel="rbf", gamma=0.5).fit(x, _labels(x))
     squared = ((model.support_vectors_[:, None] - model.support_vectors_[None]) ** 2).sum(axis=2)
     values = model.decision_function(x)
-    return values >= 0, distances.kernel_distance(values, model.dual_coef_, np.exp(-0.5 * squared))
+    return values >= 0, closed_form_distances.kernel_distance(
+        values, model.dual_coef_, np.exp(-0.5 * squared)
+    )
 
 
 def _tree(x: Floats) -> tuple[Floats, Floats]:
@@ -155,11 +159,11 @@ def _tree(x: Floats) -> tuple[Floats, Floats]:
     x = x.astype(np.float32).astype(float)
     model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(x, _labels(x))
     tree, decision = model.tree_, model.predict(x)
-    nodes, lows, highs = distances_search.leaf_boxes(
+    nodes, lows, highs = searched_distances.leaf_boxes(
         tree.children_left, tree.children_right, tree.feature, tree.threshold, x.shape[1]
     )
     leaf_decision = tree.value[nodes, 0].argmax(axis=1)
-    return decision, distances_search.tree_distance(x, decision, lows, highs, leaf_decision)
+    return decision, searched_distances.tree_distance(x, decision, lows, highs, leaf_decision)
 
 
 DISTANCES: dict[str, Callable[[Floats], tuple[Floats, Floats]]] = {

@@ -81,7 +81,7 @@ CASES: dict[str, Case] = {
     ),
     "scan": Case(
         lambda frame: ft.scan(audit(frame), "fpr", protected=reference(frame), permutations=99, top=1),
-        points=("rate", "comparison_rate"), drawn=("p_value",), not_for={"swap": ONE_SIDE},
+        points=("rate", "target_rate"), drawn=("p_value",), not_for={"swap": ONE_SIDE},
     ),
     "scan_all": Case(
         lambda frame: ft.scan_all(audit(frame), "fpr", by="g", permutations=99, sequential=False),
@@ -93,11 +93,11 @@ CASES: dict[str, Case] = {
         not_for={"swap": "it compares with whichever group has the most favourable rate"},
     ),
     "explain": Case(
-        explained, gap="points", not_for={"duplication": PENALTY},
+        explained, gap="difference", not_for={"duplication": PENALTY},
     ),
     "compare": Case(
         lambda frame: ft.compare(explained(frame), explained(frame, "tree")),
-        gap="change", not_for={"duplication": PENALTY},
+        gap="difference", not_for={"duplication": PENALTY},
     ),
     "improve": Case(
         lambda frame: ft.improve(

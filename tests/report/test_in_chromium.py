@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 import fairtrial
-from fairtrial.results.charts.files import charts_for
 from fairtrial.results.charts.page import chart_page
 from fairtrial.trial.report.pdf import find_chromium, print_pdf
 
@@ -195,9 +194,7 @@ def test_labels_from_data_are_text_and_nothing_else(visit: Any, tmp_path: Path) 
 def test_a_chart_alone_is_as_safe(visit: Any, tmp_path: Path) -> None:
     audit = fairtrial.Audit(evil_frame(), decision="decision", groups=[EVIL])
     page = tmp_path / "chart.html"
-    page.write_text(
-        chart_page(charts_for(fairtrial.measure(audit, "selection_rate")), EVIL), encoding="utf-8"
-    )
+    page.write_text(chart_page(fairtrial.measure(audit, "selection_rate").pictures(), EVIL), encoding="utf-8")
     opened = visit(page, 390)
     assert all(chart["drawn"] == "true" and chart["marks"] > 3 for chart in opened.page.evaluate(DRAWN))
     assert opened.page.evaluate("window.hacked") is None

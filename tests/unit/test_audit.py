@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 
 import numpy as np
@@ -9,9 +10,11 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from fairtrial import METRICS, Audit, InputError, Metric, certify, flag, measure, role
-from fairtrial.data.groups import Group
+from fairtrial import METRICS, Audit, InputError, Metric, certify, flag, measure, role, scan
+from fairtrial.data.schema import ROLE_NAMES
 from fairtrial.errors import FairtrialWarning
+from fairtrial.metrics.groups import Group
+from fairtrial.options import arguments_of
 
 FRAME = pd.DataFrame({
     "race": ["b", "a", "c", "a", "b", "a", "c", "b"],
@@ -122,7 +125,6 @@ def test_notes_and_provenance():
     assert facts["seed"] == 3
     assert facts["roles"] == {"outcome": "y", "decision": "d", "score": "s"}
     assert facts["frame"] == "pandas"
-    assert set(facts["versions"]) >= {"fairtrial", "python", "numpy", "scipy"}
     assert "not-fitted-here" not in [note.code for note in Audit(FRAME, outcome="y").notes()]
 
 
@@ -186,3 +188,58 @@ def test_a_decision_that_never_varies_is_said(roles, text):
         assert [note.text for note in result.notes if note.code == "constant-decision"] == [text]
     varied = measure(Audit(data, score="s", threshold=0.5, groups="sex"), "selection_rate")
     assert not [note for note in varied.notes if note.code == "constant-decision"]
+
+
+def test_every_argument_is_declared():
+    """What the command line, the file and the docs derive from; the docstring says the same words."""
+    declared = {argument.name: argument for argument in arguments_of(Audit.__init__)}
+    assert list(declared) == list(inspect.signature(Audit).parameters)
+    assert set(ROLE_NAMES) <= set(declared)
+    assert declared["missing"].choices == ("error", "drop", "category")
+    assert {name: declared[name].flag for name in ("groups", "features")} == {
+        "groups": "by",
+        "features": "feature",
+    }
+    text = inspect.getdoc(Audit)
+    parameters = re.findall(r"^(\w+) : [^\n]+\n    ([^\n]+)$", text.split("Examples")[0], re.MULTILINE)
+    assert parameters == [(name, argument.option.help) for name, argument in declared.items()]
+
+
+def test_labels_as_the_command_line_gives_them():
+    read = {argument.name: argument.read for argument in arguments_of(Audit.__init__)}
+    people = FRAME.assign(d=FRAME["d"].map({0: "no", 1: "yes"}))
+    for texts in (["yes"], ["decision=yes"]):
+        made = Audit(people, decision="d", positive=[read["positive"](text) for text in texts])
+        assert made.positive == {"decision": "yes"}
+    both = Audit(people, decision="d", outcome="y", positive=[("decision", "yes"), ("outcome", 1)])
+    assert both.positive == {"decision": "yes", "outcome": 1}
+    with pytest.raises(InputError, match="'positive' must be one label, or one each"):
+        Audit(people, decision="d", positive=["yes", "no"])
+    assert read["bins"]("s=0.3,0.6") == ("s", [0.3, 0.6])
+
+
+def test_numpy_numbers_are_as_good_as_pythons():
+    assert audit(decision=None, threshold=np.float64(0.6)).threshold == 0.6
+    with pytest.raises(InputError, match="'threshold' must be a number, got True"):
+        audit(decision=None, threshold=np.bool_(True))
+
+
+@pytest.mark.parametrize(
+    ("ask", "argument"),
+    [
+        (lambda: Audit(FRAME, outcome="z"), "outcome"),
+        (lambda: Audit(FRAME, bins={"s": 1}), "bins"),
+        (lambda: Audit("nowhere.csv"), "data"),
+        (lambda: Audit(FRAME.assign(y="x"), outcome="y").check(), "outcome"),
+        (lambda: Audit(FRAME.assign(s=np.nan), score="s", threshold=1).check(), "score"),
+        (lambda: Audit(FRAME.assign(race=None), groups="race").check(), "groups"),
+        (lambda: measure(Audit(FRAME, outcome="y"), "tpr", by="race"), "decision"),
+        (lambda: measure(audit(), "tpr", by="rase"), "by"),
+        (lambda: scan(audit(), "tpr", protected={"race": "zzz"}), "protected"),
+        (lambda: certify(Audit(FRAME, decision="d", weight="s"), "selection_rate", by="race"), "weight"),
+    ],
+)
+def test_a_fault_knows_its_argument(ask, argument):
+    with pytest.raises(InputError) as caught:
+        ask()
+    assert {fault.argument for fault in caught.value.faults} == {argument}

@@ -15,7 +15,8 @@ from fairtrial.methods.improve.candidates import Estimator, Inputs, LinearProgra
 from fairtrial.methods.improve.candidates.portfolio import reweighing
 from fairtrial.methods.improve.candidates.rules import capacity_threshold
 from fairtrial.methods.improve.candidates.utilities import Observed, Worth, evaluate, find_worth
-from fairtrial.metrics.table import METRICS, Metric
+from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.table import METRICS
 from oracles.improve_data import misled_people
 
 QUICK = {"splits": 2, "bootstrap": 200, "by": "group"}

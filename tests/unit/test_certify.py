@@ -12,8 +12,8 @@ from scipy import stats
 import fairtrial
 from fairtrial import Audit, InputError, Metric, certify, flag, measure
 from fairtrial.errors import FairtrialWarning
-from fairtrial.results.charts.files import charts_for
-from fairtrial.results.result import Result, reason, scalar
+from fairtrial.methods.declaration import read_result
+from fairtrial.results.column import reason, scalar
 
 CAUCASIAN = {"race": "Caucasian"}
 
@@ -43,7 +43,7 @@ def line(result, group):
 def test_three_verdicts():
     audit = table({"a": (5000, 10_000), "b": (5040, 10_000), "c": (450, 600), "d": (52, 100)})
     result = certify(audit, "selection_rate", target={"g": "a"}, tolerance=0.05)
-    assert [row["verdict"] for row in result.estimates] == ["certified", "violated", "undetermined"]
+    assert [row["state"] for row in result.estimates] == ["certified", "violated", "undetermined"]
     assert result.verdict.code == "violated"
     assert result.verdict.text.startswith(
         "violated: selection rate of c is 25.0 points above a, 95% interval 21."
@@ -73,7 +73,7 @@ def test_certificate_is_the_ninety_percent_interval():
     result = certify(audit, "selection_rate", target={"g": "a"}, tolerance=0.05)
     row = line(result, "b")
     ninety = certify(audit, "selection_rate", target={"g": "a"}, confidence_level=0.9).estimates[0]
-    assert row["certificate_high"] == pytest.approx(ninety["disparity_high"], abs=1e-9)
+    assert row["certificate_high"] == pytest.approx(ninety["difference_high"], abs=1e-9)
     at_edge = certify(audit, "selection_rate", target={"g": "a"}, tolerance=row["certificate_high"] + 1e-6)
     below = certify(audit, "selection_rate", target={"g": "a"}, tolerance=row["certificate_high"] - 1e-6)
     assert (at_edge.verdict.code, below.verdict.code) == ("certified", "undetermined")
@@ -83,7 +83,7 @@ def test_without_tolerance_nothing_is_certified():
     result = certify(table({"a": (500, 1000), "b": (502, 1000)}), "selection_rate")
     assert result.verdict.code == "none-shown"
     assert "nothing can be certified" in result.verdict.text
-    assert {row["verdict"] for row in result.estimates} == {"no violation shown"}
+    assert {row["state"] for row in result.estimates} == {"no violation shown"}
 
 
 def test_rows_needed_would_certify():
@@ -114,14 +114,14 @@ def test_intervals_are_those_of_measure(compas):
         theirs = {row["group"]: row for row in measure(compas, "ppv", target=target).estimates}
         for row in ours.estimates:
             other = theirs[row["group"]]
-            assert row["disparity"] == pytest.approx(other["difference"], abs=1e-12)
-            assert row["disparity_low"] == pytest.approx(other["difference_low"], abs=1e-9)
-            assert row["disparity_high"] == pytest.approx(other["difference_high"], abs=1e-9)
+            assert row["difference"] == pytest.approx(other["difference"], abs=1e-12)
+            assert row["difference_low"] == pytest.approx(other["difference_low"], abs=1e-9)
+            assert row["difference_high"] == pytest.approx(other["difference_high"], abs=1e-9)
 
 
 def test_reference_is_not_tested_and_small_groups_are_listed(compas):
     result = certify(compas, "ppv", target=CAUCASIAN)
-    untested = {item["group"]: item["reason"] for item in result.details["untested"]}
+    untested = {item["group"]: item["state_reason"] for item in result.details["untested"]}
     assert untested["Caucasian"] == "it is the reference"
     assert untested["Native American"] == "fewer than 30 members"
     assert "Caucasian" not in {row["group"] for row in result.estimates}
@@ -137,7 +137,7 @@ def test_joint_degrees_of_freedom(compas):
 def test_simultaneous_intervals_are_wider(compas):
     result = certify(compas, "fpr", by=["race", "sex"], depth=2, target="rest")
     for row in result.estimates:
-        assert row["together_low"] < row["disparity_low"] < row["disparity_high"] < row["together_high"]
+        assert row["together_low"] < row["difference_low"] < row["difference_high"] < row["together_high"]
     assert 0.95 < result.details["together_level"] < 1 - 0.05 / len(result.estimates) + 1e-3
 
 
@@ -149,14 +149,14 @@ def test_euclidean_and_other_target_methods_agree_on_large_groups(compas):
         {"target_method": "scaled"},
     ):
         other = line(certify(compas, "fpr", target=CAUCASIAN, **options), "African-American")
-        assert other["disparity_low"] == pytest.approx(profile["disparity_low"], abs=2e-3)
+        assert other["difference_low"] == pytest.approx(profile["difference_low"], abs=2e-3)
     plugged = certify(compas, "fpr", target=CAUCASIAN, target_method="plug-in")
     assert "plug-in-not-valid" in {note.code for note in plugged.notes}
 
 
 def test_region_membership(compas):
     result = certify(compas, "fpr", target=CAUCASIAN)
-    centre = {row["group"]: row["disparity"] for row in result.estimates}
+    centre = {row["group"]: row["difference"] for row in result.estimates}
     inside = certify(compas, "fpr", target=CAUCASIAN, vector=centre).details["region"]
     assert (inside["inside"], inside["p_value"]) == (True, pytest.approx(1.0))
     outside = certify(compas, "fpr", target=CAUCASIAN, vector=dict.fromkeys(centre, 0.0)).details["region"]
@@ -182,10 +182,10 @@ def test_users_estimate_with_influence_values():
     own = certify(audit, metric, target={"estimate": mean, "influence": "psi"})
     overall = certify(audit, metric, target="overall")
     for mine, built_in in zip(own.estimates, overall.estimates, strict=True):
-        assert mine["disparity_low"] == pytest.approx(built_in["disparity_low"], abs=1e-3)
+        assert mine["difference_low"] == pytest.approx(built_in["difference_low"], abs=1e-3)
         assert mine["p_value"] == pytest.approx(built_in["p_value"], abs=0.01)
     listed = certify(audit, metric, target={"estimate": mean, "influence": frame["psi"].tolist()})
-    assert listed.estimates[0]["disparity_low"] == own.estimates[0]["disparity_low"]
+    assert listed.estimates[0]["difference_low"] == own.estimates[0]["difference_low"]
     with pytest.raises(InputError, match="one finite value for each of the 3,000 rows"):
         certify(audit, metric, target={"estimate": mean, "influence": [0.1, 0.2]})
 
@@ -198,9 +198,9 @@ def test_a_handful_of_people(people, selected):
     result = certify(audit, "selection_rate", target={"g": "a"}, tolerance=0.05, minimum=1)
     for row in result.estimates:
         if row["group"] == "b":
-            assert row["verdict"] != "certified"
+            assert row["state"] != "certified"
             assert row["p_value"] > 0.3**people / 4
-            assert -1 <= row["disparity_low"] <= row["disparity_high"] <= 1
+            assert -1 <= row["difference_low"] <= row["difference_high"] <= 1
     json.dumps(result.to_dict(), allow_nan=False)
 
 
@@ -209,8 +209,8 @@ def test_constant_real_valued_group_is_undetermined_with_a_reason():
     audit = values({"a": rng.exponential(size=200), "b": np.full(50, 1.0), "c": rng.exponential(size=150)})
     result = certify(audit, Metric("loss", "loss"), target={"g": "a"}, tolerance=0.2)
     row = line(result, "b")
-    assert (row["verdict"], row["p_value"]) == ("undetermined", 1.0)
-    assert "same value" in reason(row["disparity_low"])
+    assert (row["state"], row["p_value"]) == ("undetermined", 1.0)
+    assert "same value" in reason(row["difference_low"])
     assert result.verdict.code != "certified"
     assert "no-inference" in {note.code for note in result.notes}
 
@@ -251,7 +251,7 @@ def test_refinements_for_a_known_target():
     widths = {}
     for refinement in ("none", "bartlett", "adjusted", "balanced"):
         row = certify(audit, Metric("loss", "loss"), target=1.0, refinement=refinement).estimates[0]
-        widths[refinement] = row["disparity_high"] - row["disparity_low"]
+        widths[refinement] = row["difference_high"] - row["difference_low"]
     assert min(widths, key=widths.get) == "none"
     with pytest.raises(InputError, match="'refinement' is for a real-valued metric against a known number"):
         certify(audit, Metric("loss", "loss"), target="rest", refinement="bartlett")
@@ -271,7 +271,7 @@ def test_row_order_and_labels_do_not_matter(compas):
         certify(shuffled, "mean_score", tolerance=0.5),
     )
     for one, other in zip(first.estimates, second.estimates, strict=True):
-        assert scalar(one["disparity_low"]) == pytest.approx(scalar(other["disparity_low"]), rel=1e-9)
+        assert scalar(one["difference_low"]) == pytest.approx(scalar(other["difference_low"]), rel=1e-9)
 
 
 def test_duplicating_every_row_changes_only_the_certainty(compas):
@@ -284,8 +284,8 @@ def test_duplicating_every_row_changes_only_the_certainty(compas):
         for one in once.estimates:
             if one["n"] >= 100:
                 two = line(twice, one["group"])
-                assert two["disparity"] == pytest.approx(one["disparity"], rel=1e-12)
-                assert two["disparity_low"] > one["disparity_low"]
+                assert two["difference"] == pytest.approx(one["difference"], rel=1e-12)
+                assert two["difference_low"] > one["difference_low"]
 
 
 def test_same_numbers_from_every_frame(compas):
@@ -296,17 +296,19 @@ def test_same_numbers_from_every_frame(compas):
         threshold=5,
     )
     one, two = certify(compas, "ppv", target=CAUCASIAN), certify(other, "ppv", by="race", target=CAUCASIAN)
-    assert [row["disparity_low"] for row in one.estimates] == [row["disparity_low"] for row in two.estimates]
+    assert [row["difference_low"] for row in one.estimates] == [
+        row["difference_low"] for row in two.estimates
+    ]
 
 
 def test_result_round_trips_and_draws(compas):
     result = certify(compas, "ppv", target=CAUCASIAN, tolerance=0.05)
-    assert Result.from_dict(result.to_dict()).to_dict() == result.to_dict()
+    assert read_result(result.to_dict()).to_dict() == result.to_dict()
     assert result.summary().count("undetermined") >= 3
     assert list(result.to_frame()["group"]) == [row["group"] for row in result.estimates]
     assert len(result.reading()) >= 2
     assert [entry.subject for entry in result.primary()] == [row["group"] for row in result.estimates]
-    picture = charts_for(result)[0]
+    picture = result.pictures()[0]
     assert picture.chart.to_dict()["layer"]
 
 
@@ -321,7 +323,7 @@ def test_result_round_trips_and_draws(compas):
         ({"target": {"race": "Caucasians"}}, "Did you mean 'Caucasian'"),
         ({"target": 1.5}, "must lie between 0 and 1"),
         ({"tolerance": -0.1}, "'tolerance' must not be negative"),
-        ({"tolerance": 5}, "'tolerance' of a rate is a share: 0.05 is 5 points. Got 5"),
+        ({"tolerance": 5}, "'tolerance' of a rate is a share: 0.05 is 5 points, got 5"),
         ({"tolerance": [-1, 1]}, "'tolerance' of a rate is a share"),
         ({"tolerance": "small"}, "'tolerance' must be a number"),
         ({"tolerance": [0.1, 0.2, 0.3]}, "two numbers"),
@@ -348,9 +350,9 @@ def test_many_rows_are_audited_from_moments(compas, monkeypatch):
         moments = certify(compas, "mean_score", target=CAUCASIAN, tolerance=0.5)
     assert "from-moments" in {note.code for note in moments.notes}
     for one, other in zip(rows.estimates, moments.estimates, strict=True):
-        assert other["disparity"] == pytest.approx(one["disparity"], rel=1e-9)
+        assert other["difference"] == pytest.approx(one["difference"], rel=1e-9)
         if one["n"] >= 100:
-            assert other["disparity_low"] == pytest.approx(one["disparity_low"], abs=0.03)
+            assert other["difference_low"] == pytest.approx(one["difference_low"], abs=0.03)
     assert moments.details["joint"]["df"] == rows.details["joint"]["df"]
 
 

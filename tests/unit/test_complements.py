@@ -9,11 +9,12 @@ import pandas as pd
 import pytest
 
 from fairtrial import Audit, certify, flag, measure
-from fairtrial.results.masking import is_masked, mask_groups, mask_result
-from fairtrial.results.result import Result, scalar
-from fairtrial.trial import run
-from fairtrial.trial.report import render
+from fairtrial.methods.declaration import read_result
+from fairtrial.results.column import is_masked, scalar
+from fairtrial.results.masking import mask_groups, mask_result
 from fairtrial.trial.report.tables import csv_text
+from fairtrial.trial.report.writing import render
+from fairtrial.trial.running import run
 
 
 def people(**sizes: int) -> pd.DataFrame:
@@ -36,7 +37,7 @@ def test_the_next_smallest_is_masked_too(method: Any) -> None:
         "worked out)."
     ]
     assert not notes(content, "given-away")
-    line = next(row for row in csv_text(Result.from_dict(content)).splitlines() if ",c," in row)
+    line = next(row for row in csv_text(read_result(content)).splitlines() if ",c," in row)
     assert "a group of fewer than 10 people could be worked out from it" in line
     assert "25" not in line
 

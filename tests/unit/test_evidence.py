@@ -13,7 +13,7 @@ from fairtrial.inference.compare.choose_gaps import make_gaps
 from fairtrial.inference.evidence.atoms import Comparison
 from fairtrial.inference.evidence.enough import find_evidence, pooled_shape, telling_members
 from fairtrial.inference.joint.joint_test import joint_test
-from fairtrial.metrics.table import Metric
+from fairtrial.metrics.metric import Metric
 from validity.certify_designs import atoms_of
 
 
@@ -94,7 +94,7 @@ def test_certify_and_flag_say_why_a_group_of_mostly_one_value_is_undetermined():
     audit = fairtrial.Audit(frame, groups="g")
     cost = Metric("cost", "cost")
     row = next(row for row in fairtrial.certify(audit, cost, tolerance=0.3).estimates if row["group"] == "b")
-    assert (row["verdict"], row["p_value"]) == ("undetermined", 1.0)
+    assert (row["state"], row["p_value"]) == ("undetermined", 1.0)
     flagged = fairtrial.flag(audit, cost)
     assert any("fewer than 10 others" in note.text for note in flagged.notes)
 

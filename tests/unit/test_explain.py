@@ -17,12 +17,14 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import fairtrial
-from fairtrial import Audit, InputError, Result, compare, explain
+from fairtrial import Audit, InputError, compare, explain
 from fairtrial.errors import NotApplicable
 from fairtrial.inference.rates.proportions import difference_interval
+from fairtrial.methods.declaration import read_result
 from fairtrial.methods.explain.solver.esl import MEMBERS
 from fairtrial.methods.explain.solver.esl_groups import pooled_z
-from fairtrial.results.result import reason, scalar
+from fairtrial.options import arguments_of
+from fairtrial.results.column import reason, scalar
 from oracles.esl import DEFINITIONS
 
 FEATURES = ["age", "skill", "colour"]
@@ -95,10 +97,10 @@ def test_refitted_coalitions_equal_plain_loops(frame, audit):
     by_group = [DEFINITIONS["shapley"](worth[g], 3) for g in range(2)]
     for k, name in enumerate(FEATURES):
         (row,) = part(result, "contribution to the gap", feature=name)
-        assert row["points"] == pytest.approx(by_group[0][k] - by_group[1][k], abs=1e-10)
+        assert row["difference"] == pytest.approx(by_group[0][k] - by_group[1][k], abs=1e-10)
         assert row["value"] == pytest.approx((by_group[0][k] - by_group[1][k]) / 0.5, abs=1e-10)
         (own,) = part(result, "contribution to the group", feature=name, group="M")
-        assert own["points"] == pytest.approx(by_group[0][k], abs=1e-10)
+        assert own["difference"] == pytest.approx(by_group[0][k], abs=1e-10)
 
 
 def test_imputed_coalitions_equal_plain_loops(frame, audit):
@@ -129,13 +131,13 @@ def test_imputed_coalitions_equal_plain_loops(frame, audit):
 def test_contributions_add_up_to_the_gap_and_to_the_group_values(frame, audit, metric):
     result = explain(audit, metric, coalitions=rule(frame), sensitive="absent", reference={"sex": "F"})
     (gap,) = part(result, "gap")
-    total = sum(row["points"] for row in part(result, "contribution to the gap"))
-    assert total == pytest.approx(gap["points"], abs=1e-12)
+    total = sum(row["difference"] for row in part(result, "contribution to the gap"))
+    assert total == pytest.approx(gap["difference"], abs=1e-12)
     for label in ("M", "F"):
         (whole,) = part(result, "group", group=label)
         rows = part(result, "contribution to the group", group=label)
         assert sum(row["value"] for row in rows) == pytest.approx(whole["value"], abs=1e-12)
-        assert sum(row["points"] for row in rows) == pytest.approx(whole["points"], abs=1e-12)
+        assert sum(row["difference"] for row in rows) == pytest.approx(whole["difference"], abs=1e-12)
 
 
 def test_first_stage_is_the_pooled_test_with_the_products_interval(frame, audit):
@@ -147,7 +149,9 @@ def test_first_stage_is_the_pooled_test_with_the_products_interval(frame, audit)
         counts += [decision[inside].sum(), inside.sum()]
     expected = difference_interval(*counts, 0.95)
     (gap,) = part(result, "gap")
-    assert (gap["low"], gap["high"]) == pytest.approx((float(expected.low), float(expected.high)), abs=1e-9)
+    assert (gap["difference_low"], gap["difference_high"]) == pytest.approx(
+        (float(expected.low), float(expected.high)), abs=1e-9
+    )
     assert min(min(k, n - k) for k, n in (counts[:2], counts[2:])) >= 10
     assert gap["p_value"] == pytest.approx(pooled_z(*counts)[1], rel=1e-9)
     assert result.p_value == pytest.approx(gap["p_value"], rel=1e-9)
@@ -162,7 +166,11 @@ def test_one_gap_has_one_interval_across_the_package(frame):
     measured = fairtrial.measure(audit, "fpr", by="sex", target={"sex": "F"})
     (row,) = [row for row in measured.estimates if row["group"] == "M"]
     expected = (row["difference"], row["difference_low"], row["difference_high"])
-    assert (result.gap["points"], result.gap["low"], result.gap["high"]) == pytest.approx(expected, abs=1e-8)
+    assert (
+        result.gap["difference"],
+        result.gap["difference_low"],
+        result.gap["difference_high"],
+    ) == pytest.approx(expected, abs=1e-8)
     assert any(note.code == "agreement" and "100.0%" in note.text for note in result.notes)
 
 
@@ -210,8 +218,8 @@ def test_given_sequences_and_names_agree(frame, audit):
         audit, "tpr", coalitions=rule(frame), sensitive="absent",
         allocation={"groups": [0.5], "features": [1 / 2, 1 / 3]},
     )  # fmt: skip
-    assert [row["points"] for row in given.estimates] == pytest.approx(
-        [row["points"] for row in named.estimates], abs=1e-12
+    assert [row["difference"] for row in given.estimates] == pytest.approx(
+        [row["difference"] for row in named.estimates], abs=1e-12
     )
     assert [row["value"] for row in given.estimates] == pytest.approx(
         [row["value"] for row in named.estimates], abs=1e-12
@@ -226,7 +234,7 @@ def test_an_estimated_baseline_adds_its_error(frame, audit):
     prior = explain(audit, "tpr", coalitions=rule(frame), sensitive="absent", baseline="prior")
     for a, b in zip(known.drivers, prior.drivers, strict=True):
         assert a["value"] == pytest.approx(b["value"], abs=1e-12)
-        assert a["points"] == b["points"]
+        assert a["difference"] == b["difference"]
     assert any("estimated" in note.text for note in prior.notes if note.code == "baseline")
     seen = [tuple(FEATURES[k] for k in range(3) if mask >> k & 1) for mask in range(8)]
     decisions = np.column_stack([rule(frame)(names) for names in seen]).astype(float)
@@ -249,20 +257,20 @@ def test_an_estimated_baseline_adds_its_error(frame, audit):
 def test_paper_interval_is_available_under_its_name(frame, audit):
     paper = explain(audit, "tpr", coalitions=rule(frame), sensitive="absent", interval="paper")
     ours = explain(audit, "tpr", coalitions=rule(frame), sensitive="absent")
-    assert paper.gap["points"] == ours.gap["points"]
-    assert paper.gap["high"] - paper.gap["points"] == pytest.approx(
-        paper.gap["points"] - paper.gap["low"], abs=1e-12
+    assert paper.gap["difference"] == ours.gap["difference"]
+    assert paper.gap["difference_high"] - paper.gap["difference"] == pytest.approx(
+        paper.gap["difference"] - paper.gap["difference_low"], abs=1e-12
     )
-    assert paper.gap["low"] != ours.gap["low"]
+    assert paper.gap["difference_low"] != ours.gap["difference_low"]
 
 
 def test_scores_are_explained_too(frame, audit):
     result = explain(audit, "mean_score", model="logistic")
     (gap,) = part(result, "gap")
-    assert sum(row["points"] for row in part(result, "contribution to the gap")) == pytest.approx(
-        gap["points"], abs=1e-10
+    assert sum(row["difference"] for row in part(result, "contribution to the gap")) == pytest.approx(
+        gap["difference"], abs=1e-10
     )
-    assert result.details["binary"] is False
+    assert result.details["value_kind"] == "number"
 
 
 # -- groups ----------------------------------------------------------------------------------------------------------
@@ -270,7 +278,7 @@ def test_swapping_the_groups_flips_the_sign(frame, audit):
     one = explain(audit, "ppv", coalitions=rule(frame), sensitive="absent", reference={"sex": "F"})
     two = explain(audit, "ppv", coalitions=rule(frame), sensitive="absent", reference={"sex": "M"})
     for a, b in zip(part(one, "contribution to the gap"), part(two, "contribution to the gap"), strict=True):
-        assert a["points"] == pytest.approx(-b["points"], abs=1e-12)
+        assert a["difference"] == pytest.approx(-b["difference"], abs=1e-12)
         assert a["p_value"] == pytest.approx(b["p_value"], rel=1e-4)
     given = explain(audit, "ppv", coalitions=rule(frame), sensitive="absent", by=[{"sex": "M"}, {"sex": "F"}])
     assert given.estimates == one.estimates
@@ -280,7 +288,7 @@ def test_three_groups_have_an_omnibus_and_all_pairs(frame):
     three = frame.assign(race=np.random.default_rng(3).choice(["a", "b", "c"], len(frame)))
     audit = Audit(three, outcome="y", groups="race", features=FEATURES)
     result = explain(audit, "tpr", coalitions=rule(three), sensitive="absent")
-    assert [(row["group"], row["versus"]) for row in part(result, "gap")] == [
+    assert [(row["group"], row["target"]) for row in part(result, "gap")] == [
         ("a", "b"),
         ("a", "c"),
         ("b", "c"),
@@ -314,7 +322,7 @@ def test_two_attributes_show_the_interaction_that_margins_hide():
     assert result.details["multi_stage"]["interaction"]["p_value"] < 1e-6
     (row,) = part(result, "contribution to the gap", group="interaction")
     means = [rates[(frame["sex"] == s) & (frame["race"] == r)].mean() for s in "FM" for r in "pq"]
-    assert row["points"] == pytest.approx(means[0] - means[1] - means[2] + means[3], abs=1e-12)
+    assert row["difference"] == pytest.approx(means[0] - means[1] - means[2] + means[3], abs=1e-12)
     assert abs(rates[frame["sex"] == "F"].mean() - rates[frame["sex"] == "M"].mean()) < 0.1
 
 
@@ -328,7 +336,7 @@ def test_the_sensitive_attribute_is_a_player_when_it_is_a_feature(frame, audit):
     absent = explain(audit, "tpr", model="tree", features=["age", "skill"])
     assert absent.details["sensitive"] == "absent"
     # the same two features, another question: other numbers
-    assert [row["points"] for row in always.drivers] != [row["points"] for row in absent.drivers]
+    assert [row["difference"] for row in always.drivers] != [row["difference"] for row in absent.drivers]
 
 
 def test_the_sensitive_attribute_under_another_name_is_seen(frame):
@@ -353,7 +361,7 @@ def test_one_hot_columns_of_one_variable_are_one_player(frame):
     assert apart.details["features"] == columns
     together = explain(audit, "tpr", model="logistic", features={"all": columns})
     assert together.details["features"] == ["all"]
-    assert together.drivers[0]["points"] == pytest.approx(together.gap["points"], abs=1e-12)
+    assert together.drivers[0]["difference"] == pytest.approx(together.gap["difference"], abs=1e-12)
 
 
 def test_pipelines_that_pick_columns_by_name_are_refitted_without_them(frame, audit):
@@ -368,15 +376,15 @@ def test_pipelines_that_pick_columns_by_name_are_refitted_without_them(frame, au
         model=pipeline,
         seed=3,
     )
-    assert [row["points"] for row in result.estimates] == pytest.approx(
-        [row["points"] for row in other.estimates], abs=1e-12
+    assert [row["difference"] for row in result.estimates] == pytest.approx(
+        [row["difference"] for row in other.estimates], abs=1e-12
     )
     fitted = pipeline.fit(frame[FEATURES], np.where(frame["y"] == 1, "yes", "no"))
     imputed = explain(audit, "tpr", model=fitted, coalitions="marginal", background=5)
     decision = fitted.predict(frame[FEATURES]) == "yes"
     inside = (frame["sex"] == "F") & (frame["y"] == 1)
     (own,) = part(imputed, "group", group="F")
-    assert own["points"] == pytest.approx(decision[inside].mean(), abs=1e-12)
+    assert own["difference"] == pytest.approx(decision[inside].mean(), abs=1e-12)
 
 
 def test_a_second_metric_needs_no_second_fit(audit):
@@ -392,9 +400,9 @@ def test_a_second_metric_needs_no_second_fit(audit):
 @pytest.mark.slow
 def test_one_seed_gives_the_same_numbers_for_any_number_of_jobs(audit):
     alone = explain(audit, "tpr", model="forest", features=["age", "skill"], seed=5, jobs=1)
-    from fairtrial.methods.explain import models as _explain_models
+    from fairtrial.methods.explain.model_outputs import CACHE
 
-    _explain_models._CACHE.batches.clear()
+    CACHE.batches.clear()
     pair = explain(audit, "tpr", model="forest", features=["age", "skill"], seed=5, jobs=2)
     assert alone.estimates == pair.estimates
     other = explain(audit, "tpr", model="forest", features=["age", "skill"], seed=6)
@@ -418,7 +426,7 @@ def test_row_order_and_label_types_do_not_matter(frame, audit):
         coalitions=rule(coded),
         sensitive="absent",
     )
-    for name in ("points", "low", "high", "value"):
+    for name in ("difference", "difference_low", "difference_high", "value"):
         expected = [row[name] for row in base.estimates]
         assert [row[name] for row in again.estimates] == pytest.approx(expected, abs=1e-6)
         assert [row[name] for row in numbers.estimates] == pytest.approx(expected, abs=1e-6)
@@ -439,7 +447,7 @@ def test_doubling_every_row_changes_only_the_certainty(frame):
         sensitive="absent",
     )
     for a, b in zip(part(one, "contribution to the gap"), part(two, "contribution to the gap"), strict=True):
-        assert a["points"] == pytest.approx(b["points"], abs=1e-12)
+        assert a["difference"] == pytest.approx(b["difference"], abs=1e-12)
         assert b["error"] == pytest.approx(a["error"] / np.sqrt(2), rel=0.01)
 
 
@@ -480,8 +488,8 @@ def test_equal_surplus_evaluates_players_plus_one_coalitions():
         allocation="equal_surplus",
     )  # fmt: skip
     assert len(calls) == result.details["coalition_count"] == 15
-    total = sum(row["points"] for row in part(result, "contribution to the gap"))
-    assert total == pytest.approx(result.gap["points"], abs=1e-12)
+    total = sum(row["difference"] for row in part(result, "contribution to the gap"))
+    assert total == pytest.approx(result.gap["difference"], abs=1e-12)
 
 
 def test_sampled_shapley_is_near_the_exact_one_and_says_its_error():
@@ -490,13 +498,13 @@ def test_sampled_shapley_is_near_the_exact_one_and_says_its_error():
     # 8 features are below the exact limit; a budget below 2^8 − 1 samples all the same
     sampled = explain(audit, "tpr", coalitions=decide, sensitive="absent", budget=200)
     assert sampled.details["coalition_count"] <= 200
-    total = sum(row["points"] for row in part(sampled, "contribution to the gap"))
-    assert total == pytest.approx(sampled.gap["points"], abs=1e-12)
+    total = sum(row["difference"] for row in part(sampled, "contribution to the gap"))
+    assert total == pytest.approx(sampled.gap["difference"], abs=1e-12)
     for a, b in zip(
         part(exact, "contribution to the gap"), part(sampled, "contribution to the gap"), strict=True
     ):
         assert b["monte_carlo"] > 0
-        assert abs(a["points"] - b["points"]) < 5 * b["monte_carlo"]
+        assert abs(a["difference"] - b["difference"]) < 5 * b["monte_carlo"]
         assert b["error"] > b["monte_carlo"]
 
 
@@ -515,10 +523,10 @@ def test_a_constant_feature_carries_nothing_and_says_so(frame):
     audit = Audit(frame.assign(one=1.0), outcome="y", groups="sex", features=["age", "one"])
     result = explain(audit, "tpr", model="logistic")
     (row,) = part(result, "contribution to the gap", feature="one")
-    assert row["points"] == 0.0
-    assert "same for everybody" in reason(row["low"])
+    assert row["difference"] == 0.0
+    assert "same for everybody" in reason(row["difference_low"])
     (other,) = part(result, "contribution to the gap", feature="age")
-    assert other["points"] == pytest.approx(result.gap["points"], abs=1e-12)
+    assert other["difference"] == pytest.approx(result.gap["difference"], abs=1e-12)
     result.to_dict()
 
 
@@ -527,7 +535,7 @@ def test_two_identical_features_share_equally(frame):
         frame.assign(twin=frame["age"]), outcome="y", groups="sex", features=["age", "twin", "skill"]
     )
     result = explain(audit, "tpr", model="logistic")
-    points = {row["feature"]: row["points"] for row in result.drivers}
+    points = {row["feature"]: row["difference"] for row in result.drivers}
     assert points["age"] == pytest.approx(points["twin"], abs=1e-12)
 
 
@@ -535,12 +543,12 @@ def test_a_group_without_positives_is_a_reason(frame):
     none = frame.assign(y=np.where(frame["sex"] == "F", 0, frame["y"]))
     result = explain(Audit(none, outcome="y", groups="sex", features=FEATURES), "tpr", model="logistic")
     assert result.verdict.code == "undetermined"
-    assert "of F is undefined" in reason(result.gap["points"])
-    assert all(scalar(row["points"]) is None for row in part(result, "contribution to the gap"))
+    assert "of F is undefined" in reason(result.gap["difference"])
+    assert all(scalar(row["difference"]) is None for row in part(result, "contribution to the gap"))
     (men,) = part(result, "group", group="M")
-    assert 0 < men["points"] <= 1
+    assert 0 < men["difference"] <= 1
     assert result.plot().to_dict()
-    assert Result.from_dict(result.to_dict()).summary() == result.summary()
+    assert read_result(result.to_dict()).summary() == result.summary()
 
 
 def test_a_coalition_that_decides_alike_for_everybody(frame, audit):
@@ -548,10 +556,10 @@ def test_a_coalition_that_decides_alike_for_everybody(frame, audit):
         return np.zeros(len(frame)) if names == ("colour",) else rule(frame)(names)
 
     answer = explain(audit, "tpr", coalitions=decide, sensitive="absent")
-    assert all(scalar(row["points"]) is not None for row in answer.estimates)
+    assert all(scalar(row["difference"]) is not None for row in answer.estimates)
     why = explain(audit, "ppv", coalitions=decide, sensitive="absent")
     (row,) = part(why, "contribution to the gap", feature="age")
-    assert "undefined for the classifier of (colour)" in reason(row["points"])
+    assert "undefined for the classifier of (colour)" in reason(row["difference"])
     assert why.gap["p_value"] > 0  # the first stage stands
 
 
@@ -568,9 +576,9 @@ def test_a_criterion_can_hold_while_features_drive(frame):
     }  # fmt: skip
     result = explain(audit, "tpr", coalitions=answers, sensitive="absent")
     assert result.verdict.code == "no violation shown"
-    assert result.gap["points"] == pytest.approx(0.0, abs=1e-12)
+    assert result.gap["difference"] == pytest.approx(0.0, abs=1e-12)
     assert all(row["p_adjusted"] < 1e-6 for row in result.drivers)
-    assert sum(row["points"] for row in result.drivers) == pytest.approx(0.0, abs=1e-12)
+    assert sum(row["difference"] for row in result.drivers) == pytest.approx(0.0, abs=1e-12)
 
 
 def test_pareto_reading_follows_the_classifier_without_the_feature(frame):
@@ -613,9 +621,9 @@ def test_compare_is_paired_and_its_error_is_the_bootstraps(frame, audit):
         [r for r in result.estimates if r["part"] == "gap" and r["feature"] != "(all features)"],
         part(before, "contribution to the gap"), part(after, "contribution to the gap"), strict=True,
     ):  # fmt: skip
-        assert row["change"] == pytest.approx(b["points"] - a["points"], abs=1e-12)
-    assert result.estimates[0]["change"] == pytest.approx(
-        after.gap["points"] - before.gap["points"], abs=1e-12
+        assert row["difference"] == pytest.approx(b["difference"] - a["difference"], abs=1e-12)
+    assert result.estimates[0]["difference"] == pytest.approx(
+        after.gap["difference"] - before.gap["difference"], abs=1e-12
     )
     # the whole gap's change by resampling people within group and outcome
     first, second = rule(frame)(FEATURES).astype(float), fairer(FEATURES).astype(float)
@@ -638,7 +646,7 @@ def test_compare_refuses_what_is_not_comparable(frame, audit):
     with pytest.raises(InputError, match="same metric"):
         compare(one, other)
     with pytest.raises(InputError, match="read from a file"):
-        compare(one, Result.from_dict(one.to_dict()))
+        compare(one, read_result(one.to_dict()))
     fewer = Audit(frame.head(500), outcome="y", groups="sex", features=FEATURES)
     with pytest.raises(InputError, match="same people"):
         compare(one, explain(fewer, "tpr", coalitions=rule(frame.head(500)), sensitive="absent"))
@@ -648,7 +656,6 @@ def test_compare_refuses_what_is_not_comparable(frame, audit):
 
 # -- faults ----------------------------------------------------------------------------------------------------------
 FAULTS = [
-    ({"metric": "tprr"}, "Did you mean 'tpr'"),
     ({"model": None}, "'model' is missing"),
     ({"model": "forrest"}, "Did you mean 'forest'"),
     ({"model": StandardScaler()}, "must be a scikit-learn classifier"),
@@ -656,17 +663,16 @@ FAULTS = [
     ({"allocation": {"groups": [0.0]}}, "b_1 = 0 makes the groups' values equal"),
     ({"allocation": {"features": [1.0]}}, "3 players need 2 numbers"),
     ({"coalitions": "refit"}, "'coalitions' must be one of"),
-    ({"features": ["agee"]}, "Did you mean 'age'"),
     ({"features": ["age", "age"]}, "names 'age' twice"),
     (
         {"features": ["sex", "age"], "sensitive": "absent"},
         "'sensitive' is 'absent' but 'features' names 'sex'",
     ),
     ({"sensitive": "never"}, "'sensitive' must be one of"),
-    ({"baseline": 0}, "positive number"),
+    ({"baseline": 0}, "'baseline' must be a number above 0 or one of"),
     ({"baseline": "priorr"}, "Did you mean 'prior'"),
     ({"reference": {"sex": "X"}}, "'reference' must be one of the groups"),
-    ({"test": 1.5}, "share between 0 and 1"),
+    ({"test": 1.5}, "'test' must be a number between 0 and 1"),
     ({"test": np.ones(900, dtype=bool)}, "both sides"),
     ({"budget": 0}, "'budget' must be a whole number"),
     ({"confidence_level": 95}, "confidence_level"),
@@ -684,8 +690,54 @@ FAULTS = [
 def test_bad_input_is_one_clear_message(audit, change, match):
     arguments = {"metric": "tpr", "model": "logistic"} | change
     metric = arguments.pop("metric")
-    with pytest.raises(InputError, match=match):
+    with pytest.raises(InputError, match=match) as caught:
         explain(audit, metric, **arguments)
+    assert all(fault.argument in NAMES for fault in caught.value.faults)
+
+
+@pytest.mark.parametrize(
+    ("metric", "features", "match"),
+    [("tprr", ["age"], "Did you mean 'tpr'"), ("tpr", ["agee"], "Did you mean 'age'")],
+)
+def test_names_that_are_not_known_are_guessed(audit, metric, features, match):
+    with pytest.raises(InputError, match=match):
+        explain(audit, metric, model="logistic", features=features)
+
+
+NAMES = {argument.name for argument in arguments_of(explain)}
+
+
+def test_faults_name_settings_as_each_front_end_does():
+    class Dashes:
+        def subject(self, argument):
+            return f"--{argument}"
+
+        def name(self, argument, of):
+            return f"--{argument}"
+
+        def setting(self, argument, value, of):
+            return f"--{argument}"
+
+        def method(self, name):
+            return f"fairtrial {name}"
+
+    audit, decide = many()
+    with pytest.raises(InputError) as caught:
+        explain(audit, "tpr", coalitions=decide, sensitive="absent")
+    assert "give --budget (at least 288) to sample orders, or --allocation," in caught.value.said(Dashes())
+    with pytest.raises(NotApplicable) as refused:
+        explain(audit, "base_rate", model="tree")
+    assert refused.value.said(Dashes()).endswith("fairtrial certify takes it")
+
+
+def test_texts_of_the_command_line_become_the_values():
+    read = {argument.name: argument.read for argument in arguments_of(explain)}
+    assert read["test"]("0.3") == 0.3
+    assert read["test"]("part") == "part"
+    assert read["baseline"]("prior") == "prior"
+    assert read["baseline"]("0.5") == 0.5
+    assert read["reference"]("sex=Female") == {"sex": "Female"}
+    assert read["budget"]("300") == 300
 
 
 @pytest.mark.parametrize(
@@ -703,18 +755,47 @@ def test_weights_and_units_are_refused(frame):
         explain(audit, "tpr", model="logistic")
 
 
+# -- states ----------------------------------------------------------------------------------------------------------
+def test_states_follow_the_corrected_p_values(frame, audit):
+    result = explain(audit, "tpr", model="tree", reference={"sex": "F"})
+    for row in result.estimates:
+        p = scalar(row["p_adjusted"])
+        if row["part"] in ("group", "contribution to the group"):
+            assert row["state"] == "measured"
+        elif p is None:
+            assert row["state"] == "undetermined"
+        else:
+            shown = "differs" if row["part"] == "gap" else "carries"
+            assert row["state"] == (shown if p <= 0.05 else "not shown")
+        assert result.state_of(row).code == row["state"]
+    same = compare(result, result)
+    assert {row["state"] for row in same.estimates if row["part"] == "gap"} == {"undetermined"}
+
+
+def test_arguments_are_recorded_without_the_data(frame, audit):
+    marks = (np.arange(len(frame)) % 2).astype(bool)
+    result = explain(audit, "tpr", model="tree", test=marks.tolist(), features={"both": ["age", "skill"]})
+    told = result.provenance["arguments"]
+    assert told["test"] == "given"
+    assert told["features"] == {"both": ["age", "skill"]}
+    assert (told["coalitions"], told["model"], told["sensitive"]) == ("retrain", "tree", "absent")
+    given = explain(audit, "tpr", coalitions=rule(frame), sensitive="absent")
+    assert given.provenance["arguments"]["coalitions"] == "callable"
+    changed = compare(given, given, confidence_level=0.9).provenance["arguments"]
+    assert changed["confidence_level"] == 0.9
+    assert changed["explanation"] == given.provenance["arguments"]
+
+
 # -- views -----------------------------------------------------------------------------------------------------------
 def test_views_render_the_same_record(frame, audit):
     result = explain(audit, "tpr", model="tree", reference={"sex": "F"})
-    again = Result.from_dict(json.loads(json.dumps(result.to_dict())))
+    again = read_result(json.loads(json.dumps(result.to_dict())))
     assert again.summary() == result.summary()
     assert len(result.to_frame()) == len(result.estimates)
-    assert {row.keys() >= {"part", "points"} for row in result.estimates} == {True}
-    from fairtrial.results.charts.files import charts_for
-
-    names = [picture.name for picture in charts_for(again)]
+    assert {row.keys() >= {"part", "difference", "state"} for row in result.estimates} == {True}
+    names = [picture.name for picture in again.pictures()]
     assert names == ["waterfall", "groups", "panel", "mitigation"]
-    for picture in charts_for(again):
+    for picture in again.pictures():
         assert picture.chart.to_dict()
         assert picture.alt
     assert result.reading()[0] == result.verdict.text
@@ -735,5 +816,5 @@ def test_every_metric_of_the_table_is_answered_or_refused_by_name(audit, name):
         return
     result = explain(audit, name, model="tree", features=["age", "skill"])
     assert result.details["metric"] == name
-    total = sum(row["points"] for row in part(result, "contribution to the gap"))
-    assert total == pytest.approx(result.gap["points"], abs=1e-10)
+    total = sum(row["difference"] for row in part(result, "contribution to the gap"))
+    assert total == pytest.approx(result.gap["difference"], abs=1e-10)

@@ -11,8 +11,8 @@ import pytest
 import fairtrial
 from fairtrial import Audit, InputError, Metric, flag
 from fairtrial.inference.multiplicity import benjamini_hochberg
-from fairtrial.results.charts.files import charts_for
-from fairtrial.results.result import Result, scalar
+from fairtrial.methods.declaration import read_result
+from fairtrial.results.column import scalar
 
 
 @pytest.fixture(scope="module")
@@ -49,14 +49,14 @@ def test_four_directions(compas):
     assert line(outside, "Caucasian")["flagged"]
     assert line(outside, "African-American")["flagged"]
     for row in outside.estimates:
-        if scalar(row["p_value"]) is not None and row["finding"] != "undetermined":
+        if scalar(row["p_value"]) is not None and row["state"] != "undetermined":
             other = min(line(above, row["group"])["p_value"], line(below, row["group"])["p_value"])
             assert row["p_value"] >= other - 1e-12
             assert line(differs, row["group"])["p_value"] <= row["p_value"] + 1e-12
 
 
 def test_differs_from_a_value(compas):
-    gap = line(flag(compas, "fpr", depth=1, direction="differs"), "Female")["disparity"]
+    gap = line(flag(compas, "fpr", depth=1, direction="differs"), "Female")["difference"]
     at = flag(compas, "fpr", depth=1, direction="differs", tolerance=gap)
     assert line(at, "Female")["p_value"] == pytest.approx(1.0)
 
@@ -70,7 +70,7 @@ def test_default_direction_is_the_side_that_harms(compas):
 def test_small_groups_are_listed_not_tested(compas):
     result = flag(compas, "fpr", depth=2)
     row = line(result, "Native American")
-    assert row["finding"] == "not tested: fewer than 30 members"
+    assert (row["state"], row["state_reason"]) == ("too few", "fewer than 30 members")
     assert scalar(row["p_value"]) is None
     assert not row["flagged"]
 
@@ -91,7 +91,7 @@ def test_constant_group_stays_in_the_family_with_p_one():
     )
     result = flag(Audit(frame, groups="g"), Metric("loss", "loss"), direction="above")
     row = line(result, "c")
-    assert (row["finding"], row["p_value"], result.details["tested"]) == ("undetermined", 1.0, 3)
+    assert (row["state"], row["p_value"], result.details["tested"]) == ("undetermined", 1.0, 3)
 
 
 def test_holm_and_by_flag_no_more_than_bh(compas):
@@ -110,10 +110,10 @@ def test_overlap_is_said_in_the_notes(compas):
 
 def test_result_round_trips_and_draws(compas):
     result = flag(compas, "fpr", depth=2, tolerance=0.05)
-    assert Result.from_dict(result.to_dict()).to_dict() == result.to_dict()
+    assert read_result(result.to_dict()).to_dict() == result.to_dict()
     json.dumps(result.to_dict(), allow_nan=False)
-    assert [picture.name for picture in charts_for(result)] == ["disparities", "intersections"]
-    for picture in charts_for(result):
+    assert [picture.name for picture in result.pictures()] == ["disparities", "intersections"]
+    for picture in result.pictures():
         picture.chart.to_dict()
     assert "14 groups were tested and 2 flagged" in result.reading()[1]
     assert len(result.primary()) == 14

@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 from fairtrial import Audit, InputError, certify, flag, measure, scan_all, transport
-from fairtrial.data.groups import Group, check_target, find_groups, find_target
+from fairtrial.data.groups import check_target, find_groups
+from fairtrial.metrics.groups import Group, find_target
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +43,7 @@ def test_empty_groups(audit):
     assert "C, M" not in [row["group"] for row in measure(audit, depth=2).estimates]
     row = measure(audit, by=[{"race": "C", "sex": "M"}]).estimates[0]
     assert row["n"] == 0
-    assert row["finding"] == "not tested: nobody meets the condition"
+    assert (row["state"], row["state_reason"]) == ("nobody", "nobody meets the condition")
 
 
 @pytest.mark.parametrize(
@@ -110,7 +111,7 @@ def test_a_continuous_column_is_not_taken_for_groups():
     audit = Audit(data, decision="d", outcome="d", score="clinic")
     expected = (
         "'by' names 'income', which holds 400 different numbers, most of them of fewer than 30 people: "
-        "cut it with bins={'income': 4} (quarters) or edges of your own"
+        "cut it with bins={'income': 4} in the Audit (quarters) or edges of your own"
     )
     selected = {"metric": "selection_rate"}
     methods = ((measure, {}), (certify, selected), (flag, selected), (scan_all, selected),

@@ -7,11 +7,10 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from fairtrial import Audit, InputError, Metric, improve, role
+from fairtrial import Audit, Estimator, InputError, LinearProgram, Metric, Payoff, improve, role
 from fairtrial.errors import Cancelled, NotApplicable
-from fairtrial.methods.improve.candidates import Estimator, LinearProgram, Payoff
-from fairtrial.results.charts.files import charts_for
-from fairtrial.results.result import Result
+from fairtrial.methods.improve.result import ImproveResult
+from fairtrial.results.masking import mask_result
 from fairtrial.work import MemoryStore, session
 from oracles.improve_data import misled_people
 
@@ -50,10 +49,21 @@ def test_a_better_rule_is_found_refitted_and_counted():
     assert len(result.estimates) == 3 * 3
     assert {row["part"] for row in result.estimates} == {"accuracy", "fairness"}
     content = json.loads(json.dumps(result.to_dict()))
-    assert Result.from_dict(content).to_dict() == content
+    assert ImproveResult.from_dict(content).to_dict() == content
     assert result.details["splits_against_manipulation"] == 7
     assert result.largest_fairness_gain(0.0) > 0
     assert result.largest_fairness_gain(0.1) >= result.largest_fairness_gain(0.0)
+
+
+def test_a_count_that_is_masked_stands_in_no_sentence():
+    result = improve(audit_of(misled_people()), "accuracy", "tpr", candidates=[LOGISTIC], **QUICK)
+    fewest = min(
+        min(row["gain_decision"], row["lose_decision"]) for row in result.details["refit"]["changes"]
+    )
+    assert f"{fewest:,} " in " ".join(result.reading())
+    published = ImproveResult.from_dict(mask_result(result, fewest + 1))
+    assert f"{fewest:,} " not in " ".join(published.reading())
+    assert len(published.details["refit"]["changes"]) < 2
 
 
 def test_the_status_quo_itself_is_no_improvement():
@@ -191,7 +201,7 @@ def test_a_group_that_was_never_selected():
 def test_charts_are_valid_and_carry_their_captions(groups):
     data = misled_people(1500, groups=groups).replace({"group": {"b": "</script><b>"}})
     result = improve(audit_of(data), "accuracy", "tpr", candidates=[LOGISTIC], **QUICK)
-    pictures = charts_for(result)
+    pictures = result.pictures()
     assert [picture.name for picture in pictures] == ["utilities", "surface", "splits"]
     specs = {picture.name: json.dumps(picture.chart.to_dict()) for picture in pictures}
     assert "a corner picked freely only at 0.1" in specs["surface"]
@@ -332,9 +342,9 @@ def test_one_sided_refuses_when_the_protected_group_is_not_behind():
         ({"delta": (0, 0, 1)}, "must be below 1"),
         ({"delta": (0, 1, 2, 0.5)}, "2 accuracy numbers"),
         ({"delta": "none"}, "'delta' must be numbers"),
-        ({"capacity": 1.5}, "'capacity' must be a share"),
+        ({"capacity": 1.5}, "'capacity' must be a number between 0 and 1 or 'status quo'"),
         ({"method": "papr"}, "Did you mean 'paper'"),
-        ({"direction": "below"}, "needs target= a reference group"),
+        ({"direction": "below"}, "needs a reference group: name it with target="),
         ({"monotone": {"needs": 1}}, "Did you mean 'need'"),
         ({"banned": ["prox"]}, "Did you mean 'proxy'"),
         ({"splits": 0}, "'splits' must be a whole number of at least 1"),
@@ -347,6 +357,7 @@ def test_bad_input_is_one_clear_message(changes, message):
     with pytest.raises(InputError, match=message) as error:
         improve(audit_of(misled_people(300)), **arguments)
     assert str(error.value).startswith("improve:")
+    assert {fault.argument for fault in error.value.faults} <= {*changes, ""}
 
 
 def test_small_groups_are_named():

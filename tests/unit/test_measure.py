@@ -14,7 +14,7 @@ from statsmodels.stats.proportion import (
 
 import fairtrial
 from fairtrial import Audit, InputError, Metric, measure, role
-from fairtrial.results.result import scalar
+from fairtrial.results.column import scalar
 from oracles.elfa_intervals import two_binomial_statistic
 
 
@@ -45,10 +45,10 @@ def test_compas(compas):
     assert (round(first["rate_low"], 3), round(first["rate_high"], 3)) == (0.426, 0.472)
     assert round(first["difference"], 3) == 0.214
     assert (round(first["difference_low"], 3), round(first["difference_high"], 3)) == (0.182, 0.245)
-    assert first["finding"] == "violated"
-    assert rows["Caucasian"]["finding"] == "reference"
+    assert first["state"] == "violated"
+    assert rows["Caucasian"]["state"] == "reference"
     assert rows["Caucasian"]["difference"] is None
-    assert rows["Asian"]["finding"] == "not tested: fewer than 30"
+    assert (rows["Asian"]["state"], rows["Asian"]["state_reason"]) == ("too few", "fewer than 30")
     assert result.verdict.text == (
         "violated: false positive rate of African-American is 21.4 points above Caucasian, 95% interval 18.2 to 24.5 "
         "(strongest of 2 findings)"
@@ -142,7 +142,7 @@ def test_holm_over_the_whole_table(compas):
     expected = np.minimum(np.maximum.accumulate(p * np.arange(len(p), 0, -1)), 1)
     assert np.sort([row["p_adjusted"] for row in tested]) == pytest.approx(expected)
     for row in tested:
-        assert row["finding"] == ("violated" if row["p_adjusted"] <= 0.05 else "no violation shown")
+        assert row["state"] == ("violated" if row["p_adjusted"] <= 0.05 else "no violation shown")
         assert 0 < row["p_value"] <= row["p_adjusted"] <= 1
 
 
@@ -205,7 +205,7 @@ def test_means_have_t_intervals_and_welch_differences():
     assert (row["difference_low"], row["difference_high"]) == pytest.approx((limits.low, limits.high))
     assert row["p_value"] == pytest.approx(gap.pvalue)
     assert row["events"] is None
-    assert row["scale"] == "number"
+    assert row["value_kind"] == "number"
 
 
 def test_means_against_numbers_and_overall():
@@ -233,17 +233,13 @@ def test_constant_means():
     data = pd.DataFrame({"g": ["a", "b", "c"] * 40, "h": ["x", "z"] * 60, "loss": 0.1})
     for interval in (None, "empirical-likelihood"):
         result = measure(Audit(data), LOSS, by=["g", "h"], depth=2, minimum=5, interval=interval)
-        assert {row["finding"] for row in result.estimates} == {
-            "not tested: a constant value has no interval"
-        }
+        assert {row["state_reason"] for row in result.estimates} == {"a constant value has no interval"}
         assert result.verdict.code == "not-tested"
     half = data.assign(loss=np.where(data["g"] == "a", np.arange(120.0), 0.1))
     result = measure(Audit(half), LOSS, by="g", target={"g": "b"}, interval="empirical-likelihood")
-    assert (
-        by_group(result)["a"]["finding"]
-        == "not tested: the target's values are all alike; interval='t' takes them"
-    )
-    assert by_group(measure(Audit(half), LOSS, by="g", target={"g": "b"}))["a"]["finding"] == "violated"
+    why = "the target's values are all alike; the interval 't' takes them"
+    assert by_group(result)["a"]["state_reason"] == why
+    assert by_group(measure(Audit(half), LOSS, by="g", target={"g": "b"}))["a"]["state"] == "violated"
 
 
 def test_verdicts():
@@ -271,7 +267,7 @@ def test_a_user_column_of_zeros_and_ones_is_a_rate():
     made = Metric("late_when_selected", "late", {role.decision: 1})
     row = by_group(measure(audit, made, by="g"))["a"]
     chosen = data[(data["g"] == "a") & (data["d"] == 1)]
-    assert (row["scale"], row["n"], row["events"]) == ("percent", len(chosen), chosen["late"].sum())
+    assert (row["value_kind"], row["n"], row["events"]) == ("percent", len(chosen), chosen["late"].sum())
 
 
 def test_order_of_metrics_and_levels_of_confidence(compas):
@@ -322,13 +318,12 @@ def test_provenance(compas):
 
 
 def test_charts(compas):
-    from fairtrial.results.charts.files import charts_for
 
-    pictures = charts_for(measure(compas, ["fpr", "tpr"]))
+    pictures = measure(compas, ["fpr", "tpr"]).pictures()
     assert [picture.name for picture in pictures] == ["rates", "differences"]
     assert all(picture.alt for picture in pictures)
     only_small = measure(counts(a=(2, 9), b=(3, 9)), by="g")
-    assert [picture.name for picture in charts_for(only_small)] == ["rates"]
+    assert [picture.name for picture in only_small.pictures()] == ["rates"]
 
 
 def test_small_groups_of_real_values_carry_a_note():

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import narwhals as nw
+import numpy as np
+import pandas as pd
 import pytest
 
-from fairtrial import CRITERIA, METRICS, InputError, Metric, role
-from fairtrial.metrics.table import ROLES, find_metric, find_metrics
+from fairtrial import CRITERIA, METRICS, Audit, InputError, Metric, improve, measure, role
+from fairtrial.data.expressions import EXPRESSIONS
+from fairtrial.metrics.table import find_metric, find_metrics
+from fairtrial.metrics.values import ROLES
 
 NAMES = [
     "selection_rate", "base_rate", "tpr", "fpr", "tnr", "fnr", "ppv", "npv", "fdr", "for", "accuracy", "error_rate",
@@ -112,6 +116,7 @@ def test_unknown_metrics(metric, text):
     ("arguments", "text"),
     [
         (("", role.decision), "'name' must be a non-empty text"),
+        ((3, role.decision), "'name' must be a non-empty text, got 3"),
         (("m", 3), "'value' must be a role or a column name, got 3"),
         (("m", "x", [1]), "'given' must be a dict {name: value(s)} or a narwhals expression, got list"),
         (("m", "x", {3: 1}), "'given' must have roles or column names as keys, got 3"),
@@ -143,3 +148,42 @@ def test_two_metrics_of_one_name():
 def test_roles_say_what_they_are():
     assert repr(role.decision) == "role.decision"
     assert all(part.words for part in ROLES.values())
+
+
+@pytest.mark.parametrize("name", sorted(set(ROLES) - {"score_bin"}))
+def test_a_value_is_the_same_of_arrays_and_of_expressions(name):
+    parts = {
+        "score": np.array([0.0, 1.0, 0.3, 0.8, 1e-20, -0.1, 1.1]),
+        "outcome": np.array([1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0]),
+        "decision": np.array([1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0]),
+    }
+    expression = ROLES[name].of({part: nw.col(part) for part in parts}, EXPRESSIONS)
+    frame = nw.from_native(pd.DataFrame(parts)).select(x=expression)
+    np.testing.assert_allclose(frame["x"].to_numpy(), ROLES[name].of(parts), rtol=1e-15)
+
+
+def test_log_loss_of_what_is_no_probability_is_refused_everywhere():
+    loss = role.log_loss.of({"score": np.array([-0.1, 1.1, 1.0]), "outcome": np.array([0.0, 1.0, 1.0])})
+    assert np.isinf(loss).tolist() == [True, True, False]
+    random = np.random.default_rng(0)
+    data = pd.DataFrame(
+        {"g": ["a", "b"] * 100, "y": random.integers(0, 2, 200), "s": random.normal(size=200)}
+    )
+    audit = Audit(data, outcome="y", score="s", threshold=0.0, groups="g")
+    with pytest.raises(InputError, match="log loss needs scores from 0 to 1, but score 's' has others"):
+        measure(audit, "log_loss")
+    with pytest.raises(InputError, match="'log_loss' needs scores from 0 to 1"):
+        improve(
+            audit,
+            "accuracy",
+            "log_loss",
+            candidates=["s"],
+            fitted_elsewhere=True,
+            splits=3,
+            scale="difference",
+        )
+
+
+def test_a_criterion_within_strata_is_no_mean_per_group():
+    with pytest.raises(InputError, match="within strata: transport takes it"):
+        find_metrics("measure", "conditional_parity")

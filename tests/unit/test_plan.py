@@ -8,8 +8,7 @@ from scipy import stats
 
 from fairtrial import InputError, plan
 from fairtrial.inference.power import smallest_detectable
-from fairtrial.results.charts.files import charts_for
-from fairtrial.results.result import Result
+from fairtrial.methods.declaration import read_result
 
 
 def members(**arguments):
@@ -57,8 +56,8 @@ def test_curve_passes_through_the_plan():
 
 def test_result_round_trips_and_draws():
     result = plan("fpr", rate=0.2, tolerance=0.05, disparity=-0.1, groups=3)
-    assert Result.from_dict(result.to_dict()).to_dict() == result.to_dict()
-    assert charts_for(result)[0].chart.to_dict()["layer"]
+    assert read_result(result.to_dict()).to_dict() == result.to_dict()
+    assert result.pictures()[0].chart.to_dict()["layer"]
     assert "members per group to certify within 5.0 points" in result.verdict.text
 
 

@@ -13,7 +13,7 @@ import pytest
 import fairtrial
 from fairtrial.errors import InputError
 from fairtrial.trial.presets import complete
-from fairtrial.trial.spec import load_spec
+from fairtrial.trial.spec import load_spec, open_audit
 
 
 def applicants(n: int = 2000) -> pd.DataFrame:
@@ -137,9 +137,9 @@ def test_a_section_of_ones_own_takes_the_place_of_the_presets(preset: str, metho
     data = {"dataset": "compas", "outcome": "two_year_recid", "score": "decile_score", "threshold": 5}
     content: dict[str, Any] = {"preset": preset, "data": {**data, "groups": ["race", "sex"]}}
     spec = load_spec(content)
-    assert [section.method for section in complete(spec, spec.open())[0]] == methods
+    assert [section.method for section in complete(spec, open_audit(spec))[0]] == methods
     own = load_spec({**content, "measure": {"metrics": "base_rate"}})
-    sections = complete(own, own.open())[0]
+    sections = complete(own, open_audit(own))[0]
     assert [section.arguments for section in sections if section.method == "measure"] == [
         {"metrics": "base_rate"}
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,14 +10,15 @@ import pytest
 
 from fairtrial.methods.scan.solver.expectation import Expectations, build_designs, expected_events, spread
 from fairtrial.methods.scan.solver.null import drawn_class, drawn_events, movable, stratified, whole_sample
-from fairtrial.methods.scan.solver.statistic import prepare, scan_draws, scan_observed
-from fairtrial.methods.scan.solver.table import (
+from fairtrial.methods.scan.solver.scan_table import (
+    CountedRows,
     ScanTable,
     build_table,
     inside_unit_interval,
     log_odds,
     observed_moments,
 )
+from fairtrial.methods.scan.solver.statistic import prepare, scan_draws, scan_observed
 
 ARITY = np.array([2, 3])
 
@@ -35,10 +37,11 @@ def table_of(data: dict[str, Any], kind: str, bins: int | None = None) -> ScanTa
     scanned = ~data["outcome"] if kind in ("filtered", "scores") else np.ones(n, dtype=bool)
     condition = {"condition": data["outcome"].astype(float), "on score": log_odds(data["score"])}.get(kind)
     event = {"scores": data["score"], "on score": data["outcome"].astype(float)}.get(kind, data["event"])
-    return build_table(
-        codes=data["codes"], arity=ARITY, protected=data["protected"], event=event, scanned=scanned,
-        condition=condition, count=np.ones(n), strata_bins=bins, real_valued=kind == "scores",
+    rows = CountedRows(
+        codes=data["codes"], protected=data["protected"], event=event, scanned=scanned, condition=condition,
+        count=np.ones(n),
     )  # fmt: skip
+    return build_table(rows, arity=ARITY, strata_bins=bins, real_valued=kind == "scores")
 
 
 @pytest.mark.parametrize("kind", ["filtered", "condition", "on score", "scores"])
@@ -121,14 +124,13 @@ def test_stratified_draws_are_hypergeometric() -> None:
     codes = np.zeros((n, 1), dtype=np.int64)
     event = (np.arange(n) < events).astype(float)
     protected = np.arange(n) % n < members
-    counted = build_table(
-        codes=codes, arity=np.array([1]), protected=protected, event=event, scanned=np.ones(n, dtype=bool),
-        condition=None, count=np.ones(n), strata_bins=None, real_valued=False,
+    rows = CountedRows(
+        codes=codes, protected=protected, event=event, scanned=np.ones(n, dtype=bool), condition=None,
+        count=np.ones(n),
     )  # fmt: skip
-    single = build_table(
-        codes=codes, arity=np.array([1]), protected=protected, event=0.3 + 0.4 * event + np.arange(n) * 1e-9,
-        scanned=np.ones(n, dtype=bool), condition=None, count=np.ones(n), strata_bins=None, real_valued=True,
-    )  # fmt: skip
+    counted = build_table(rows, arity=np.array([1]))
+    distinct = replace(rows, event=0.3 + 0.4 * event + np.arange(n) * 1e-9)
+    single = build_table(distinct, arity=np.array([1]), real_valued=True)
     mean = members * events / n
     variance = mean * (1 - events / n) * (n - members) / (n - 1)
     draws = stratified(counted)(20_000, np.random.default_rng(1)).protected_events.sum(axis=1)
@@ -155,11 +157,11 @@ def test_other_nulls_keep_the_totals() -> None:
 
 def test_rows_that_cannot_move_are_counted() -> None:
     codes = np.array([[0], [0], [0], [1], [1]])
-    table = build_table(
-        codes=codes, arity=np.array([2]), protected=np.array([True, False, False, True, True]),
-        event=np.array([1.0, 0.0, 1.0, 1.0, 0.0]), scanned=np.ones(5, dtype=bool), condition=None, count=np.ones(5),
-        strata_bins=None, real_valued=False,
+    rows = CountedRows(
+        codes=codes, protected=np.array([True, False, False, True, True]), event=np.array([1.0, 0.0, 1.0, 1.0, 0.0]),
+        scanned=np.ones(5, dtype=bool), condition=None, count=np.ones(5),
     )  # fmt: skip
+    table = build_table(rows, arity=np.array([2]))
     told = movable(table)
     assert (told.rows, told.protected, told.movable_strata, told.strata) == (3, 1, 1, 2)
 

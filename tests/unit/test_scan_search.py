@@ -6,19 +6,26 @@ import numpy as np
 import pytest
 from tests.oracles.scan_brute_force import all_subgroups
 
-from fairtrial.methods.scan.solver.problem import (
-    Problem,
+from fairtrial.methods.scan.solver.score import (
+    BERNOULLI,
+    GAUSSIAN,
+    CellList,
+    CellNumbers,
+    penalty_roots,
+    set_peak,
+)
+from fairtrial.methods.scan.solver.subgroup_search import (
+    SearchedCells,
     find_subgroups,
     maximum_scores,
     plan_search,
     subgroup_count,
 )
-from fairtrial.methods.scan.solver.score import BERNOULLI, GAUSSIAN, penalty_roots, set_peak
 
 
 def random_problem(
     random: np.random.Generator, *, gaussian: bool, penalty: float, cells: int = 10
-) -> Problem:
+) -> SearchedCells:
     """Up to `cells` cells of up to three attributes with up to four values; some values may be absent."""
     arity = random.integers(1, 5, size=random.integers(1, 4)).astype(np.int64)
     full = np.array(np.unravel_index(np.arange(arity.prod()), arity)).T
@@ -33,7 +40,7 @@ def random_problem(
     else:
         rate = np.clip(expected + random.normal(0, 0.2, size=len(codes)), 0.0, 1.0)
         observed = random.binomial(size.astype(int), rate).astype(np.float64)
-    return Problem(
+    return SearchedCells(
         gaussian=gaussian,
         codes=codes,
         arity=arity,
@@ -44,7 +51,7 @@ def random_problem(
     )
 
 
-def oracle(problem: Problem, direction: str) -> list[tuple[float, int, bytes]]:
+def oracle(problem: SearchedCells, direction: str) -> list[tuple[float, int, bytes]]:
     return all_subgroups(
         problem.gaussian, problem.codes, list(problem.arity), problem.size, problem.observed, problem.expected,
         problem.penalty, direction,
@@ -68,10 +75,10 @@ def test_exact_search_equals_trying_every_subgroup(gaussian: bool, penalty: floa
             (found,) = find_subgroups(problem, (direction,), plan)
             assert found.score == pytest.approx(best, abs=tolerance)
             assert found.listed == simplest
-            repeated = maximum_scores(
-                problem, problem.size[None], problem.observed[None], problem.expected[None], (direction,), plan,
-                np.random.default_rng(0),
-            )  # fmt: skip
+            drawn = CellNumbers(
+                problem.kind, problem.size[None], problem.observed[None], problem.expected[None]
+            )
+            repeated = maximum_scores(problem, drawn, (direction,), plan, np.random.default_rng(0))
             assert repeated[0] == pytest.approx(best, abs=tolerance)
 
 
@@ -105,7 +112,7 @@ def test_restarts_never_beat_the_proof(gaussian: bool) -> None:
         observed = random.binomial(size.astype(int), expected).astype(np.float64)
         if gaussian:
             observed = random.normal(size=len(codes)) * np.sqrt(size)
-        problem = Problem(
+        problem = SearchedCells(
             gaussian=gaussian, codes=codes, arity=arity, size=size, observed=observed, expected=expected,
             penalty=float(random.integers(2)),
         )  # fmt: skip
@@ -118,7 +125,7 @@ def test_restarts_never_beat_the_proof(gaussian: bool) -> None:
 
 def test_the_all_values_candidate_is_needed() -> None:
     """Three values that are each below the penalty but together above their expectation: nobody is listed."""
-    problem = Problem(
+    problem = SearchedCells(
         gaussian=False,
         codes=np.array([[0], [1], [2]]),
         arity=np.array([3]),
@@ -134,10 +141,8 @@ def test_the_all_values_candidate_is_needed() -> None:
 
 
 def test_a_group_in_which_everybody_has_the_event_is_scored_in_closed_form() -> None:
-    cells = np.array([0, 1])
-    score, theta = set_peak(
-        BERNOULLI, cells, 0, 2, np.array([3.0, 4.0]), np.array([3.0, 4.0]), np.array([0.5, 0.2]), 0.0, np.inf
-    )
+    numbers = CellNumbers(BERNOULLI, np.array([3.0, 4.0]), np.array([3.0, 4.0]), np.array([0.5, 0.2]))
+    score, theta = set_peak(numbers, CellList(np.array([0, 1]), 0, 2), 0.0, np.inf)
     assert theta == np.inf
     assert score == pytest.approx(-3 * np.log(0.5) - 4 * np.log(0.2))
 
@@ -145,13 +150,13 @@ def test_a_group_in_which_everybody_has_the_event_is_scored_in_closed_form() -> 
 def test_roots_solve_their_equation() -> None:
     """F equals the penalty at both roots, for both scores."""
     size, expected = np.array([40.0, 25.0]), np.array([0.3, 0.6])
-    cells = np.array([0, 1])
+    part = CellList(np.array([0, 1]), 0, 2)
     observed = np.array([20.0, 20.0])
-    lower, upper = penalty_roots(BERNOULLI, 1.0, 0.0, cells, 0, 2, size, observed, expected)
+    lower, upper = penalty_roots(1.0, CellNumbers(BERNOULLI, size, observed, expected), part)
     for theta in (lower, upper):
         value = observed.sum() * theta - np.sum(size * np.log1p(np.expm1(theta) * expected))
         assert value == pytest.approx(1.0, abs=1e-9)
-    lower, upper = penalty_roots(GAUSSIAN, 1.0, 0.0, cells, 0, 2, size, observed, expected)
+    lower, upper = penalty_roots(1.0, CellNumbers(GAUSSIAN, size, observed, expected), part)
     for mean in (lower, upper):
         assert mean * observed.sum() - size.sum() * mean**2 / 2 == pytest.approx(1.0)
 
@@ -165,7 +170,7 @@ def test_an_attribute_with_200_values_is_still_exact() -> None:
     harmed = (codes[:, 0] == 1) & (codes[:, 1] < 7)
     rate = np.where(harmed, np.minimum(0.97, expected + 0.5), expected)
     observed = random.binomial(size.astype(int), rate).astype(np.float64)
-    problem = Problem(
+    problem = SearchedCells(
         gaussian=False, codes=codes, arity=np.array([2, 200]), size=size, observed=observed, expected=expected,
         penalty=1.0,
     )  # fmt: skip
@@ -180,7 +185,7 @@ def test_an_attribute_with_200_values_is_still_exact() -> None:
 def test_ties_go_to_the_simpler_subgroup() -> None:
     """Both attributes say the same, so naming one of them, or neither, is enough."""
     codes = np.array([[0, 0], [1, 1]])
-    problem = Problem(
+    problem = SearchedCells(
         gaussian=False, codes=codes, arity=np.array([2, 2]), size=np.array([50.0, 50.0]),
         observed=np.array([45.0, 25.0]), expected=np.array([0.5, 0.5]), penalty=0.0,
     )  # fmt: skip

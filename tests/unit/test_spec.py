@@ -9,9 +9,10 @@ import pytest
 
 from fairtrial.cli import main
 from fairtrial.errors import InputError
-from fairtrial.trial.spec import METHODS, load_spec
-from fairtrial.trial.spec.lines import Places, describe
-from fairtrial.trial.spec.sections import arguments_of
+from fairtrial.methods.declaration import trial_methods
+from fairtrial.trial.spec import load_spec, open_audit
+from fairtrial.trial.spec.key_lines import KeyLines, describe
+from fairtrial.trial.spec.sections import section_keys
 
 GOOD = """\
 [data]
@@ -103,9 +104,9 @@ suppress_below = "ten"
     for part in (
         "line 3, [data] outcom: unknown key. Did you mean 'outcome'?",
         "line 4, [data] groups: names 'race' twice",
-        "line 7, [measure] metrics: 'metric' is unknown: 'fprr'. Did you mean 'fpr'?",
+        "line 7, [measure] metrics: is unknown: 'fprr'. Did you mean 'fpr'?",
         "line 8, [measure] dept: measure takes no argument 'dept'. Did you mean 'depth'?",
-        "line 11, [report] suppress_below: must be a whole number, got 'ten'",
+        "line 11, [report] suppress_below: must be a whole number of at least 0, got 'ten'",
     ):
         assert part in text
 
@@ -135,7 +136,7 @@ BROKEN = {
                        ["line 7, [data] threshold", "must be a number", "got 'high'"]),
     "wrong type": (HEAD + "[measure]\ndepth = 'two'\n", ["line 7, [measure] depth", "a whole number", "got 'two'"]),
     "seed in a section": (HEAD + "[measure]\nseed = 3\n", ["line 7", "write it under [run]"]),
-    "bad alpha": (HEAD + "[measure]\n[run]\nalpha = 5\n", ["line 8, [run] alpha", "less than 0.5", "got 5"]),
+    "bad alpha": (HEAD + "[measure]\n[run]\nalpha = 5\n", ["line 8, [run] alpha", "between 0 and 0.5", "got 5"]),
     "metric name taken": (HEAD + "[metrics.fpr]\nvalue = 'age'\n[measure]\n", ["[metrics] fpr", "choose another name"]),
     "metric without value": (HEAD + "[metrics.mine]\nlabel = 'x'\n[measure]\n", ["[metrics] mine", "'value'"]),
     "group without values": (HEAD + "[groups.mine]\n[measure]\n", ["[groups] mine", "must name attributes and values"]),
@@ -149,7 +150,7 @@ BROKEN = {
     "metric without its role": (HEAD.replace('decision = "is_recid"\n', "") + "[measure]\nmetrics = 'fpr'\n",
                                 ["line 6, [measure] metrics", "'fpr' needs the decision", "[data] decision ="]),
     "labels without positive": (HEAD.replace("is_recid", "c_charge_degree") + "[measure]\n",
-                                ["line 4, [data] decision", "'F', 'M'", "positive = {decision = "]),
+                                ["line 4, [data] decision", "'F', 'M'", "positive = { decision = "]),
 }  # fmt: skip
 
 
@@ -207,20 +208,22 @@ def test_a_file_that_is_no_spec(tmp_path: Path) -> None:
 
 
 def test_places_of_nested_and_repeated_tables() -> None:
-    places = Places('a = 1\n[b]\nc = [\n  1,\n  2,\n]\nd.e = "x"\n[[f]]\ng = """\nh = 1\n"""\n[[f]]\ng = 2\n')
-    assert places.line(("a",)) == 1
-    assert places.line(("b", "c")) == 3
-    assert places.line(("b", "d", "e")) == 7
-    assert places.line(("f", 0, "g")) == 9
-    assert places.line(("f", 0, "h")) == 8, "a line inside a long text is no key"
-    assert places.line(("f", 1, "g")) == 13
-    assert places.line(("nowhere",)) is None
+    lines = KeyLines(
+        'a = 1\n[b]\nc = [\n  1,\n  2,\n]\nd.e = "x"\n[[f]]\ng = """\nh = 1\n"""\n[[f]]\ng = 2\n'
+    )
+    assert lines.line(("a",)) == 1
+    assert lines.line(("b", "c")) == 3
+    assert lines.line(("b", "d", "e")) == 7
+    assert lines.line(("f", 0, "g")) == 9
+    assert lines.line(("f", 0, "h")) == 8, "a line inside a long text is no key"
+    assert lines.line(("f", 1, "g")) == 13
+    assert lines.line(("nowhere",)) is None
     assert describe(("f", 1, "g", "h")) == "[[f]] number 2, g.h"
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", trial_methods())
 def test_every_method_can_be_asked_from_a_file(method: str) -> None:
-    allowed = arguments_of(method)
+    allowed = section_keys(trial_methods()[method])
     assert not {"audit", "seed", "jobs", "progress"} & set(allowed)
     assert allowed
 
@@ -230,5 +233,5 @@ def test_threshold_median_means_above_the_median(tmp_path: Path) -> None:
     (tmp_path / "scores.csv").write_text("s,g\n" + "".join(lines))
     data = '[data]\nsource = "scores.csv"\nscore = "s"\nthreshold = "median"\ngroups = "g"\n[measure]\n'
     path = written(tmp_path, data)
-    audit = load_spec(path).open()
+    audit = open_audit(load_spec(path))
     assert audit.threshold == 4  # the median is 3, and 3 itself is not above it

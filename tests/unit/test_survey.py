@@ -169,7 +169,7 @@ def test_no_events_is_no_certainty():
 def test_constant_real_values_are_a_reason():
     audit = Audit(frame(loss=2.5), weight="w")
     rows = measure(audit, Metric("loss", "loss"), by="g").estimates
-    assert {row["finding"] for row in rows} == {"not tested: a constant value has no interval"}
+    assert {row["state_reason"] for row in rows} == {"a constant value has no interval"}
 
 
 @pytest.mark.parametrize(

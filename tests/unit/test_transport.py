@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,10 @@ from sklearn.tree import DecisionTreeClassifier
 import fairtrial
 from fairtrial import Audit, Metric, role, transport
 from fairtrial.errors import FairtrialWarning, InputError, NotApplicable
-from fairtrial.results.charts.files import charts_for
+from fairtrial.methods.transport.linear_rule import linear_rule
+from fairtrial.methods.transport.result import TransportResult
+from fairtrial.results.column import scalar
+from fairtrial.results.masking import mask_result
 from oracles.transport_designs import compas
 
 FEATURES = ["male", "priors", "felony", "under_25", "over_45"]
@@ -95,8 +100,8 @@ CRITERIA = [
 def test_every_criterion_ends_with_equal_rates(scores: Audit, criterion: Any, by: Any) -> None:
     result = transport(scores, criterion, by=by)
     compared = [line for line in result.estimates if isinstance(line["rate_after"], float)]
-    for comparison in {(line["comparison"], line["attribute"]) for line in compared}:
-        after = [l["rate_after"] for l in compared if (l["comparison"], l["attribute"]) == comparison]  # noqa: E741
+    for family in {(line["metric"], line["attribute"]) for line in compared}:
+        after = [l["rate_after"] for l in compared if (l["metric"], l["attribute"]) == family]  # noqa: E741
         assert len(after) >= 2
         assert np.ptp(after) < 1e-10
     assert 0 < result.p_value <= 1
@@ -106,7 +111,7 @@ def test_every_criterion_ends_with_equal_rates(scores: Audit, criterion: Any, by
 def test_conditional_parity_meets_within_each_stratum(scores: Audit) -> None:
     result = transport(scores, "conditional_parity", by="sex", strata="c_charge_degree")
     for stratum in ("selection rate, c_charge_degree F", "selection rate, c_charge_degree M"):
-        after = [line["rate_after"] for line in result.estimates if line["comparison"] == stratum]
+        after = [line["rate_after"] for line in result.estimates if line["metric"] == stratum]
         assert len(after) == 2
         assert np.ptp(after) < 1e-10
     with pytest.raises(InputError, match="'strata' is missing"):
@@ -303,7 +308,7 @@ def test_labels_only_give_the_gap_test_and_the_reason(fitted: Fitted, logistic: 
     assert "decisions only" in result.summary()
     with pytest.raises(InputError, match="decisions only"):
         result.transport_plan()
-    assert len(charts_for(result)) == 1
+    assert len(result.pictures()) == 1
 
 
 def test_people_who_cannot_move_make_it_impossible_with_a_reason(
@@ -351,7 +356,7 @@ def test_the_papers_calibration_warns_and_reproduces_the_article(
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"criterion": "predictive_parity"}, r"certify\(audit, 'ppv'"),
+    ({"criterion": "predictive_parity"}, "Use certify with metric='ppv'"),
     ({"criterion": "sufficiency"}, "conditions on the decision"),
     ({"criterion": "brier"}, "not a rate of decisions"),
     ({"criterion": "base_rate"}, "not a rate of decisions"),
@@ -374,8 +379,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"norm": "l3"}, "'norm' must be one of"),
     ({"tolerance": -0.1}, "'tolerance' must be"),
     ({"bandwidth": 0.1}, "belongs to calibration='paper'"),
-    ({"immutable": ["age"]}, "speak of features"),
-    ({"minimum": 0}, "'minimum' must be"),
+    ({"immutable": ["age"]}, "speaks of features"),
+    ({"minimum": 0}, "'minimum' must be a whole number of at least 1"),
+    ({"immutable": 3}, "'immutable' must be a feature or a list of features"),
+    ({"direction": "both"}, "'direction' must be one of"),
     ({"confidence_level": 95}, "'confidence_level' must be"),
     ({"strata": "age_catt"}, "Did you mean 'age_cat'"),
 ]
@@ -458,14 +465,14 @@ def test_result_round_trips_and_its_charts_draw(scores: Audit) -> None:
     import vl_convert
 
     result = transport(scores, "equalized_odds", by="sex")
-    again = fairtrial.Result.from_dict(json.loads(json.dumps(result.to_dict())))
+    again = TransportResult.from_dict(json.loads(json.dumps(result.to_dict())))
     assert again.to_dict() == result.to_dict()
     assert again.summary() == result.summary()
     assert again.reading()[0] == result.verdict.text
     with pytest.raises(InputError, match="run transport again"):
         again.transport_plan()
     assert result.primary()[0].p_value == result.p_value
-    pictures = charts_for(again)
+    pictures = again.pictures()
     assert [picture.name for picture in pictures] == ["rates", "distances"]
     assert len(result.details["histogram"]) < 5000
     for picture in pictures:
@@ -488,9 +495,63 @@ def test_small_groups_are_listed_and_not_compared(scores: Audit) -> None:
     result = transport(scores, "equal_opportunity")
     small = {line["group"]: line for line in result.estimates if not isinstance(line["rate"], float)}
     assert set(small) == {"Asian", "Native American"}
-    assert "fewer than 30 rows" in small["Asian"]["finding"]
+    for line in small.values():
+        assert (line["state"], line["state_reason"]) == ("too few", "fewer than 30 rows")
+        assert not result.state_of(line).compared
+    assert "not compared: fewer than 30 rows" in result.summary()
     all_in = transport(scores, "equal_opportunity", minimum=1)
     assert all(isinstance(line["rate"], float) for line in all_in.estimates)
+
+
+def test_a_group_alone_in_its_stratum_has_a_state_of_its_own(scores: Audit) -> None:
+    result = transport(scores, "statistical_parity", by="race", strata="c_charge_degree", minimum=1)
+    assert {line["state"] for line in result.estimates} <= {kind.code for kind in result.states}
+    frame = fairtrial.load("compas").query("sex == 'Male' or c_charge_degree == 'F'")
+    audit = Audit(frame, outcome="two_year_recid", score="decile_score", threshold=5)
+    lone = transport(audit, "statistical_parity", by="sex", strata="c_charge_degree")
+    found = {(line["metric"], line["group"]): line for line in lone.estimates}
+    line = found["selection rate, c_charge_degree M", "Male"]
+    assert (line["state"], line["state_reason"]) == ("alone", "nobody to compare with")
+    assert "not compared: nobody to compare with" in lone.summary()
+
+
+def test_few_people_are_masked_in_the_table_and_in_the_details(scores: Audit) -> None:
+    result = transport(scores, "equal_opportunity")
+    content = mask_result(result, 10)
+    rows = {row["group"]: row for row in content["estimates"]}
+    assert rows["Asian"]["state"] == "masked"
+    assert scalar(rows["Asian"]["n"]) is None
+    assert min(part["count"] for part in content["details"]["histogram"]) >= 10
+    assert min(part["count"] for part in result.details["histogram"]) < 10
+
+
+def test_several_arguments_that_do_not_fit_are_several_faults(scores: Audit) -> None:
+    with pytest.raises(NotApplicable) as caught:
+        transport(scores, "tpr", norm="l1", immutable="age", discrete=["sex"], step_cost=1)
+    assert [fault.argument for fault in caught.value.faults] == [
+        "norm", "immutable", "discrete", "step_cost",
+    ]  # fmt: skip
+
+
+def test_a_linear_rule_is_read_from_a_file_and_other_texts_stay(tmp_path: Path) -> None:
+    assert [linear_rule(text) for text in ("score", "log-odds", "far")] == ["score", "log-odds", "far"]
+    rule = tmp_path / "rule.json"
+    rule.write_text('{"coefficients": {"decile_score": 1.0}, "intercept": -4.5}')
+    assert linear_rule(str(rule)) == {"coefficients": {"decile_score": 1.0}, "intercept": -4.5}
+    for content, message in (("[1, 2]", "must hold a JSON object"), ("{", "could not be read")):
+        rule.write_text(content)
+        with pytest.raises(InputError, match=message) as caught:
+            linear_rule(str(rule))
+        assert caught.value.faults[0].argument == "distance"
+    with pytest.raises(InputError, match="could not be read"):
+        linear_rule(str(tmp_path / "none.json"))
+
+
+def test_the_declaration_is_light() -> None:
+    heavy = ("numba", "sklearn", "scipy", "altair", "pandas", "pyarrow", "duckdb", "pydantic")
+    code = f"import sys, fairtrial.methods.transport.method; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_weights_and_units_are_refused_by_name() -> None:

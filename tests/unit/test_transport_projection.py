@@ -7,9 +7,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from fairtrial.methods.transport.solver.highs import project_by_highs
+from fairtrial.methods.transport.solver.linear_program import project_by_rows
 from fairtrial.methods.transport.solver.projection import project, transport_plan
-from fairtrial.methods.transport.solver.tuple import (
+from fairtrial.methods.transport.solver.rate_contrasts import (
     band,
     disjoint_families,
     from_matrices,
@@ -29,7 +29,7 @@ def test_fast_routes_equal_highs_on_every_kind(capsys: pytest.CaptureFixture[str
         case = make_instance(seed, criterion, distance_kind, edge)
         label = f"{criterion} × {distance_kind} × {edge} (seed {seed}, {case.direction})"
         fast = project(case.problem, case.distance, case.lower, case.upper)
-        value, _ = project_by_highs(case.problem, case.distance, case.lower, case.upper)
+        value, _ = project_by_rows(case.problem, case.distance, case.lower, case.upper)
         seen.update(["instances", criterion, distance_kind, f"edge: {edge}", *fast.routes])
         if np.isinf(value):
             assert np.isinf(fast.statistic), label
@@ -74,7 +74,7 @@ def test_refinement_is_exact_where_it_takes_several_rounds(columns: int, toleran
     problem = overlapping_families(codes, [0] * columns, (score > 0).astype(int))
     limits = band(problem.size, tolerance, "differs")
     fast = project(problem, np.abs(score), *limits)
-    value, _ = project_by_highs(problem, np.abs(score), *limits)
+    value, _ = project_by_rows(problem, np.abs(score), *limits)
     assert fast.routes == ("refinement",)
     assert fast.statistic == pytest.approx(value, rel=1e-10)
     plan = transport_plan(problem, np.abs(score), fast)
@@ -132,7 +132,7 @@ def test_a_useful_row_on_the_boundary_moves_for_nothing_but_the_rest_still_costs
     distance = np.array([0.0, 1, 2, 3, 1, 1, 1, 1])
     problem = disjoint_families(group, [((0, 1), 0)], event)
     fast = project(problem, distance, *band(1, 0.0, "differs"))
-    value, _ = project_by_highs(problem, distance, *band(1, 0.0, "differs"))
+    value, _ = project_by_rows(problem, distance, *band(1, 0.0, "differs"))
     assert fast.statistic == pytest.approx(value)
     assert fast.statistic == pytest.approx(3.0)
 

@@ -11,9 +11,10 @@ import pytest
 import fairtrial
 from fairtrial.errors import InputError
 from fairtrial.trial import Event, load_results, run
-from fairtrial.trial.kept import FOLDER, write_whole
-from fairtrial.trial.record import check_schema
-from fairtrial.trial.spec import METHODS
+from fairtrial.trial.results_file import check_schema
+from fairtrial.trial.unfinished import FOLDER
+from fairtrial.trial.whole_files import write_whole
+from method_stand_ins import stand_in
 
 SCHEMA = Path(fairtrial.__file__).parent / "trial" / "results.schema.json"
 PUBLISHED = Path(__file__).parents[2] / "docs" / "results.schema.json"
@@ -32,6 +33,10 @@ def spec(**changes: Any) -> dict[str, Any]:
         "certify": {"metric": "fpr", "by": ["sex"], "tolerance": 0.05},
     }
     return {**content, **changes}
+
+
+def stopped(*arguments: Any, **named: Any) -> None:
+    raise KeyboardInterrupt
 
 
 def without_run(content: dict[str, Any]) -> dict[str, Any]:
@@ -94,13 +99,10 @@ def test_same_seed_same_results_apart_from_the_run(tmp_path: Path) -> None:
 def test_one_failing_section_does_not_take_the_others_along(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    import fairtrial.methods.certify.method as module
-
     def fails(*arguments: Any, **named: Any) -> None:
         raise RuntimeError("the disk is full of bees")
 
-    monkeypatch.setattr(__import__("sys").modules["fairtrial.methods.certify.method"], "certify", fails)
-    assert module is not None
+    stand_in(monkeypatch, "certify", fails)
     trial = run(spec(), out=tmp_path)
     assert not trial.complete
     assert list(trial.results) == ["measure"]
@@ -118,17 +120,11 @@ def test_stopping_keeps_finished_sections_and_resume_goes_on(
 ) -> None:
     whole = run(spec(), out=tmp_path / "whole").to_dict()
     called: list[str] = []
-    real = METHODS["certify"].call
-
-    def stopped(*arguments: Any, **named: Any) -> None:
-        raise KeyboardInterrupt
-
-    modules = __import__("sys").modules
-    monkeypatch.setattr(modules["fairtrial.methods.certify.method"], "certify", stopped)
-    trial = run(spec(), out=tmp_path / "part")
+    with monkeypatch.context() as patch:
+        stand_in(patch, "certify", stopped)
+        trial = run(spec(), out=tmp_path / "part")
     assert trial.stopped
     assert [answer.status for answer in trial.answers] == ["done", "stopped"]
-    monkeypatch.setattr(modules["fairtrial.methods.certify.method"], "certify", real)
     events: list[Event] = []
     resumed = run(spec(), out=tmp_path / "part", resume=True, progress=events.append)
     called += [event.section for event in events if event.status == "running"]
@@ -142,15 +138,9 @@ def test_stopping_keeps_finished_sections_and_resume_goes_on(
 def test_resume_takes_nothing_from_other_data_or_arguments(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    modules = __import__("sys").modules
-    real = METHODS["certify"].call
-    monkeypatch.setattr(
-        modules["fairtrial.methods.certify.method"],
-        "certify",
-        lambda *a, **k: (_ for _ in ()).throw(KeyboardInterrupt),
-    )
-    run(spec(), out=tmp_path)
-    monkeypatch.setattr(modules["fairtrial.methods.certify.method"], "certify", real)
+    with monkeypatch.context() as patch:
+        stand_in(patch, "certify", stopped)
+        run(spec(), out=tmp_path)
     changed = spec()
     changed["data"] = {**changed["data"], "threshold": 7}
     assert run(changed, out=tmp_path, resume=True).run["kept"] == []
@@ -174,7 +164,7 @@ def test_small_cells_are_masked_everywhere_that_is_published(tmp_path: Path) -> 
     run(spec(report={"suppress_below": 200}, measure={"metrics": ["fpr"], "by": ["race"]}), out=tmp_path)
     content = load_results(tmp_path)
     rows = {row["group"]: row for row in content["sections"][0]["result"]["estimates"]}
-    masked = {"value": None, "reason": "masked: fewer than 200 people"}
+    masked = {"value": None, "reason": "fewer than 200 people", "masked": True}
     assert rows["Asian"]["rate"] == masked  # 32 people
     assert rows["Asian"]["n"] == masked
     assert rows["African-American"]["n"] == 1795

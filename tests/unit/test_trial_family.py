@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from fairtrial.results.result import Primary, Result, Verdict
+from fairtrial.results.column import Primary, Verdict
+from fairtrial.results.result import Result
 from fairtrial.trial.family import conclude, correct
 
 

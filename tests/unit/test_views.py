@@ -12,9 +12,8 @@ import pandas as pd
 import pytest
 
 from fairtrial import Audit, measure
-from fairtrial.results.charts.files import charts_for
 from fairtrial.results.charts.page import chart_page
-from fairtrial.results.result import undefined
+from fairtrial.results.column import undefined
 from fairtrial.results.text import format_value, summary_text, table
 from fairtrial.trial.report.tables import csv_text
 
@@ -66,7 +65,7 @@ def test_labels_are_escaped_in_html():
 
 def test_labels_are_inert_in_chart_pages():
     result = measured((EVIL, "b"))
-    page = chart_page(charts_for(result), title=EVIL)
+    page = chart_page(result.pictures(), title=EVIL)
     parsed = Tags()
     parsed.feed(page)
     assert not {tag for tag, _ in parsed.found} & {"img", "iframe", "object", "link"}
@@ -85,7 +84,7 @@ def test_csv_holds_every_column_and_the_reasons():
     result = measured(minimum=101)
     rows = list(csv.reader(io.StringIO(csv_text(result))))
     assert rows[0] == [column.name for column in result.columns] + ["reason"]
-    assert rows[1][-1] == "not tested: fewer than 101"
+    assert rows[1][-1] == "fewer than 101"
     assert {len(row) for row in rows} == {len(result.columns) + 1}
 
 

@@ -1,52 +1,85 @@
-"""The command line. Each command is a small file of its own, imported when it is called."""
+"""The command line: commands of its own, and one for each declared method."""
 
 from __future__ import annotations
 
-import importlib
 import sys
 import warnings
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-# command -> one line of help; the module has the same name
-COMMANDS = {
-    "demo": "Audit the bundled COMPAS data and write a report.",
-    "init": "Look at a data file and write a commented audit.toml.",
-    "run": "Run a whole audit from audit.toml and write its report.",
-    "report": "Render the report of saved results again.",
-    "diff": "Compare two audits.",
-    "measure": "What are the rates? Rates, differences and ratios with intervals.",
-    "certify": "Is it fair? Joint test, disparities, and a verdict per group.",
-    "flag": "Which known groups are harmed? Tests over all intersections.",
-    "plan": "How many rows are needed to certify or to detect?",
-    "scan": "Which unknown subgroups are harmed? Search with a valid p-value.",
-    "transport": "How little would have to change?",
-    "explain": "Which features carry the disparity?",
-    "improve": "Was there a fairer way, just as good?",
-}
+from fairtrial.cli import demo, diff, init, report, run
+from fairtrial.cli.method_commands import Question, questions
+from fairtrial.cli.speech import CommandSpeech
+from fairtrial.errors import (
+    PYTHON,
+    Cancelled,
+    FairtrialError,
+    FairtrialWarning,
+    Fault,
+    InputError,
+    Speech,
+    did_you_mean,
+)
+
+# command -> its application; the first line of its help is what the program's help shows
+OWN = {"demo": demo.app, "init": init.app, "run": run.app, "report": report.app, "diff": diff.app}
+
+
+class Refused(FairtrialError):
+    """Input that cannot be used, in the words of the command line."""
+
+
+def command_help() -> dict[str, str]:
+    """Every command with one line of help."""
+    own = {name: _first_line(app.registered_commands[0].callback) for name, app in OWN.items()}
+    return {**own, **{name: method.help for name, method in questions().items()}}
+
+
+def _first_line(command: Callable[..., Any] | None) -> str:
+    return str(command.__doc__).strip().split("\n")[0]
 
 
 class Commands(TyperGroup):
-    """Lists commands without importing them, so that --help answers at once."""
+    """Makes a command when it is called for, so that --help answers at once."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return list(COMMANDS)
+        return list(command_help())
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in COMMANDS:
-            from fairtrial.errors import InputError, did_you_mean
-
-            hint = did_you_mean(cmd_name, COMMANDS) or " `fairtrial --help` lists them."
-            raise InputError("fairtrial", f"there is no command {cmd_name!r}.{hint}")
-        command = typer.main.get_command(importlib.import_module(f"fairtrial.cli.{cmd_name}").app)
+        if cmd_name not in command_help():
+            hint = did_you_mean(cmd_name, command_help()) or "`fairtrial --help` lists them."
+            raise InputError("fairtrial", Fault("", f"there is no command {cmd_name!r}", hint=hint))
+        command = typer.main.get_command(OWN[cmd_name] if cmd_name in OWN else _application(cmd_name))
         command.name = cmd_name
         return command
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl(list(command_help().items()))
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; what it cannot use is said in its own words."""
+        try:
+            return super().invoke(ctx)
+        except InputError as error:
+            raise Refused(error.said(self._speech(ctx, ctx.invoked_subcommand))) from error
+
+    def _speech(self, ctx: Any, name: str | None) -> Speech:
+        if name is None or name not in command_help():
+            return PYTHON
+        if name in OWN:
+            return CommandSpeech((), {part.name: part.opts[0] for part in self.get_command(ctx, name).params})
+        return Question.of(questions()[name]).speech
+
+
+def _application(name: str) -> typer.Typer:
+    application = typer.Typer(add_completion=False)
+    method = questions()[name]
+    application.command(help=method.help)(Question.of(method).command())
+    return application
 
 
 program = typer.Typer(
@@ -61,9 +94,9 @@ program = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from fairtrial import __version__
+        from importlib.metadata import version
 
-        typer.echo(f"fairtrial {__version__}")
+        typer.echo(f"fairtrial {version('fairtrial')}")
         raise typer.Exit
 
 
@@ -81,15 +114,9 @@ def _program_options(
 
 def main() -> None:
     """Entry point: exit code 2 for bad input with one clear message, 1 for the unexpected."""
-    from fairtrial.cli.wording import QUESTIONS, in_options
-    from fairtrial.errors import Cancelled, FairtrialError, FairtrialWarning
-
     warnings.simplefilter("ignore", FairtrialWarning)  # the results' notes say the same
     try:
         program(prog_name="fairtrial")
     except FairtrialError as error:
-        text = str(error)
-        if len(sys.argv) > 1 and sys.argv[1] in QUESTIONS:
-            text = in_options(text)
-        typer.echo(text, err=True)
+        typer.echo(str(error), err=True)
         sys.exit(1 if isinstance(error, Cancelled) else 2)

@@ -9,7 +9,9 @@ from typing import Annotated
 import typer
 
 from fairtrial.cli.live import show_trial
-from fairtrial.cli.run import Resume, finish
+from fairtrial.cli.run import finish
+from fairtrial.results.output import make_output_folder
+from fairtrial.trial import run as run_trial
 
 app = typer.Typer(add_completion=False)
 
@@ -18,13 +20,12 @@ app = typer.Typer(add_completion=False)
 def demo(
     out: Annotated[str, typer.Option("--out", help="Folder to write to.")] = "fairtrial-demo",
     jobs: Annotated[int, typer.Option("--jobs", help="Parallel workers; numbers do not depend on it.")] = 2,
-    resume: Resume = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where an interrupted run in the folder stopped.")
+    ] = False,
 ) -> None:
     """Audit the bundled COMPAS data and write a report."""
-    from fairtrial.results.output import make_output_folder
-    from fairtrial.trial import run as run_trial
-
-    folder = make_output_folder("demo", "--out", out, files=("audit.toml",))
+    folder = make_output_folder("demo", "out", out, files=("audit.toml",))
     spec = folder / "audit.toml"
     shutil.copyfile(str(files("fairtrial.datasets").joinpath("compas.toml")), spec)
     typer.echo("Auditing COMPAS: 7,214 people scored in Broward County, Florida, 2013-2014", err=True)

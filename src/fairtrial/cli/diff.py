@@ -7,6 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from fairtrial.results.text import format_value
+from fairtrial.trial import load_results
+from fairtrial.trial.difference import difference
+
 app = typer.Typer(add_completion=False)
 
 
@@ -17,9 +21,6 @@ def diff(
     json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Compare two audits: what changed, and what became significant."""
-    from fairtrial.trial import load_results
-    from fairtrial.trial.difference import difference
-
     found = difference(load_results(old), load_results(new))
     typer.echo(json_module.dumps(found, indent=2, ensure_ascii=False) if json else _text(found))
 
@@ -31,32 +32,34 @@ def _text(found: dict[str, Any]) -> str:
         f"  old  {verdict['old']['text']}",
         f"  new  {verdict['new']['text']}",
     ]
-    if found["setting"]:
-        lines += ["", "What differs around the numbers"]
-        lines += [f"  {item['what']}: {item['old']} → {item['new']}" for item in found["setting"]]
-    for title, key in (
-        ("Became significant", "became_significant"),
-        ("No longer significant", "no_longer_significant"),
-    ):
-        if found[key]:
-            lines += ["", title, *[f"  {_test(test)}" for test in found[key]]]
-    others = [test for test in found["tests"] if test["change"].startswith(("new", "no longer asked"))]
-    if others:
-        lines += ["", "Asked in one audit only", *[f"  {test['change']}: {_test(test)}" for test in others]]
+    parts = _parts(found)
+    for title, listed in parts.items():
+        if listed:
+            lines += ["", title, *listed]
+    return "\n".join(lines if any(parts.values()) else [*lines, "", "Nothing changed."])
+
+
+def _parts(found: dict[str, Any]) -> dict[str, list[str]]:
+    """What differs, under its heading."""
+    others = [test for test in found["tests"] if test["old"] is None or test["new"] is None]
     changed = [section for section in found["sections"] if section["changed"]]
-    if changed:
-        lines += ["", "Answers that changed"]
-        for section in changed:
-            lines += [
+    return {
+        "What differs around the numbers": [
+            f"  {item['what']}: {item['old']} → {item['new']}" for item in found["setting"]
+        ],
+        "Became significant": [f"  {_test(test)}" for test in found["became_significant"]],
+        "No longer significant": [f"  {_test(test)}" for test in found["no_longer_significant"]],
+        "Asked in one audit only": [f"  {test['change']}: {_test(test)}" for test in others],
+        "Answers that changed": [
+            line
+            for section in changed
+            for line in (
                 f"  {section['id']}",
                 f"    old  {section['old']['text']}",
                 f"    new  {section['new']['text']}",
-            ]
-    if not (
-        found["setting"] or changed or others or found["became_significant"] or found["no_longer_significant"]
-    ):
-        lines += ["", "Nothing changed."]
-    return "\n".join(lines)
+            )
+        ],
+    }
 
 
 def _test(test: dict[str, Any]) -> str:
@@ -66,7 +69,5 @@ def _test(test: dict[str, Any]) -> str:
 
 
 def _side(entry: dict[str, Any]) -> str:
-    from fairtrial.results.text import format_value
-
     effect = "" if entry["effect"] is None else f"{format_value(entry['effect'], entry['kind'])}, "
     return f"{effect}adjusted p {format_value(entry['adjusted'], 'p')}"

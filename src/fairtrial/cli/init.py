@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from fairtrial.errors import InputError, check_choice, did_you_mean
+from fairtrial.errors import Fault, InputError, Set, Words, check_choice, did_you_mean
 from fairtrial.results.output import check_output_file
-
-if TYPE_CHECKING:
-    from fairtrial.trial.spec.guess import Guess
-    from fairtrial.trial.spec.profile import Profile
+from fairtrial.trial.spec.compose import compose
+from fairtrial.trial.spec.guess import Guess, guess, positive_label
+from fairtrial.trial.spec.profile import Profile, profile_file
+from fairtrial.trial.spec.tables import PRESETS
+from fairtrial.trial.whole_files import write_whole
 
 app = typer.Typer(add_completion=False)
 
@@ -31,22 +32,16 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Write over an existing spec.")] = False,
 ) -> None:
     """Look at a data file and write a commented audit.toml."""
-    from fairtrial.trial.kept import write_whole
-    from fairtrial.trial.spec.compose import compose
-    from fairtrial.trial.spec.guess import guess
-    from fairtrial.trial.spec.profile import profile_file
-    from fairtrial.trial.spec.tables import PRESETS
-
     target = Path(out)
     if target.is_file() and not force:
-        raise InputError(
-            "init", f"{out!r} exists already: choose another name with --out, or write over it with --force"
-        )
+        cure = Words("choose another name with {}, or write over it with {}", Set("out"), Set("force"))
+        raise InputError("init", Fault("out", "exists already", cure=cure, subject=repr(out)))
     check_output_file("init", target)
     if preset is not None:
-        check_choice("init", "--preset", preset, PRESETS)
+        check_choice("init", "preset", preset, PRESETS)
     if not yes and not sys.stdin.isatty():
-        raise InputError("init", "questions need a terminal; take the guesses with --yes and check the file")
+        cure = Words("take the guesses with {} and check the file", Set("yes"))
+        raise InputError("init", Fault("", "questions need a terminal", cure=cure))
     profiles = profile_file(data)
     found = guess(profiles, preset)
     if not yes:
@@ -57,26 +52,21 @@ def init(
     try:
         write_whole(target, compose(found, source, title))
     except OSError as error:
-        raise InputError("init", f"cannot write {out!r}: {error.strerror}") from None
+        raise InputError("init", Fault("out", f"cannot be written: {error.strerror}", got=out)) from None
     _tell(found, target)
 
 
 def _check(found: Guess) -> None:
     if not found.groups:
-        raise InputError(
-            "init", "found no column to compare people by (2 to 25 different labels); write the spec by hand"
-        )
+        text = "found no column to compare people by (2 to 25 different labels)"
+        raise InputError("init", Fault("", text, cure="write the spec by hand"))
     if found.decision is None and found.outcome is None and found.score is None:
-        raise InputError(
-            "init", "found no decision, outcome or score; name them by running init on a terminal"
-        )
+        cure = "name them by running init on a terminal"
+        raise InputError("init", Fault("", "found no decision, outcome or score", cure=cure))
 
 
 def _ask(found: Guess, profiles: list[Profile]) -> Guess:
     """Each guess is offered as the default; an empty answer with - takes the part away."""
-    from fairtrial.trial.spec.guess import positive_label
-    from fairtrial.trial.spec.tables import PRESETS
-
     by_name = {profile.name: profile for profile in profiles}
     typer.echo("Columns: " + ", ".join(by_name), err=True)
     typer.echo("Enter takes the proposal in brackets; - means there is none.\n", err=True)
@@ -124,7 +114,7 @@ def _ask_column(words: str, default: str | None, by_name: dict[str, Profile]) ->
 
 def _existing(name: str, by_name: dict[str, Profile]) -> str:
     if name not in by_name:
-        raise InputError("init", f"there is no column {name!r}.{did_you_mean(name, by_name)}")
+        raise InputError("init", Fault("", f"there is no column {name!r}", hint=did_you_mean(name, by_name)))
     return name
 
 
@@ -132,7 +122,8 @@ def _number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise InputError("init", f"the threshold must be a number or median, got {text!r}") from None
+        fault = Fault("", "must be a number or median", got=text, subject="the threshold")
+        raise InputError("init", fault) from None
 
 
 def _tell(found: Guess, target: Path) -> None:

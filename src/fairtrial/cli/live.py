@@ -1,4 +1,4 @@
-"""The live display of a run: one line per section, what it is doing, and for how long."""
+"""Live displays: the sections of a run, line by line, and the progress of a single question."""
 
 from __future__ import annotations
 
@@ -26,8 +26,7 @@ _BAR = 16
 
 @contextmanager
 def show_trial() -> Iterator[Callable[[Event], None]]:
-    """A function that takes a run's events: a live table on a terminal, one plain line per finished "
-    "section elsewhere."""
+    """A function that takes a run's events: a live table on a terminal, one plain line per section elsewhere."""
     if not sys.stderr.isatty():
         yield _plain_line
         return
@@ -102,3 +101,25 @@ class _Table:
         style = "red" if event.status == "failed" else "dim"
         kept = "kept from before: " if event.status == "kept" else ""
         return Text(kept + _short(event.text), style=style)
+
+
+def show_progress() -> Any:
+    """A Rich progress display on a terminal, nothing otherwise."""
+    if not sys.stderr.isatty():
+        return None
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    tasks: dict[str, Any] = {}
+
+    def tell(event: Any) -> None:
+        if event.name not in tasks:
+            bar.start()
+            tasks[event.name] = bar.add_task(event.name, total=event.total)
+        bar.update(tasks[event.name], completed=event.done)
+        if event.done >= event.total:
+            bar.stop()
+
+    return tell

@@ -7,6 +7,11 @@ from typing import Annotated
 
 import typer
 
+from fairtrial.errors import Fault, InputError
+from fairtrial.results.output import check_output_file
+from fairtrial.trial import load_results
+from fairtrial.trial.report.pdf import find_chromium, print_pdf
+
 app = typer.Typer(add_completion=False)
 
 
@@ -19,17 +24,12 @@ def report(
     pdf: Annotated[bool, typer.Option("--pdf", help="Also write it as PDF, through Chromium.")] = False,
 ) -> None:
     """Render the report of saved results again."""
-    from fairtrial.errors import InputError
-    from fairtrial.results.output import check_output_file
-    from fairtrial.trial import load_results
     from fairtrial.trial.report import write_report
-    from fairtrial.trial.report.pdf import find_chromium, print_pdf
 
     chromium = find_chromium() if pdf else None
     if pdf and chromium is None:
-        raise InputError(
-            "report", "--pdf needs Chromium or Chrome: install it, or print report.html from any browser"
-        )
+        cure = "install it, or print report.html from any browser"
+        raise InputError("report", Fault("pdf", "needs Chromium or Chrome", cure=cure))
     source = Path(results)
     folder = source if source.is_dir() else source.parent
     content = load_results(results)
@@ -37,7 +37,7 @@ def report(
     try:
         write_report(content, page)
     except OSError as error:
-        raise InputError("report", f"cannot write {str(page)!r}: {error.strerror}") from None
+        raise InputError("report", Fault("", f"cannot write {str(page)!r}: {error.strerror}")) from None
     typer.echo(f"report   {page}")
     if chromium is not None:
         typer.echo(f"pdf      {print_pdf(chromium, page)}")

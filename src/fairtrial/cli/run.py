@@ -1,58 +1,59 @@
-"""`fairtrial run`: a whole audit from its spec."""
+"""`fairtrial run`: a whole audit from its spec; the options are the declared arguments of `run`."""
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any, Literal, get_args
 
 import typer
 
+from fairtrial.cli.declared_options import option_parameter, read, set_signature, writable
 from fairtrial.cli.live import show_trial
-from fairtrial.errors import check_choice
-
-if TYPE_CHECKING:
-    from fairtrial.trial import Trial
+from fairtrial.errors import Fault, InputError, choice_fault
+from fairtrial.options import arguments_of
+from fairtrial.trial import Trial
+from fairtrial.trial import run as run_trial
 
 app = typer.Typer(add_completion=False)
 
 SpecPath = Annotated[str, typer.Argument(help="The spec, as `fairtrial init` writes it.")]
-Out = Annotated[
-    str | None, typer.Option("--out", help="Folder to write to; default: audit-report beside the spec.")
-]
-RunJobs = Annotated[int | None, typer.Option("--jobs", help="Parallel workers; numbers do not depend on it.")]
-RunSeed = Annotated[int | None, typer.Option("--seed", help="Same seed, same numbers; default: the spec's.")]
-Resume = Annotated[
-    bool, typer.Option("--resume", help="Go on where an interrupted run in the folder stopped.")
-]
+Condition = Literal["violated", "undetermined"]
 FailOn = Annotated[
     list[str] | None,
     typer.Option("--fail-on", help="Exit with 3 when the verdict is: violated, undetermined; repeat it."),
 ]
+RUN_OPTIONS = writable(arguments_of(run_trial))
 
 SOME_FAILED, CONDITION_MET, UNEXPECTED = 4, 3, 1
 
 
-@app.command()
-def run(
-    spec: SpecPath = "audit.toml",
-    out: Out = None,
-    jobs: RunJobs = None,
-    seed: RunSeed = None,
-    resume: Resume = False,
-    fail_on: FailOn = None,
-) -> None:
+def run(spec: str = "audit.toml", fail_on: list[str] | None = None, **texts: Any) -> None:
     """Run a whole audit from audit.toml and write its report.
 
     Exit codes: 0 done, 1 unexpected failure, 2 bad input, 3 the --fail-on condition is met, 4 some sections failed.
     """
-    from fairtrial.trial import run as run_trial
-
     for condition in fail_on or []:
-        check_choice("run", "--fail-on", condition, ["violated", "undetermined"])
-    folder = Path(out) if out is not None else Path(spec).parent / "audit-report"
+        fault: Fault | None = choice_fault("fail_on", condition, get_args(Condition))
+        if fault:
+            raise InputError("run", fault)
+    given = read(RUN_OPTIONS, texts)
+    folder = Path(given.pop("out", Path(spec).parent / "audit-report"))
     with show_trial() as tell:
-        trial = run_trial(spec, out=folder, jobs=jobs, seed=seed, resume=resume, progress=tell)
+        trial = run_trial(spec, out=folder, progress=tell, **given)
     finish(trial, folder, fail_on or [], again=f"fairtrial run {spec} --out {folder} --resume")
+
+
+_parameter = inspect.Parameter
+set_signature(
+    run,
+    [
+        _parameter("spec", _parameter.KEYWORD_ONLY, annotation=SpecPath, default="audit.toml"),
+        *[option_parameter(argument) for argument in RUN_OPTIONS],
+        _parameter("fail_on", _parameter.KEYWORD_ONLY, annotation=FailOn, default=None),
+    ],
+)
+app.command()(run)
 
 
 def finish(trial: Trial, folder: Path, fail_on: list[str], again: str) -> None:

@@ -3,63 +3,104 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from fairtrial.data.cells import Cells, Design, Floats, Rows, digest_of, distinct, pool_m2, sum_by
-from fairtrial.data.query import SCORE_BIN, Query, evaluate
-from fairtrial.data.roles import ROLE_NAMES, Roles
-from fairtrial.data.schema import column_list
+from fairtrial.data import arguments as a
+from fairtrial.data.cells import Cells, Coded, Design, Floats, Rows, digest_of, distinct, pool_m2, sum_by
+from fairtrial.data.query import Query, Table, evaluate, refuse_real_outcome
+from fairtrial.data.reading import SCORE_BIN
+from fairtrial.data.roles import Roles
+from fairtrial.data.schema import ROLE_NAMES, Declared, column_fault, column_list, positive_labels
 from fairtrial.data.source import Source, collect, frame_for_estimators
-from fairtrial.errors import FairtrialWarning, Faults, InputError, NotApplicable
-from fairtrial.metrics.table import ROLES, Metric
-from fairtrial.results.result import Note, provenance
+from fairtrial.errors import (
+    FairtrialWarning,
+    Fault,
+    Faults,
+    InputError,
+    NotApplicable,
+    Note,
+    Set,
+    Use,
+    Words,
+)
+from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.values import ROLES, Role
+from fairtrial.options import arguments_of, faults_of, plain
 
 
 class Audit(Roles):
-    """Decisions, outcomes or scores of people, and who they are.
+    """Decisions, outcomes or scores of people, and who they are: the input of every method.
 
-    Parameters: `data` a dataframe (pandas, Polars, PyArrow, DuckDB, PySpark) or a path or glob of CSV or Parquet;
-    `outcome`, `decision`, `score`, `weight`, `unit` name columns; `threshold` makes the decision from the score
-    (score ≥ threshold); `groups` and `features` list columns; `positive` is the label that counts as 1, for both
-    binary roles or as {"decision": …, "outcome": …}; `bins` cuts continuous columns, {"age": [25, 45]} or
-    {"age": 4} for quarters; `missing` is "error", "drop" or "category".
+    Parameters
+    ----------
+    data : object
+        A dataframe (pandas, Polars, PyArrow, DuckDB, PySpark), or a path or glob of CSV or Parquet files.
+    outcome : str, optional
+        Column of what really happened: 0 and 1, two labels, or numbers.
+    decision : str, optional
+        Column of the decision: 0 and 1, or two labels.
+    score : str, optional
+        Column of the score that the decision rests on.
+    threshold : float, optional
+        Makes the decision from the score: 1 where score ≥ threshold.
+    groups : str or sequence of str, optional
+        Columns whose groups are compared where a method is not told otherwise.
+    features : str or sequence of str, optional
+        Columns that models see and subgroups are built from.
+    positive : object, optional
+        The label that counts as 1, for both the decision and the outcome, or one for each by its name.
+    bins : mapping, optional
+        Cuts of continuous columns: edges (25 and 45) or a number of equal parts (4).
+    missing : {'error', 'drop', 'category'}
+        Missing values are an error, drop their row, or are a group of their own.
+    weight : str, optional
+        Column of survey weights.
+    unit : str, optional
+        Column that names the person of repeated rows.
 
+    Examples
+    --------
     >>> import fairtrial
     >>> audit = fairtrial.Audit(fairtrial.load("compas"), outcome="two_year_recid", score="decile_score",
-    ...                         threshold=5, groups="race")
+    ...                         threshold=5, groups="race", bins={"age": [25, 45]})
     >>> audit.levels("race")
     ('African-American', 'Asian', 'Caucasian', 'Hispanic', 'Native American', 'Other')
+    >>> audit.levels("age")
+    ('25–44', '45 and over', 'under 25')
     """
 
     def __init__(
         self,
-        data: object,
+        data: a.Data,
         *,
-        outcome: str | None = None,
-        decision: str | None = None,
-        score: str | None = None,
-        threshold: float | None = None,
-        groups: str | Sequence[str] = (),
-        features: str | Sequence[str] = (),
-        positive: object = None,
-        bins: Mapping[str, Any] | None = None,
-        missing: str = "error",
-        weight: str | None = None,
-        unit: str | None = None,
+        outcome: a.Outcome = None,
+        decision: a.Decision = None,
+        score: a.Score = None,
+        threshold: a.Threshold = None,
+        groups: a.Groups = (),
+        features: a.Features = (),
+        positive: a.Positive = None,
+        bins: a.Bins = None,
+        missing: a.Missing = "error",
+        weight: a.Weight = None,
+        unit: a.Unit = None,
     ) -> None:
-        super().__init__(
-            Source(data),
-            {"outcome": outcome, "decision": decision, "score": score, "weight": weight, "unit": unit},
-            threshold=threshold,
+        given = {name: plain(value) for name, value in locals().items() if name not in ("self", "data")}
+        source = Source(data)
+        declared = Declared(
+            columns={name: given[name] for name in ROLE_NAMES},
+            threshold=given["threshold"],
             groups=column_list("groups", groups),
             features=column_list("features", features),
-            positive=dict(positive) if isinstance(positive, Mapping) else _both(positive),
+            positive=positive_labels(positive),
             bins=dict(bins or {}),
-            missing=missing,
+            missing=given["missing"],
         )
+        _check(given, declared, source.columns)
+        super().__init__(source, declared)
         self._levels: dict[str, tuple[str, ...]] = {}
         self._digest: str | None = None
 
@@ -67,18 +108,35 @@ class Audit(Roles):
     @property
     def outcome_is_real(self) -> bool:
         """Whether the outcome holds numbers other than 0 and 1 (known after the first query)."""
-        if self._outcome_real is None and self.outcome_may_be_real:
+        if self.found_real_outcome is None and self.outcome_may_be_real:
             self.cells((), roles=("outcome",))
-        return bool(self._outcome_real)
+        return bool(self.found_real_outcome)
 
     def levels(self, attribute: str) -> tuple[str, ...]:
-        """The labels an attribute takes, sorted."""
+        """The labels an attribute takes, sorted.
+
+        Parameters
+        ----------
+        attribute : str
+            A column; its bins where it is cut.
+
+        Returns
+        -------
+        tuple of str
+            The labels in the data, as one canonical text each.
+        """
         if attribute not in self._levels:
             self.cells((attribute,))
         return self._levels[attribute]
 
     def check(self) -> None:
-        """Look for all faults of the data now, in one message."""
+        """Look for all faults of the data now, in one message.
+
+        Raises
+        ------
+        InputError
+            With every fault of the groups, roles and features.
+        """
         roles = [name for name in ("decision", "outcome", "score") if self.has(name)]
         faults = Faults("Audit")
         for attributes, chosen in [((name,), ()) for name in self.groups] + [((), (name,)) for name in roles]:
@@ -94,7 +152,13 @@ class Audit(Roles):
         faults.raise_any()
 
     def digest(self) -> str:
-        """A fingerprint of the data: group labels, roles and integer counts."""
+        """A fingerprint of the data: group labels, roles and integer counts.
+
+        Returns
+        -------
+        str
+            The same for the same counts, whatever the order of the rows and the kind of frame.
+        """
         if self._digest is None:
             roles = [name for name in ("decision", "outcome") if self.has(name)]
             roles = [name for name in roles if not (name == "outcome" and self.outcome_is_real)]
@@ -102,47 +166,66 @@ class Audit(Roles):
         return self._digest
 
     def provenance(self, data: Cells | Rows | None = None, **facts: Any) -> dict[str, Any]:
-        """Versions, the data's fingerprint, size and roles, and the facts a method adds."""
+        """The data's fingerprint, roles and rules, and the facts a method adds.
+
+        Parameters
+        ----------
+        data : Cells or Rows, optional
+            What the numbers were made from; the audit's own counts by default.
+        **facts
+            What a method adds, such as its arguments.
+
+        Returns
+        -------
+        dict
+            Plain values, for the record of a result.
+        """
         digest = self.digest() if data is None else data.digest if isinstance(data, Rows) else digest_of(data)
         roles = {
             name: getattr(self, name)
             for name in (*ROLE_NAMES, "threshold")
             if getattr(self, name) is not None
         }
-        return provenance(data=digest, roles=roles, missing=self.missing, frame=self.frame, **facts)
+        return {"data": digest, "roles": roles, "missing": self.missing, "frame": self.frame, **facts}
 
     def notes(self) -> tuple[Note, ...]:
-        """What every reader must know about these data."""
+        """What every reader must know about these data.
+
+        Returns
+        -------
+        tuple of Note
+            Assumptions, and what was left out.
+        """
         notes = []
         if self.unit is None:
-            notes.append(
-                Note(
-                    "independent-rows", "Rows are taken as independent people; name repeated ones with unit=."
-                )
-            )
+            text = "Rows are taken as independent people; name repeated ones with unit=."
+            notes.append(Note("independent-rows", text))
         if self.has("decision") or self.has("score"):
             notes.append(Note("not-fitted-here", "The model is taken as not fitted on these rows."))
-        constant = self.constant_text()
+        constant = self.constant_note()
         if constant is not None:
-            notes.append(Note("constant-decision", constant))
-            warnings.warn(constant, FairtrialWarning, stacklevel=3)
-        dropped = self._count_dropped()
-        if dropped[0]:
-            notes.append(
-                Note(
-                    "dropped-missing",
-                    f"{dropped[0]:,} of {dropped[1]:,} rows had missing values and were dropped.",
-                )
-            )
+            notes.append(constant)
+            warnings.warn(constant.text, FairtrialWarning, stacklevel=3)
+        dropped, total = self.count_dropped()
+        if dropped:
+            text = f"{dropped:,} of {total:,} rows had missing values and were dropped."
+            notes.append(Note("dropped-missing", text))
         return tuple(notes)
 
     def refuse(self, who: str, *, weight: bool = True, unit: bool = True) -> None:
-        """Refuse survey weights and repeated rows by name, for methods that do not honour them yet."""
+        """Refuse survey weights and repeated rows by name, for methods that do not honour them yet.
+
+        Parameters
+        ----------
+        who : str
+            The method that refuses.
+        weight, unit : bool
+            Whether the role is refused.
+        """
         for name, refused in (("weight", weight), ("unit", unit)):
             if refused and getattr(self, name) is not None:
-                raise NotApplicable(
-                    who, f"{name!r} is not honoured by {who} yet; measure does. Make an Audit without it"
-                )
+                required = Words("is not honoured by {} yet; {} does", Use(who), Use("measure"))
+                raise NotApplicable(who, Fault(name, required, cure="Make an Audit without it"))
 
     # -- the two ways to the data ---------------------------------------------------------------------------
     def cells(
@@ -153,31 +236,39 @@ class Audit(Roles):
         *,
         who: str = "Audit",
     ) -> Cells:
-        """Counts per distinct combination, by one grouping query where the data lives."""
+        """Counts per distinct combination, by one grouping query where the data lives.
+
+        Parameters
+        ----------
+        by : sequence of str
+            Attributes whose labels the cells tell apart.
+        metrics : sequence of Metric
+            What is counted and summed in each cell.
+        roles : sequence of str
+            Roles whose values the cells tell apart as well.
+        who : str
+            Whom a fault names.
+
+        Returns
+        -------
+        Cells
+            One line per combination, sorted by labels.
+        """
         self._check_asked(who, by, metrics, roles)
-        query = Query(self, who)
-        for name in by:
-            query.attribute(name)
-        for name in roles:
-            query.role(name)
-        for metric in metrics:
-            query.metric(metric)
-        table = query.grouped()
-        columns = {name: table.labels[name] for name in by}
-        self._levels.update({name: coded.labels for name, coded in columns.items()})
+        table = self._query(who, by, metrics, [ROLES[name] for name in roles]).grouped()
+        columns = self._labels(table, by)
         keys = [coded.codes.astype(np.int64) for coded in columns.values()]
         role_values = [_role_values(table, name) for name in roles]
         first, inverse = distinct(keys, role_values, len(table.n))
-        rows = sum_by(inverse, table.n, len(first))
         cells = Cells(
             attributes=tuple(by),
             labels={name: coded.labels for name, coded in columns.items()},
             codes=np.array([key[first] for key in keys], dtype=np.int32).reshape(len(keys), len(first)).T,
-            rows=rows,
+            rows=sum_by(inverse, table.n, len(first)),
             roles={name: values[first] for name, values in zip(roles, role_values, strict=True)},
         )
         for metric in metrics:
-            count, total, m2, binary = evaluate(self, who, metric, table)
+            count, total, m2, binary = self._evaluated(who, metric, table)
             cells.count[metric.name] = sum_by(inverse, count, len(first))
             cells.total[metric.name] = np.bincount(inverse, total, len(first)).astype(np.float64)
             cells.m2[metric.name] = pool_m2(inverse, count, total, m2, len(first))
@@ -194,36 +285,42 @@ class Audit(Roles):
         units: bool = False,
         who: str = "Audit",
     ) -> Rows:
-        """The chosen columns as arrays, one entry per row, always in the same order."""
+        """The chosen columns as arrays, one entry per row, always in the same order.
+
+        Parameters
+        ----------
+        attributes : sequence of str
+            Columns read as labels.
+        metrics : sequence of Metric
+            Metrics whose value and condition are evaluated for each row.
+        roles : sequence of str
+            Roles read as numbers.
+        columns : sequence of str
+            Columns read as numbers.
+        units : bool
+            Whether the person of each row is wanted.
+        who : str
+            Whom a fault names.
+
+        Returns
+        -------
+        Rows
+            The arrays, with a fingerprint of them.
+        """
         self._check_asked(who, attributes, metrics, roles)
-        query = Query(self, who)
-        for name in attributes:
-            query.attribute(name)
-        for name in roles:
-            if name == "outcome" and self.outcome_is_real:
-                query.role_value("outcome")
-            else:
-                query.role(name)
-        for metric in metrics:
-            query.metric(metric)
+        real = "outcome" in roles and self.outcome_is_real
+        query = self._query(who, attributes, metrics, [ROLES[name] for name in roles], real=real)
         for name in columns:
             self.check_column(who, "columns", name)
             query.column(name)
         if units:
             query.unit()
         table = query.plain()
-        found = Rows(n=len(table.n), attributes={name: table.labels[name] for name in attributes})
-        self._levels.update({name: coded.labels for name, coded in found.attributes.items()})
-        for name in roles:
-            found.roles[name] = (
-                table.total["outcome"]
-                if name not in table.binary | table.numbers
-                else _role_values(table, name)
-            )
-        for name in columns:
-            found.columns[name] = table.total[f"column {name}"]
+        found = Rows(n=len(table.n), attributes=self._labels(table, attributes))
+        found.roles.update((name, _role_values(table, name)) for name in roles)
+        found.columns.update((name, table.total[f"column {name}"]) for name in columns)
         for metric in metrics:
-            count, total, _, _ = evaluate(self, who, metric, table)
+            count, total, _, _ = self._evaluated(who, metric, table)
             found.values[metric.name], found.given[metric.name] = total, count > 0
         if units:
             found.attributes["unit"] = table.labels[f"unit {self.unit}"]
@@ -231,7 +328,20 @@ class Audit(Roles):
         return found
 
     def design(self, features: Sequence[str] | None = None, *, who: str = "Audit") -> Design:
-        """Features as a numeric matrix in the order of rows()."""
+        """Features as a numeric matrix in the order of rows().
+
+        Parameters
+        ----------
+        features : sequence of str, optional
+            Columns; the audit's features by default.
+        who : str
+            Whom a fault names.
+
+        Returns
+        -------
+        Design
+            Numbers as they are, labels as one column of 0 and 1 each.
+        """
         chosen = self._features(who, features)
         numeric = [
             name for name in chosen if name not in self.bins and self.kind(name) in ("bool", "int", "float")
@@ -255,7 +365,20 @@ class Audit(Roles):
         return Design(np.hstack(blocks), tuple(names), np.array(feature_of, dtype=np.int32), chosen)
 
     def features_frame(self, features: Sequence[str] | None = None, *, who: str = "Audit") -> Any:
-        """Features as a dataframe that scikit-learn takes, in the order of rows()."""
+        """Features as a dataframe that scikit-learn takes, in the order of rows().
+
+        Parameters
+        ----------
+        features : sequence of str, optional
+            Columns; the audit's features by default.
+        who : str
+            Whom a fault names.
+
+        Returns
+        -------
+        object
+            A frame of the kind the data came in, or pandas or Polars where one is installed.
+        """
         import pyarrow as pa
 
         chosen = self._features(who, features)
@@ -264,59 +387,92 @@ class Audit(Roles):
         return frame_for_estimators(pa.table(collect(frame)), self.frame)
 
     # -- checks and helpers ---------------------------------------------------------------------------------
+    def _query(
+        self, who: str, attributes: Sequence[str], metrics: Sequence[Metric], roles: Sequence[Role], *,
+        real: bool = False,
+    ) -> Query:  # fmt: skip
+        """All that is asked for; a `real` outcome is read as a number."""
+        query = Query(self, who)
+        for name in attributes:
+            query.attribute(name)
+        for part in roles:
+            query.role_value(part) if real and part.name == "outcome" else query.role(part.name)
+        for metric in metrics:
+            query.metric(metric)
+        return query
+
+    def _labels(self, table: Table, attributes: Sequence[str]) -> dict[str, Coded]:
+        found = {name: table.labels[name] for name in attributes}
+        self._levels.update({name: coded.labels for name, coded in found.items()})
+        return found
+
+    def _evaluated(self, who: str, metric: Metric, table: Table) -> Any:
+        real = "outcome" in metric.needs and self.outcome_is_real
+        if real:
+            refuse_real_outcome(who, self, metric)
+        return evaluate(metric, table, outcome_real=real)
+
     def _check_asked(
         self, who: str, by: Sequence[str], metrics: Sequence[Metric], roles: Sequence[str]
     ) -> None:
         faults = Faults(who)
-        for name in by:
-            try:
-                self.check_column(who, "by", name)
-            except InputError as error:
-                faults.extend(error)
+        found = [column_fault("by", name, self.source.columns) for name in by]
         for metric in metrics:
-            if metric.each is not None:
-                faults.add(
-                    f"{metric.name!r} compares the outcome in each score bin: measure takes it; elsewhere name "
-                    "one bin, Metric('…', role.outcome, given={role.score_bin: '…'})"
-                )
-            for need in sorted(metric.needs):
-                if not self.has(need):
-                    cut = ", or cut the score with threshold=" if need == "decision" and self.score else ""
-                    faults.add(
-                        f"{metric.name!r} needs the {need}: name its column with {need}= in the Audit{cut}"
-                    )
-            for name in metric.columns:
-                try:
-                    self.check_column(who, "metric", name)
-                except InputError as error:
-                    faults.extend(error)
+            found += self._metric_faults(metric)
         for name in roles:
             if not self.has(ROLES[name].needs[0] if name == "score_bin" else name):
-                faults.add(f"the {name} is needed: name its column with {name}= in the Audit")
+                cure = Words("name its column with {}", Set(name, of="Audit"))
+                found.append(Fault(name, "is needed", subject=f"the {name}", cure=cure))
+        for fault in found:
+            if fault is not None:
+                faults.add(fault)
         faults.raise_any()
 
+    def _metric_faults(self, metric: Metric) -> list[Fault | None]:
+        found: list[Fault | None] = []
+        subject = repr(metric.name)
+        if metric.each is not None:
+            cure = Words(
+                "{} takes it; elsewhere make a metric that is given one bin of the score", Use("measure")
+            )
+            required = "compares the outcome in each score bin"
+            found.append(Fault("metric", required, subject=subject, cure=cure))
+        for need in sorted(metric.needs):
+            if not self.has(need):
+                cure = Words("name its column with {}", Set(need, of="Audit"))
+                if need == "decision" and self.score:
+                    cure = Words(f"{cure.text}, or cut the score with {{}}", *cure.parts, Set("threshold"))
+                found.append(Fault(need, f"needs the {need}", subject=subject, cure=cure))
+        return found + [column_fault("metric", name, self.source.columns) for name in metric.columns]
+
     def _features(self, who: str, features: Sequence[str] | None) -> tuple[str, ...]:
-        chosen = (
-            self.features
-            if features is None
-            else (features,)
-            if isinstance(features, str)
-            else tuple(features)
-        )
+        if features is None:
+            chosen = self.features
+        else:
+            chosen = (features,) if isinstance(features, str) else tuple(features)
         if not chosen:
-            raise InputError(who, "'features' is missing: name columns, here or as features= of the Audit")
+            cure = Words("name columns, here or as {}", Set("features", of="Audit"))
+            raise InputError(who, Fault("features", "is missing", cure=cure))
         for name in chosen:
             self.check_column(who, "features", name)
         return chosen
 
 
-def _both(positive: object) -> dict[str, Any]:
-    return {} if positive is None else {"decision": positive, "outcome": positive}
+def _check(given: dict[str, Any], declared: Declared, columns: Sequence[str]) -> None:
+    """All faults of the declaration in one message, in the order of the arguments, before any data are read."""
+    order = [argument.name for argument in arguments_of(Audit.__init__)]
+    told = faults_of(Audit.__init__, given)
+    wrong = {fault.argument for fault in told}
+    told += [fault for fault in declared.faults(columns) if fault.argument not in wrong]
+    faults = Faults("Audit")
+    for fault in sorted(told, key=lambda fault: order.index(fault.argument)):
+        faults.add(fault)
+    faults.raise_any()
 
 
-def _role_values(table: Any, name: str) -> Floats:
+def _role_values(table: Table, name: str) -> Floats:
     if name == "score_bin":
-        codes: Floats = table.labels[SCORE_BIN].codes.astype(float)
-        return codes
-    values: Floats = table.binary[name] if name in table.binary else table.numbers[name]
-    return values
+        return table.labels[SCORE_BIN].codes.astype(float)
+    if name in table.binary:
+        return table.binary[name]
+    return table.numbers[name] if name in table.numbers else table.total[name]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.data.groups import Group
+from fairtrial.metrics.groups import Group
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -1,14 +1,14 @@
-"""Narwhals expressions that mean the same on every engine: missing values, bins, losses."""
+"""Narwhals expressions that mean the same on every engine: missing values, bins, operations."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import narwhals as nw
 
 from fairtrial.data.source import Kind, Source, collect
-from fairtrial.errors import InputError
 from fairtrial.labels import INFINITE
 
 LARGEST = 1.7976931348623157e308  # the largest finite float
@@ -85,18 +85,19 @@ def infinite(number: nw.Expr) -> nw.Expr:
     return (number > LARGEST) | (number < -LARGEST)
 
 
-def derived_expression(name: str, score: nw.Expr, outcome: nw.Expr) -> nw.Expr:
-    """Losses of a score against the outcome."""
-    if name == "squared_error":
-        return (score - outcome) * (score - outcome)
-    if name == "absolute_error":
-        return nw.when(score >= outcome).then(score - outcome).otherwise(outcome - score)
-    if name == "log_loss":
-        inside = (
-            nw.when(score < 1e-15)
-            .then(nw.lit(1e-15))
-            .otherwise(nw.when(score > 1 - 1e-15).then(nw.lit(1 - 1e-15)).otherwise(score))
-        )
-        loss = -(outcome * inside.log() + (1 - outcome) * (1 - inside).log())
-        return nw.when((score < 0) | (score > 1)).then(nw.lit(float("inf"))).otherwise(loss)
-    raise InputError("Metric", f"unknown value 'role.{name}'")
+class ExpressionOperations:
+    """The operations on query expressions."""
+
+    def where(self, condition: Any, then: Any, otherwise: Any) -> nw.Expr:
+        return nw.when(condition).then(_operand(then)).otherwise(_operand(otherwise))
+
+    def log(self, operand: Any) -> nw.Expr:
+        expression: nw.Expr = operand.log()
+        return expression
+
+
+EXPRESSIONS = ExpressionOperations()
+
+
+def _operand(value: Any) -> Any:
+    return nw.lit(value) if isinstance(value, float) else value

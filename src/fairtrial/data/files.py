@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fairtrial.errors import InputError
+from fairtrial.errors import Fault, InputError
 from fairtrial.labels import INFINITE
 
 WHO = "Audit"
@@ -110,7 +110,7 @@ class Files:
         try:
             return self.connection.execute(sql) if execute else self.connection.sql(sql)
         except duckdb.Error as error:
-            raise InputError(WHO, f"cannot read {self.paths[0]}: {_first_lines(error)}") from None
+            raise _unreadable(self.paths[0], _first_lines(error)) from None
 
 
 class _Header:
@@ -122,25 +122,25 @@ class _Header:
 def _find(path: str | os.PathLike[str]) -> list[str]:
     text = os.path.expanduser(os.fspath(path))
     if "://" in text:
-        raise InputError(WHO, f"'data' must be a local file, got {text!r}: nothing is fetched from elsewhere")
+        cure = "nothing is fetched from elsewhere"
+        raise InputError(WHO, Fault("data", "must be a local file", got=text, cure=cure))
     found = [text] if os.path.exists(text) else sorted(glob.glob(text, recursive=True))
     if not found:
-        raise InputError(WHO, f"'data' names no file: {text!r} does not exist")
+        raise InputError(WHO, Fault("data", f"names no file: {text!r} does not exist"))
     if os.path.isdir(text):
-        raise InputError(
-            WHO, f"'data' is a folder: {text!r}. Name its files, e.g. {os.path.join(text, '*.parquet')!r}"
-        )
+        cure = f"Name its files, e.g. {os.path.join(text, '*.parquet')!r}"
+        raise InputError(WHO, Fault("data", f"is a folder: {text!r}", cure=cure))
     return found
 
 
 def _is_parquet(paths: list[str]) -> bool:
     kinds = {".parquet" if path.lower().endswith((".parquet", ".pq")) else ".csv" for path in paths}
     if len(kinds) > 1:
-        raise InputError(WHO, f"'data' mixes CSV and Parquet files: {paths[:4]}")
+        raise InputError(WHO, Fault("data", f"mixes CSV and Parquet files: {paths[:4]}"))
     known = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".parquet", ".pq")
     other = [path for path in paths if not path.lower().endswith(known)]
     if other:
-        raise InputError(WHO, f"'data' must be CSV or Parquet ({', '.join(known)}), got {other[0]!r}")
+        raise InputError(WHO, Fault("data", f"must be CSV or Parquet ({', '.join(known)})", got=other[0]))
     return kinds == {".parquet"}
 
 
@@ -150,18 +150,17 @@ def _header(path: str) -> _Header:
         with gzip.open(path) if path.lower().endswith(".gz") else open(path, "rb") as file:
             start = file.read(1 << 20)
     except (OSError, EOFError) as error:
-        raise InputError(WHO, f"cannot read {path}: {error}") from None
+        raise _unreadable(path, str(error)) from None
     if not start.strip():
-        raise InputError(WHO, f"{path} is empty")
+        raise InputError(WHO, _file_fault(path, "is empty"))
     if b"\0" in start[:4096]:
-        raise InputError(WHO, f"{path} is not a text file; save it as CSV in UTF-8")
+        raise InputError(WHO, _file_fault(path, "is not a text file; save it as CSV in UTF-8"))
     try:
         text = start.decode("utf-8-sig", errors="strict" if len(start) < 1 << 20 else "ignore")
     except UnicodeDecodeError as error:
         line = start[: error.start].count(b"\n") + 1
-        raise InputError(
-            WHO, f"{path} is not UTF-8 (line {line}); it looks like Latin-1: save it as UTF-8"
-        ) from None
+        required = f"is not UTF-8 (line {line}); it looks like Latin-1: save it as UTF-8"
+        raise InputError(WHO, _file_fault(path, required)) from None
     outside_quotes = re.sub(r'"[^"]*"', "", text).lstrip("\r\n").splitlines()[0]
     delimiter = max(",;\t|", key=outside_quotes.count)
     names = next(csv.reader(io.StringIO(text, newline=None), delimiter=delimiter))
@@ -172,13 +171,13 @@ def _header(path: str) -> _Header:
 def _check_names(path: str, names: list[str]) -> None:
     if any(not name.strip() for name in names):
         place = next(i for i, name in enumerate(names) if not name.strip()) + 1
-        raise InputError(WHO, f"{path}: column {place} has no name in the header")
+        raise InputError(WHO, _file_fault(f"{path}: column {place}", "has no name in the header"))
     folded: dict[str, str] = {}
     for name in names:
         other = folded.get(name.lower())
         if other is not None:
             how = "twice" if other == name else f"and {other!r}, which differ only in case"
-            raise InputError(WHO, f"{path}: the header has {name!r} {how}; rename one")
+            raise InputError(WHO, _file_fault(f"{path}: the header", f"has {name!r} {how}; rename one"))
         folded[name.lower()] = name
 
 
@@ -187,7 +186,7 @@ def _check_same_columns(headers: dict[str, _Header]) -> None:
     for path, header in headers.items():
         differing = sorted(set(header.names) ^ set(first.names))
         if differing:
-            raise InputError(WHO, f"{path} and {first_path} do not have the same columns: {differing[:5]}")
+            raise InputError(WHO, _columns_fault(path, first_path, differing))
 
 
 def _csv_scan(path: str, header: _Header) -> str:
@@ -210,14 +209,14 @@ def _parquet_columns(connection: Any, paths: list[str]) -> tuple[str, ...]:
         # The schema as written: the scan itself renames a column whose name another has too.
         columns = {path: _written_columns(connection, path) for path in paths}
     except duckdb.Error as error:
-        raise InputError(WHO, f"cannot read {paths[0]}: {_first_lines(error)}") from None
+        raise _unreadable(paths[0], _first_lines(error)) from None
     first = columns[paths[0]]
     for path, names in columns.items():
         _check_names(path, names)
     for path, names in columns.items():
         differing = sorted(set(names) ^ set(first))
         if differing:
-            raise InputError(WHO, f"{path} and {paths[0]} do not have the same columns: {differing[:5]}")
+            raise InputError(WHO, _columns_fault(path, paths[0], differing))
     return tuple(first)
 
 
@@ -232,6 +231,18 @@ def _written_columns(connection: Any, path: str) -> list[str]:
             below += (rows[position][1] or 0) - 1
             position += 1
     return names
+
+
+def _file_fault(path: str, required: str) -> Fault:
+    return Fault("data", required, subject=path)
+
+
+def _columns_fault(path: str, other: str, differing: list[str]) -> Fault:
+    return _file_fault(f"{path} and {other}", f"do not have the same columns: {differing[:5]}")
+
+
+def _unreadable(path: str, why: str) -> InputError:
+    return InputError(WHO, _file_fault(path, f"cannot be read: {why}"))
 
 
 def _first_lines(error: Exception) -> str:

@@ -6,24 +6,29 @@ The same keys and values serve two queries: grouped (cells) and plain (rows). No
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
 from fairtrial.data.cells import Bools, Coded, Floats, Ints
 from fairtrial.data.expressions import clean_number
+from fairtrial.data.reading import (
+    NOT_FINITE,
+    SCORE_BIN,
+    read_floats,
+    read_ints,
+    read_labels,
+    read_numbers,
+    read_role,
+    read_units,
+)
+from fairtrial.data.roles import Roles
 from fairtrial.data.source import collect
-from fairtrial.errors import Faults, NotApplicable
-from fairtrial.labels import INFINITE, MISSING, canonical, is_missing
-from fairtrial.metrics.table import ROLES, Metric, Role
-
-if TYPE_CHECKING:
-    from fairtrial.data.audit import Audit
-
-MAX_LEVELS = 1000
-SCORE_BIN = "role.score_bin"  # where the score's bins are kept, apart from any column of that name
+from fairtrial.errors import Fault, Faults, NotApplicable, Set, Words
+from fairtrial.labels import canonical
+from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.values import Role
 
 
 @dataclass(slots=True, eq=False)
@@ -43,49 +48,52 @@ class Table:
 class Query:
     """Collects what metrics, attributes and roles need, runs once, and reads the answer."""
 
-    def __init__(self, audit: Audit, who: str) -> None:
-        self.audit = audit
+    def __init__(self, roles: Roles, who: str) -> None:
+        self.roles = roles
         self.who = who
         self.keys: dict[str, nw.Expr] = {}
         self.values: dict[str, nw.Expr] = {}
+        self.parts: dict[str, Role] = {}  # the roles among the values
         self.meaning: dict[str, tuple[str, str]] = {}  # key alias -> (kind, name)
         self.columns: set[str] = set()
 
     # -- what to ask for ------------------------------------------------------------------------------------
     def attribute(self, name: str) -> None:
-        column = self.audit.label_column(name)
+        column = self.roles.label_column(name)
         self.columns.add(column)
         self._key(
-            "label", name, lambda: nw.col(column) if column != name else self.audit.attribute_expression(name)
+            "label", name, lambda: nw.col(column) if column != name else self.roles.attribute_expression(name)
         )
 
     def unit(self) -> None:
-        assert self.audit.unit is not None
-        self.columns.add(self.audit.unit)
-        self._key("unit", self.audit.unit, lambda: nw.col(str(self.audit.unit)))
+        assert self.roles.unit is not None
+        self.columns.add(self.roles.unit)
+        self._key("unit", self.roles.unit, lambda: nw.col(str(self.roles.unit)))
 
     def expression(self, metric: Metric) -> None:
-        self.columns.update(self.audit.source.columns)
+        self.columns.update(self.roles.source.columns)
         self._key("expression", metric.name, lambda: metric.expression.cast(nw.Int64))
 
     def role(self, name: str) -> None:
-        self.columns.update(self.audit.role_columns(name))
+        self.columns.update(self.roles.role_columns(name))
         if name in ("decision", "outcome"):
-            self._key("role", name, lambda: self.audit.role_key(name))
+            self._key("role", name, lambda: self.roles.role_key(name))
         elif name == "score":
-            self._key("number", "score", lambda: self.audit.number("score"))
+            self._key("number", "score", lambda: self.roles.number("score"))
         elif name == "score_bin":
-            self._key("label", SCORE_BIN, self.audit.score_bin_expression)
+            self._key("label", SCORE_BIN, self.roles.score_bin_expression)
 
     def column(self, name: str) -> None:
         self.columns.add(name)
-        self.values.setdefault(f"column {name}", self.audit.column_number(self.who, name))
+        self.values.setdefault(f"column {name}", self.roles.column_number(self.who, name))
 
-    def role_value(self, name: str) -> None:
+    def role_value(self, part: Role) -> None:
         """A role, or what is derived from roles, as a real number."""
-        for need in ROLES[name].needs:
-            self.columns.update(self.audit.role_columns(need))
-        self.values.setdefault(name, self.audit.derived(name))
+        for need in part.needs:
+            self.columns.update(self.roles.role_columns(need))
+        if part.name not in self.values:
+            self.values[part.name] = self.roles.derived(part)
+            self.parts[part.name] = part
 
     def metric(self, metric: Metric) -> None:
         """Ask for all that the metric reads."""
@@ -97,13 +105,13 @@ class Query:
             self.column(metric.value)
         elif metric.value.name == "outcome":
             self.role("outcome")
-            if self.audit.outcome_may_be_real and self.audit.kind(str(self.audit.outcome)) == "float":
-                self.role_value("outcome")  # whole numbers are keys as they are, and need no sums
+            if self.roles.outcome_may_be_real and self.roles.kind(str(self.roles.outcome)) == "float":
+                self.role_value(metric.value)  # whole numbers are keys as they are, and need no sums
         elif metric.value.binary:
             for need in metric.value.needs:
                 self.role(need)
         else:
-            self.role_value(metric.value.name)
+            self.role_value(metric.value)
 
     def _key(self, kind: str, name: str, build: Any) -> None:
         if (kind, name) not in self.meaning.values():
@@ -125,13 +133,13 @@ class Query:
                 nw.col(f"{alias}_other").sum().alias(f"{alias}_others"),
             ]
         answer = self._with_variances(frame, sums, list(named))
-        table = Table(n=_ints(answer["n"]))
+        table = Table(n=read_ints(answer["n"]))
         for alias, name in zip(named, self.values, strict=True):
-            count, variance = _ints(answer[f"{alias}_count"]), _floats(answer[f"{alias}_var"])
+            count, variance = read_ints(answer[f"{alias}_count"]), read_floats(answer[f"{alias}_var"])
             table.count[name] = count
-            table.total[name] = np.where(count > 0, _floats(answer[f"{alias}_sum"]), 0.0)
+            table.total[name] = np.where(count > 0, read_floats(answer[f"{alias}_sum"]), 0.0)
             table.m2[name] = np.where(count > 1, np.nan_to_num(variance) * (count - 1), 0.0)
-            table.others[name] = int(_ints(answer[f"{alias}_others"]).sum())
+            table.others[name] = int(read_ints(answer[f"{alias}_others"]).sum())
         return self._read_keys(table, answer)
 
     def _with_variances(
@@ -158,7 +166,7 @@ class Query:
         length = len(next(iter(answer.values())))
         table = Table(n=np.ones(length, dtype=np.int64))
         for alias, name in zip(named, self.values, strict=True):
-            values = _floats(answer[alias])
+            values = read_floats(answer[alias])
             present = ~np.isnan(values)
             table.count[name] = present.astype(np.int64)
             table.total[name] = np.where(present, values, 0.0)
@@ -168,11 +176,11 @@ class Query:
 
     def _prepared(self, named: dict[str, nw.Expr], *, in_order: bool = False) -> nw.LazyFrame[Any]:
         """Keys and values as columns of their own first: aggregating conditional expressions is unsafe."""
-        frame = self.audit.lazy(self.columns, in_order=in_order)
+        frame = self.roles.lazy(self.columns, in_order=in_order)
         if any(kind == "expression" for kind, _ in self.meaning.values()):
             # NaN becomes null before a caller's condition sees it: engines disagree on how NaN compares
-            known = sorted(self.columns & set(self.audit.source.columns))
-            floats = [name for name in known if self.audit.kind(name) == "float"]
+            known = sorted(self.columns & set(self.roles.source.columns))
+            floats = [name for name in known if self.roles.kind(name) == "float"]
             if floats:
                 frame = frame.with_columns(*[clean_number(name, "float").alias(name) for name in floats])
         columns = [expression.alias(alias) for alias, expression in {**self.keys, **named}.items()]
@@ -188,62 +196,60 @@ class Query:
     def _read_keys(self, table: Table, answer: dict[str, Any]) -> Table:
         faults = Faults(self.who)
         if table.n.sum() == 0:
-            faults.add(self.audit.empty_text())
+            faults.add(self.roles.empty_fault())
             faults.raise_any()
         for alias, (kind, name) in self.meaning.items():
-            if kind == "label":
-                table.labels[name] = _read_labels(answer[alias], name, table.n, self.audit, faults)
-            elif kind == "unit":
-                table.labels[f"unit {name}"] = _read_units(answer[alias], name, table.n, faults)
-            elif kind == "expression":
-                table.binary[f"given {name}"] = np.nan_to_num(_floats(answer[alias]))
-            elif kind == "number":
-                table.numbers[name] = _floats(answer[alias])
-                self._missing(table.numbers[name], name, table.n, faults)
-            else:
-                table.binary[name] = self.audit.read_role(name, answer[alias], table.n, faults)
-                if name == "outcome" and self.audit.kind(str(self.audit.outcome)) == "int":
-                    table.numbers[name] = _floats(answer[alias])
+            self._read_key(table, kind, name, answer[alias], faults)
         for name in self.values:
             self._check_values(table, name, faults)
         faults.raise_any()
         return table
 
-    def _missing(self, numbers: Floats, name: str, n: Ints, faults: Faults) -> None:
-        missing = int(n[np.isnan(numbers)].sum())
-        if missing:
-            faults.add(self.audit.missing_text(name, missing))
-        if np.isinf(numbers).any():
-            faults.add(
-                f"{self.audit.column_text(name)} has {int(n[np.isinf(numbers)].sum())} infinite values"
-            )
+    def _read_key(self, table: Table, kind: str, name: str, column: Any, faults: Faults) -> None:
+        if kind == "label":
+            table.labels[name] = read_labels(self.roles, name, column, table.n, faults)
+        elif kind == "unit":
+            table.labels[f"unit {name}"] = read_units(name, column, faults)
+        elif kind == "expression":
+            table.binary[f"given {name}"] = np.nan_to_num(read_floats(column))
+        elif kind == "number":
+            table.numbers[name] = read_numbers(self.roles, name, column, table.n, faults)
+        else:
+            table.binary[name] = read_role(self.roles, name, column, table.n, faults)
+            if name == "outcome" and self.roles.kind(str(self.roles.outcome)) == "int":
+                table.numbers[name] = read_floats(column)
 
     def _check_values(self, table: Table, name: str, faults: Faults) -> None:
+        part = self.parts.get(name)
+        needs = (name,) if part is None else part.needs
         if not np.isfinite(table.total[name]).all():
-            if name == "log_loss":
-                faults.add(
-                    f"log loss needs scores from 0 to 1, but {self.audit.column_text('score')} has others"
-                )
+            if part is not None and part.wants:
+                required = f"needs {part.wants}, but {self.roles.subject('score')} has others"
+                faults.add(Fault("score", required, subject=name.replace("_", " ")))
             else:
-                faults.add(f"{self.audit.column_text(name)} has infinite values; remove or cap them")
+                faults.add(self.roles.fault(needs, NOT_FINITE))
         missing = int((table.n - table.count[name]).sum())
         if missing and not (name == "outcome" and "outcome" in table.binary):
-            faults.add(self.audit.missing_text(name, missing))
+            faults.add(self.roles.missing_fault(missing, *needs))
 
 
-def evaluate(audit: Audit, who: str, metric: Metric, table: Table) -> tuple[Ints, Floats, Floats, bool]:
+def refuse_real_outcome(who: str, roles: Roles, metric: Metric) -> None:
+    """A real-valued outcome has no positive and no negative case to condition on."""
+    if metric.conditions_on_outcome:
+        required = f"conditions on the outcome, but {roles.subject('outcome')} is real-valued"
+        cure = Words(
+            "Metrics that only average it: base_rate, ppv, for. Or say which label counts: {}",
+            Set("positive", of="Audit"),
+        )
+        raise NotApplicable(who, Fault("metric", required, subject=repr(metric.name), cure=cure))
+
+
+def evaluate(metric: Metric, table: Table, *, outcome_real: bool) -> tuple[Ints, Floats, Floats, bool]:
     """count, total, m2 of the metric per line of the table, and whether its value is binary."""
     given = _given(metric, table)
     value = metric.value
-    outcome_real = "outcome" in metric.needs and audit.outcome_is_real
-    if outcome_real and metric.conditions_on_outcome:
-        raise NotApplicable(
-            who,
-            f"{metric.name!r} conditions on the outcome, but {audit.column_text('outcome')} is real-valued. Metrics "
-            "that only average it: base_rate, ppv, for. Or say which label counts: positive=",
-        )
     if isinstance(value, Role) and (value.binary or (value.name == "outcome" and not outcome_real)):
-        outcome_of_line = _binary_value(value.name, table)
+        outcome_of_line = value.of(table.binary)
         count = np.where(given, table.n, 0)
         return count, np.where(given, table.n * outcome_of_line, 0.0), np.zeros(len(count)), True
     name = f"column {value}" if isinstance(value, str) else value.name
@@ -273,79 +279,3 @@ def _given(metric: Metric, table: Table) -> Bools:
     if metric.expression is not None:
         given &= table.binary[f"given {metric.name}"] == 1
     return given
-
-
-def _binary_value(name: str, table: Table) -> Floats:
-    decision, outcome = table.binary.get("decision"), table.binary.get("outcome")
-    if name == "decision" and decision is not None:
-        return decision
-    if name == "outcome" and outcome is not None:
-        return outcome
-    if name == "not_decision" and decision is not None:
-        return 1.0 - decision
-    if name == "not_outcome" and outcome is not None:
-        return 1.0 - outcome
-    assert decision is not None
-    assert outcome is not None
-    same: Floats = (decision == outcome).astype(np.float64)
-    return same if name == "correct" else 1.0 - same
-
-
-def _read_labels(column: Any, name: str, n: Ints, audit: Audit, faults: Faults) -> Coded:
-    """Raw labels as canonical text, sorted; missing and colliding labels are faults."""
-    encoded = column.dictionary_encode()
-    raw = encoded.dictionary.to_pylist()
-    positions = np.asarray(encoded.indices.fill_null(len(raw)), dtype=np.int64)
-    texts = [canonical(value) for value in raw] + [MISSING]
-    _check_collisions(name, raw, texts, audit, faults)
-    used = sorted({texts[i] for i in np.unique(positions)})
-    code_of = {label: i for i, label in enumerate(used)}
-    lookup = np.array([code_of.get(text, -1) for text in texts], dtype=np.int32)
-    codes = lookup[positions]
-    missing = int(n[codes == code_of[MISSING]].sum()) if MISSING in code_of else 0
-    if missing and (audit.missing != "category" or name == SCORE_BIN):
-        faults.add(audit.missing_text("score" if name == SCORE_BIN else f"column {name}", missing))
-    if len(used) > MAX_LEVELS:
-        cure = f"cut it with bins={{{name!r}: 4}} (quarters) or edges of your own"
-        if audit.kind(name) not in ("int", "float"):
-            cure = "join them into fewer; a column of names, dates or identifiers is no group"
-        faults.add(f"{name!r} has {len(used):,} levels, more than {MAX_LEVELS:,}: {cure}")
-    return Coded(codes, tuple(used))
-
-
-def _read_units(column: Any, name: str, n: Ints, faults: Faults) -> Coded:
-    """Persons as integers; their names are not kept."""
-    encoded = column.dictionary_encode()
-    codes = np.asarray(encoded.indices.fill_null(-1), dtype=np.int32)
-    nobody = [i for i, person in enumerate(encoded.dictionary.to_pylist()) if is_missing(person)]
-    missing = int(np.isin(codes, [-1, *nobody]).sum())
-    if missing:
-        faults.add(f"{name!r} (unit) is missing in {missing:,} rows: every row needs its person")
-    return Coded(codes, ())
-
-
-def _check_collisions(name: str, raw: list[Any], texts: list[str], audit: Audit, faults: Faults) -> None:
-    seen: dict[str, Any] = {}
-    for value, text in sorted(zip(raw, texts, strict=False), key=lambda pair: str(pair[0])):
-        if is_missing(value):
-            continue
-        if text == MISSING:
-            faults.add(f"{name!r} has the label {MISSING!r}, which stands for missing values here; rename it")
-        elif value in (INFINITE, float("inf"), float("-inf")):
-            faults.add(f"{name!r} has infinite values; remove or cap them")
-        elif text in seen and seen[text] != value:  # 0.0 and -0.0 are equal
-            faults.add(
-                f"{name!r} has the labels {seen[text]!r} and {value!r}, which are one label here; make them one"
-            )
-        seen[text] = value
-
-
-def _ints(column: Any) -> Ints:
-    values: NDArray[Any] = np.asarray(column.fill_null(0).to_numpy(zero_copy_only=False))
-    return values.astype(np.int64)
-
-
-def _floats(column: Any) -> Floats:
-    import pyarrow as pa
-
-    return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)

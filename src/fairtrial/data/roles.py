@@ -1,4 +1,4 @@
-"""What the columns mean: the roles of an audit as expressions, with the faults their values may have."""
+"""What the columns mean: the roles of an audit as expressions, and the faults their values may have."""
 
 from __future__ import annotations
 
@@ -8,71 +8,72 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from fairtrial.data.cells import Floats, Ints
+from fairtrial.data.cells import Floats
 from fairtrial.data.expressions import (
+    EXPRESSIONS,
     bin_expression,
     bin_labels,
     clean_number,
-    derived_expression,
     infinite,
     present,
 )
-from fairtrial.data.schema import check_schema, is_number
+from fairtrial.data.schema import ROLE_NAMES, Declared, column_fault, is_number
 from fairtrial.data.source import Kind, Source, collect
-from fairtrial.errors import Faults, InputError, did_you_mean, known_columns
-from fairtrial.labels import canonical
-from fairtrial.metrics.table import ROLES
+from fairtrial.errors import Fault, Faults, InputError, Note, Set, Words
+from fairtrial.labels import MISSING, canonical
+from fairtrial.metrics.values import Role
 
-ROLE_NAMES = ("outcome", "decision", "score", "weight", "unit")
 OTHER = 2.0  # stands for a number that is neither 0 nor 1 in the key of a binary role
+_BINARY_LABELS = {"0": 0.0, "1": 1.0, "false": 0.0, "true": 1.0, MISSING: np.nan}
 
 
 class Roles:
     """Columns and their roles; knows how each is read, and nothing of what is asked of them."""
 
-    def __init__(
-        self,
-        source: Source,
-        columns: dict[str, str | None],
-        *,
-        threshold: float | None,
-        groups: tuple[str, ...],
-        features: tuple[str, ...],
-        positive: dict[str, Any],
-        bins: dict[str, Any],
-        missing: str,
-    ) -> None:
+    def __init__(self, source: Source, declared: Declared) -> None:
         self.source = source
         self.frame = source.frame
+        columns = declared.columns
         self.outcome, self.decision, self.score = columns["outcome"], columns["decision"], columns["score"]
         self.weight, self.unit = columns["weight"], columns["unit"]
-        self.threshold, self.groups, self.features = threshold, groups, features
-        self.positive, self.bins, self.missing = positive, bins, missing
-        check_schema(self)
-        if self.decision is None:
-            self.positive.pop("decision", None)
-        if self.outcome is None:
-            self.positive.pop("outcome", None)
+        self.threshold, self.missing = declared.threshold, declared.missing
+        self.groups, self.features = declared.groups, declared.features
+        self.positive = {
+            name: label for name, label in declared.positive.items() if columns[name] is not None
+        }
+        self.bins = declared.bins
+        self.found_real_outcome: bool | None = None  # known once the outcome was read
+        self.constant_decision: int | None = None  # the value of a decision that was read and never varies
         self._kinds: dict[str, Kind] = {}
         self._edges: dict[str, list[float]] = {}
-        self._outcome_real: bool | None = None
-        self._constant_decision: int | None = None  # the value of a decision that was read and never varies
         self._dropped: tuple[int, int] | None = None
 
     def has(self, name: str) -> bool:
-        """Whether the audit has the role; a score with a threshold gives a decision."""
+        """Whether the audit has the role; a score with a threshold gives a decision.
+
+        Parameters
+        ----------
+        name : str
+            'outcome', 'decision', 'score', 'weight' or 'unit'.
+
+        Returns
+        -------
+        bool
+            True where its values can be read.
+        """
         if name == "decision":
             return self.decision is not None or (self.score is not None and self.threshold is not None)
         return getattr(self, name) is not None
 
     @property
     def outcome_may_be_real(self) -> bool:
-        """A numeric outcome without positive= may turn out to be real-valued."""
-        if self.outcome is None or "outcome" in self.positive or self._outcome_real is False:
+        """A numeric outcome without a positive label may turn out to be real-valued."""
+        if self.outcome is None or "outcome" in self.positive or self.found_real_outcome is False:
             return False
         return self.kind(self.outcome) in ("int", "float")
 
     def kind(self, column: str) -> Kind:
+        """What a column holds: 'bool', 'int', 'float', 'text' or 'other'."""
         if column not in self._kinds:
             declared = self._declared()  # together: a CSV file is then read once
             self._kinds.update(self.source.kinds(declared if column in declared else [column]))
@@ -92,6 +93,7 @@ class Roles:
 
     # -- expressions that queries are built from ------------------------------------------------------------
     def role_columns(self, name: str) -> list[str]:
+        """The columns that a role is read from."""
         if (name == "decision" and self.decision is None) or name == "score_bin":
             return [str(self.score)]
         return [str(getattr(self, name))]
@@ -101,21 +103,29 @@ class Roles:
         return name if name in self.bins else self.source.label_column(name, self.kind(name))
 
     def attribute_expression(self, name: str) -> nw.Expr:
+        """A column as labels: its bins where it is cut."""
         if name not in self.bins:
             return nw.col(name)
         if self.kind(name) not in ("bool", "int", "float"):
-            raise InputError("Audit", self._not_numbers(name, "bins"))
+            raise InputError("Audit", self.not_numbers(name, "bins"))
         edges = self._bin_edges(name)
         return bin_expression(clean_number(name, self.kind(name)), edges, bin_labels(edges, self.kind(name)))
 
     def score_bin_expression(self) -> nw.Expr:
+        """The score's bins as labels."""
         assert self.score is not None
         kind = self.kind(self.score)
         edges = self._bin_edges(self.score, default=10)
         return bin_expression(clean_number(self.score, kind), edges, bin_labels(edges, kind))
 
     def score_bins(self) -> list[str]:
-        """The labels of the score's bins, from low to high."""
+        """The labels of the score's bins, from low to high.
+
+        Returns
+        -------
+        list of str
+            Tenths, unless the audit cuts the score otherwise.
+        """
         assert self.score is not None
         return bin_labels(self._bin_edges(self.score, default=10), self.kind(self.score))
 
@@ -144,7 +154,7 @@ class Roles:
         )
 
     def _is_positive(self, name: str, column: str) -> nw.Expr:
-        number, label = clean_number(column, self.kind(column)), _label_number(self.positive[name])
+        number, label = clean_number(column, self.kind(column)), label_number(self.positive[name])
         return (
             nw.when(number == label).then(nw.lit(1.0)).otherwise(nw.when(number != label).then(nw.lit(0.0)))
         )
@@ -157,7 +167,7 @@ class Roles:
         kind = self.kind(column)
         if kind in ("text", "other"):
             if name in ("score", "weight"):
-                raise InputError("Audit", self._not_numbers(column, name))
+                raise InputError("Audit", self.not_numbers(column, name))
             raw = self._positive_labels(name, column)
             return (
                 nw.when(nw.col(column).is_in(raw))
@@ -166,56 +176,30 @@ class Roles:
             )
         return self._is_positive(name, column) if name in self.positive else clean_number(column, kind)
 
-    def derived(self, name: str) -> nw.Expr:
-        if name in ROLE_NAMES:
-            return self.number(name)
-        return derived_expression(name, self.number("score"), self.number("outcome"))
+    def derived(self, part: Role) -> nw.Expr:
+        """A role's value as an expression."""
+        expression: nw.Expr = part.of({need: self.number(need) for need in part.needs}, EXPRESSIONS)
+        return expression
 
     def column_number(self, who: str, name: str) -> nw.Expr:
+        """A column of numbers as a float."""
         self.check_column(who, "metric", name)
         if self.kind(name) not in ("bool", "int", "float"):
-            raise InputError(who, self._not_numbers(name, "value"))
+            raise InputError(who, self.not_numbers(name, "value"))
         return clean_number(name, self.kind(name))
 
-    # -- reading and texts ----------------------------------------------------------------------------------
-    def read_role(self, name: str, column: Any, n: Ints, faults: Faults) -> Floats:
-        """A binary role's key as 0 and 1; anything else is a fault or makes the outcome real-valued."""
-        if str(column.type).startswith("dictionary"):
-            column = column.dictionary_decode()
-        if str(column.type).endswith("string"):
-            values = self._read_text_role(name, column, faults)
-        else:
-            values = np.asarray(column.to_numpy(zero_copy_only=False), dtype=float)
-            if self.decision is not None or name != "decision":
-                values = self._read_number_role(name, values)
-        missing = int(n[np.isnan(values)].sum())
-        if missing:
-            faults.add(self.missing_text(name, missing))
-        if name in self.positive and not (values == 1).any():
-            faults.add(f"'positive' label {self.positive[name]!r} does not occur in {self.column_text(name)}")
-        elif name == "decision" and self.decision is None and (values == OTHER).any():
-            faults.add(f"{self.column_text('score')} has {int(n[values == OTHER].sum()):,} infinite values")
-        elif name == "decision" and (values == OTHER).any():
-            faults.add(
-                f"{self.column_text(name)} holds numbers other than 0 and 1: say which counts with positive=, "
-                "or name it score= with a threshold="
-            )
-        elif name == "outcome":
-            self._outcome_real = bool((values == OTHER).any())
-        if name == "decision" and values.size and values[0] in (0.0, 1.0) and (values == values[0]).all():
-            self._constant_decision = int(values[0])
-        return values
-
-    def constant_text(self) -> str | None:
+    # -- facts and faults -----------------------------------------------------------------------------------
+    def constant_note(self) -> Note | None:
         """What to say of a decision that was read and is the same for everybody."""
-        value = self._constant_decision
+        value = self.constant_decision
         if value is None:
             return None
-        if self.decision is not None:
-            return f"Every decision is {value}: {self.decision!r} does not vary."
-        low, high = self._score_range()
-        why = f"at or below the smallest score {low:g}" if value else f"above the largest score {high:g}"
-        return f"Every decision is {value}: threshold {self.threshold:g} is {why}."
+        why = f"{self.decision!r} does not vary"
+        if self.decision is None:
+            low, high = self._score_range()
+            side = f"at or below the smallest score {low:g}" if value else f"above the largest score {high:g}"
+            why = f"threshold {self.threshold:g} is {side}"
+        return Note("constant-decision", f"Every decision is {value}: {why}.")
 
     def _score_range(self) -> tuple[float, float]:
         score = nw.col("x")
@@ -223,70 +207,100 @@ class Roles:
         answer = collect(frame.select(score.min().alias("low"), score.max().alias("high")))
         return float(answer["low"][0].as_py()), float(answer["high"][0].as_py())
 
-    def _read_number_role(self, name: str, values: Floats) -> Floats:
-        if self.kind(str(getattr(self, name))) == "float":
-            return values  # made 0, 1 and OTHER by the query
-        if name in self.positive:
-            return np.where(np.isnan(values), np.nan, values == _label_number(self.positive[name]))
-        return np.where(np.isnan(values) | (values == 0) | (values == 1), values, OTHER)
+    def subject(self, *names: str) -> str:
+        """What a sentence about the values of roles or columns is about: "score 's' or outcome 'y'"."""
+        return " or ".join(self._subject(name) for name in names)
 
-    def _read_text_role(self, name: str, column: Any, faults: Faults) -> Floats:
+    def _subject(self, name: str) -> str:
+        if name == "decision" and self.decision is None:
+            return f"decision ({self.score!r} ≥ {self.threshold})"
+        return f"{name} {getattr(self, name)!r}" if name in ROLE_NAMES else repr(name.removeprefix("column "))
+
+    def argument(self, name: str) -> str:
+        """The argument that brought a role or a column in."""
+        if name in ROLE_NAMES:
+            return "score" if name == "decision" and self.decision is None else name
+        column = name.removeprefix("column ")
+        return "groups" if column in self.groups else "features" if column in self.features else "data"
+
+    def fault(self, names: Iterable[str], required: str, cure: str | Words = "") -> Fault:
+        """A fault of the values of roles or columns."""
+        named = tuple(names)
+        return Fault(self.argument(named[0]), required, cure=cure, subject=self.subject(*named))
+
+    def missing_fault(self, missing: int, *names: str) -> Fault:
+        """Values that are missing, with the cure that the audit's rule leaves."""
+        drop = Set("missing", "drop", of="Audit")
+        cure = Words("choose {} (or 'category' for groups)", drop)
+        if self.missing == "drop":
+            cure = Words(
+                "name it in {} or {}, so that {} sees it",
+                Set("groups"), Set("features", of="Audit"), Set("missing", "drop"),
+            )  # fmt: skip
+        elif self.missing == "category":
+            cure = Words("{} is for groups; choose {}", Set("missing", "category"), drop)
+        return self.fault(names, f"is missing in {missing:,} rows", cure)
+
+    def empty_fault(self) -> Fault:
+        """There is no row to audit."""
+        if self.missing == "drop" and self.count_dropped()[1]:
+            required = "are left: every row has a missing value in one of the columns used"
+            return Fault("data", required, subject="no rows")
+        return Fault("data", "has no rows")
+
+    def not_numbers(self, column: str, use: str) -> Fault:
+        """A column of texts where numbers are needed."""
+        frame = self.lazy([column]).select(nw.col(column).alias("x")).unique().head(1000)
+        raw = collect(frame)["x"].to_pylist()
+        strange = sorted(str(value) for value in raw if value is not None and not is_number(value))[:3]
+        required = f"must hold numbers, got {', '.join(map(repr, strange)) or 'no values'}"
+        return Fault("metric" if use == "value" else use, required, subject=f"{column!r} ({use})")
+
+    def check_column(self, who: str, argument: str, name: object) -> None:
+        """Refuse a name that is no column of the data.
+
+        Parameters
+        ----------
+        who : str
+            Whom the fault names.
+        argument : str
+            The argument that holds the name.
+        name : object
+            What should be a column.
+        """
+        fault = column_fault(argument, name, self.source.columns)
+        if fault is not None:
+            raise InputError(who, fault)
+
+    # -- helpers --------------------------------------------------------------------------------------------
+    def text_role(self, name: str, column: Any, faults: Faults) -> Floats:
+        """The labels of a binary role as 0, 1 and NaN."""
         encoded = column.dictionary_encode()
         labels = [canonical(value) for value in encoded.dictionary.to_pylist()]
-        positive = canonical(self.positive[name]) if name in self.positive else None
-        known = {"0": 0.0, "1": 1.0, "false": 0.0, "true": 1.0, "(missing)": np.nan}
-        if positive is not None:
-            numbers = [np.nan if label == "(missing)" else float(label == positive) for label in labels]
+        if name in self.positive:
+            positive = canonical(self.positive[name])
+            numbers = [np.nan if label == MISSING else float(label == positive) for label in labels]
         else:
-            numbers = [known.get(label, 0.0) for label in labels]
-            strange = sorted({label for label in labels if label not in known})
+            numbers = [_BINARY_LABELS.get(label, 0.0) for label in labels]
+            strange = sorted({label for label in labels if label not in _BINARY_LABELS})
             if strange:
-                shown = ", ".join(repr(label) for label in strange[:6])
-                cure = f"say which counts as 1, e.g. positive={{{name!r}: {strange[-1]!r}}}"
-                if len(strange) < len(labels):
-                    shown, cure = (
-                        f"{shown} besides 0 and 1",
-                        f"leave them empty where they mean missing, or {cure}",
-                    )
-                faults.add(f"{self.column_text(name)} has the labels {shown}: {cure}")
+                faults.add(self._labels_fault(name, strange, len(strange) < len(labels)))
         indices = np.asarray(encoded.indices.fill_null(len(numbers)), dtype=np.int64)
         return np.array([*numbers, np.nan])[indices]
 
-    def column_text(self, name: str) -> str:
-        if name == "decision" and self.decision is None:
-            return f"decision ({self.score!r} ≥ {self.threshold})"
-        if name in ROLE_NAMES:
-            return f"{name} {getattr(self, name)!r}"
-        if name in ROLES and len(ROLES[name].needs) > 1:
-            return " or ".join(self.column_text(need) for need in ROLES[name].needs)
-        return repr(name.removeprefix("column "))
-
-    def missing_text(self, name: str, missing: int) -> str:
-        cure = "choose missing='drop' (or 'category' for groups)"
-        if self.missing == "drop":
-            cure = "name it in groups= or features= of the Audit, so that missing='drop' sees it"
-        elif self.missing == "category":
-            cure = "missing='category' is for groups; choose missing='drop'"
-        return f"{self.column_text(name)} is missing in {missing:,} rows: {cure}"
-
-    def empty_text(self) -> str:
-        if self.missing == "drop" and self._count_dropped()[1]:
-            return "no rows are left: every row has a missing value in one of the columns used"
-        return "'data' has no rows"
-
-    def check_column(self, who: str, argument: str, name: object) -> None:
-        if not isinstance(name, str) or name not in self.source.columns:
-            hint = did_you_mean(name, self.source.columns) or known_columns(self.source.columns)
-            parts = [part.strip() for part in str(name).split(",")]
-            if len(parts) > 1 and set(parts) <= set(self.source.columns):
-                hint = f" Name the columns one by one: {', '.join(map(repr, parts))}."
-            raise InputError(who, f"{argument!r} names the unknown column {name!r}.{hint}")
+    def _labels_fault(self, name: str, strange: list[str], others: bool) -> Fault:
+        shown = ", ".join(repr(label) for label in strange[:6])
+        cure, example = "say which counts as 1, e.g. {}", Set("positive", {name: strange[-1]}, of="Audit")
+        if others:
+            shown, cure = f"{shown} besides 0 and 1", f"leave them empty where they mean missing, or {cure}"
+        return self.fault([name], f"has the labels {shown}", Words(cure, example))
 
     def _declared(self) -> list[str]:
         roles = [getattr(self, name) for name in ROLE_NAMES if getattr(self, name) is not None]
         return list(dict.fromkeys([*roles, *self.groups, *self.features]))
 
-    def _count_dropped(self) -> tuple[int, int]:
+    def count_dropped(self) -> tuple[int, int]:
+        """Rows left out for a missing value, and all rows; zeros where none are left out."""
         if self.missing != "drop":
             return 0, 0
         if self._dropped is None:
@@ -317,28 +331,20 @@ class Roles:
                 {float(column[0].as_py()) for column in answer.values() if column[0].as_py() is not None}
             )
             if not edges:
-                raise InputError("Audit", f"{name!r} has no values to cut into bins")
+                fault = Fault("bins", "has no values to cut into bins", subject=repr(name))
+                raise InputError("Audit", fault)
             self._edges[name] = edges
         return self._edges[name]
 
     def _positive_labels(self, name: str, column: str) -> list[Any]:
         answer = collect(self.lazy([column]).select(nw.col(column).alias("x")).unique())
         faults = Faults("Audit")
-        values = self._read_text_role(name, answer["x"], faults)
+        values = self.text_role(name, answer["x"], faults)
         faults.raise_any()
         return [raw for raw, value in zip(answer["x"].to_pylist(), values, strict=True) if value == 1]
 
-    def _not_numbers(self, column: str, argument: str) -> str:
-        raw = collect(self.lazy([column]).select(nw.col(column).alias("x")).unique().head(1000))[
-            "x"
-        ].to_pylist()
-        strange = sorted(str(value) for value in raw if value is not None and not is_number(value))[:3]
-        return (
-            f"{column!r} ({argument}) must hold numbers, got {', '.join(map(repr, strange)) or 'no values'}"
-        )
 
-
-def _label_number(label: object) -> float:
+def label_number(label: object) -> float:
     """A positive label of a numeric or boolean column as a number; NaN, which equals nothing, when it is none."""
     text = {"true": "1", "false": "0"}.get(canonical(label), canonical(label))
     return float(text) if is_number(text) else float("nan")

@@ -1,16 +1,65 @@
-"""Faults in how an audit is declared."""
+"""How an audit is declared, and the faults a declaration can have before any data are read."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from fairtrial.errors import Faults, InputError, choice_fault
+from fairtrial.errors import Fault, InputError, Set, Words, did_you_mean, known_columns
 
-if TYPE_CHECKING:
-    from fairtrial.data.roles import Roles
+ROLE_NAMES = (
+    "outcome",
+    "decision",
+    "score",
+    "weight",
+    "unit",
+)  # the arguments of Audit that name one column each
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """The arguments of an Audit besides its data; `columns` has the column of each role, or None."""
+
+    columns: dict[str, str | None]
+    threshold: float | None
+    groups: tuple[str, ...]
+    features: tuple[str, ...]
+    positive: dict[str, Any]
+    bins: dict[str, Any]
+    missing: str
+
+    def faults(self, known: Sequence[str]) -> Iterator[Fault]:
+        """Every fault that the names of the known columns show."""
+        named: list[tuple[str, Any]] = [*self.columns.items()]
+        named += [("groups", name) for name in self.groups] + [("features", name) for name in self.features]
+        named += [("bins", name) for name in self.bins if name != "score"]
+        for argument, name in named:
+            fault = None if name is None else column_fault(argument, name, known)
+            if fault is not None:
+                yield fault
+        for argument, listed in (("groups", self.groups), ("features", self.features)):
+            for name in sorted({name for name in listed if listed.count(name) > 1}, key=str):
+                yield Fault(argument, f"names {name!r} twice")
+        yield from self._threshold_faults()
+        for key in self.positive:
+            if key not in ("decision", "outcome"):
+                required = f"must be a label or a dict with 'decision' and 'outcome', got the key {key!r}"
+                yield Fault("positive", required)
+        for name, cut in self.bins.items():
+            yield from _bin_faults(name, cut)
+
+    def _threshold_faults(self) -> Iterator[Fault]:
+        if self.threshold is None:
+            return
+        if self.columns["score"] is None:
+            yield Fault("threshold", "needs a score", cure=Words("name its column with {}", Set("score")))
+        if self.columns["decision"] is not None:
+            subject = "'decision' and 'threshold'"
+            yield Fault("threshold", "both define the decision", subject=subject, cure="give one of them")
 
 
 def column_list(argument: str, columns: object) -> tuple[str, ...]:
@@ -18,64 +67,57 @@ def column_list(argument: str, columns: object) -> tuple[str, ...]:
     if isinstance(columns, str):
         return (columns,)
     if not isinstance(columns, list | tuple):
-        raise InputError("Audit", f"{argument!r} must be a column or a list of columns, got {columns!r}")
+        raise InputError("Audit", Fault(argument, "must be a column or a list of columns", got=columns))
     return tuple(columns)
 
 
-def check_schema(audit: Roles) -> None:
-    """All faults of the declaration in one message, before any data is read."""
-    faults = Faults("Audit")
-    named: list[tuple[str, Any]] = [
-        (name, getattr(audit, name)) for name in ("outcome", "decision", "score", "weight", "unit")
-    ]
-    named += [("groups", name) for name in audit.groups] + [("features", name) for name in audit.features]
-    named += [("bins", name) for name in audit.bins if name != "score"]
-    for argument, name in named:
-        if name is not None:
-            try:
-                audit.check_column("Audit", argument, name)
-            except InputError as error:
-                faults.extend(error)
-    for argument in ("groups", "features"):
-        listed = getattr(audit, argument)
-        for name in sorted({name for name in listed if listed.count(name) > 1}, key=str):
-            faults.add(f"{argument!r} names {name!r} twice")
-    if audit.threshold is not None and audit.score is None:
-        faults.add("'threshold' needs a score: name its column with score=")
-    if audit.threshold is not None and audit.decision is not None:
-        faults.add("'decision' and 'threshold' both define the decision: give one of them")
-    if audit.threshold is not None and (isinstance(audit.threshold, str) or not is_number(audit.threshold)):
-        faults.add(f"'threshold' must be a finite number, got {audit.threshold!r}")
-    fault = choice_fault("missing", audit.missing, ["error", "drop", "category"])
-    if fault:
-        faults.add(fault)
-    for name in audit.positive:
-        if name not in ("decision", "outcome"):
-            faults.add(
-                f"'positive' must be a label or a dict with 'decision' and 'outcome', got the key {name!r}"
-            )
-    for name, cut in audit.bins.items():
-        _check_bins(name, cut, faults)
-    faults.raise_any()
+def positive_labels(positive: object) -> dict[str, Any]:
+    """The label that counts as 1 of each binary role, from one label for both or one for each."""
+    if positive is None:
+        return {}
+    if isinstance(positive, Mapping):
+        return dict(positive)
+    if isinstance(positive, list | tuple):
+        if positive and all(isinstance(pair, tuple) and len(pair) == 2 for pair in positive):
+            return dict(positive)
+        if len(positive) != 1:
+            required = "must be one label, or one each for 'decision' and 'outcome'"
+            raise InputError("Audit", Fault("positive", required, got=positive))
+        return positive_labels(positive[0])
+    return {"decision": positive, "outcome": positive}
+
+
+def column_fault(argument: str, name: object, known: Sequence[str]) -> Fault | None:
+    """The fault of a name that is no column; None when it is one."""
+    if isinstance(name, str) and name in known:
+        return None
+    hint = did_you_mean(name, known) or known_columns(known)
+    parts = [part.strip() for part in str(name).split(",")]
+    if len(parts) > 1 and set(parts) <= set(known):
+        hint = f" Name the columns one by one: {', '.join(map(repr, parts))}."
+    return Fault(argument, f"names the unknown column {name!r}", hint=hint)
+
+
+def cut_into_bins(column: str) -> Words:
+    """What to do with a column of too many numbers."""
+    return Words("cut it with {} (quarters) or edges of your own", Set("bins", {column: 4}, of="Audit"))
 
 
 def is_number(value: object) -> bool:
+    """Whether it is a finite number, or a text that stands for one."""
     try:
         return not isinstance(value, bool) and bool(np.isfinite(float(value)))  # type: ignore[arg-type]
     except (TypeError, ValueError):
         return False
 
 
-def _check_bins(name: str, cut: Any, faults: Faults) -> None:
+def _bin_faults(name: str, cut: Any) -> Iterator[Fault]:
     if isinstance(cut, int | np.integer) and not isinstance(cut, bool):
         if not 2 <= cut <= 100:
-            faults.add(f"'bins' of {name!r} must be 2 to 100 quantile bins, got {cut}")
+            yield Fault("bins", f"of {name!r} must be 2 to 100 quantile bins", got=int(cut))
         return
-    if (
-        not isinstance(cut, list | tuple | np.ndarray)
-        or not len(cut)
-        or not all(is_number(edge) for edge in cut)
-    ):
-        faults.add(f"'bins' of {name!r} must be a list of edges or a number of quantile bins, got {cut!r}")
+    edges = isinstance(cut, list | tuple | np.ndarray) and len(cut) and all(is_number(edge) for edge in cut)
+    if not edges:
+        yield Fault("bins", f"of {name!r} must be a list of edges or a number of quantile bins", got=cut)
     elif any(high <= low for low, high in pairwise(cut)):
-        faults.add(f"'bins' of {name!r} must be increasing, got {list(cut)}")
+        yield Fault("bins", f"of {name!r} must be increasing", got=list(cut))

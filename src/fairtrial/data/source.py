@@ -5,15 +5,12 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import narwhals as nw
 import numpy as np
 
-from fairtrial.errors import InputError
-
-if TYPE_CHECKING:
-    from fairtrial.results.result import Column
+from fairtrial.errors import Fault, InputError, Set, Words
 
 Frame = Literal["pandas", "polars", "pyarrow"]
 Kind = Literal["bool", "int", "float", "text", "other"]
@@ -44,11 +41,11 @@ class Source:
         try:
             native = nw.from_native(data)  # type: ignore[call-overload]
         except TypeError:
-            raise InputError(
-                WHO,
-                "'data' must be a dataframe (pandas, Polars, PyArrow, DuckDB, PySpark) or a path of CSV or Parquet "
-                f"files, got {type(data).__name__}",
-            ) from None
+            required = (
+                "must be a dataframe (pandas, Polars, PyArrow, DuckDB, PySpark) or a path of CSV or Parquet files, "
+                f"got {type(data).__name__}"
+            )
+            raise InputError(WHO, Fault("data", required)) from None
         if isinstance(native, nw.DataFrame) and native.implementation.is_polars():
             self._lazy = native.lazy()
         elif isinstance(native, nw.DataFrame):
@@ -112,21 +109,23 @@ def collect(frame: nw.LazyFrame[Any]) -> dict[str, Any]:
             or not frame.implementation.is_duckdb()
         ):
             raise
-        raise InputError(WHO, f"cannot read the data: {str(error).splitlines()[0]}") from None
+        raise InputError(WHO, Fault("data", f"cannot be read: {str(error).splitlines()[0]}")) from None
     return {name: table.column(name).combine_chunks() for name in table.column_names}
 
 
-def to_native(table: Mapping[str, Sequence[Any]], backend: str, columns: Sequence[Column]) -> Any:
-    """A dict of columns as a dataframe of the asked kind; undefined values are null."""
+def to_native(table: Mapping[str, Sequence[Any]], backend: str, kinds: Mapping[str, str]) -> Any:
+    """A dict of columns as a dataframe of the asked kind; undefined values are null.
+
+    `kinds` says what each column holds ("text", "state", "count", "people", "flag", else numbers), in their order.
+    """
     import pyarrow as pa
 
     if backend not in ("pandas", "polars", "pyarrow"):
-        raise InputError("to_frame", f"'backend' must be 'pandas', 'polars' or 'pyarrow', got {backend!r}")
-    types = {"text": pa.string(), "verdict": pa.string(), "count": pa.int64(), "flag": pa.bool_()}
-    arrays = {
-        column.name: pa.array(table[column.name], type=types.get(column.kind, pa.float64()))
-        for column in columns
-    }
+        fault = Fault("backend", "must be 'pandas', 'polars' or 'pyarrow'", got=backend)
+        raise InputError("to_frame", fault)
+    types = {"flag": pa.bool_()}
+    types |= dict.fromkeys(("text", "state"), pa.string()) | dict.fromkeys(("count", "people"), pa.int64())
+    arrays = {name: pa.array(table[name], type=types.get(kind, pa.float64())) for name, kind in kinds.items()}
     return from_arrow(pa.table(arrays), backend)
 
 
@@ -155,9 +154,8 @@ def frame_for_estimators(table: Any, frame: Frame) -> Any:
 
 def _require(backend: str) -> None:
     if importlib.util.find_spec(backend) is None:
-        raise InputError(
-            "to_frame", f"{backend} is not installed; use backend='pyarrow' or install {backend}"
-        )
+        cure = Words(f"use {{}} or install {backend}", Set("backend", "pyarrow"))
+        raise InputError("to_frame", Fault("backend", "is not installed", subject=backend, cure=cure))
 
 
 def _check_duplicates(data: object) -> None:
@@ -166,7 +164,8 @@ def _check_duplicates(data: object) -> None:
     names = [str(name) for name in getattr(data, "column_names", getattr(data, "columns", []))]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise InputError(WHO, f"'data' has duplicated columns: {', '.join(map(repr, twice))}; rename them")
+        required = f"has duplicated columns: {', '.join(map(repr, twice))}; rename them"
+        raise InputError(WHO, Fault("data", required))
 
 
 def _nan_to_null(relation: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
@@ -182,10 +181,9 @@ def _check_case(names: Sequence[str]) -> None:
     for name in names:
         other = folded.setdefault(name.lower(), name)
         if other != name:
-            raise InputError(
-                WHO,
-                f"the columns {other!r} and {name!r} differ only in case and are used together; rename one",
-            )
+            subject = f"the columns {other!r} and {name!r}"
+            required = "differ only in case and are used together; rename one"
+            raise InputError(WHO, Fault("data", required, subject=subject))
 
 
 def _frame_kind(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> Frame:
@@ -209,10 +207,10 @@ def _arrow_column(frame: nw.DataFrame[Any], name: str) -> Any:
             text = None if is_missing(value) else canonical(value)
             texts.append(text)
             if text is not None and first.setdefault(text, value) != value:
-                raise InputError(
-                    WHO,
-                    f"{name!r} has the labels {first[text]!r} and {value!r}, which are one label here; make them one",
-                ) from None
+                required = (
+                    f"has the labels {first[text]!r} and {value!r}, which are one label here; make them one"
+                )
+                raise InputError(WHO, Fault("data", required, subject=repr(name))) from None
         return pa.array(texts, type=pa.string())
 
 

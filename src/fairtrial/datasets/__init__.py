@@ -22,9 +22,20 @@ DATASETS: dict[str, str] = {
 def load(name: str, *, backend: Backend | None = None) -> Any:
     """Load a bundled dataset as a dataframe.
 
-    ``backend`` is "pandas", "polars" or "pyarrow"; the default is pandas when it is installed, otherwise
-    PyArrow, which always is.
+    Parameters
+    ----------
+    name : {'compas', 'adult', 'ricci'}
+        Which dataset.
+    backend : {'pandas', 'polars', 'pyarrow'}, optional
+        The kind of frame; pandas when it is installed, otherwise PyArrow, which always is.
 
+    Returns
+    -------
+    object
+        A frame of the asked kind.
+
+    Examples
+    --------
     >>> table = load("compas", backend="pyarrow")
     >>> table.num_rows
     7214

@@ -1,152 +1,16 @@
-"""What is compared: every fairness criterion is a conditional mean per group, E[value | given].
+"""The one table of metrics, and the criteria built from it.
 
-A string is always a data column; roles are `role.decision`, `role.outcome`, `role.score` and what is
-derived from them. A new metric is one row of METRICS, and every method gets it.
+A new metric is one row of METRICS, and every method gets it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from types import SimpleNamespace
-from typing import Any, Literal
+from typing import Any
 
-from fairtrial.errors import InputError, did_you_mean
-
-Direction = Literal["above", "below"]
-
-
-@dataclass(frozen=True, slots=True)
-class Role:
-    """A part a column plays in the decision system, or a value derived from such parts."""
-
-    name: str
-    needs: tuple[str, ...]
-    words: str
-    binary: bool = False
-
-    def __repr__(self) -> str:
-        return f"role.{self.name}"
-
-
-ROLES = {
-    part.name: part
-    for part in (
-        Role("decision", ("decision",), "the decision", True),
-        Role("outcome", ("outcome",), "the outcome"),
-        Role("score", ("score",), "the score"),
-        Role("score_bin", ("score",), "the score bin"),
-        Role("not_decision", ("decision",), "a negative decision", True),
-        Role("not_outcome", ("outcome",), "a negative outcome", True),
-        Role("correct", ("decision", "outcome"), "a correct decision", True),
-        Role("error", ("decision", "outcome"), "a wrong decision", True),
-        Role("squared_error", ("score", "outcome"), "the squared error of the score"),
-        Role("absolute_error", ("score", "outcome"), "the absolute error of the score"),
-        Role("log_loss", ("score", "outcome"), "the log loss of the score"),
-    )
-}
-role = SimpleNamespace(**ROLES)
-CONDITION_ROLES = ("decision", "outcome", "score", "score_bin")  # what `given` may hold fixed
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """E[value | given], with what equality means and which direction hurts whom.
-
-    >>> Metric("late_fee_rate", value="late_fee", given={role.decision: 1}).name
-    'late_fee_rate'
-    """
-
-    name: str
-    value: Role | str
-    given: Any = field(default_factory=dict)
-    label: str = ""
-    equal: str = ""
-    hurts: Direction | None = None
-    harm: str = ""
-    each: Role | None = None
-
-    def __post_init__(self) -> None:
-        if not self.label:
-            object.__setattr__(self, "label", self.name.replace("_", " "))
-        if not self.equal:
-            object.__setattr__(self, "equal", f"every group has the same {self.label}")
-        _check_metric(self)
-
-    @property
-    def conditions(self) -> dict[Role | str, tuple[Any, ...]]:
-        """`given` as a dict of admitted values; empty when `given` is an expression."""
-        if not isinstance(self.given, Mapping):
-            return {}
-        return {key: _values(value) for key, value in self.given.items()}
-
-    @property
-    def expression(self) -> Any:
-        """`given` as a narwhals expression, or None when it is a dict."""
-        return None if isinstance(self.given, Mapping) else self.given
-
-    @property
-    def needs(self) -> frozenset[str]:
-        """The roles ('decision', 'outcome', 'score') the audit must have."""
-        parts = [self.value, *self.conditions, *([self.each] if self.each else [])]
-        return frozenset(need for part in parts if isinstance(part, Role) for need in part.needs)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The data columns it reads besides the roles."""
-        return tuple(part for part in [self.value, *self.conditions] if isinstance(part, str))
-
-    @property
-    def conditions_on_outcome(self) -> bool:
-        """Whether a real-valued outcome must be refused."""
-        binary_only = isinstance(self.value, Role) and self.value.name in (
-            "not_outcome", "correct", "error", "log_loss",
-        )  # fmt: skip
-        return ROLES["outcome"] in self.conditions or binary_only
-
-    @property
-    def binary(self) -> bool | None:
-        """True for 0/1 values, False for real ones, None where only the data can tell."""
-        if isinstance(self.value, str) or self.value.name == "outcome":
-            return None
-        return self.value.binary
-
-    def to_dict(self) -> dict[str, Any]:
-        """The form used in files."""
-        given = {_part_name(key): list(values) for key, values in self.conditions.items()}
-        return {"name": self.name, "value": _part_name(self.value), "given": given, "label": self.label}
-
-
-def _part_name(part: Role | str) -> str:
-    return f"role.{part.name}" if isinstance(part, Role) else part
-
-
-def _values(value: Any) -> tuple[Any, ...]:
-    return tuple(value) if isinstance(value, list | tuple | set | frozenset) else (value,)
-
-
-def _check_metric(metric: Metric) -> None:
-    who = "Metric"
-    if not isinstance(metric.name, str) or not metric.name:
-        raise InputError(who, f"'name' must be a non-empty text, got {metric.name!r}")
-    if not isinstance(metric.value, Role | str):
-        raise InputError(who, f"'value' must be a role or a column name, got {metric.value!r}")
-    if metric.value == ROLES["score_bin"]:
-        raise InputError(who, "'value' must be a role with a number; role.score_bin is for given=")
-    if metric.hurts not in (None, "above", "below"):
-        raise InputError(who, f"'hurts' must be 'above', 'below' or None, got {metric.hurts!r}")
-    if isinstance(metric.given, Mapping):
-        for key in metric.given:
-            if not isinstance(key, Role | str):
-                raise InputError(who, f"'given' must have roles or column names as keys, got {key!r}")
-            if isinstance(key, Role) and key.name not in CONDITION_ROLES:
-                listed = ", ".join(f"role.{name}" for name in CONDITION_ROLES[:-1])
-                raise InputError(who, f"'given' takes {listed} or role.{CONDITION_ROLES[-1]}, got {key!r}")
-    elif type(metric.given).__module__.split(".")[0] != "narwhals":
-        kind = type(metric.given).__name__
-        raise InputError(
-            who, f"'given' must be a dict {{name: value(s)}} or a narwhals expression, got {kind}"
-        )
+from fairtrial.errors import Fault, InputError, did_you_mean
+from fairtrial.metrics.metric import Direction, Metric
+from fairtrial.metrics.values import ROLES, Role, role
 
 
 def _row(
@@ -162,38 +26,41 @@ def _row(
     return Metric(name, value, given or {}, label, equal, hurts, harm, each)
 
 
-def _table() -> dict[str, Metric]:
-    decision, outcome, score = role.decision, role.outcome, role.score
-    positive, negative = {outcome: 1}, {outcome: 0}
-    selected, rejected = {decision: 1}, {decision: 0}
-    rows = [
-        _row("selection_rate", "selection rate", decision, None, None,
+_WITH, _WITHOUT = {role.outcome: 1}, {role.outcome: 0}
+_SELECTED, _REJECTED = {role.decision: 1}, {role.decision: 0}
+
+#: Every metric by name. A row is what makes a metric known to all methods and front ends; a value that no role has
+#: yet is a Role with its formula, written in the row.
+METRICS: dict[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        _row("selection_rate", "selection rate", role.decision, None, None,
              "a higher rate is more of the decision: good or bad as the decision is"),
-        _row("base_rate", "base rate", outcome, None, None, "describes the people, not the decisions"),
-        _row("tpr", "true positive rate", decision, positive, "below",
+        _row("base_rate", "base rate", role.outcome, None, None, "describes the people, not the decisions"),
+        _row("tpr", "true positive rate", role.decision, _WITH, "below",
              "a lower rate withholds the decision from people who have the outcome"),
-        _row("fpr", "false positive rate", decision, negative, "above",
+        _row("fpr", "false positive rate", role.decision, _WITHOUT, "above",
              "a higher rate puts the decision on people who do not have the outcome"),
-        _row("tnr", "true negative rate", role.not_decision, negative, "below",
+        _row("tnr", "true negative rate", role.not_decision, _WITHOUT, "below",
              "a lower rate puts the decision on people who do not have the outcome"),
-        _row("fnr", "false negative rate", role.not_decision, positive, "above",
+        _row("fnr", "false negative rate", role.not_decision, _WITH, "above",
              "a higher rate withholds the decision from people who have the outcome"),
-        _row("ppv", "positive predictive value", outcome, selected, "below",
+        _row("ppv", "positive predictive value", role.outcome, _SELECTED, "below",
              "a lower value means the decision is less often right for the group"),
-        _row("npv", "negative predictive value", role.not_outcome, rejected, "below",
+        _row("npv", "negative predictive value", role.not_outcome, _REJECTED, "below",
              "a lower value means a negative decision is less often right for the group"),
-        _row("fdr", "false discovery rate", role.not_outcome, selected, "above",
+        _row("fdr", "false discovery rate", role.not_outcome, _SELECTED, "above",
              "a higher rate means the decision is more often wrong for the group"),
-        _row("for", "false omission rate", outcome, rejected, "above",
+        _row("for", "false omission rate", role.outcome, _REJECTED, "above",
              "a higher rate means a negative decision is more often wrong for the group"),
         _row("accuracy", "accuracy", role.correct, None, "below", "a lower accuracy means more wrong decisions"),
         _row("error_rate", "error rate", role.error, None, "above", "a higher rate means more wrong decisions"),
-        _row("mean_score", "mean score", score, None, None, "a higher score is good or bad as the decision is"),
-        _row("balance_positive", "mean score of people with the outcome", score, positive, "below",
+        _row("mean_score", "mean score", role.score, None, None, "a higher score is good or bad as the decision is"),
+        _row("balance_positive", "mean score of people with the outcome", role.score, _WITH, "below",
              "a lower mean understates people who have the outcome"),
-        _row("balance_negative", "mean score of people without the outcome", score, negative, "above",
+        _row("balance_negative", "mean score of people without the outcome", role.score, _WITHOUT, "above",
              "a higher mean overstates people who do not have the outcome"),
-        _row("calibration", "outcome rate in a score bin", outcome, None, "below",
+        _row("calibration", "outcome rate in a score bin", role.outcome, None, "below",
              "a lower outcome at the same score means the score overstates the group", role.score_bin),
         _row("brier", "Brier score", role.squared_error, None, "above", "a higher score means worse probabilities"),
         _row("log_loss", "log loss", role.log_loss, None, "above", "a higher loss means worse probabilities"),
@@ -201,13 +68,10 @@ def _table() -> dict[str, Metric]:
              "a higher error means worse predictions"),
         _row("absolute_error", "mean absolute error", role.absolute_error, None, "above",
              "a higher error means worse predictions"),
-    ]  # fmt: skip
-    return {metric.name: metric for metric in rows}
+    )
+}  # fmt: skip
 
-
-METRICS: dict[str, Metric] = _table()
-
-# criteria that ask several metrics to be equal at once
+#: Criteria by name, with the metrics that they ask to be equal at once.
 CRITERIA: dict[str, tuple[str, ...]] = {
     "statistical_parity": ("selection_rate",),
     "equal_opportunity": ("tpr",),
@@ -217,50 +81,87 @@ CRITERIA: dict[str, tuple[str, ...]] = {
     "predictive_parity": ("ppv",),
     "sufficiency": ("ppv", "for"),
     "accuracy_equality": ("accuracy",),
+    "fnr_parity": ("fnr",),
+    "conditional_parity": ("selection_rate",),
 }
+# these hold within strata: one mean per group does not answer them
+STRATIFIED = frozenset({"conditional_parity"})
 
 
-def find_metric(who: str, metric: object) -> Metric:
+def joined_metrics(item: object) -> tuple[object, ...]:
+    """The metrics that a criterion's name stands for; anything else as it is."""
+    if isinstance(item, str) and item not in STRATIFIED:
+        return CRITERIA.get(item, (item,))
+    return (item,)
+
+
+def find_metric(who: str, metric: object, argument: str = "metric") -> Metric:
     """A Metric from its name, from a Metric, or from the dict form used in files.
 
+    Parameters
+    ----------
+    who : str
+        Whom a fault names.
+    metric : str, Metric or mapping
+        What was asked for.
+    argument : str
+        The argument that holds it.
+
+    Returns
+    -------
+    Metric
+        The metric; one that is not known is a fault.
+
+    Examples
+    --------
     >>> find_metric("certify", "fprr")
     Traceback (most recent call last):
     fairtrial.errors.InputError: certify: 'metric' is unknown: 'fprr'. Did you mean 'fpr'? Known: absolute_error, \
 accuracy, balance_negative, balance_positive, base_rate, brier, calibration, error_rate, fdr, fnr, for, fpr, \
-log_loss, mean_score, npv, ppv, selection_rate, squared_error, tnr, tpr. Or make one: Metric(name, value, given).
+log_loss, mean_score, npv, ppv, selection_rate, squared_error, tnr, tpr. Or make one of your own.
     """
     if isinstance(metric, Metric):
         return metric
     if isinstance(metric, Mapping):
-        return _metric_from_dict(who, metric)
+        return _metric_from_dict(who, metric, argument)
     if isinstance(metric, str) and metric in METRICS:
         return METRICS[metric]
-    known = ", ".join(sorted(METRICS))
     hint = did_you_mean(metric, METRICS)
-    if isinstance(metric, str) and metric in CRITERIA:
+    if isinstance(metric, str) and metric in STRATIFIED:
+        hint = f" It is a criterion of {' and '.join(CRITERIA[metric])} within strata: transport takes it."
+    elif isinstance(metric, str) and metric in CRITERIA:
         hint = f" It is a criterion that joins {' and '.join(CRITERIA[metric])}: ask for those."
-    raise InputError(
-        who,
-        f"'metric' is unknown: {metric!r}.{hint} Known: {known}. Or make one: Metric(name, value, given).",
-    )
+    hint += f" Known: {', '.join(sorted(METRICS))}. Or make one of your own."
+    raise InputError(who, Fault(argument, f"is unknown: {metric!r}", hint=hint))
 
 
-def find_metrics(who: str, metrics: object) -> list[Metric]:
-    """Metrics from one name or several; a criterion's name stands for the metrics it joins."""
+def find_metrics(who: str, metrics: object, argument: str = "metric") -> list[Metric]:
+    """Metrics from one name or several; a criterion's name stands for the metrics it joins.
+
+    Parameters
+    ----------
+    who : str
+        Whom a fault names.
+    metrics : str, Metric, mapping or a list of them
+        What was asked for.
+    argument : str
+        The argument that holds it.
+
+    Returns
+    -------
+    list of Metric
+        Each once, in the order asked for.
+    """
     listed = list(metrics) if isinstance(metrics, list | tuple | set | frozenset) else [metrics]
-    names = [
-        name
-        for item in listed
-        for name in (CRITERIA.get(item, (item,)) if isinstance(item, str) else (item,))
-    ]
     found: dict[str, Metric] = {}
-    for item in names:
-        metric = find_metric(who, item)
+    for part in (part for item in listed for part in joined_metrics(item)):
+        metric = find_metric(who, part, argument)
         if metric.name in found and not _same(found[metric.name], metric):
-            raise InputError(who, f"two different metrics are both named {metric.name!r}")
+            subject = "two different metrics"
+            raise InputError(who, Fault(argument, f"are both named {metric.name!r}", subject=subject))
         found[metric.name] = metric
     if not found:
-        raise InputError(who, "'metrics' is empty: name at least one metric")
+        raise InputError(who, Fault("metrics", "is empty", cure="name at least one metric"))
     return list(found.values())
 
 
@@ -271,30 +172,28 @@ def _same(one: Metric, other: Metric) -> bool:
     return one == other
 
 
-def _metric_from_dict(who: str, content: Mapping[str, Any]) -> Metric:
+def _metric_from_dict(who: str, content: Mapping[str, Any], argument: str) -> Metric:
     allowed = {"name", "value", "given", "label", "equal", "hurts", "harm"}
-    unknown = set(content) - allowed
-    if unknown or "name" not in content or "value" not in content:
-        raise InputError(
-            who, f"a metric needs 'name' and 'value' and may have {sorted(allowed)}, got {dict(content)}"
-        )
+    if set(content) - allowed or "name" not in content or "value" not in content:
+        required = f"needs 'name' and 'value' and may have {sorted(allowed)}"
+        raise InputError(who, Fault(argument, required, got=dict(content), subject="a metric"))
     conditions = content.get("given", {})
     if not isinstance(conditions, Mapping):
-        raise InputError(who, f"'given' must be a dict {{name: value(s)}}, got {conditions!r}")
-    given = {_part(who, key): value for key, value in conditions.items()}
+        raise InputError(who, Fault("given", "must be a dict {name: value(s)}", got=conditions))
+    given = {find_part(who, key, argument): value for key, value in conditions.items()}
     rest = {key: content[key] for key in ("label", "equal", "hurts", "harm") if key in content}
-    return Metric(str(content["name"]), _part(who, content["value"]), given, **rest)
+    return Metric(str(content["name"]), find_part(who, content["value"], argument), given, **rest)
 
 
-def _part(who: str, text: object) -> Role | str:
-    """`role.x` is a role; any other text a column."""
-    if isinstance(text, Role):
+def find_part(who: str, part: object, argument: str = "metric") -> Role | str:
+    """A role from itself or from `role.x`; any other text is a column."""
+    if isinstance(part, Role):
+        return part
+    text = str(part)
+    if not text.startswith("role."):
         return text
-    if isinstance(text, str) and text.startswith("role."):
-        name = text.removeprefix("role.")
-        if name not in ROLES:
-            raise InputError(
-                who, f"unknown role {text!r}; roles are {sorted(ROLES)}.{did_you_mean(name, ROLES)}"
-            )
-        return ROLES[name]
-    return str(text)
+    name = text.removeprefix("role.")
+    if name not in ROLES:
+        required = f"names the unknown role {text!r}; roles are {sorted(ROLES)}"
+        raise InputError(who, Fault(argument, required, hint=did_you_mean(name, ROLES)))
+    return ROLES[name]

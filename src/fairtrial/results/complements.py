@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fairtrial.results.result import scalar
+from fairtrial.results.column import scalar
 
 Pair = tuple[str, str]
 # What is added up: a metric, the attributes of the groups, the one that varies, and the values of the others.
@@ -35,13 +35,16 @@ class Member:
             yield self.metric, names, varying, fixed
 
 
-def complements(content: Mapping[str, Any], below: int) -> tuple[list[dict[str, Any]], list[str]]:
+def complements(
+    content: Mapping[str, Any], below: int, uncompared: Collection[str]
+) -> tuple[list[dict[str, Any]], list[str]]:
     """Lines to mask besides the small ones, and the small groups that are given away all the same.
 
     Where exactly one group of a sum is masked it is the total minus the rest, so the next smallest is masked as
-    well. A group that was compared is what an audit is about: it stays, and the report says what it gives away.
+    well. A group that was compared (its state is not in `uncompared`) is what an audit is about: it stays, and the
+    report says what it gives away.
     """
-    members = _members(content, below)
+    members = _members(content, below, uncompared)
     sums: dict[Sum, list[Member]] = defaultdict(list)
     for member in members:
         for total in member.sums:
@@ -67,7 +70,7 @@ def complements(content: Mapping[str, Any], below: int) -> tuple[list[dict[str, 
     return chosen, list(dict.fromkeys(known))
 
 
-def _members(content: Mapping[str, Any], below: int) -> list[Member]:
+def _members(content: Mapping[str, Any], below: int, uncompared: Collection[str]) -> list[Member]:
     """The lines of the table and the groups listed as not tested, for results that record where each belongs."""
     rows, details = content["estimates"], content["details"]
     places = details.get("places", [])
@@ -82,14 +85,7 @@ def _members(content: Mapping[str, Any], below: int) -> list[Member]:
             place=tuple((name, value) for name, value in place),
             n=scalar(row["n"]) or 0,
             hidden=scalar(row["n"]) is None or 0 < scalar(row["n"]) < below,  # None: masked before
-            compared=not _not_tested(row),
+            compared=row.get("state") not in uncompared,
         )
         for row, place, metric in found
     ]
-
-
-def _not_tested(row: Mapping[str, Any]) -> bool:
-    """Too small to be compared; the reference is part of every comparison."""
-    return str(row.get("finding", "")).startswith("not tested: fewer") or str(
-        row.get("reason", "")
-    ).startswith("fewer")

@@ -7,15 +7,12 @@ from dataclasses import replace
 from itertools import compress
 from typing import Any
 
+from fairtrial.results.column import LABELS, MASKED, Column, is_masked, undefined
 from fairtrial.results.complements import complements
-from fairtrial.results.result import Column, Result, reason, undefined
+from fairtrial.results.result import Result
 
-# names under which methods count people, in estimates and in the details that charts read
-PEOPLE = frozenset({"n", "rows", "people", "size", "members", "n_group", "comparators"})
 # details that hold one entry per row of the estimates
 ROW_LISTS = frozenset({"places"})
-MASKED = "masked:"
-_KEPT = ("text", "flag", "verdict")
 
 
 def mask_result(result: Result, below: int) -> dict[str, Any]:
@@ -23,68 +20,68 @@ def mask_result(result: Result, below: int) -> dict[str, Any]:
     content = result.to_dict()
     if below <= 1:
         return content
-    columns = {column.name: column for column in result.columns}
-    small = [row for row in content["estimates"] if _small(row, below, columns)]
-    others, given_away = complements(content, below)
+    people = {column.name for column in result.columns if column.kind == "people"}
+    small = [row for row in content["estimates"] if _small(row, below, people)]
+    uncompared = {kind.code for kind in result.states if not kind.compared}
+    others, given_away = complements(content, below, uncompared)
     for row in small:
-        _hide(row, columns, f"{MASKED} fewer than {below} people")
+        _hide(row, result.columns, f"fewer than {below} people")
     for row in others:
         if any(row is own for own in content["estimates"]):
-            _hide(row, columns, f"{MASKED} a group of fewer than {below} people could be worked out from it")
+            _hide(row, result.columns, f"a group of fewer than {below} people could be worked out from it")
         else:
             content["details"]["untested"].remove(row)
-    if len(small) + len(others) + _prune(content["details"], below):
-        rows = f"{len(small)} row{'' if len(small) == 1 else 's'} of the table"
+    pruned = _prune(content["details"], below, result.people_in_details)
+    content["notes"] += _notes(below, len(small), len(others), pruned, given_away)
+    return content
+
+
+def _notes(below: int, small: int, others: int, pruned: int, given_away: list[str]) -> list[dict[str, str]]:
+    """What was masked, and what is given away all the same."""
+    notes = []
+    if small + others + pruned:
+        rows = f"{small} row{'' if small == 1 else 's'} of the table"
         if others:
-            rows += f", and {len(others)} more from which they could be worked out"
+            rows += f", and {others} more from which they could be worked out"
         text = f"Numbers about fewer than {below} people are masked ({rows})."
-        content["notes"].append({"code": "masked", "text": text})
+        notes.append({"code": "masked", "text": text})
     if given_away:
         text = (
             f"The number of people in {'; '.join(given_away)} is masked, but totals and the groups compared give it "
             "away. Where that matters, join small groups before the audit."
         )
-        content["notes"].append({"code": "given-away", "text": text})
-    return content
+        notes.append({"code": "given-away", "text": text})
+    return notes
 
 
-def _hide(row: dict[str, Any], columns: Mapping[str, Column], why: str) -> None:
-    """Labels stay, numbers go."""
+def _hide(row: dict[str, Any], columns: tuple[Column, ...], why: str) -> None:
+    """Labels stay, numbers go, the state says why."""
+    kinds = {column.name: column.kind for column in columns}
     for name in row:
-        if name not in columns or columns[name].kind not in _KEPT:
-            row[name] = undefined(why)
-        elif columns[name].kind == "verdict":
+        if kinds.get(name) == "state":
+            row[name] = MASKED.code
+        elif name == "state_reason":
             row[name] = why
+        elif kinds.get(name) not in LABELS:
+            row[name] = undefined(why, masked=True)
 
 
-def _small(row: Mapping[str, Any], below: int, columns: Mapping[str, Column] | None = None) -> bool:
-    counts = [
-        value
-        for name, value in row.items()
-        if name in PEOPLE and (columns is None or name not in columns or columns[name].kind == "count")
-    ]
+def _small(row: Mapping[str, Any], below: int, people: frozenset[str] | set[str]) -> bool:
+    counts = [value for name, value in row.items() if name in people]
     return any(
         isinstance(value, int) and not isinstance(value, bool) and 0 < value < below for value in counts
     )
 
 
-def _prune(value: Any, below: int) -> int:
+def _prune(value: Any, below: int, people: frozenset[str]) -> int:
     """Take every record about fewer than `below` people out of the details; returns how many."""
-    if isinstance(value, list):
-        small = [item for item in value if isinstance(item, dict) and _small(item, below)]
-        value[:] = [item for item in value if not any(item is other for other in small)]
-        return len(small) + sum(_prune(item, below) for item in value)
-    if isinstance(value, dict):
-        small_keys = [key for key, item in value.items() if isinstance(item, dict) and _small(item, below)]
-        for key in small_keys:
-            del value[key]
-        return len(small_keys) + sum(_prune(item, below) for item in value.values())
-    return 0
-
-
-def is_masked(row: Mapping[str, Any]) -> bool:
-    """Whether a row of published estimates was masked."""
-    return any(reason(cell) and str(reason(cell)).startswith(MASKED) for cell in row.values())
+    if not isinstance(value, list | dict):
+        return 0
+    items = dict(enumerate(value)) if isinstance(value, list) else dict(value)
+    few = [key for key, item in items.items() if isinstance(item, dict) and _small(item, below, people)]
+    for key in reversed(few):
+        del value[key]
+    return len(few) + sum(_prune(item, below, people) for key, item in items.items() if key not in few)
 
 
 def mask_groups(groups: Mapping[str, Any], below: int) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from fairtrial.errors import InputError
+from fairtrial.errors import Fault, InputError
 
 
 def check_output_file(who: str, path: str | os.PathLike[str]) -> Path:
@@ -24,7 +24,7 @@ def check_output_file(who: str, path: str | os.PathLike[str]) -> Path:
     elif not os.access(folder, os.W_OK | os.X_OK):
         fault = f"the folder {str(folder)!r} may not be written to"
     if fault is not None:
-        raise InputError(who, f"cannot write {str(path)!r}: {fault}")
+        raise InputError(who, Fault("", f"cannot write {str(path)!r}: {fault}"))
     return target
 
 
@@ -38,9 +38,9 @@ def make_output_folder(
         if not os.access(target, os.W_OK | os.X_OK):
             raise PermissionError(0, "it may not be written to")
     except OSError as error:
-        raise InputError(
-            who, f"{argument!r} must be a folder one can write to, got {str(path)!r}: {error.strerror}"
-        ) from None
+        cure = str(error.strerror)[:1].lower() + str(error.strerror)[1:]
+        fault = Fault(argument, "must be a folder one can write to", got=str(path), cure=cure)
+        raise InputError(who, fault) from None
     for name in folders:
         if (target / name).exists():
             make_output_folder(who, argument, target / name)

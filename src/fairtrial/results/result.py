@@ -2,94 +2,58 @@
 
 from __future__ import annotations
 
-import html
 import json
-import math
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from functools import cache
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from fairtrial.errors import InputError
+from fairtrial.errors import Fault, Faults, InputError, Note
+from fairtrial.results.column import Column, Primary, StateKind, Tone, Verdict, scalar
+from fairtrial.results.text import summary_html, summary_text
 
 if TYPE_CHECKING:
     from altair import TopLevelMixin
 
-SCHEMA = "fairtrial/result/1"
-Kind = Literal["text", "count", "rate", "points", "ratio", "number", "p", "flag", "verdict"]
+    from fairtrial.results.charts.picture import Picture
 
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One fixed column of a result's estimates: its key, its heading, and how views format it."""
-
-    name: str
-    title: str
-    kind: Kind
-    shown: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """Something the reader must know: an assumption, a weakening, a count of what was left out."""
-
-    code: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """A code for machines and a sentence a person can quote."""
-
-    code: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Primary:
-    """One primary p-value of a result, as it enters the trial-wide correction.
-
-    What the p-value is about goes with it where it exists: the effect with its interval (`kind` says how
-    views format it), what it is compared with, and how many people it rests on.
-    """
-
-    metric: str
-    subject: str
-    p_value: float
-    effect: float | None = None
-    low: float | None = None
-    high: float | None = None
-    kind: Kind = "points"
-    against: str = ""
-    n: int | None = None
-
-
-def undefined(reason: str) -> dict[str, Any]:
-    """A value that does not exist, with the reason; never a bare NaN."""
-    return {"value": None, "reason": reason}
-
-
-def scalar(cell: Any) -> Any:
-    """The plain value of an estimates cell; None where it is undefined."""
-    return cell["value"] if isinstance(cell, Mapping) and "reason" in cell else cell
-
-
-def reason(cell: Any) -> str | None:
-    """Why an estimates cell is undefined; None where it is defined."""
-    return str(cell["reason"]) if isinstance(cell, Mapping) and "reason" in cell else None
-
-
-def defined_or(value: float, why: str) -> Any:
-    """`value` as a float, or undefined with the reason when it is not finite."""
-    return float(value) if math.isfinite(value) else undefined(why)
+SCHEMA = "fairtrial/result/2"
+PARTS = ("question", "null", "verdict", "estimates", "details", "notes", "provenance")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Result:
-    """The answer to one question. Holds no data frame and no Audit."""
+    """The answer to one question. Holds no data frame and no Audit.
+
+    Parameters
+    ----------
+    question : str
+        What was asked, in words.
+    null : str
+        The null hypothesis, in words.
+    verdict : Verdict
+        A code and a sentence.
+    estimates : tuple of dict
+        The rows of the table; `columns` says what each key is.
+    details : dict
+        What charts and sentences need besides the table.
+    notes : tuple of Note
+        What a reader must know.
+    provenance : dict
+        Versions, the data's fingerprint, and the arguments.
+    objects : dict
+        What lives in this session only and is not saved: fitted rules, influence values.
+    """
 
     kind: ClassVar[str] = ""
     columns: ClassVar[tuple[Column, ...]] = ()
+    states: ClassVar[tuple[StateKind, ...]] = ()
+    # tones of verdicts whose code is no state of a row
+    verdict_tones: ClassVar[Mapping[str, Tone]] = {}
+    # keys under which the details count people; masking looks for them there
+    people_in_details: ClassVar[frozenset[str]] = frozenset({"n"})
     method: ClassVar[str] = ""
     assumptions: ClassVar[tuple[str, ...]] = ()
     citation: ClassVar[str] = ""
@@ -103,6 +67,26 @@ class Result:
     provenance: dict[str, Any] = field(default_factory=dict, repr=False)
     objects: dict[str, Any] = field(default_factory=dict, repr=False)
 
+    def __post_init__(self) -> None:
+        if "versions" not in self.provenance:
+            object.__setattr__(self, "provenance", {"versions": dict(versions()), **self.provenance})
+
+    @property
+    def confidence_level(self) -> float | None:
+        """The level of the intervals shown; None where there are none."""
+        level: float | None = self.details.get("confidence_level")
+        return level
+
+    @property
+    def tone(self) -> Tone:
+        """Whether the verdict is good, bad or open."""
+        states = {kind.code: kind.tone for kind in self.states}
+        return {**states, **self.verdict_tones}.get(self.verdict.code, "open")
+
+    def state_of(self, row: Mapping[str, Any], column: str = "state") -> StateKind:
+        """What the row's state means."""
+        return next((kind for kind in self.states if kind.code == row.get(column)), StateKind("–"))
+
     def reading(self) -> list[str]:
         """Plain-language sentences that say what the result shows and what it does not."""
         return [self.verdict.text]
@@ -110,6 +94,21 @@ class Result:
     def primary(self) -> list[Primary]:
         """The p-values that enter the correction over a whole trial (certifications do not)."""
         return []
+
+    def pictures(self) -> list[Picture]:
+        """All charts of the result, the main one first; each method's result draws its own, or none."""
+        return []
+
+    def plot(self) -> TopLevelMixin:
+        """The main chart."""
+        pictures = self.pictures()
+        if not pictures:
+            raise NotImplementedError(f"{type(self).__name__} draws no chart")
+        return pictures[0].chart
+
+    def summary(self) -> str:
+        """The question, the table, the verdict and the notes as text."""
+        return summary_text(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON scalars only; raises if a NaN or an infinity slipped in."""
@@ -130,17 +129,8 @@ class Result:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
         """The result again, from `to_dict()` or from the JSON it was saved as."""
-        if not isinstance(content, Mapping):
-            raise InputError("Result.from_dict", f"the content must be a dict, got {type(content).__name__}")
-        if content.get("schema") != SCHEMA:
-            raise InputError(
-                "Result.from_dict", f"'schema' must be {SCHEMA!r}, got {content.get('schema')!r}"
-            )
-        result_class = _result_class(str(content.get("kind")))
-        for name in ("question", "null", "verdict", "estimates", "details", "notes", "provenance"):
-            if name not in content:
-                raise InputError("Result.from_dict", f"the content lacks {name!r}")
-        return result_class(  # type: ignore[return-value]
+        check_content("Result.from_dict", content, (cls.kind,))
+        return cls(
             question=content["question"],
             null=content["null"],
             verdict=Verdict(**content["verdict"]),
@@ -150,46 +140,36 @@ class Result:
             provenance=dict(content["provenance"]),
         )
 
-    def summary(self) -> str:
-        """The question, the table, the verdict and the notes as text."""
-        from fairtrial.results.text import summary_text
-
-        return summary_text(self)
-
     def to_frame(self, backend: str | None = None) -> Any:
         """The estimates as a dataframe of the kind the data came in ('pandas', 'polars', 'pyarrow')."""
         from fairtrial.data.source import to_native
 
-        names = [column.name for column in self.columns]
-        table = {name: [scalar(row.get(name)) for row in self.estimates] for name in names}
-        return to_native(table, backend or self.provenance.get("frame", "pyarrow"), self.columns)
-
-    def plot(self) -> TopLevelMixin:
-        """The main chart."""
-        from fairtrial.results.charts.files import main_chart
-
-        return main_chart(self)
+        table = {
+            column.name: [scalar(row.get(column.name)) for row in self.estimates] for column in self.columns
+        }
+        kinds = {column.name: column.kind for column in self.columns}
+        return to_native(table, backend or self.provenance.get("frame", "pyarrow"), kinds)
 
     def __str__(self) -> str:
         return self.summary()
 
     def _repr_html_(self) -> str:
-        from fairtrial.results.text import summary_html
-
         return summary_html(self)
 
 
-def _result_class(kind: str) -> type[Result]:
-    """The class that a method registered for this kind of result, imported on demand."""
-    import importlib
-
-    from fairtrial import RESULTS
-
-    if kind not in RESULTS:
-        raise InputError("Result.from_dict", f"'kind' must be one of {sorted(RESULTS)}, got {kind!r}")
-    module, name = RESULTS[kind].split(":")
-    result_class: type[Result] = getattr(importlib.import_module(module), name)
-    return result_class
+def check_content(who: str, content: Any, kinds: Collection[str]) -> None:
+    """Raise unless the content is that of a saved result of one of these kinds."""
+    if not isinstance(content, Mapping):
+        raise InputError(who, Fault("", f"the content must be a dict, got {type(content).__name__}"))
+    if content.get("schema") != SCHEMA:
+        raise InputError(who, Fault("schema", f"must be {SCHEMA!r}", got=content.get("schema")))
+    if content.get("kind") not in kinds:
+        raise InputError(who, Fault("kind", f"must be one of {sorted(kinds)}", got=content.get("kind")))
+    faults = Faults(who)
+    for name in PARTS:
+        if name not in content:
+            faults.add(Fault("", f"the content lacks {name!r}"))
+    faults.raise_any()
 
 
 def _plain(value: Any) -> Any:
@@ -201,22 +181,8 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"a result may hold JSON values only, got {type(value).__name__}")
 
 
-def provenance(**facts: Any) -> dict[str, Any]:
-    """Versions, plus what the method adds (data digest, seed, arguments)."""
-    import numpy
-    import scipy
-
-    from fairtrial import __version__
-
-    versions = {
-        "fairtrial": __version__,
-        "python": platform.python_version(),
-        "numpy": numpy.__version__,
-        "scipy": scipy.__version__,
-    }
-    return {"versions": versions, **facts}
-
-
-def escape(text: object) -> str:
-    """Text from data, safe inside HTML."""
-    return html.escape(str(text), quote=True)
+@cache
+def versions() -> Mapping[str, str]:
+    """What numbers depend on besides the data."""
+    named = {name: version(name) for name in ("fairtrial", "numpy", "scipy")}
+    return {"fairtrial": named.pop("fairtrial"), "python": platform.python_version(), **named}

@@ -3,15 +3,36 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
-from fairtrial.results.result import escape, reason, scalar
+from fairtrial.errors import Note
+from fairtrial.results.column import LABELS, MASKED, Column, Kind, StateKind, Verdict, escape, reason, scalar
 
 if TYPE_CHECKING:
-    from fairtrial.results.result import Column, Kind, Result
+    from altair import TopLevelMixin
 
 LONGEST_REASON = 36  # letters of a reason that a cell of the text table can hold
+
+
+class Shown(Protocol):
+    """What a view needs of a result."""
+
+    @property
+    def columns(self) -> tuple[Column, ...]: ...
+    @property
+    def states(self) -> tuple[StateKind, ...]: ...
+    @property
+    def question(self) -> str: ...
+    @property
+    def verdict(self) -> Verdict: ...
+    @property
+    def estimates(self) -> tuple[dict[str, Any], ...]: ...
+    @property
+    def notes(self) -> tuple[Note, ...]: ...
+    @property
+    def confidence_level(self) -> float | None: ...
+    def plot(self) -> TopLevelMixin: ...
 
 
 def format_value(value: Any, kind: Kind) -> str:
@@ -20,24 +41,26 @@ def format_value(value: Any, kind: Kind) -> str:
     >>> format_value(0.44847, "rate"), format_value(0.2139, "points"), format_value(3e-7, "p"), format_value(None, "p")
     ('44.8%', '+21.4', '<0.001', '–')
     """
-    if value is None:
-        return "–"
-    if kind in ("text", "verdict"):
-        return str(value)
-    if kind == "flag":
-        return "yes" if value else "no"
-    if kind == "count":
-        return f"{int(value):,}"
-    if kind == "rate":
-        return f"{100 * value:.1f}%"
-    if kind == "points":
-        return f"{100 * value:+.1f}"
-    if kind == "p":
-        return "<0.001" if value < 0.001 else f"{value:.3f}"
+    return "–" if value is None else _FORMATS.get(kind, _number)(value)
+
+
+def _number(value: float) -> str:
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
-def shown_columns(result: Result) -> list[Column]:
+_FORMATS: dict[Kind, Callable[[Any], str]] = {
+    "text": str,
+    "state": str,
+    "flag": lambda value: "yes" if value else "no",
+    "count": lambda value: f"{int(value):,}",
+    "people": lambda value: f"{int(value):,}",
+    "rate": lambda value: f"{100 * value:.1f}%",
+    "points": lambda value: f"{100 * value:+.1f}",
+    "p": lambda value: "<0.001" if value < 0.001 else f"{value:.3f}",
+}
+
+
+def shown_columns(result: Shown) -> list[Column]:
     """Columns that are shown and not empty throughout."""
     return [
         column
@@ -46,52 +69,55 @@ def shown_columns(result: Result) -> list[Column]:
     ]
 
 
-def table(result: Result) -> tuple[list[str], list[list[str]]]:
+def table(result: Shown) -> tuple[list[str], list[list[str]]]:
     """Headings and formatted lines; two limits become one cell, an undefined value shows its reason once per line."""
     columns = shown_columns(result)
     interval = interval_heading(result)
-    headings = [interval if is_low(column) else column.title for column in columns if not is_high(column)]
-    return headings, [_line(row, columns) for row in result.estimates]
+    headings = [interval if column.is_low else column.title for column in columns if not column.is_high]
+    return headings, [_line(result, row, columns) for row in result.estimates]
 
 
-def interval_heading(result: Result) -> str:
+def interval_heading(result: Shown) -> str:
     """'95% interval', at the result's own level."""
-    level = result.details.get("confidence_level")
+    level = result.confidence_level
     return f"{100 * level:g}% interval" if level else "interval"
 
 
 def kind_in(row: Mapping[str, Any], column: Column) -> Kind:
     """A real-valued metric has no percent and no points."""
-    return "number" if row.get("scale") == "number" and column.kind in ("rate", "points") else column.kind
+    real = row.get("value_kind") == "number" and column.kind in ("rate", "points")
+    return "number" if real else column.kind
 
 
-def _line(row: dict[str, Any], columns: list[Column]) -> list[str]:
+def state_text(result: Shown, row: Mapping[str, Any], column: str = "state") -> str:
+    """A row's state in words, with its reason: 'not tested: fewer than 30 members'."""
+    code = row.get(column)
+    if code is None:
+        return "–"
+    kind = next((kind for kind in (*result.states, MASKED) if kind.code == code), StateKind(str(code)))
+    why = row.get(f"{column}_reason")
+    return f"{kind.text}: {why}" if why else kind.text
+
+
+def _line(result: Shown, row: dict[str, Any], columns: list[Column]) -> list[str]:
     line: list[str] = []
-    told: set[str] = set()
+    told: set[str | None] = {row.get("state_reason")}
     for column in columns:
-        if is_high(column):
+        if column.is_high:
             continue
         cell = row.get(column.name)
         kind = kind_in(row, column)
         why = reason(cell)
-        if why is not None:
-            line.append("–" if why in told or why == row.get("finding") else why)
+        if column.kind == "state":
+            line.append(state_text(result, row, column.name))
+        elif why is not None:
+            line.append("–" if why in told else why)
             told.add(why)
-        elif is_low(column):
-            high = row.get(column.name.removesuffix("low") + "high")
-            line.append(interval_text(scalar(cell), scalar(high), kind))
+        elif column.is_low:
+            line.append(interval_text(scalar(cell), scalar(row.get(column.partner)), kind))
         else:
             line.append(format_value(scalar(cell), kind))
     return line
-
-
-def is_low(column: Column) -> bool:
-    """Whether the column holds lower limits; its partner of upper limits is shown in the same cell."""
-    return column.name == "low" or column.name.endswith("_low")
-
-
-def is_high(column: Column) -> bool:
-    return column.name == "high" or column.name.endswith("_high")
 
 
 def interval_text(low: Any, high: Any, kind: Kind) -> str:
@@ -117,24 +143,21 @@ def text_table(headings: Sequence[str], lines: Sequence[Sequence[str]], right: S
     return "\n".join(out)
 
 
-def _long_reasons_below(result: Result, lines: list[list[str]]) -> tuple[list[list[str]], list[str]]:
+def _long_reasons_below(result: Shown, lines: list[list[str]]) -> tuple[list[list[str]], list[str]]:
     """Reasons too long for a cell become numbers, explained once below the table; the last cell has room."""
-    reasons = {reason(cell) for row in result.estimates for cell in row.values()} - {None}
-    told = {cell for line in lines for cell in line[:-1] if len(cell) > LONGEST_REASON and cell in reasons}
+    reasons = {why for row in result.estimates for cell in row.values() if (why := reason(cell))}
+    shown = {cell for line in lines for cell in line[:-1]}
+    told = {why for why in reasons & shown if len(why) > LONGEST_REASON}
     marks = {why: f"[{i}]" for i, why in enumerate(sorted(told), start=1)}
     below = [textwrap.fill(f"{mark} {why}", 110, subsequent_indent="    ") for why, mark in marks.items()]
     return [[*(marks.get(cell, cell) for cell in line[:-1]), *line[-1:]] for line in lines], below
 
 
-def summary_text(result: Result) -> str:
+def summary_text(result: Shown) -> str:
     """Question, table, verdict and notes."""
     headings, lines = table(result)
     lines, footnotes = _long_reasons_below(result, lines)
-    right = [
-        column.kind not in ("text", "verdict", "flag")
-        for column in shown_columns(result)
-        if not is_high(column)
-    ]
+    right = [column.kind not in LABELS for column in shown_columns(result) if not column.is_high]
     notes = [textwrap.fill(f"- {note.text}", 110, subsequent_indent="  ") for note in result.notes]
     parts = [result.question, "", text_table(headings, lines, right), *footnotes]
     parts += ["", f"Verdict: {result.verdict.text}"]
@@ -143,7 +166,7 @@ def summary_text(result: Result) -> str:
     return "\n".join(parts)
 
 
-def html_table(result: Result) -> str:
+def html_table(result: Shown) -> str:
     """The estimates as an HTML table; every text from data is escaped."""
     headings, lines = table(result)
     head = "".join(f"<th scope='col'>{escape(heading)}</th>" for heading in headings)
@@ -151,13 +174,11 @@ def html_table(result: Result) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def summary_html(result: Result) -> str:
+def summary_html(result: Shown) -> str:
     """Table and chart for a notebook: no script, nothing fetched."""
     import vl_convert
 
-    from fairtrial.results.charts.files import main_chart
-
-    picture = vl_convert.vegalite_to_svg(main_chart(result).to_dict())
+    picture = vl_convert.vegalite_to_svg(result.plot().to_dict())
     notes = "".join(f"<li>{escape(note.text)}</li>" for note in result.notes)
     return (
         f"<h4>{escape(result.question)}</h4><p>{escape(result.verdict.text)}</p>{html_table(result)}"

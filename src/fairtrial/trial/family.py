@@ -11,12 +11,15 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fairtrial.inference.multiplicity import holm
-from fairtrial.results.result import Result, Verdict
+from fairtrial.methods.declaration import Shows, declared_methods
+from fairtrial.results.column import Tone, Verdict
+from fairtrial.results.result import Result
 
-OUTSIDE = frozenset({"certify"})
-# whose small p-values say that people are treated unequally; the others say what carries it or what could be better
-SHOWS_DISPARITY = frozenset({"measure", "flag", "scan", "scan_all", "transport"})
-SHOWS_ALTERNATIVE = frozenset({"improve"})
+TONES: dict[str, Tone] = {
+    "violated": "bad",
+    "certified": "good",
+    "undetermined": "open",
+}  # of a trial's verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,26 +39,35 @@ class Entry:
     high: float | None
     kind: str
     n: int | None
+    level: float | None
+    of_many: bool
 
     def to_dict(self) -> dict[str, Any]:
+        """As results.json records it."""
         return asdict(self)
+
+
+def shows(kind: str) -> Shows | None:
+    """What small p-values of a method say: that people are treated unequally, what carries it, what could be better."""
+    return declared_methods()[kind].shows
 
 
 def correct(results: Iterable[tuple[str, Result]], alpha: float) -> list[Entry]:
     """Every primary p-value of the trial, adjusted together, strongest first."""
     listed = [
-        (section, result.kind, primary)
+        (section, result, primary)
         for section, result in results
-        if result.kind not in OUTSIDE
+        if shows(result.kind) != "certificate"
         for primary in result.primary()
     ]
     adjusted = [float(value) for value in holm([primary.p_value for _, _, primary in listed])]
     entries = [
         Entry(
-            section, kind, primary.metric, primary.subject, primary.against, float(primary.p_value), value,
+            section, result.kind, primary.metric, primary.subject, primary.against, float(primary.p_value), value,
             bool(value <= alpha), primary.effect, primary.low, primary.high, primary.kind, primary.n,
+            result.confidence_level, primary.of_many,
         )
-        for (section, kind, primary), value in zip(listed, adjusted, strict=True)
+        for (section, result, primary), value in zip(listed, adjusted, strict=True)
     ]  # fmt: skip
     return sorted(entries, key=lambda entry: (entry.p_value, -abs(entry.effect or 0.0)))
 
@@ -65,9 +77,9 @@ def conclude(
 ) -> Verdict:
     """The verdict of the whole trial, after correction."""
     level = f"{alpha:.0%}" if round(alpha * 100, 6).is_integer() else f"{alpha:.1%}"
-    tested = [entry for entry in entries if entry.method in SHOWS_DISPARITY]
+    tested = [entry for entry in entries if shows(entry.method) == "disparity"]
     shown = [entry for entry in tested if entry.significant]
-    certified = [result for _, result in results if result.kind == "certify"]
+    certified = [result for _, result in results if shows(result.kind) == "certificate"]
     rest = _rest(entries, unanswered)
     if shown:
         text = (
@@ -93,8 +105,7 @@ def conclude(
 
 
 def _from_certifications(certified: Sequence[Result], rest: str) -> Verdict:
-    """Only certifications were asked for; one of them alone keeps its level, several share it by "
-    "Bonferroni."""
+    """Only certifications were asked for: one alone keeps its level, several leave the trial undetermined."""
     refused = sum(result.verdict.code == "violated" for result in certified)
     if len(certified) == 1:
         return Verdict("violated", f"Violated: {certified[0].verdict.text}.{rest}".replace("..", "."))
@@ -125,7 +136,7 @@ def _undetermined(tested: Sequence[Entry], certified: Sequence[Result], level: s
 
 def _rest(entries: Sequence[Entry], unanswered: int) -> str:
     text = ""
-    if any(entry.significant for entry in entries if entry.method in SHOWS_ALTERNATIVE):
+    if any(entry.significant for entry in entries if shows(entry.method) == "alternative"):
         text += " A less discriminatory alternative that is as good exists."
     if unanswered:
         text += f" {_number(unanswered, 'question').capitalize()} could not be answered: the verdict covers the others."
@@ -135,8 +146,8 @@ def _rest(entries: Sequence[Entry], unanswered: int) -> str:
 def _clearest(shown: Sequence[Entry]) -> str:
     """The strongest finding that can be said in one plain sentence."""
     for entry in shown:
-        # a criterion of several rates has no rate of its own to speak of
-        if entry.method == "transport" or entry.kind not in ("points", "number"):
+        # several equalities at once have no rate of their own to speak of
+        if entry.of_many or entry.kind not in ("points", "number"):
             continue
         if not (entry.effect and entry.subject and entry.against):
             continue

@@ -6,15 +6,14 @@ A section written in the file takes the place of the preset's sections of the sa
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from fairtrial.errors import InputError
+from fairtrial.data.audit import Audit
+from fairtrial.data.groups import intersections
+from fairtrial.errors import Fault, InputError, Set, Words
 from fairtrial.labels import MISSING
-from fairtrial.trial.spec.sections import METHODS, Section
-
-if TYPE_CHECKING:
-    from fairtrial.data.audit import Audit
-    from fairtrial.trial.spec.load import Spec
+from fairtrial.methods.declaration import trial_methods
+from fairtrial.trial.spec import Section, Spec
 
 TOLERANCE = 0.05
 SMALLEST_COMPARED = 10  # people; score intervals hold for groups this small
@@ -31,8 +30,7 @@ Questions = list[tuple[str, dict[str, Any]]]
 
 
 def complete(spec: Spec, audit: Audit) -> tuple[tuple[Section, ...], list[str]]:
-    """The spec's own sections and its preset's, in the order of a trial, and what the reader must know of "
-    "them."""
+    """The spec's own sections and its preset's, in the order of a trial, and what the reader must know of them."""
     if spec.preset is None:
         return spec.sections, []
     builder = {
@@ -45,7 +43,7 @@ def complete(spec: Spec, audit: Audit) -> tuple[tuple[Section, ...], list[str]]:
     own = {section.method for section in spec.sections}
     kept = [(method, arguments) for method, arguments in questions if method not in own]
     sections: list[Section] = []
-    for name in METHODS:
+    for name in trial_methods():
         sections += [section for section in spec.sections if section.method == name]
         added = [arguments for method, arguments in kept if method == name]
         for index, arguments in enumerate(added):
@@ -60,10 +58,11 @@ def _need(spec: Spec, audit: Audit, *roles: str) -> None:
     faults = spec.faults()
     for role in roles:
         if not audit.has(role):
-            how = " (or a score with threshold =)" if role == "decision" else ""
-            faults.add(
-                ("preset",), f"{spec.preset!r} needs the {role}: name its column with [data] {role} ={how}"
-            )
+            column, cut = Set(role, of="Audit"), Set("threshold", of="Audit")
+            cure = Words("name its column with {}", column)
+            if role == "decision":
+                cure = Words("name its column with {} (or a score with {})", column, cut)
+            faults.add(("preset",), Fault("", f"{spec.preset!r} needs the {role}", cure=cure))
     faults.raise_any()
 
 
@@ -72,8 +71,7 @@ def _depth(audit: Audit) -> int:
 
 
 def _employment(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
-    """Impact ratios by each attribute and their intersections, as New York City's Local Law 144 asks (6 "
-    "RCNY § 5-300 ff.)."""
+    """Impact ratios by attribute and intersection, as New York City's Local Law 144 asks (6 RCNY § 5-300 ff.)."""
     _need(spec, audit, "decision")
     total = int(audit.cells(()).rows.sum())
     share = spec.employment.smallest_category
@@ -97,42 +95,50 @@ def _employment(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
         "category; one under 0.8 (four fifths) is marked. It is a rule of thumb and no test, so intervals "
         "and p-values stand beside it."
     ]
-    if spec.data.decision is None and spec.data.threshold in (None, "median"):
+    if "decision" not in spec.data.roles and spec.data.roles.get("threshold", "median") == "median":
         notes.append(
             f"“Selected” means a score above the sample median ({audit.score} ≥ {audit.threshold:g}), the "
             "scoring rate of Local Law 144."
         )
-    notes += _unknowns(audit) + _small_categories(audit, share, smallest, total)
+    notes += _unknowns(spec, audit) + _small_categories(spec, audit, smallest)
     return questions, notes
 
 
 def known_groups(audit: Audit, depth: int) -> list[Any]:
     """Groups of up to `depth` attributes without unknowns; plain attribute names when nothing is unknown."""
-    from fairtrial.data.groups import intersections
-
     groups = intersections(audit, audit.groups, depth)
     return [group.to_dict() for group in groups if all(MISSING not in values for _, values in group.where)]
 
 
-def _unknowns(audit: Audit) -> list[str]:
+def _unknowns(spec: Spec, audit: Audit) -> list[str]:
+    """Attributes that are unknown for some people."""
     notes = []
     for name in audit.groups:
         if MISSING in audit.levels(name):
             cells = audit.cells((name,))
             code = cells.labels[name].index(MISSING)
             unknown = int(cells.rows[cells.codes[:, 0] == code].sum())
-            notes.append(f"{name} is unknown for {unknown:,} people: counted here, not compared.")
+            few = _few(spec, unknown)
+            notes.append(f"{name} is unknown for {few or f'{unknown:,} people'}: counted here, not compared.")
     return notes
 
 
-def _small_categories(audit: Audit, share: float, smallest: int, total: int) -> list[str]:
+def _few(spec: Spec, count: int) -> str:
+    """What is published in place of a count that is masked; empty when it is not."""
+    below = spec.report.suppress_below
+    return f"fewer than {below} people" if count < below else ""
+
+
+def _small_categories(spec: Spec, audit: Audit, smallest: int) -> list[str]:
+    """Categories that are too small for an impact ratio."""
+    share, total = spec.employment.smallest_category, int(audit.cells(()).rows.sum())
     left_out = []
     for name in audit.groups:
         cells = audit.cells((name,))
         for (code,), n in zip(cells.codes, cells.rows, strict=True):
             label = cells.labels[name][int(code)]
             if n < smallest and label != MISSING:
-                left_out.append(f"{label} ({n / total:.1%} of the people)")
+                left_out.append(f"{label} ({_few(spec, int(n)) or f'{n / total:.1%} of the people'})")
     if not left_out:
         return []
     return [
@@ -149,7 +155,7 @@ def largest(audit: Audit, attribute: str) -> str:
     }
     sizes.pop(MISSING, None)
     if not sizes:
-        raise InputError("preset", f"{attribute!r} is unknown for everyone")
+        raise InputError("preset", Fault("", f"{attribute!r} is unknown for everyone"))
     return max(sizes, key=lambda label: (sizes[label], label))
 
 

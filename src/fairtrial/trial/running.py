@@ -1,5 +1,4 @@
-"""Running a spec: every question in order, what is finished is kept, one failure does not take the others "
-"along."""
+"""Running a spec: every question in order, what is finished is kept, one failure does not take the others along."""
 
 from __future__ import annotations
 
@@ -9,24 +8,27 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Annotated, Any, Literal
 
 from fairtrial import work
-from fairtrial.errors import Cancelled, FairtrialWarning, InputError
+from fairtrial.data.audit import Audit
+from fairtrial.errors import Cancelled, FairtrialWarning, Fault, InputError, Named, Words
+from fairtrial.methods.declaration import find_method
+from fairtrial.options import Option, checked
 from fairtrial.results.output import make_output_folder
-from fairtrial.results.result import Result, provenance
-from fairtrial.trial.facts import data_facts
-from fairtrial.trial.kept import Keeper, section_key
+from fairtrial.results.result import Result
+from fairtrial.results.result import versions as result_versions
+from fairtrial.trial.data_facts import data_facts
 from fairtrial.trial.presets import complete
 from fairtrial.trial.record import Answer, Status, Trial
-from fairtrial.trial.spec import METHODS, Section, Spec, load_spec
+from fairtrial.trial.spec import Section, Spec, load_spec, open_audit
 from fairtrial.trial.spec.open_audit import check_sections
-
-if TYPE_CHECKING:
-    from fairtrial.data.audit import Audit
+from fairtrial.trial.spec.speech import TOML
+from fairtrial.trial.spec.tables import ALPHA, JOBS, SEED, Run
+from fairtrial.trial.unfinished import Keeper, section_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,56 +44,119 @@ class Event:
     seconds: float = 0.0
 
 
+Tell = Callable[[Event], None]
+Rows = Annotated[
+    object, Option("A dataframe in place of the spec's source.", python_only="it is held in memory")
+]
+Out = Annotated[
+    str | os.PathLike[str] | None,
+    Option(
+        "Folder to write results.json, report.html, tables and charts to.",
+        not_in_file="it is about this run, not about the questions",
+    ),
+]
+Resume = Annotated[
+    bool,
+    Option(
+        "Go on where an interrupted run in the folder stopped.",
+        not_in_file="it is about this run, not about the questions",
+    ),
+]
+Listen = Annotated[
+    Tell | None,
+    Option("Called as the run goes on.", python_only="it is a function; the command line shows the sections"),
+]
+Cancel = Annotated[
+    Callable[[], bool] | None,
+    Option(
+        "Asked between two batches whether to stop.", python_only="it is a function; press Ctrl-C instead"
+    ),
+]
+
+
+@checked
 def run(
     spec: str | os.PathLike[str] | Mapping[str, Any] | Spec,
     *,
-    data: object = None,
-    out: str | os.PathLike[str] | None = None,
-    resume: bool = False,
-    jobs: int | None = None,
-    seed: int | None = None,
-    progress: Callable[[Event], None] | None = None,
-    cancel: Callable[[], bool] | None = None,
+    data: Rows = None,
+    out: Out = None,
+    resume: Resume = False,
+    jobs: Annotated[int | None, JOBS] = None,
+    seed: Annotated[int | None, SEED] = None,
+    alpha: Annotated[float | None, ALPHA] = None,
+    progress: Listen = None,
+    cancel: Cancel = None,
 ) -> Trial:
-    """Run a whole audit from its spec: a path of an audit.toml, or a dict of the same shape.
+    """Run a whole audit from its spec.
 
-    `data` takes the place of the spec's source (any dataframe). With `out`, results.json, report.html, tables and
-    charts are written there, and `resume=True` goes on where an interrupted run in that folder stopped.
+    What is given here for `jobs`, `seed` and `alpha` takes the place of what stands under [run] in the spec.
 
+    Parameters
+    ----------
+    spec : path, dict or Spec
+        The path of an audit.toml, or a dict of the same shape.
+    data : object, default None
+        A dataframe in place of the spec's source. Python only: it is held in memory.
+    out : str or PathLike or None, default None
+        Folder to write results.json, report.html, tables and charts to.
+    resume : bool, default False
+        Go on where an interrupted run in the folder stopped.
+    jobs : int or None, default None
+        Parallel workers; numbers do not depend on it.
+    seed : int or None, default None
+        Same seed, same numbers.
+    alpha : float or None, default None
+        Chance of even one false finding in the whole trial.
+    progress : callable or None, default None
+        Called as the run goes on. Python only: it is a function; the command line shows the sections.
+    cancel : callable or None, default None
+        Asked between two batches whether to stop. Python only: it is a function; press Ctrl-C instead.
+
+    Returns
+    -------
+    Trial
+        All answers, the correction over them and the verdict.
+
+    Examples
+    --------
     >>> trial = run({"data": {"dataset": "ricci", "decision": "passed", "groups": ["race"]},
     ...              "measure": {"metrics": "selection_rate"}})
     >>> trial.verdict.code
     'violated'
     """
-    checked = load_spec(spec)
-    seed = checked.run.seed if seed is None else seed
-    jobs = checked.run.jobs if jobs is None else jobs
-    work.check_seed(seed)
-    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
-        raise InputError("run", f"'jobs' must be a whole number of at least 1, got {jobs!r}")
+    loaded = load_spec(spec)
+    loaded = replace(
+        loaded,
+        run=Run(
+            seed=loaded.run.seed if seed is None else seed,
+            jobs=loaded.run.jobs if jobs is None else jobs,
+            alpha=loaded.run.alpha if alpha is None else alpha,
+        ),
+    )
     if resume and out is None:
-        raise InputError("run", "'resume' needs 'out', the folder of the run to go on with")
-    audit = checked.open(data)
-    sections, preset_notes = complete(checked, audit)
-    faults = checked.faults()
+        required = Words("needs {}, the folder of the run to go on with", Named("out"))
+        raise InputError("run", Fault("resume", required))
+    audit = open_audit(loaded, data)
+    sections, notes = complete(loaded, audit)
+    faults = loaded.faults()
     check_sections(audit, sections, faults)
     faults.raise_any()
     folder = None
     if out is not None:
-        folder = make_output_folder(
-            "run", "out", out, files=("results.json", "report.html"), folders=("tables", "charts")
-        )
-    runner = _Runner(checked, audit, sections, seed, jobs, data is not None, progress, cancel)
-    trial = runner.run(Keeper(folder, resume=resume) if folder else None, preset_notes)
+        written = {"files": ("results.json", "report.html"), "folders": ("tables", "charts")}
+        folder = make_output_folder("run", "out", out, **written)
+    runner = _Runner(
+        loaded, audit, data is not None, progress or (lambda event: None), cancel or (lambda: False)
+    )
+    trial = runner.run(sections, notes, Keeper(folder, resume=resume) if folder else None)
     if folder:
-        _save(trial, folder, progress)
+        _save(trial, folder, runner.tell)
         if trial.complete and runner.keeper:
             runner.keeper.discard()
     return trial
 
 
-def _save(trial: Trial, folder: Path, progress: Callable[[Event], None] | None) -> None:
-    tell = progress or (lambda event: None)
+def _save(trial: Trial, folder: Path, tell: Tell) -> None:
     clock = time.monotonic()
     tell(Event("report", "Writing the report", "running"))
     trial.save(folder)
@@ -100,48 +165,47 @@ def _save(trial: Trial, folder: Path, progress: Callable[[Event], None] | None) 
 
 @dataclass(slots=True)
 class _Runner:
+    """One run: its spec and data, who listens, and what it keeps."""
+
     spec: Spec
     audit: Audit
-    sections: tuple[Section, ...]
-    seed: int
-    jobs: int
     in_memory: bool
-    progress: Callable[[Event], None] | None
-    cancel: Callable[[], bool] | None
+    tell: Tell
+    cancel: Callable[[], bool]
     keeper: Keeper | None = None
     stopped: bool = False
 
-    def run(self, keeper: Keeper | None, preset_notes: list[str]) -> Trial:
+    def run(self, sections: tuple[Section, ...], notes: list[str], keeper: Keeper | None) -> Trial:
         self.keeper = keeper
         started, clock = datetime.now(UTC), time.monotonic()
         facts = data_facts(self.spec, self.audit, self.in_memory)
-        versions = provenance()["versions"]
+        versions = dict(result_versions())
         identity = {
             "data": [facts["digest"], facts["sha256"], facts["roles"], facts["missing_rule"]],
-            "spec": [self.spec.data.model_dump(mode="json"), self.seed],
+            "spec": [self.spec.data.roles, self.spec.run.seed],
             "versions": versions,
         }
-        for section in self.sections:
+        for section in sections:
             self._tell(section, "waiting")
-        answers = [self._answer(section, section_key(section, identity)) for section in self.sections]
+        answers = [self._answer(section, section_key(section, identity)) for section in sections]
         run_facts = {
             "started": started.isoformat(timespec="seconds"),
             "seconds": round(time.monotonic() - clock, 3),
             "host": platform.node(),
             "platform": platform.platform(),
-            "jobs": self.jobs,
+            "jobs": self.spec.run.jobs,
             "kept": [answer.section.id for answer in answers if answer.kept],
             "section_seconds": {answer.section.id: round(answer.seconds, 3) for answer in answers},
         }
         return Trial(
-            spec=self.spec, answers=tuple(answers), data=facts, notes=tuple(preset_notes), seed=self.seed,
-            versions=versions, run=run_facts,
+            spec=self.spec, answers=tuple(answers), data=facts, notes=tuple(notes), versions=versions, run=run_facts
         )  # fmt: skip
 
     def _answer(self, section: Section, key: str) -> Answer:
-        if self.stopped or (self.cancel is not None and self.cancel()):
+        """One section answered, taken from what was kept, or the reason why there is no answer."""
+        if self.stopped or self.cancel():
             self.stopped = True
-            return self._ended(section, "stopped", 0.0, error="not started: the run was stopped before it")
+            return self._ended(section, "stopped", error="not started: the run was stopped before it")
         kept = self.keeper.load(key) if self.keeper else None
         if kept is not None:
             self._tell(section, "kept", kept.verdict.text)
@@ -152,68 +216,43 @@ class _Runner:
             result = self._call(section)
         except (KeyboardInterrupt, Cancelled):
             self.stopped = True
-            return self._ended(
-                section, "stopped", time.monotonic() - clock, error="stopped before it was finished"
-            )
+            return self._ended(section, "stopped", clock, error="stopped before it was finished")
         except InputError as error:
-            return self._ended(section, "failed", time.monotonic() - clock, error=str(error))
+            return self._ended(section, "failed", clock, error=error.said(TOML))
         except Exception as error:
             shown = f"{section.method} failed unexpectedly: {type(error).__name__}: {error}"
-            details = traceback.format_exc()
-            return self._ended(section, "failed", time.monotonic() - clock, error=shown, unexpected=details)
+            return self._ended(section, "failed", clock, error=shown, unexpected=traceback.format_exc())
         if self.keeper:
             self.keeper.save(key, result)
-        return self._ended(section, "done", time.monotonic() - clock, result=result)
+        return self._ended(section, "done", clock, result=result)
 
     def _call(self, section: Section) -> Result:
         """The method itself, with the trial's seed, inside a session that stores finished batches."""
-        method = METHODS[section.method].call
+        method = find_method(section.method)
         arguments = dict(section.arguments)
-        if _takes(method, "seed"):
-            arguments["seed"] = self.seed
+        if any(argument.name == "seed" for argument in method.arguments):
+            arguments["seed"] = self.spec.run.seed
 
         def listen(progress: work.Progress) -> None:
-            self._tell(section, "running", progress.name, progress.done, progress.total, progress.seconds)
+            loop = {"done": progress.done, "total": progress.total, "seconds": progress.seconds}
+            self._tell(section, "running", progress.name, **loop)
 
         store = self.keeper.batches if self.keeper else None
         with (
-            work.session(jobs=self.jobs, progress=listen, cancel=self.cancel, store=store),
+            work.session(jobs=self.spec.run.jobs, progress=listen, cancel=self.cancel, store=store),
             warnings.catch_warnings(),
         ):
             warnings.simplefilter("ignore", FairtrialWarning)  # the result's notes say the same
-            result: Result = method(self.audit, **arguments)
-        return result
+            return method.function(self.audit, **arguments)
 
-    def _ended(
-        self,
-        section: Section,
-        status: Status,
-        seconds: float,
-        *,
-        result: Result | None = None,
-        error: str = "",
-        unexpected: str = "",
-    ) -> Answer:
-        self._tell(section, status, error or (result.verdict.text if result else ""), seconds=seconds)
-        return Answer(
-            section=section, status=status, result=result, error=error, unexpected=unexpected, seconds=seconds
-        )
+    def _ended(self, section: Section, status: Status, clock: float | None = None, **outcome: Any) -> Answer:
+        """How a section ended; `outcome` holds its result or its error."""
+        seconds = 0.0 if clock is None else time.monotonic() - clock
+        answer = Answer(section=section, status=status, seconds=seconds, **outcome)
+        text = answer.error or (answer.result.verdict.text if answer.result else "")
+        self._tell(section, status, text, seconds=seconds)
+        return answer
 
-    def _tell(
-        self,
-        section: Section,
-        status: Any,
-        text: str = "",
-        done: int = 0,
-        total: int = 0,
-        seconds: float = 0.0,
-    ) -> None:
-        if self.progress is not None:
-            title = section.title or METHODS[section.method].question
-            self.progress(Event(section.id, title, status, text, done, total, seconds))
-
-
-def _takes(method: Callable[..., Any], argument: str) -> bool:
-    import inspect
-
-    return argument in inspect.signature(method).parameters
+    def _tell(self, section: Section, status: Any, text: str = "", **loop: Any) -> None:
+        title = section.title or find_method(section.method).question
+        self.tell(Event(section.id, title, status, text, **loop))

@@ -21,7 +21,7 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.errors import Cancelled, InputError
+from fairtrial.errors import Cancelled, Fault, InputError
 
 Arrays = dict[str, NDArray[np.generic]]
 Task = Callable[[range, np.random.Generator], Arrays]
@@ -151,9 +151,8 @@ def map_batches(
     """
     check_seed(seed)
     if n < 1 or batch_size < 1:
-        raise InputError(
-            name, f"a loop needs at least one step and a positive batch size, got {n} and {batch_size}"
-        )
+        required = f"a loop needs at least one step and a positive batch size, got {n} and {batch_size}"
+        raise InputError(name, Fault("", required))
     current = _session.get()
     jobs = current.jobs if jobs is None else jobs
     progress = progress or current.progress
@@ -166,7 +165,7 @@ def map_batches(
 def check_seed(seed: object) -> None:
     """A seed is a whole number ≥ 0: it can be recorded and used again."""
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise InputError("seed", f"'seed' must be a whole number of at least 0, got {seed!r}")
+        raise InputError("seed", Fault("seed", "must be a whole number of at least 0", got=seed))
 
 
 @dataclass(slots=True)

@@ -17,7 +17,14 @@ from fairtrial.inference.evidence.atoms import Atoms, Bools, Comparison, gap_err
 from fairtrial.inference.evidence.enough import Evidence, find_evidence
 from fairtrial.inference.means.from_moments import SMALL_SAMPLE
 from fairtrial.inference.numeric.roots import Floats
-from fairtrial.inference.rates.binary_gaps import SMALLEST_P, PartCounts, gap_limits, gap_root, gap_tails
+from fairtrial.inference.rates.binary_gaps import (
+    SMALL_COUNT_RULE,
+    SMALLEST_P,
+    PartCounts,
+    gap_limits,
+    gap_root,
+    gap_tails,
+)
 from fairtrial.inference.rates.exact_tails import binomial_tails
 from fairtrial.inference.rates.proportions import SMALL_COUNT, RateMethod, binomial_deviance, rate_interval
 
@@ -124,7 +131,7 @@ class BinaryGaps(Gaps):
         self.estimate = np.nan_to_num(group - target)
         self.error, _ = gap_errors(atoms, member, reference)
         self.df = np.full(group.shape, np.inf)
-        self.rule = np.where(self.parts.small, "score (a count below 10)", "likelihood ratio")
+        self.rule = np.where(self.parts.small, SMALL_COUNT_RULE, "likelihood ratio")
         self.reason = [nobody(a, b) for a, b in zip(np.isnan(group), np.isnan(target), strict=True)]
 
     def root(self, gap: Floats) -> Floats:

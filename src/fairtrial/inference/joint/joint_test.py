@@ -19,11 +19,11 @@ from fairtrial.inference.evidence.enough import telling_counts
 from fairtrial.inference.joint.joint_bootstrap import ENOUGH_MEMBERS, bootstrap_p
 from fairtrial.inference.means.from_moments import SMALL_SAMPLE
 from fairtrial.inference.numeric.roots import Floats
+from fairtrial.inference.rates.binary_gaps import SMALL_COUNT_RULE
 from fairtrial.inference.rates.proportions import SMALL_COUNT, binomial_deviance
 from fairtrial.inference.rates.small_tables import drawn_pearson_p, has_small_expectation, pearson
 
 ITERATIONS = 100
-SMALL_RULE = "score (a count below 10)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def joint_test(
     p = _p_value(statistic, df, patterns, known)
     if by_limit_law:
         return JointTest(statistic, df, p, rule)
-    if rule == SMALL_RULE:
+    if rule == SMALL_COUNT_RULE:
         p = _small_count_p(p, patterns, atoms, Comparison(member, _tiled(reference, member)), known)
     values = patterns.atoms.values
     if values is not None and telling_counts(atoms, constraints).min() < ENOUGH_MEMBERS:
@@ -181,7 +181,7 @@ def _statistic(patterns: Patterns, known: float | None, likelihood: Likelihood) 
     if atoms.binary and patterns.saturated and (small or likelihood == "empirical"):
         return _binary_sum(atoms, known, small=small)
     if small:
-        return _null_score(patterns, known), SMALL_RULE
+        return _null_score(patterns, known), SMALL_COUNT_RULE
     if likelihood == "euclidean" or (atoms.values is None and not atoms.binary):
         return _euclidean(patterns, known, centred=True), "euclidean likelihood"
     return _empirical(patterns, known), "empirical likelihood"
@@ -192,7 +192,7 @@ def _binary_sum(atoms: Atoms, known: float | None, *, small: bool) -> tuple[floa
     k, n = atoms.successes, atoms.count
     rate = float(k.sum() / n.sum()) if known is None else known
     if small and 0.0 < rate < 1.0:
-        return float(pearson(k, n, rate)), SMALL_RULE
+        return float(pearson(k, n, rate)), SMALL_COUNT_RULE
     return float(binomial_deviance(k, n, rate).sum()), "likelihood ratio"
 
 

@@ -32,6 +32,7 @@ from fairtrial.inference.rates.proportions import (
 
 Bools = NDArray[np.bool_]
 SMALLEST_P = 1e-300
+SMALL_COUNT_RULE = "score (a count below 10)"  # as results name it
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,23 +6,25 @@ from typing import Any
 
 import altair as alt
 
-from fairtrial.results.charts.files import Picture
+from fairtrial.methods.gaps.chart import gap_row
 from fairtrial.results.charts.forest import ForestRow, forest
+from fairtrial.results.charts.picture import Picture
 from fairtrial.results.charts.theme import COLOURS, finish
-from fairtrial.results.result import Result, reason, scalar
-from fairtrial.results.text import format_value
+from fairtrial.results.column import scalar
+from fairtrial.results.result import Result
+from fairtrial.results.text import state_text
 
 
 def pictures(result: Result) -> list[Picture]:
     """The forest of disparities; the shaded band is the tolerance."""
     details = result.details
-    percent = details["scale"] == "percent"
+    percent = details["value_kind"] == "percent"
     band = None if details["tolerance"] is None else (details["tolerance"][0], details["tolerance"][1])
-    rows = [forest_row(row, percent) for row in result.estimates]
+    rows = [gap_row(row, percent, result.state_of(row).text) for row in result.estimates]
     rows += [
         ForestRow(
             label=str(item["group"]), panel="", estimate=None, low=None, high=None, n=int(item["n"]),
-            state="not tested", text=f"not tested: {item['reason']}",
+            state="not tested", text=state_text(result, item),
         )
         for item in details["untested"]
     ]  # fmt: skip
@@ -51,18 +53,3 @@ def _together(result: Result, rows: list[ForestRow]) -> Any:
         .mark_rule(strokeWidth=1, color=COLOURS["neutral"], opacity=0.7)
         .encode(y=alt.Y("label:N", sort=order, title=None), x=alt.X("low:Q"), x2="high:Q")
     )
-
-
-def forest_row(row: dict[str, Any], percent: bool, state: str | None = None) -> ForestRow:
-    """One group of certify or flag, as the forest chart takes it."""
-    estimate, low, high = (scalar(row[name]) for name in ("disparity", "disparity_low", "disparity_high"))
-    kind: Any = "points" if percent else "number"
-    why = reason(row["disparity_low"])
-    if estimate is None or why is not None:
-        text = why or "not tested"
-    else:
-        text = f"{format_value(estimate, kind)} ({format_value(low, kind)} to {format_value(high, kind)})"
-    return ForestRow(
-        label=str(row["group"]), panel="", estimate=None if why is not None else estimate, low=low, high=high,
-        n=int(row["n"]), state=state or str(row["verdict"]), text=text,
-    )  # fmt: skip

@@ -1,235 +1,228 @@
-"""Which features carry a disparity? Two-stage efficient, symmetric and linear values with intervals that hold."""
+"""Which features carry a disparity, and how that changed between two decision rules."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Literal, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fairtrial import options
 from fairtrial.data.audit import Audit
-from fairtrial.data.groups import by_attributes
-from fairtrial.errors import InputError
-from fairtrial.methods.explain.arguments import (
-    check_choices,
-    is_fitted,
-    make_problem,
-    order_groups,
-    plan_coalitions,
-    read_asked,
+from fairtrial.methods import arguments as a
+from fairtrial.methods.declaration import method
+from fairtrial.methods.explain.result import CompareResult, ExplainResult
+from fairtrial.options import Option
+
+
+class Classifier(Protocol):
+    """What a scikit-learn classifier has."""
+
+    def fit(self, features: Any, outcome: Any, /) -> Any: ...
+    def predict(self, features: Any, /) -> Any: ...
+    def get_params(self, deep: bool = True) -> Any: ...
+
+
+# b_1, b_2, … over the "groups" and over the "features"
+Sequences = Mapping[str, str | Sequence[float] | Callable[[int, int], float]]
+
+Model = Annotated[
+    Literal["logistic", "tree", "forest", "boosting"] | Classifier | None,
+    Option(
+        "The classifier that is refitted or imputed: logistic, tree, forest, boosting, or in Python any of "
+        "scikit-learn's."
+    ),
+]
+Features = Annotated[
+    str | Sequence[str] | Mapping[str, str | Sequence[str]] | None,
+    Option(
+        "Columns the model sees, or players with their columns; default: the audit's features.",
+        many=True,
+        flag="feature",
+    ),
+]
+AllocationChoice = Annotated[
+    Literal["shapley", "equal_surplus", "solidarity", "consensus", "lsp"]
+    | Sequences
+    | Callable[[int, int], float],
+    Option("How the gap is shared out: one of the five ESL members, or sequences of your own."),
+]
+Coalitions = Annotated[
+    Literal["retrain", "marginal"]
+    | Callable[[tuple[str, ...]], Any]
+    | Mapping[Any, Any]
+    | NDArray[Any]
+    | Sequence[Sequence[float]],
+    Option(
+        "What leaving a feature out means: refit the model without it (retrain) or impute it (marginal); in Python "
+        "also decisions made elsewhere: a function of the feature names, a matrix of rows × 2^features (bit k of the "
+        "column for feature k), or a dict of tuples of names."
+    ),
+]
+Sensitive = Annotated[
+    Literal["player", "always", "absent"] | None,
+    Option(
+        "Whether models see the attributes of the groups: as a player (default when it is a feature), always, or not "
+        "at all."
+    ),
+]
+BaselineChoice = Annotated[
+    Literal["random", "prior"] | float,
+    Option(
+        "What rates are divided by: those of a coin (random), of a coin that shows 1 as often as the outcome (prior), "
+        "or a number.",
+        above=0,
+        form=options.number_or_text,
+    ),
+]
+Reference = Annotated[
+    Mapping[str, Any] | None,
+    Option("The group that the others are compared with, such as sex=Female.", form=options.group),
+]
+TestRows = Annotated[
+    float | str | Sequence[bool] | NDArray[np.bool_] | None,
+    Option(
+        "Rows that are evaluated: a share, a column of train/test, or booleans; default 0.3 when models are fitted.",
+        above=0,
+        below=1,
+        form=options.number_or_text,
+    ),
+]
+Budget = Annotated[
+    int | None, Option("Coalitions to evaluate when there are too many features for all of them.", least=1)
+]
+Averaged = Annotated[
+    Literal["decisions", "probabilities"],
+    Option("What is averaged over the background rows when features are imputed."),
+]
+Background = Annotated[
+    int, Option("Rows whose values stand in for the features that are left out when imputing.", least=1)
+]
+Favourable = Annotated[
+    Literal["higher", "lower"] | None,
+    Option("Which side of the metric is better for people; default: what the metric says."),
+]
+GapInterval = Annotated[
+    Literal["certify", "paper"],
+    Option("Of the whole gap: as certify gives it, or the paper's, which does not hold its level."),
+]
+OneExplanation = Annotated[
+    ExplainResult, Option("A result of explain.", python_only="it is a result of this session")
+]
+
+
+@method(
+    question="Which features carry it?",
+    short="Drivers",
+    help="Which features carry the disparity? Contributions with intervals, from refitted or imputed models.",
+    order=60,
+    shows="carrier",
+    result=ExplainResult,
 )
-from fairtrial.methods.explain.models import Asked, coalition_outputs
-from fairtrial.methods.explain.numbers import counted_strata, first_stage, second_stage
-from fairtrial.methods.explain.players import WHO, Material, read_material
-from fairtrial.methods.explain.problem import Problem
-from fairtrial.methods.explain.result import WORDS, CompareResult, ExplainResult
-from fairtrial.methods.explain.rows import Told, estimate_rows, panel_rows, pareto_rows, votes
-from fairtrial.methods.explain.sentences import coalition_kind, drivers_text, meaning, notes, verdict
-from fairtrial.methods.explain.two_rules import compare
-from fairtrial.metrics.table import Metric, find_metric
-from fairtrial.results.result import defined_or, undefined
-from fairtrial.work import Progress
-
-__all__ = ["CompareResult", "ExplainResult", "compare", "explain"]
-
-# The share of rows evaluated when models are fitted here.
-TEST_SHARE = 0.3
-
-
 def explain(
     audit: Audit,
-    metric: str | Metric | Mapping[str, Any],
+    metric: a.OneMetric,
     *,
-    by: Any = None,
-    model: Any = None,
-    features: Any = None,
-    allocation: Any = "shapley",
-    coalitions: Any = "retrain",
-    sensitive: str | None = None,
-    baseline: str | float = "random",
-    reference: Mapping[str, Any] | None = None,
-    test: Any = None,
-    budget: int | None = None,
-    averaged: str = "decisions",
-    background: int = 100,
-    favourable: str | None = None,
-    interval: str = "certify",
-    confidence_level: float = 0.95,
-    seed: int = 0,
-    jobs: int | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    by: a.By = None,
+    model: Model = None,
+    features: Features = None,
+    allocation: AllocationChoice = "shapley",
+    coalitions: Coalitions = "retrain",
+    sensitive: Sensitive = None,
+    baseline: BaselineChoice = "random",
+    reference: Reference = None,
+    test: TestRows = None,
+    budget: Budget = None,
+    averaged: Averaged = "decisions",
+    background: Background = 100,
+    favourable: Favourable = None,
+    interval: GapInterval = "certify",
+    confidence_level: a.AnyLevel = 0.95,
+    seed: a.Seed = 0,
+    jobs: a.Jobs = None,
+    progress: a.Tell = None,
 ) -> ExplainResult:
     """Share the gap between groups out over the features of a model.
 
-    `by` names the attribute (several: their cells, with the interaction) or lists groups as dicts; `reference` is
-    the group the others are compared with. `features` lists the model's inputs, or maps players to columns.
-    `coalitions` says what leaving a feature out means: "retrain" refits `model` (any scikit-learn classifier, or
-    "logistic", "tree", "forest", "boosting") on every subset; "marginal" imputes absent features of a fitted `model`
-    from `background` rows, averaging "decisions" or "probabilities" (`averaged`); a function takes the tuple of
-    feature names and returns decisions; a matrix (rows × 2^features, bit k of the column for feature k) or a dict of
-    tuples gives them. `sensitive` says whether models see `by`: as a "player" (default when it is a feature),
-    "always", or "absent". `test` is the share evaluated (default 0.3 when models are fitted here), a column of
-    train/test, or booleans. `allocation` is one of the five ESL members or {"groups": b, "features": b};
-    `baseline` "random", "prior" or a number; `budget` the coalitions to evaluate when there are too many features.
+    Two stages of efficient, symmetric and linear (ESL) values, with intervals that hold.
 
+    Parameters
+    ----------
+    audit : Audit
+        The data and their roles.
+
+    Returns
+    -------
+    ExplainResult
+        Every gap, each feature's contribution to it and to each group's rate, and what mitigation would do.
+
+    Examples
+    --------
     >>> import fairtrial
     >>> audit = fairtrial.Audit(fairtrial.load("compas"), outcome="two_year_recid", groups="sex",
     ...                         features=["priors_count", "age"])
     >>> result = fairtrial.explain(audit, "fpr", model="logistic", reference={"sex": "Female"})
-    >>> [(row["feature"], round(100 * row["points"], 1)) for row in result.drivers]
+    >>> [(row["feature"], round(100 * row["difference"], 1)) for row in result.drivers]
     [('priors_count', 9.9), ('age', -0.3)]
     """
-    audit.refuse(WHO)
-    chosen = find_metric(WHO, metric)
-    asked = read_asked(audit, chosen, coalitions, model, averaged, background, seed, jobs, progress)
-    check_choices(allocation, baseline, interval, favourable, confidence_level, chosen, asked)
-    from_model = isinstance(coalitions, str)
-    if test is None and from_model and (coalitions == "retrain" or not is_fitted(model)):
-        test = TEST_SHARE
-    material = read_material(
-        audit, chosen, by, features, sensitive, test, seed,
-        reads_columns=from_model, needs_outcome=test is not None or baseline == "prior",
+    from fairtrial.methods.explain.answer import Wanted, answer
+    from fairtrial.methods.explain.coalition_source import CoalitionSource, positive_outcome
+    from fairtrial.methods.explain.metric import needed
+    from fairtrial.metrics.table import find_metric
+
+    audit.refuse("explain")
+    asked = find_metric("explain", metric)
+    source = CoalitionSource(
+        coalitions=coalitions, model=model, averaged=averaged, background=background, scores=needed(asked).scores,
+        positive=positive_outcome(audit), seed=seed, jobs=jobs, progress=progress,
     )  # fmt: skip
-    if not from_model and not audit.source.ordered:
-        raise InputError(
-            WHO,
-            "decisions given as a function or a matrix need rows in a fixed order: collect the data first",
-        )
-    material = order_groups(material, reference)
-    masks, orders = plan_coalitions(allocation, len(material.players), budget, seed)
-    outputs = coalition_outputs(asked, audit, material, masks)
-    problem = make_problem(
-        chosen, asked, material, masks, orders, outputs, allocation, baseline, confidence_level, reference
-    )
-    first = first_stage(problem, interval)
-    side = favourable or ("lower" if chosen.hurts == "above" else "higher")
-    told = Told(chosen, material, problem, first, second_stage(problem), side)
-    return _result(audit, asked, told, outputs, by, seed, interval)
+    wanted = Wanted(
+        by=by, features=features, sensitive=sensitive, test=test, reference=reference, allocation=allocation,
+        baseline=baseline, budget=budget, favourable=favourable, interval=interval,
+        confidence_level=confidence_level, seed=seed,
+    )  # fmt: skip
+    return answer(audit, asked, wanted, source)
 
 
-def _result(
-    audit: Audit, asked: Asked, told: Told, outputs: Any, by: object, seed: int, interval: str
-) -> ExplainResult:
-    by_text = ", ".join(by_attributes(WHO, audit, by))
-    rows = estimate_rows(told)
-    panel = panel_rows(told)
-    tally, pareto = votes(told, panel), pareto_rows(told)
-    problem, material, first = told.problem, told.material, told.first
-    details = {
-        "metric": told.metric.name,
-        "metric_label": told.metric.label,
-        "by_text": by_text,
-        "confidence_level": problem.level,
-        "binary": first.binary,
-        "allocation": problem.allocations[0].name,
-        "allocation_label": WORDS[problem.allocations[0].name],
-        "coalitions": coalition_kind(asked),
-        "meaning": meaning(asked),
-        "sensitive": material.sensitive,
-        "features": list(material.names),
-        "baseline": {"kind": problem.baseline.kind, "value": problem.baseline.value},
-        "groups": _group_details(told),
-        "omnibus": _test_details(first.omnibus, "a rate is undefined or has no variation"),
-        "panel": panel,
-        "votes": tally,
-        "pareto": pareto,
-        "favourable": told.favourable,
-        "coalition_count": int(problem.masks.size),
-        "coalition_rates": _coalition_details(told),
-        "multi_stage": _multi_stage(told),
-        "drivers_text": drivers_text(told, rows),
-    }
-    extra = [note for note in audit.notes() if not (note.code == "not-fitted-here" and material.train.size)]
-    named = asked.model is None or isinstance(asked.model, str)
-    facts = {
-        "seed": seed,
-        "coalitions": coalition_kind(asked),
-        "model": asked.model if named else type(asked.model).__name__,
-        "features": list(material.names),
-        "interval": interval,
-        "sensitive": material.sensitive,
-        "rows": int(material.test.size),
-    }
-    agreement = _agreement(material, problem, outputs, asked.scores)
-    return ExplainResult(
-        question=f"Which features carry the disparity in {told.metric.label} by {by_text}?",
-        null=f"Every group has the same {told.metric.label}.",
-        verdict=verdict(told),
-        estimates=tuple(rows),
-        details=details,
-        notes=(*extra, *notes(told, asked, agreement, by_text, tally, pareto)),
-        provenance=audit.provenance(material.rows, **facts),
-        objects={
-            "found": told.second.found,
-            "rows": material.test,
-            "stratum": counted_strata(problem),
-            "digest": material.rows.digest,
-            "pairs": told.pair_labels,
-            "groups": told.labels,
-        },
-    )
+@method(
+    question="How did the drivers change?",
+    short="Change of drivers",
+    help="How did the disparity and its drivers change from one decision rule to another?",
+    order=61,
+    shows=None,
+    result=CompareResult,
+    no_command="it compares two results of one session",
+)
+def compare(
+    explanation: OneExplanation, other: OneExplanation, *, confidence_level: a.AnyLevel = 0.95
+) -> CompareResult:
+    """The change from one explanation to another (e.g. before and after a mitigation), with paired intervals.
 
+    Both must explain the same metric, groups and features on the same rows, and come from this session: the rows'
+    influence values are not saved with a result.
 
-# -- details ---------------------------------------------------------------------------------------------------------
-def _group_details(told: Told) -> list[dict[str, Any]]:
-    first = told.first
-    why = "nobody meets the metric's condition"
-    return [
-        {
-            "group": label,
-            "n": int(first.count[g]),
-            "rate": defined_or(first.rate[g], why),
-            "low": defined_or(first.low[g], why),
-            "high": defined_or(first.high[g], why),
-            "values": {
-                allocation.name: defined_or(first.value.value[g, v, 0], why)
-                for v, allocation in enumerate(told.problem.allocations)
-            },
-        }
-        for g, label in enumerate(told.labels)
-    ]
+    Parameters
+    ----------
+    explanation, other : ExplainResult
+        The explanations before and after.
 
+    Returns
+    -------
+    CompareResult
+        The change of every gap, rate and contribution.
 
-def _test_details(test: Any, why: str) -> dict[str, Any]:
-    if test is None:
-        return {"statistic": undefined(why), "df": None, "p_value": undefined(why)}
-    return {"statistic": test.statistic, "df": test.df, "p_value": test.p_value}
+    Examples
+    --------
+    >>> import fairtrial
+    >>> table = fairtrial.load("compas", backend="pandas")
+    >>> audit = fairtrial.Audit(table, outcome="two_year_recid", groups="sex", features=["priors_count", "age"])
+    >>> before, after = (
+    ...     fairtrial.explain(audit, "fpr", model=model, reference={"sex": "Female"}) for model in ("tree", "logistic")
+    ... )
+    >>> fairtrial.compare(before, after).verdict.code
+    'no change shown'
+    """
+    from fairtrial.methods.explain.two_rules import compare_rules
 
-
-def _coalition_details(told: Told) -> list[dict[str, Any]]:
-    """Rates per coalition and group, for up to 64 coalitions."""
-    if told.problem.masks.size > 64:
-        return []
-    singles = np.searchsorted(told.second.targets.unions, [1 << g for g in range(told.problem.groups)])
-    rows = []
-    for m, mask in enumerate(told.problem.masks):
-        for g, label in enumerate(told.labels):
-            known = bool(told.second.rates.defined[singles[g], m])
-            rate = float(told.second.rates.rate[singles[g], m]) if known else None
-            rows.append({"coalition": list(told.material.names_of(int(mask))), "group": label, "rate": rate})
-    return rows
-
-
-def _multi_stage(told: Told) -> dict[str, Any] | None:
-    """Values of the cells of several attributes (Theorem A.1) and the interaction that margins cannot show."""
-    cells = told.first.cells
-    if cells is None:
-        return None
-    why = "a cell has nobody who counts"
-    listed = [
-        {
-            "cell": label,
-            "value": defined_or(cells.value[c, 0, 0], why),
-            "low": defined_or(cells.low[c, 0, 0], why),
-            "high": defined_or(cells.high[c, 0, 0], why),
-        }
-        for c, label in enumerate(told.labels)
-    ]
-    return {"cells": listed, "interaction": _test_details(told.first.interaction, why)}
-
-
-def _agreement(material: Material, problem: Problem, outputs: Any, scores: bool) -> float | None:
-    """Share of rows whose audited decision is the full coalition's."""
-    if "decision" not in material.rows.roles or scores:
-        return None
-    return float((material.rows.roles["decision"][material.test] == outputs[:, problem.full]).mean())
+    return compare_rules(explanation, other, confidence_level)

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial.data.cells import Rows
-from fairtrial.errors import NotApplicable
+from fairtrial.errors import Fault, NotApplicable, Use, Words
 from fairtrial.labels import canonical
 from fairtrial.methods.explain.solver.coalitions import RowForm
 from fairtrial.methods.explain.solver.esl import Floats
-from fairtrial.metrics.table import Metric, Role
+from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.values import Role
 
 WHO = "explain"
-_SCORES = ("score", "squared_error", "absolute_error", "log_loss")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,47 +49,38 @@ def row_form(metric: Metric, rows: Rows) -> RowForm:
 
 def score_values(metric: Metric, scores: Floats, outcome: Floats | None) -> Floats:
     """The metric's value of each row (rows) under each coalition's scores (columns)."""
-    name = metric.value.name if isinstance(metric.value, Role) else ""
-    if name == "score":
-        return scores
-    assert outcome is not None
-    y = outcome[:, None]
-    if name == "squared_error":
-        return np.asarray((scores - y) ** 2)
-    if name == "absolute_error":
-        return np.abs(scores - y)
-    inside = np.clip(scores, 1e-15, 1.0 - 1e-15)
-    return np.asarray(-(y * np.log(inside) + (1.0 - y) * np.log1p(-inside)))
+    assert isinstance(metric.value, Role)
+    parts = {"score": scores, "outcome": None if outcome is None else outcome[:, None]}
+    values = np.asarray(metric.value.of(parts))
+    if metric.value.wants and not np.isfinite(values).all():
+        raise _refused(metric, f"needs {metric.value.wants}, but the model gives others")
+    return values
 
 
 def _refuse(metric: Metric) -> None:
     if metric.expression is not None:
-        raise NotApplicable(
-            WHO, f"{metric.name!r} has an expression as 'given'; explain takes a dict. certify takes both"
-        )
+        raise _refused(metric, "has an expression as 'given', where explain takes a dict", "both")
     if metric.each is not None or any(
         isinstance(key, Role) and key.name == "score_bin" for key in metric.conditions
     ):
-        raise NotApplicable(
-            WHO,
-            f"{metric.name!r} conditions on the score's bin, which changes with every coalition; certify takes one bin",
-        )
+        why = "conditions on the score's bin, which changes with every coalition"
+        raise _refused(metric, why, "one bin")
     on_decision = any(isinstance(key, Role) and key.needs == ("decision",) for key in metric.conditions)
     moved = on_decision or (isinstance(metric.value, Role) and "decision" in metric.value.needs)
     if not moved and not _uses_scores(metric):
-        raise NotApplicable(
-            WHO,
-            f"{metric.name!r} does not depend on the decisions, so no feature of the model can carry it; "
-            "certify takes it",
-        )
-    if on_decision and _uses_scores(metric):
-        raise NotApplicable(
-            WHO, f"{metric.name!r} mixes scores and decisions; explain takes one of them. certify takes both"
-        )
+        raise _refused(metric, "does not depend on the decisions, so no feature of the model can carry it")
+    if moved and _uses_scores(metric):
+        raise _refused(metric, "mixes scores and decisions, where explain takes one of them", "both")
+
+
+def _refused(metric: Metric, why: str, takes: str = "it") -> NotApplicable:
+    """The metric is not for explain; certify takes it, or some form of it."""
+    cure = Words(f"{{}} takes {takes}", Use("certify"))
+    return NotApplicable(WHO, Fault("metric", why, cure=cure, subject=repr(metric.name)))
 
 
 def _uses_scores(metric: Metric) -> bool:
-    return isinstance(metric.value, Role) and metric.value.name in _SCORES
+    return isinstance(metric.value, Role) and "score" in metric.value.needs
 
 
 def _at(metric: Metric, rows: Rows, decision: float) -> tuple[Floats, Floats]:
@@ -103,14 +94,11 @@ def _at(metric: Metric, rows: Rows, decision: float) -> tuple[Floats, Floats]:
 def _value(metric: Metric, rows: Rows, decision: float) -> Floats:
     if isinstance(metric.value, str):
         return rows.columns[metric.value]
-    if metric.value.name in ("score", "squared_error", "absolute_error", "log_loss"):
+    if "score" in metric.value.needs:
         return np.full(rows.n, decision)
     known = _role(metric.value, rows, decision)
     if known is None:
-        raise NotApplicable(
-            WHO,
-            f"{metric.name!r} takes the mean of {metric.value.words}, which explain does not know; certify does",
-        )
+        raise _refused(metric, f"takes the mean of {metric.value.words}, which explain does not know")
     return known
 
 
@@ -123,25 +111,17 @@ def _meets(key: Role | str, admitted: Sequence[object], rows: Rows, decision: fl
     numbers = [float(value) for value in admitted]  # type: ignore[arg-type]
     known = _role(key, rows, decision)
     if known is None:
-        raise NotApplicable(
-            WHO, f"'given' conditions on {key.words}, which explain does not know; certify does"
+        why, cure = (
+            f"conditions on {key.words}, which explain does not know",
+            Words("{} does", Use("certify")),
         )
+        raise NotApplicable(WHO, Fault("metric", why, cure=cure, subject="'given'"))
     return np.isin(known, numbers).astype(float)
 
 
 def _role(key: Role, rows: Rows, decision: float) -> Floats | None:
     """What the role is when everyone's decision is this one; None where decisions alone do not tell."""
-    match key.name:
-        case "decision":
-            return np.full(rows.n, decision)
-        case "not_decision":
-            return np.full(rows.n, 1.0 - decision)
-        case "outcome":
-            return rows.roles["outcome"]
-        case "not_outcome":
-            return 1.0 - rows.roles["outcome"]
-        case "correct":
-            return np.asarray(rows.roles["outcome"] == decision, dtype=np.float64)
-        case "error":
-            return np.asarray(rows.roles["outcome"] != decision, dtype=np.float64)
-    return None
+    if not set(key.needs) <= {"decision", "outcome"}:
+        return None
+    parts = {"decision": np.full(rows.n, decision), "outcome": rows.roles.get("outcome")}
+    return np.asarray(key.of(parts), dtype=np.float64)

@@ -1,14 +1,18 @@
-"""The results of explain and compare: their columns, their words and what they claim."""
+"""What explain and compare return: their columns, their states and what they claim."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from fairtrial.results.result import Column, Kind, Primary, Result, scalar
+from fairtrial.results.column import Column, Kind, Primary, StateKind, scalar
+from fairtrial.results.result import Result
 
-ALL = "(all features)"
-WORDS = {
+if TYPE_CHECKING:
+    from fairtrial.results.charts.picture import Picture
+
+ALL_FEATURES = "(all features)"
+ALLOCATION_NAMES = {
     "shapley": "Shapley",
     "equal_surplus": "Equal Surplus",
     "solidarity": "Solidarity",
@@ -16,6 +20,13 @@ WORDS = {
     "lsp": "Least Squares Prenucleolus",
     "given": "the given sequence",
 }
+DIFFERS = StateKind("differs", "bad")  # a gap, after correction over the gaps
+CARRIES = StateKind("carries")  # a feature's contribution to a gap, after correction over features and gaps
+CHANGED = StateKind("changed")
+NOT_SHOWN = StateKind("not shown")
+UNDETERMINED = StateKind("undetermined")
+MEASURED = StateKind("measured")  # about one group: estimated, with an interval, and not part of the tests
+
 _CITATION = (
     "Amri-Jouidel, Kemel & Mussard (2026), Shapley meets Rawls, arXiv:2603.26476; Radzik & Driessen (2013), "
     "Mathematical Social Sciences 65; Castro, Gómez & Tejada (2009), Computers & Operations Research 36; "
@@ -29,23 +40,27 @@ class ExplainResult(Result):
 
     kind: ClassVar[str] = "explain"
     columns: ClassVar[tuple[Column, ...]] = (
+        Column("metric", "metric", "text", shown=False),
+        Column("value_kind", "values are", "text", shown=False),
         Column("part", "part", "text"),
         Column("feature", "feature", "text"),
         Column("group", "group", "text"),
-        Column("versus", "minus", "text"),
-        Column("points", "points", "points"),
-        Column("low", "low", "points"),
-        Column("high", "high", "points"),
+        Column("target", "minus", "text"),
+        Column("difference", "points", "points"),
+        Column("difference_low", "low", "points"),
+        Column("difference_high", "high", "points"),
         Column("p_value", "p", "p", shown=False),
         Column("p_adjusted", "adjusted p", "p"),
+        Column("state", "finding", "state", shown=False),
+        Column("state_reason", "reason", "text", shown=False),
         Column("value", "value", "number"),
         Column("value_low", "low", "number", shown=False),
         Column("value_high", "high", "number", shown=False),
         Column("error", "standard error", "points", shown=False),
         Column("monte_carlo", "Monte-Carlo error", "points"),
         Column("allocation", "allocation", "text", shown=False),
-        Column("scale", "scale", "text", shown=False),
     )
+    states: ClassVar[tuple[StateKind, ...]] = (DIFFERS, CARRIES, NOT_SHOWN, UNDETERMINED, MEASURED)
     method: ClassVar[str] = (
         "First stage: the groups' rates over a baseline are shared out by an efficient, symmetric and linear (ESL) "
         "value; equality is tested with the pooled two-proportion test (chi-square for more groups) and the gap has "
@@ -63,6 +78,12 @@ class ExplainResult(Result):
     )
     citation: ClassVar[str] = _CITATION
 
+    def pictures(self) -> list[Picture]:
+        """The waterfall first, then both groups' bars, the panel of allocations, and mitigation."""
+        from fairtrial.methods.explain.chart import pictures
+
+        return pictures(self)
+
     @property
     def gap(self) -> dict[str, Any]:
         """The first row: the gap of the first pair of groups."""
@@ -78,7 +99,7 @@ class ExplainResult(Result):
     def drivers(self) -> list[dict[str, Any]]:
         """Contributions to the gap(s), the largest first."""
         rows = [row for row in self.estimates if row["part"] == "contribution to the gap"]
-        return sorted(rows, key=lambda row: -abs(scalar(row["points"]) or 0.0))
+        return sorted(rows, key=lambda row: -abs(scalar(row["difference"]) or 0.0))
 
     def reading(self) -> list[str]:
         """What the explanation shows and what it does not."""
@@ -94,22 +115,23 @@ class ExplainResult(Result):
     def primary(self) -> list[Primary]:
         """The first stage's test alone: feature tests are adjusted among themselves."""
         p = self.p_value
-        gaps = [row for row in self.estimates if row["part"] == "gap" and scalar(row["points"]) is not None]
-        if p is None or not gaps:
+        gaps = [row for row in self.estimates if row["part"] == "gap"]
+        known = [row for row in gaps if scalar(row["difference"]) is not None]
+        if p is None or not known:
             return []
-        row = max(gaps, key=lambda gap: abs(gap["points"]))
+        row = max(known, key=lambda gap: abs(gap["difference"]))
         people = {entry["group"]: entry["n"] for entry in self.details["groups"]}
         return [
             Primary(
-                self.details["metric_label"],
+                self.details["label"],
                 row["group"],
                 p,
-                effect=row["points"],
-                low=row["low"],
-                high=row["high"],
-                kind="points" if self.details["binary"] else "number",
-                against=row["versus"],
-                n=people[row["group"]],
+                effect=row["difference"],
+                low=row["difference_low"],
+                high=row["difference_high"],
+                kind=_kind(self),
+                against=row["target"],
+                n=people.get(row["group"]),  # a masked result has no count of few
             )
         ]
 
@@ -120,20 +142,24 @@ class CompareResult(Result):
 
     kind: ClassVar[str] = "compare"
     columns: ClassVar[tuple[Column, ...]] = (
+        Column("metric", "metric", "text", shown=False),
+        Column("value_kind", "values are", "text", shown=False),
         Column("part", "part", "text"),
         Column("feature", "feature", "text"),
         Column("group", "group", "text"),
-        Column("versus", "minus", "text"),
+        Column("target", "minus", "text"),
         Column("before", "before", "points"),
         Column("after", "after", "points"),
-        Column("change", "change", "points"),
-        Column("low", "low", "points"),
-        Column("high", "high", "points"),
+        Column("difference", "change", "points"),
+        Column("difference_low", "low", "points"),
+        Column("difference_high", "high", "points"),
         Column("p_value", "p", "p", shown=False),
         Column("p_adjusted", "adjusted p", "p"),
+        Column("state", "finding", "state", shown=False),
+        Column("state_reason", "reason", "text", shown=False),
         Column("error", "standard error", "points", shown=False),
-        Column("scale", "scale", "text", shown=False),
     )
+    states: ClassVar[tuple[StateKind, ...]] = (CHANGED, NOT_SHOWN, UNDETERMINED, MEASURED)
     method: ClassVar[str] = (
         "Both explanations are of the same people, so the change is the difference of two sums over the same rows, "
         "and its standard error comes from the differences of the rows' influence values: what both rules have in "
@@ -145,17 +171,35 @@ class CompareResult(Result):
     )
     citation: ClassVar[str] = _CITATION
 
+    def pictures(self) -> list[Picture]:
+        """Every feature's contribution before and after."""
+        from fairtrial.methods.explain.chart_before_after import before_after
+
+        return [before_after(self)]
+
     def reading(self) -> list[str]:
+        """How the gap changed, and which contributions did."""
         return [self.verdict.text, self.details["drivers_text"]]
 
     def primary(self) -> list[Primary]:
+        """The change of the first gap."""
         row = self.estimates[0]
         p = scalar(row["p_value"])
         if p is None:
             return []
-        kind: Kind = "points" if self.details["binary"] else "number"
-        subject = f"{row['group']} minus {row['versus']}, change"
-        limits = {"effect": row["change"], "low": row["low"], "high": row["high"]}
         return [
-            Primary(self.details["metric_label"], subject, float(p), **limits, kind=kind, against="before")
+            Primary(
+                self.details["label"],
+                f"{row['group']} minus {row['target']}, change",
+                float(p),
+                effect=row["difference"],
+                low=row["difference_low"],
+                high=row["difference_high"],
+                kind=_kind(self),
+                against="before",
+            )
         ]
+
+
+def _kind(result: Result) -> Kind:
+    return "points" if result.details["value_kind"] == "percent" else "number"

@@ -3,80 +3,66 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.errors import InputError, check_between
+from fairtrial.errors import Fault, InputError, Note, Set, Use, Words
 from fairtrial.inference.multiplicity import holm
-from fairtrial.methods.explain.result import ALL, CompareResult, ExplainResult
+from fairtrial.methods.explain.result import (
+    ALL_FEATURES,
+    CHANGED,
+    MEASURED,
+    NOT_SHOWN,
+    UNDETERMINED,
+    CompareResult,
+    ExplainResult,
+)
 from fairtrial.methods.explain.solver.esl import Floats
 from fairtrial.methods.explain.solver.influence import interval, spread_of_changes, two_sided_p
-from fairtrial.results.result import Note, Verdict, defined_or, undefined
-from fairtrial.results.text import format_value
+from fairtrial.methods.explain.verdict_and_notes import p_text
+from fairtrial.results.column import State, Verdict, defined_or, reason, undefined
 
 WHO = "compare"
 SAME = "the same for everybody under both rules"
+INFERRED = ("difference_low", "difference_high", "p_value", "p_adjusted", "error")
 
 
-def compare(
-    explanation: ExplainResult, other: ExplainResult, *, confidence_level: float = 0.95
-) -> CompareResult:
-    """The change from `explanation` to `other` (e.g. before and after a mitigation), with paired intervals.
+@dataclass(frozen=True, slots=True, eq=False)
+class _Changes:
+    """Everything that is compared: gaps then groups' rates (rows), the total then the features (columns)."""
 
-    Both must explain the same metric, groups and features on the same rows, and come from this session: the rows'
-    influence values are not saved with a result.
-    """
-    check_between(WHO, "confidence_level", confidence_level, 0, 1)
+    before: Floats
+    after: Floats
+    low: Floats
+    high: Floats
+    error: Floats
+    p_value: Floats
+    p_adjusted: Floats  # of the gaps; the rates are not part of the tests
+
+    @property
+    def difference(self) -> Floats:
+        return self.after - self.before
+
+
+def compare_rules(explanation: ExplainResult, other: ExplainResult, level: float) -> CompareResult:
+    """The change from one explanation to the other, paired row by row."""
     _check(explanation, other)
-    before, after = _numbers(explanation), _numbers(other)
-    change = after["estimate"] - before["estimate"]  # (gaps then groups, total then features)
-    pairs, groups = explanation.objects["pairs"], explanation.objects["groups"]
-    error = spread_of_changes(
-        after["influence"] - before["influence"],
-        explanation.objects["stratum"],
-        _takes_part(pairs, groups),
-    )
-    low, high = interval(change, error, confidence_level)
-    p = two_sided_p(change, error)
-    places = [("gap", *pair) for pair in pairs] + [("rate", group, None) for group in groups]
-    names = [ALL, *explanation.details["features"]]
-    adjusted = np.ones_like(p)
-    family = np.nan_to_num(p[: len(pairs), 1:], nan=1.0)
-    adjusted[: len(pairs), 1:] = holm(family.ravel()).reshape(family.shape)
-    adjusted[: len(pairs), 0] = holm(np.nan_to_num(p[: len(pairs), 0], nan=1.0))
-    rows = []
-    for j, (part, group, versus) in enumerate(places):
-        for k, name in enumerate(names):
-            row = _row(
-                part, name, group, versus, before["estimate"][j, k], after["estimate"][j, k], change[j, k]
-            )
-            known = error.error[j, k] > 0
-            row |= _limits(
-                low[j, k],
-                high[j, k],
-                p[j, k],
-                adjusted[j, k] if part == "gap" else None,
-                error.error[j, k],
-                known,
-            )
-            rows.append(row | {"scale": "percent" if explanation.details["binary"] else "number"})
-    rows.sort(key=lambda row: (row["part"] != "gap", row["feature"] != ALL))
-    level = confidence_level
+    details = explanation.details
+    rows = _rows(explanation, _changes(explanation, other, level), 1 - level)
+    provenance = {**explanation.provenance, "arguments": {"explanation": explanation.provenance["arguments"]}}
     return CompareResult(
-        question=f"How did the disparity in {explanation.details['metric_label']} and its drivers change?",
+        question=f"How did the disparity in {details['label']} and its drivers change?",
         null="The gap and every feature's contribution to it are the same under both rules.",
-        verdict=_verdict(rows[0], explanation.details, level),
+        verdict=_verdict(rows[0], details, level),
         estimates=tuple(rows),
         details={
-            "metric": explanation.details["metric"],
-            "metric_label": explanation.details["metric_label"],
-            "binary": explanation.details["binary"],
-            "features": explanation.details["features"],
+            **{key: details[key] for key in ("metric", "label", "value_kind", "features")},
             "confidence_level": level,
-            "allocation_label": explanation.details["allocation_label"],
-            "drivers_text": _drivers_text(rows, explanation.details["binary"], 1 - level),
+            "allocation_label": details["allocation_label"],
+            "drivers_text": _drivers_text(rows, details["value_kind"]),
         },
         notes=(
             Note(
@@ -85,8 +71,67 @@ def compare(
             ),
             Note("conditional", "Intervals hold both rules' fitted classifiers fixed."),
         ),
-        provenance={**explanation.provenance, "other": other.provenance},
+        provenance={**provenance, "other": other.provenance},
     )
+
+
+def _changes(explanation: ExplainResult, other: ExplainResult, level: float) -> _Changes:
+    before, influence = _numbers(explanation)
+    after, influence_after = _numbers(other)
+    pairs, groups = explanation.objects["pairs"], explanation.objects["groups"]
+    error = spread_of_changes(
+        influence_after - influence, explanation.objects["stratum"], _takes_part(pairs, groups)
+    )
+    low, high = interval(after - before, error, level)
+    p = two_sided_p(after - before, error)
+    adjusted = np.ones_like(p)
+    family = np.nan_to_num(p[: len(pairs), 1:], nan=1.0)
+    adjusted[: len(pairs), 1:] = holm(family.ravel()).reshape(family.shape)
+    adjusted[: len(pairs), 0] = holm(np.nan_to_num(p[: len(pairs), 0], nan=1.0))
+    return _Changes(before, after, low, high, error.error, p, adjusted)
+
+
+def _rows(explanation: ExplainResult, changes: _Changes, alpha: float) -> list[dict[str, Any]]:
+    """The gaps first, each with all features together before its own."""
+    details = explanation.details
+    about = {"metric": details["metric"], "value_kind": details["value_kind"]}
+    places = [("gap", *pair) for pair in explanation.objects["pairs"]]
+    places += [("rate", group, None) for group in explanation.objects["groups"]]
+    rows = []
+    for j, (part, group, target) in enumerate(places):
+        for k, name in enumerate([ALL_FEATURES, *details["features"]]):
+            named = {"part": part, "feature": name, "group": group, "target": target}
+            row = {**about, **named, **_row_numbers(changes, (j, k), tested=part == "gap")}
+            rows.append(row | _state(row, alpha).cells())
+    return sorted(rows, key=lambda row: (row["part"] != "gap", row["feature"] != ALL_FEATURES))
+
+
+def _row_numbers(changes: _Changes, place: tuple[int, int], tested: bool) -> dict[str, Any]:
+    why = "undefined in one of the two explanations"
+    row = {
+        "before": defined_or(changes.before[place], why),
+        "after": defined_or(changes.after[place], why),
+        "difference": defined_or(changes.difference[place], why),
+    }
+    if not changes.error[place] > 0 or math.isnan(changes.low[place]):
+        return {**row, **dict.fromkeys(INFERRED, undefined(SAME))}
+    return {
+        **row,
+        "difference_low": float(changes.low[place]),
+        "difference_high": float(changes.high[place]),
+        "p_value": float(changes.p_value[place]),
+        "p_adjusted": float(changes.p_adjusted[place]) if tested else None,
+        "error": float(changes.error[place]),
+    }
+
+
+def _state(row: dict[str, Any], alpha: float) -> State:
+    """By the corrected p-value; why there is none stands in the cell itself."""
+    if row["part"] != "gap":
+        return State(MEASURED.code)
+    if not isinstance(row["p_adjusted"], float):
+        return State(UNDETERMINED.code)
+    return State(CHANGED.code if row["p_adjusted"] <= alpha else NOT_SHOWN.code)
 
 
 def _takes_part(pairs: list[tuple[str, str]], groups: list[str]) -> NDArray[np.bool_]:
@@ -98,95 +143,71 @@ def _takes_part(pairs: list[tuple[str, str]], groups: list[str]) -> NDArray[np.b
 def _check(explanation: object, other: object) -> None:
     for name, given in (("explanation", explanation), ("other", other)):
         if not isinstance(given, ExplainResult):
-            raise InputError(WHO, f"{name!r} must be a result of explain, got {type(given).__name__}")
+            raise InputError(WHO, Fault(name, f"must be a result of explain, got {type(given).__name__}"))
         if "found" not in given.objects:
-            raise InputError(
-                WHO,
-                f"{name!r} was read from a file, which does not keep influence values: run explain again",
-            )
+            required = "was read from a file, which does not keep influence values"
+            raise InputError(WHO, Fault(name, required, cure=Words("run {} again", Use("explain"))))
     assert isinstance(explanation, ExplainResult)
     assert isinstance(other, ExplainResult)
-    for key, words in (("metric", "metric"), ("features", "features"), ("allocation", "allocation")):
-        a, b = explanation.details[key], other.details[key]
-        if a != b:
-            raise InputError(WHO, f"both explanations must have the same {words}, got {a!r} and {b!r}")
-    same = explanation.objects["pairs"] == other.objects["pairs"]
-    if not same:
-        raise InputError(WHO, "both explanations must compare the same groups in the same order")
-    if not np.array_equal(explanation.objects["rows"], other.objects["rows"]) or not np.array_equal(
-        explanation.objects["stratum"], other.objects["stratum"]
+    for key in ("metric", "features", "allocation"):
+        first, second = explanation.details[key], other.details[key]
+        if first != second:
+            raise _differ(f"must have the same {key}, got {first!r} and {second!r}")
+    if explanation.objects["pairs"] != other.objects["pairs"]:
+        raise _differ("must compare the same groups in the same order")
+    if any(
+        not np.array_equal(explanation.objects[name], other.objects[name]) for name in ("rows", "stratum")
     ):
-        raise InputError(
-            WHO, "both explanations must be of the same people: same data, same test=, same seed="
-        )
+        cure = Words("same data, same {}, same {}", Set("test"), Set("seed"))
+        raise _differ("must be of the same people", cure)
 
 
-def _numbers(result: ExplainResult) -> dict[str, Floats]:
-    """Gaps then groups' rates (rows), the total then the features (columns), with the rows' influence."""
+def _differ(required: str, cure: Words | str = "") -> InputError:
+    return InputError(WHO, Fault("other", required, cure=cure, subject="both explanations"))
+
+
+def _numbers(result: ExplainResult) -> tuple[Floats, Floats]:
+    """Gaps then groups' rates (rows), the total then the features (columns), and the rows' influence on them."""
     found = result.objects["found"]
     groups, pairs = len(result.objects["groups"]), len(result.objects["pairs"])
-    influence = found.influence(0)
     # what comes after the pairs' gaps is the interaction of two attributes, which is not compared
     order = [*range(2 * groups, 2 * groups + pairs), *range(groups, 2 * groups)]
     estimate = np.where(found.undefined[order, 0][:, None], np.nan, found.estimate[order, 0])
     estimate = np.where(np.abs(estimate) < 1e-13, 0.0, estimate)
-    part = influence[:, order]
-    return {
-        "estimate": np.concatenate([estimate.sum(axis=1, keepdims=True), estimate], axis=1),
-        "influence": np.concatenate([part.sum(axis=2, keepdims=True), part], axis=2),
-    }
-
-
-def _row(
-    part: str, name: str, group: str, versus: str | None, before: float, after: float, change: float
-) -> dict[str, Any]:
-    why = "undefined in one of the two explanations"
-    return {
-        "part": part, "feature": name, "group": group, "versus": versus, "before": defined_or(before, why),
-        "after": defined_or(after, why), "change": defined_or(change, why),
-    }  # fmt: skip
-
-
-def _limits(
-    low: float, high: float, p: float, adjusted: float | None, error: float, known: bool
-) -> dict[str, Any]:
-    if not known or math.isnan(low):
-        return dict.fromkeys(("low", "high", "p_value", "p_adjusted", "error"), undefined(SAME))
-    limits = {"low": float(low), "high": float(high), "p_value": float(p), "error": float(error)}
-    return limits | {"p_adjusted": None if adjusted is None else float(adjusted)}
+    influence = found.influence(0)[:, order]
+    return (
+        np.concatenate([estimate.sum(axis=1, keepdims=True), estimate], axis=1),
+        np.concatenate([influence.sum(axis=2, keepdims=True), influence], axis=2),
+    )
 
 
 def _verdict(row: dict[str, Any], details: dict[str, Any], level: float) -> Verdict:
-    scale, unit = (100, " points") if details["binary"] else (1, "")
-    if isinstance(row["change"], dict) or isinstance(row["low"], dict):
-        return Verdict(
-            "undetermined",
-            f"undetermined: {SAME if isinstance(row['low'], dict) else row['change']['reason']}",
-        )
-    before, after, change = (scale * row[name] for name in ("before", "after", "change"))
-    low, high = scale * row["low"], scale * row["high"]
-    moved = row["p_value"] <= 1 - level
-    smaller = abs(after) < abs(before)
-    code = "no change shown" if not moved else "smaller" if smaller else "larger"
+    for cell in (row["difference_low"], row["difference"]):
+        if why := reason(cell):
+            return Verdict("undetermined", f"undetermined: {why}")
+    scale, unit = _scale(details["value_kind"]), " points" if details["value_kind"] == "percent" else ""
+    names = ("before", "after", "difference", "difference_low", "difference_high")
+    before, after, change, low, high = (scale * row[name] for name in names)
+    code = "larger" if abs(after) >= abs(before) else "smaller"
+    if row["p_value"] > 1 - level:
+        code = "no change shown"
     text = (
-        f"{code}: the gap in {details['metric_label']} of {row['group']} minus {row['versus']} went from "
+        f"{code}: the gap in {details['label']} of {row['group']} minus {row['target']} went from "
         f"{before:+.1f} to {after:+.1f}{unit}, change {change:+.1f}, {level:.0%} interval {low:+.1f} to {high:+.1f}, "
-        f"p {_p(row['p_value'])}"
+        f"{p_text(row['p_value'])}"
     )
     return Verdict(code, text)
 
 
-def _p(value: float) -> str:
-    text = format_value(value, "p")
-    return text if text.startswith("<") else f"= {text}"
-
-
-def _drivers_text(rows: list[dict[str, Any]], binary: bool, alpha: float) -> str:
-    scale = 100 if binary else 1
-    features = [row for row in rows if row["part"] == "gap" and row["feature"] != ALL]
-    known = [row for row in features if not isinstance(row["low"], dict) and row["p_adjusted"] <= alpha]
-    if not known:
+def _drivers_text(rows: list[dict[str, Any]], value_kind: str) -> str:
+    changed = [row for row in rows if row["state"] == CHANGED.code and row["feature"] != ALL_FEATURES]
+    if not changed:
         return "No feature's contribution to the gap is shown to have changed."
-    known.sort(key=lambda row: -abs(row["change"]))
-    listed = "; ".join(f"{row['feature']} by {scale * row['change']:+.1f}" for row in known)
+    changed.sort(key=lambda row: -abs(row["difference"]))
+    scale = _scale(value_kind)
+    listed = "; ".join(f"{row['feature']} by {scale * row['difference']:+.1f}" for row in changed)
     return f"Contributions that changed: {listed}."
+
+
+def _scale(value_kind: str) -> int:
+    return 100 if value_kind == "percent" else 1

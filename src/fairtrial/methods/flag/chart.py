@@ -6,16 +6,16 @@ from typing import Any
 
 import altair as alt
 
-from fairtrial.methods.certify.chart import forest_row
-from fairtrial.results.charts.files import Picture
+from fairtrial.methods.gaps.chart import gap_row
+from fairtrial.results.charts.picture import Picture
 from fairtrial.results.charts.theme import COLOURS, finish
-from fairtrial.results.result import Result, scalar
+from fairtrial.results.column import scalar
+from fairtrial.results.result import Result
 from fairtrial.results.text import format_value
 
 # More lines than this do not fit a page; the strongest are shown and the rest counted.
 MOST_LINES = 60
 MOST_TILES = 400
-STATES = {"flagged": "flagged", "not flagged": "not flagged", "undetermined": "undetermined"}
 
 
 def pictures(result: Result) -> list[Picture]:
@@ -27,11 +27,11 @@ def _forest(result: Result) -> Picture:
     from fairtrial.results.charts.forest import forest
 
     details = result.details
-    percent = details["scale"] == "percent"
-    tested = [row for row in result.estimates if not str(row["finding"]).startswith("not tested")]
+    percent = details["value_kind"] == "percent"
+    tested = [row for row in result.estimates if scalar(row["p_value"]) is not None]
     shown = sorted(tested, key=lambda row: float(row["p_adjusted"]))[:MOST_LINES]
-    shown.sort(key=lambda row: -float(scalar(row["disparity"])))
-    rows = [forest_row(row, percent, _state(row)) for row in shown]
+    shown.sort(key=lambda row: -float(scalar(row["difference"])))
+    rows = [gap_row(row, percent, result.state_of(row).text) for row in shown]
     low, high = details["tolerance"]
     band = (low, high) if low < high else None
     axis = f"{details['label']}: difference to {details['target']}"
@@ -66,9 +66,9 @@ def _grids(result: Result) -> list[Picture]:
 
 def _tile(result: Result, row: dict[str, Any], place: list[list[str]]) -> dict[str, Any]:
     names, values = [pair[0] for pair in place], [pair[1] for pair in place]
-    percent = result.details["scale"] == "percent"
-    disparity = scalar(row["disparity"])
-    state = _state(row)
+    percent = result.details["value_kind"] == "percent"
+    disparity = scalar(row["difference"])
+    state = result.state_of(row).text
     kind: Any = "points" if percent else "number"
     return {
         "panel": " × ".join(names),
@@ -86,13 +86,8 @@ def _tile(result: Result, row: dict[str, Any], place: list[list[str]]) -> dict[s
 
 
 def _interval(row: dict[str, Any], kind: Any) -> str:
-    low, high = scalar(row["disparity_low"]), scalar(row["disparity_high"])
+    low, high = scalar(row["difference_low"]), scalar(row["difference_high"])
     return "–" if low is None or high is None else f"{format_value(low, kind)} to {format_value(high, kind)}"
-
-
-def _state(row: dict[str, Any]) -> str:
-    finding = str(row["finding"])
-    return STATES.get(finding, "not tested")
 
 
 def _panel(name: str, rows: list[dict[str, Any]], largest: float) -> Any:

@@ -11,8 +11,8 @@ import numpy as np
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Cells, Rows
-from fairtrial.data.groups import Group, Target, by_attributes, check_target, find_groups, find_target
-from fairtrial.errors import FairtrialWarning, InputError, check_choice
+from fairtrial.data.groups import by_attributes, check_target, find_groups
+from fairtrial.errors import FairtrialWarning, Fault, InputError, Note
 from fairtrial.inference.bounds import guarded
 from fairtrial.inference.compare.choose_gaps import make_gaps
 from fairtrial.inference.compare.gaps import Gaps
@@ -22,32 +22,23 @@ from fairtrial.inference.joint.region import quadratic_test
 from fairtrial.inference.means.target_methods import estimate_gaps
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.simultaneous import simultaneous_level
-from fairtrial.metrics.table import Metric
-from fairtrial.results.result import Note
+from fairtrial.methods.gaps.states import EVERYONE, NOBODY, REFERENCE, TOO_FEW
+from fairtrial.metrics.groups import Group, Target, find_target
+from fairtrial.metrics.metric import Metric
+from fairtrial.results.column import State
 
-LIKELIHOODS = ("empirical", "euclidean")
-TARGET_METHODS = ("profile", "orthogonal", "scaled", "plug-in")
-RATE_METHODS = ("wilson", "likelihood", "half-count", "exact")
-REFINEMENTS = ("bartlett", "balanced", "adjusted", "none")
 # Above this many rows a real-valued metric is audited from counts, means and squared deviations.
 MOST_ROWS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class Inference:
     """How gaps are inferred, as the caller asked."""
 
     likelihood: str = "empirical"
     target_method: str = "profile"
     rate_interval: str = "wilson"
     refinement: str | None = None
-
-    def check(self, who: str) -> None:
-        check_choice(who, "likelihood", self.likelihood, LIKELIHOODS)
-        check_choice(who, "target_method", self.target_method, TARGET_METHODS)
-        check_choice(who, "rate_interval", self.rate_interval, RATE_METHODS)
-        if self.refinement is not None:
-            check_choice(who, "refinement", self.refinement, REFINEMENTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +55,25 @@ class Untested:
 
     group: Group
     n: int
-    reason: str
+    state: State
+
+    @property
+    def small(self) -> bool:
+        return self.state.code in (TOO_FEW.code, NOBODY.code)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"group": self.group.label, "n": self.n, "place": self.group.place, **self.state.cells()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Disparities:
     """All compared groups of one metric, with their gaps."""
 
+    who: str
     metric: Metric
+    by: Any
+    minimum: int
+    inference: Inference
     target: Target | Estimate
     groups: list[Group]
     untested: list[Untested]
@@ -85,6 +87,10 @@ class Disparities:
     @property
     def binary(self) -> bool:
         return self.atoms.binary
+
+    @property
+    def value_kind(self) -> str:
+        return "percent" if self.binary else "number"
 
     @property
     def count(self) -> Floats:
@@ -128,7 +134,7 @@ class Disparities:
         member, reference = self.comparison.member[defined], self.comparison.reference[defined]
         return simultaneous_level(gap_covariance(self.atoms, member, reference), level, seed)
 
-    def joint(self, likelihood: str) -> JointTest:
+    def joint(self) -> JointTest:
         """Test that every group's gap is zero."""
         gap, covariance = self.gaps.estimate, self.gaps.covariance
         if covariance is not None:
@@ -141,7 +147,7 @@ class Disparities:
             self.comparison.member,
             self.shared_reference,
             known,
-            likelihood=likelihood,  # type: ignore[arg-type]
+            likelihood=self.inference.likelihood,  # type: ignore[arg-type]
             gaps=self.gaps,
         )
 
@@ -151,10 +157,10 @@ def find_any_target(who: str, target: object) -> Target | Estimate:
     if isinstance(target, Mapping) and "estimate" in target:
         value, influence = target["estimate"], target.get("influence")
         if isinstance(value, bool) or not isinstance(value, int | float) or influence is None:
-            raise InputError(
-                who,
-                "'target' with an 'estimate' needs a number there and 'influence': a column or one value per row",
+            required = (
+                "with an 'estimate' needs a number there and 'influence': a column or one value per row"
             )
+            raise InputError(who, Fault("target", required))
         listed = influence if isinstance(influence, str) else tuple(float(v) for v in influence)
         return Estimate(float(value), listed)
     return find_target(who, target)
@@ -169,33 +175,39 @@ def find_disparities(
     depth: int,
     target: object,
     minimum: int,
-    options: Options,
+    inference: Inference,
 ) -> Disparities:
     """Check, query, and compare: every group that `by` asks for against the target."""
-    options.check(who)
     compared = find_any_target(who, target)
     audit.refuse(who)
-    attributes = by_attributes(who, audit, by)
-    if isinstance(compared, Target) and compared.group is not None:
-        attributes = tuple(dict.fromkeys([*attributes, *compared.group.attributes]))
-    cells = audit.cells(attributes, [metric], who=who)
-    if isinstance(compared, Target):
-        check_target(who, audit, compared)
+    cells = _target_cells(who, audit, metric, by_attributes(who, audit, by), compared)
     groups = find_groups(who, audit, by, depth)
-    masks = [cells.mask(group) for group in groups]
-    present = [(group, mask) for group, mask in zip(groups, masks, strict=True) if mask.any()]
+    masked = [(group, cells.mask(group)) for group in groups]
+    present = [(group, mask) for group, mask in masked if mask.any()]
     atoms = _atoms(who, audit, cells, metric)
     tested, untested = _sort_out(present, cells, atoms, compared, minimum)
     if not tested:
-        reasons = "; ".join(f"{item.group.label}: {item.reason}" for item in untested[:5])
-        raise InputError(who, f"there is no group to test ({reasons})")
+        reasons = "; ".join(f"{item.group.label}: {item.state.reason}" for item in untested[:5])
+        raise InputError(who, Fault("", f"there is no group to test ({reasons})"))
     member = np.array([mask for _, mask in tested])
     comparison = _comparison(who, member, cells, compared, atoms)
-    gaps, notes = _gaps(who, audit, metric, cells, atoms, comparison, compared, options)
+    gaps, notes = _gaps(who, audit, metric, cells, atoms, comparison, compared, inference)
     return Disparities(
-        metric, compared, [group for group, _ in tested], untested, len(groups) - len(present), cells, atoms,
-        comparison, gaps, notes,
+        who, metric, list(audit.groups) if by is None else by, minimum, inference, compared,
+        [group for group, _ in tested], untested, len(groups) - len(present), cells, atoms, comparison, gaps, notes,
     )  # fmt: skip
+
+
+def _target_cells(
+    who: str, audit: Audit, metric: Metric, attributes: tuple[str, ...], target: Target | Estimate
+) -> Cells:
+    """The cells of the attributes asked for and of the reference's own."""
+    group = target.group if isinstance(target, Target) else None
+    own = group.attributes if group is not None else ()
+    cells = audit.cells(tuple(dict.fromkeys([*attributes, *own])), [metric], who=who)
+    if isinstance(target, Target):
+        check_target(who, audit, target)
+    return cells
 
 
 def _sort_out(
@@ -206,26 +218,39 @@ def _sort_out(
     minimum: int,
 ) -> tuple[list[tuple[Group, Bools]], list[Untested]]:
     """Tested groups and the others; size alone decides, never the outcome."""
-    reference = cells.mask(target.group) if isinstance(target, Target) and target.group is not None else None
-    whole = isinstance(target, Target) and target.kind in ("overall", "rest")
-    present_atoms = atoms.count > 0
     tested: list[tuple[Group, Bools]] = []
     untested: list[Untested] = []
     for group, mask in present:
         n = int(atoms.count[mask].sum())
-        if reference is not None and np.array_equal(mask, reference):
-            reason = "it is the reference"
-        elif whole and mask[present_atoms].all():
-            reason = "it is everyone: there is nobody to compare with"
-        elif reference is not None and n and np.array_equal(mask[present_atoms], reference[present_atoms]):
-            reason = "its members are those of the reference"
-        elif n < max(minimum, 1):
-            reason = f"fewer than {minimum} members" if n else "nobody meets the metric's condition"
-        else:
+        state = _is_target(mask, n, cells, atoms, target) or _too_small(n, minimum)
+        if state is None:
             tested.append((group, mask))
-            continue
-        untested.append(Untested(group, n, reason))
+        else:
+            untested.append(Untested(group, n, state))
     return tested, untested
+
+
+def _is_target(mask: Bools, n: int, cells: Cells, atoms: Atoms, target: Target | Estimate) -> State | None:
+    """Why a group has nobody to be compared with; None where it has."""
+    if isinstance(target, Estimate):
+        return None
+    there = atoms.count > 0
+    if target.group is None:
+        if target.kind in ("overall", "rest") and mask[there].all():
+            return State(EVERYONE.code, "it is everyone: there is nobody to compare with")
+        return None
+    reference = cells.mask(target.group)
+    if np.array_equal(mask, reference):
+        return State(REFERENCE.code, "it is the reference")
+    if n and np.array_equal(mask[there], reference[there]):
+        return State(REFERENCE.code, "its members are those of the reference")
+    return None
+
+
+def _too_small(n: int, minimum: int) -> State | None:
+    if n == 0:
+        return State(NOBODY.code, "nobody meets the metric's condition")
+    return State(TOO_FEW.code, f"fewer than {minimum} members") if n < minimum else None
 
 
 def _comparison(who: str, member: Bools, cells: Cells, target: Target | Estimate, atoms: Atoms) -> Comparison:
@@ -235,7 +260,7 @@ def _comparison(who: str, member: Bools, cells: Cells, target: Target | Estimate
     if target.kind == "number":
         assert target.value is not None
         if atoms.binary and not 0.0 < target.value < 1.0:
-            raise InputError(who, f"'target' of a rate must lie between 0 and 1, got {target.value:g}")
+            raise InputError(who, Fault("target", "of a rate must lie between 0 and 1", got=target.value))
         return Comparison(member, nothing, np.full(member.shape[0], target.value))
     if target.kind == "rest":
         return Comparison(member, ~member)
@@ -244,7 +269,9 @@ def _comparison(who: str, member: Bools, cells: Cells, target: Target | Estimate
     assert target.group is not None
     reference = cells.mask(target.group)
     if atoms.count[reference].sum() == 0:
-        raise InputError(who, f"'target' {target.group.label}: nobody there meets the metric's condition")
+        raise InputError(
+            who, Fault("target", f"{target.group.label}: nobody there meets the metric's condition")
+        )
     return Comparison(member, np.tile(reference, (member.shape[0], 1)))
 
 
@@ -256,7 +283,7 @@ def _gaps(
     atoms: Atoms,
     comparison: Comparison,
     target: Target | Estimate,
-    options: Options,
+    inference: Inference,
 ) -> tuple[Gaps, list[Note]]:
     notes: list[Note] = []
     if isinstance(target, Estimate):
@@ -270,21 +297,20 @@ def _gaps(
         own = estimate_gaps(atoms, comparison, codes, values, target.value, influence)
         taken = replace(comparison, known=np.full(own.estimate.shape, target.value))
         return guarded(own, atoms, taken), notes
-    if not atoms.binary and atoms.values is None and options.likelihood == "empirical":
+    if not atoms.binary and atoms.values is None and inference.likelihood == "empirical":
         text = f"More than {MOST_ROWS:,} rows: Euclidean likelihood from means and variances."
         notes.append(Note("from-moments", text))
         warnings.warn(text, FairtrialWarning, stacklevel=4)
-    if options.refinement is not None and (comparison.known is None or atoms.binary):
-        raise InputError(
-            who, "'refinement' is for a real-valued metric against a known number; leave it out here"
-        )
+    if inference.refinement is not None and (comparison.known is None or atoms.binary):
+        required = "is for a real-valued metric against a known number; leave it out here"
+        raise InputError(who, Fault("refinement", required))
     gaps = make_gaps(
         atoms,
         comparison,
-        likelihood=options.likelihood,  # type: ignore[arg-type]
-        target_method=options.target_method,  # type: ignore[arg-type]
-        rate_method=options.rate_interval,  # type: ignore[arg-type]
-        refinement=options.refinement,  # type: ignore[arg-type]
+        likelihood=inference.likelihood,  # type: ignore[arg-type]
+        target_method=inference.target_method,  # type: ignore[arg-type]
+        rate_method=inference.rate_interval,  # type: ignore[arg-type]
+        refinement=inference.refinement,  # type: ignore[arg-type]
     )
     return gaps, notes
 
@@ -330,9 +356,7 @@ def _estimate_rows(
     rows = audit.rows(attributes=cells.attributes, metrics=[metric], columns=columns, who=who)
     influence = rows.columns[columns[0]] if columns else np.array(target.influence, dtype=np.float64)
     if influence.shape != (rows.n,) or not np.isfinite(influence).all():
-        raise InputError(
-            who,
-            f"'influence' must have one finite value for each of the {rows.n:,} rows, got {influence.size:,}",
-        )
+        required = f"must have one finite value for each of the {rows.n:,} rows, got {influence.size:,}"
+        raise InputError(who, Fault("target", required, subject="'influence'"))
     codes = np.where(rows.given[metric.name], _atom_of_rows(cells, rows), -1)
     return codes, rows.values[metric.name], influence

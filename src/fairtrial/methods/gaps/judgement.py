@@ -16,7 +16,8 @@ from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.power import error_to_certify, smallest_detectable
 from fairtrial.inference.simultaneous import bonferroni_level
 from fairtrial.methods.gaps.disparities import Disparities
-from fairtrial.results.result import Verdict, undefined
+from fairtrial.methods.gaps.states import TOO_FEW
+from fairtrial.results.column import State, Verdict, undefined
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,23 +134,23 @@ def group_rows(disparities: Disparities, judgement: Judgement) -> list[dict[str,
         lines.append(
             {
                 "metric": disparities.metric.name,
-                "scale": "percent" if disparities.binary else "number",
+                "value_kind": disparities.value_kind,
                 "group": group.label,
                 "n": int(count[index]),
                 "rate": float(rate[index]) if count[index] else undefined(str(why)),
                 "target": disparities.target_label,
                 "target_rate": float(target_rate[index]),
-                "disparity": float(gaps.estimate[index]) if count[index] else undefined(str(why)),
-                "disparity_low": cell(judgement.pointwise[0][index]),
-                "disparity_high": cell(judgement.pointwise[1][index]),
+                "difference": float(gaps.estimate[index]) if count[index] else undefined(str(why)),
+                "difference_low": cell(judgement.pointwise[0][index]),
+                "difference_high": cell(judgement.pointwise[1][index]),
                 "together_low": cell(judgement.together[0][index]),
                 "together_high": cell(judgement.together[1][index]),
                 "certificate_low": cell(judgement.certificate[0][index]),
                 "certificate_high": cell(judgement.certificate[1][index]),
                 "p_value": float(judgement.p[index]),
                 "p_adjusted": float(judgement.adjusted[index]),
-                "verdict": str(judgement.verdict[index]),
-                "family_verdict": str(judgement.family[index]),
+                **State(str(judgement.verdict[index]), why or "").cells(),
+                "family_state": str(judgement.family[index]),
                 "members_needed": members[index],
                 "rows_needed": rows[index],
                 "detectable": cell(judgement.detectable[index]),
@@ -176,7 +177,7 @@ def overall_verdict(disparities: Disparities, judgement: Judgement, joint: Joint
         return Verdict("violated", f"violated: {_strongest(disparities, judgement)}")
     groups = len(disparities.groups)
     if (judgement.verdict == "certified").all():
-        untested = sum(item.reason.startswith("fewer") for item in disparities.untested)
+        untested = sum(item.state.code == TOO_FEW.code for item in disparities.untested)
         left_out = f"; {untested} smaller groups were not tested" if untested else ""
         return Verdict(
             "certified",

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from fairtrial.data.audit import Audit
-from fairtrial.errors import InputError
+from fairtrial.errors import Fault, InputError, Note
 from fairtrial.inference.bounds import SHAPE_RULE
-from fairtrial.methods.gaps.disparities import Disparities, Estimate, Options
-from fairtrial.metrics.table import Metric
-from fairtrial.results.result import Note
+from fairtrial.inference.rates.binary_gaps import SMALL_COUNT_RULE
+from fairtrial.methods.gaps.disparities import Disparities, Estimate
+from fairtrial.metrics.metric import Metric
+
+BAND = "must be a number or two numbers [low, high]"
 
 
 def find_band(who: str, tolerance: Any, metric: Metric) -> tuple[float, float] | None:
@@ -22,20 +23,16 @@ def find_band(who: str, tolerance: Any, metric: Metric) -> tuple[float, float] |
     """
     if tolerance is None:
         return None
-    pair = (
-        tolerance
-        if isinstance(tolerance, list | tuple)
-        else (-_number(who, tolerance), _number(who, tolerance))
-    )
+    single = not isinstance(tolerance, list | tuple)
+    pair = (-_number(who, tolerance), _number(who, tolerance)) if single else tolerance
     if len(pair) != 2:
-        raise InputError(who, f"'tolerance' must be a number or two numbers [low, high], got {tolerance!r}")
+        raise InputError(who, Fault("tolerance", BAND, got=tolerance))
     low, high = (_number(who, value) for value in pair)
-    if low > high or (not isinstance(tolerance, list | tuple) and tolerance < 0):
-        raise InputError(
-            who, f"'tolerance' must not be negative, nor [low, high] with low above high, got {tolerance!r}"
-        )
+    if low > high or (single and tolerance < 0):
+        required = "must not be negative, nor [low, high] with low above high"
+        raise InputError(who, Fault("tolerance", required, got=tolerance))
     if metric.binary and (max(-low, high) > 1 or (low <= -1 and high >= 1)):
-        raise InputError(who, f"'tolerance' of a rate is a share: 0.05 is 5 points. Got {tolerance!r}")
+        raise InputError(who, Fault("tolerance", "of a rate is a share: 0.05 is 5 points", got=tolerance))
     return low, high
 
 
@@ -45,38 +42,51 @@ def check_band(who: str, band: tuple[float, float] | None, disparities: Disparit
     Means lie between the smallest and the largest value, so two of them differ by at most that range. Above a
     million rows only means and variances are read, and the range is not known.
     """
-    atoms = disparities.atoms
-    if band is None or (atoms.values is None and not atoms.binary):
+    ends = _value_range(disparities)
+    if band is None or ends is None:
         return
-    low, high = 0.0, 1.0
-    if atoms.values is not None:
-        filled = [piece for piece in atoms.values if piece.size]
-        low, high = min(float(piece.min()) for piece in filled), max(float(piece.max()) for piece in filled)
+    low, high = ends
     target = disparities.target
     known = target.value if isinstance(target, Estimate) or target.kind == "number" else None
     least, most = (low - high, high - low) if known is None else (low - known, high - known)
     if low < high and band[0] <= least and band[1] >= most:
-        label = disparities.metric.label
-        raise InputError(
-            who,
-            f"'tolerance' [{band[0]:g}, {band[1]:g}] holds every difference that is possible: the {label} runs from "
-            f"{low:g} to {high:g} here, so anything would pass. Choose a narrower one",
+        required = (
+            f"[{band[0]:g}, {band[1]:g}] holds every difference that is possible: the {disparities.metric.label} runs "
+            f"from {low:g} to {high:g} here, so anything would pass"
         )
+        raise InputError(who, Fault("tolerance", required, cure="Choose a narrower one"))
+
+
+def _value_range(disparities: Disparities) -> tuple[float, float] | None:
+    """The smallest and the largest value; None where only means and variances were read."""
+    atoms = disparities.atoms
+    if atoms.values is None:
+        return (0.0, 1.0) if atoms.binary else None
+    filled = [piece for piece in atoms.values if piece.size]
+    return min(float(piece.min()) for piece in filled), max(float(piece.max()) for piece in filled)
 
 
 def _number(who: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
-        raise InputError(who, f"'tolerance' must be a number or two numbers [low, high], got {value!r}")
+        raise InputError(who, Fault("tolerance", BAND, got=value))
     return float(value)
 
 
-def common_notes(disparities: Disparities, minimum: int, options: Options) -> list[Note]:
+def common_notes(disparities: Disparities) -> list[Note]:
     """What readers must know of how the gaps were inferred."""
-    gaps, notes = disparities.gaps, list(disparities.notes)
+    return [
+        *disparities.notes,
+        *_rule_notes(disparities),
+        *_plug_in_notes(disparities),
+        *_left_out_notes(disparities),
+    ]
+
+
+def _rule_notes(disparities: Disparities) -> list[Note]:
+    gaps = disparities.gaps
     rules = sorted({str(rule) for rule, why in zip(gaps.rule, gaps.reason, strict=True) if why is None})
-    if rules:
-        notes.append(Note("rules", f"Inference by: {'; '.join(rules)}."))
-    if any("count below 10" in rule for rule in rules):
+    notes = [Note("rules", f"Inference by: {'; '.join(rules)}.")] if rules else []
+    if any(SMALL_COUNT_RULE in rule for rule in rules):
         notes.append(
             Note(
                 "small-counts",
@@ -84,7 +94,7 @@ def common_notes(disparities: Disparities, minimum: int, options: Options) -> li
                 "are never smaller than binomial probabilities allow, so one can exceed what its interval suggests.",
             )
         )
-    guarded = SHAPE_RULE in " ".join(rules)
+    guarded = any(SHAPE_RULE in rule for rule in rules)
     if not disparities.binary and (guarded or np.isfinite(gaps.df[gaps.defined]).any()):
         shape = (
             ", and under 500 never more sharply than samples with the shape of all rows allow"
@@ -98,35 +108,38 @@ def common_notes(disparities: Disparities, minimum: int, options: Options) -> li
                 "still miss their level there.",
             )
         )
-    if options.target_method == "plug-in" and disparities.comparison.known is None:
-        notes.append(
-            Note(
-                "plug-in-not-valid",
-                "target_method='plug-in' treats the estimated target as known, as the ELFA paper does: its intervals "
-                "and p-values do not hold their level. Use the default.",
-            )
+    return notes
+
+
+def _plug_in_notes(disparities: Disparities) -> list[Note]:
+    if disparities.inference.target_method != "plug-in" or disparities.comparison.known is not None:
+        return []
+    return [
+        Note(
+            "plug-in-not-valid",
+            "target_method='plug-in' treats the estimated target as known, as the ELFA paper does: its intervals "
+            "and p-values do not hold their level. Use the default.",
         )
-    degenerate = [
-        f"{group.label} ({why})"
-        for group, why in zip(disparities.groups, gaps.reason, strict=True)
-        if why is not None
     ]
+
+
+def _left_out_notes(disparities: Disparities) -> list[Note]:
+    """Groups without inference, groups not tested, combinations without people."""
+    notes = []
+    reasons = zip(disparities.groups, disparities.gaps.reason, strict=True)
+    degenerate = [f"{group.label} ({why})" for group, why in reasons if why is not None]
     if degenerate:
         notes.append(Note("no-inference", f"No inference, kept with p = 1: {'; '.join(degenerate)}."))
-    small = [item for item in disparities.untested if item.reason.startswith(("fewer", "nobody"))]
+    small = [item for item in disparities.untested if item.small]
     if small:
         few = "1 group has" if len(small) == 1 else f"{len(small)} groups have"
         named = "; ".join(item.group.label for item in small[:8])  # no counts: notes are published
         more = f" and {len(small) - 8} more" if len(small) > 8 else ""
-        notes.append(Note("small-groups", f"{few} fewer than {minimum} members, not tested: {named}{more}."))
+        text = f"{few} fewer than {disparities.minimum} members, not tested: {named}{more}."
+        notes.append(Note("small-groups", text))
     if disparities.absent:
         notes.append(Note("absent", f"{disparities.absent} combinations have no people at all."))
     return notes
-
-
-def plain_by(by: Any, audit: Audit) -> Any:
-    """`by` as it is recorded."""
-    return list(audit.groups) if by is None else by
 
 
 def plain_target(disparities: Disparities) -> Any:

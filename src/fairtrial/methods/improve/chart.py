@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 
-from fairtrial.results.charts.files import Picture
+from fairtrial.methods.improve.solver.improvement_splits import split_level
+from fairtrial.results.charts.picture import Picture
 from fairtrial.results.charts.theme import COLOURS, finish
 from fairtrial.results.result import Result
 
 RULES = ["status quo", "alternative"]
 SHAPES = ["square", "circle"]
+OUTCOMES = ["rejects", "does not reject"]
 # Outer levels faint, inner ones strong: one hue, so that the order is seen
 SHADES = ["#dbe5f2", "#b7cbe6", "#8fb0d8", "#6390c5", "#2f5d9b"]
 
@@ -62,6 +65,36 @@ def _utilities(details: Mapping[str, Any]) -> Any:
 
 def _plane(rows: list[dict[str, Any]], metric: str, groups: list[str], roles: list[str]) -> Any:
     """Figure 2: one axis per group; on the 45° line the groups fare alike."""
+    points = _points(rows, groups)
+    values = [point[axis] for point in points for axis in ("x", "y")]
+    low, high = _padded(min(values), max(values))
+    scale = alt.Scale(domain=[low, high], nice=False, zero=False)
+    line = (
+        alt.Chart(alt.Data(values=[{"x": low, "y": low}, {"x": high, "y": high}]))
+        .mark_line(strokeDash=[4, 4], color=COLOURS["neutral"], strokeWidth=1)
+        .encode(x=alt.X("x:Q", scale=scale), y=alt.Y("y:Q", scale=scale))
+    )
+    axis = alt.Axis(format="~g", tickCount=6)
+    base = alt.Chart(alt.Data(values=points)).encode(
+        x=alt.X("x:Q", scale=scale, title=f"{metric}, {groups[0]}", axis=axis),
+        y=alt.Y("y:Q", scale=scale, title=f"{metric}, {groups[1]}", axis=axis),
+        tooltip=[
+            alt.Tooltip("rule:N", title="rule"), alt.Tooltip("which:N", title="of"),
+            alt.Tooltip("x:Q", title=groups[0], format=".4f"), alt.Tooltip("y:Q", title=groups[1], format=".4f"),
+        ],
+    )  # fmt: skip
+    small = base.transform_filter("!datum.mean").mark_point(
+        filled=False, size=45, strokeWidth=1.4, opacity=0.8
+    )
+    large = base.transform_filter("datum.mean").mark_point(filled=True, size=150, opacity=1)
+    hints = {"fairness": "nearer the line is fairer", "accuracy": "up and to the right is better"}
+    title = _title("; ".join(hints[role] for role in roles), "hollow: one split; filled: their mean")
+    layers = (line, _with_rules(small), _with_rules(large))
+    return alt.layer(*layers, title=title).properties(width=300, height=300)
+
+
+def _points(rows: list[dict[str, Any]], groups: list[str]) -> list[dict[str, Any]]:
+    """Both groups' levels of one metric as coordinates: every split of every rule, and the mean."""
     levels = {(row["group"], row["rule"]): row for row in rows}
     points = []
     for rule in RULES:
@@ -72,35 +105,15 @@ def _plane(rows: list[dict[str, Any]], metric: str, groups: list[str], roles: li
             if x is not None and y is not None:
                 label = "mean of the splits" if mean else f"split {split}"
                 points.append({"x": x, "y": y, "rule": rule, "which": label, "mean": mean})
-    values = [point[axis] for point in points for axis in ("x", "y")]
-    low, high = _padded(min(values), max(values))
-    scale = alt.Scale(domain=[low, high], nice=False, zero=False)
-    line = (
-        alt.Chart(alt.Data(values=[{"x": low, "y": low}, {"x": high, "y": high}]))
-        .mark_line(strokeDash=[4, 4], color=COLOURS["neutral"], strokeWidth=1)
-        .encode(x=alt.X("x:Q", scale=scale), y=alt.Y("y:Q", scale=scale))
-    )
-    base = alt.Chart(alt.Data(values=points)).encode(
-        x=alt.X("x:Q", scale=scale, title=f"{metric}, {groups[0]}", axis=alt.Axis(format="~g", tickCount=6)),
-        y=alt.Y("y:Q", scale=scale, title=f"{metric}, {groups[1]}", axis=alt.Axis(format="~g", tickCount=6)),
-        tooltip=[
-            alt.Tooltip("rule:N", title="rule"),
-            alt.Tooltip("which:N", title="of"),
-            alt.Tooltip("x:Q", title=groups[0], format=".4f"),
-            alt.Tooltip("y:Q", title=groups[1], format=".4f"),
-        ],
-    )
-    small = base.transform_filter("!datum.mean").mark_point(
-        filled=False, size=45, strokeWidth=1.4, opacity=0.8
-    )
-    large = base.transform_filter("datum.mean").mark_point(filled=True, size=150, opacity=1)
-    small, large = _with_rules(small), _with_rules(large)
-    hints = {"fairness": "nearer the line is fairer", "accuracy": "up and to the right is better"}
-    title = alt.TitleParams(
-        "; ".join(hints[role] for role in roles), subtitle="hollow: one split; filled: their mean", fontSize=12,
-        fontWeight="normal", subtitleColor=COLOURS["neutral"], subtitleFontSize=11, offset=8,
-    )  # fmt: skip
-    return alt.layer(line, small, large, title=title).properties(width=300, height=300)
+    return points
+
+
+def _title(text: str, subtitle: str = "") -> alt.TitleParams:
+    """What a panel shows, and below it how it is read."""
+    below: dict[str, Any] = {
+        "subtitle": subtitle, "subtitleColor": COLOURS["neutral"], "subtitleFontSize": 11,
+    }  # fmt: skip
+    return alt.TitleParams(text, fontSize=12, fontWeight="normal", offset=8, **(below if subtitle else {}))
 
 
 def _dumbbells(rows: list[dict[str, Any]], metric: str, groups: list[str], roles: list[str]) -> Any:
@@ -128,9 +141,7 @@ def _dumbbells(rows: list[dict[str, Any]], metric: str, groups: list[str], roles
         ],
     )
     hints = {"fairness": "closer together is fairer", "accuracy": "to the right is better"}
-    title = alt.TitleParams(
-        "; ".join(hints[role] for role in roles), fontSize=12, fontWeight="normal", offset=8
-    )
+    title = _title("; ".join(hints[role] for role in roles))
     return alt.layer(lines, _with_rules(marks), title=title).properties(width=300, height=alt.Step(40))
 
 
@@ -147,62 +158,66 @@ def _with_rules(chart: Any) -> Any:
 
 def _surface(details: Mapping[str, Any]) -> Any:
     """Figure 3 without a grid: nested staircases, the one at α outlined."""
-    ratio = details["claim"]["scale"] == "ratio"
+    frame = _frame(details)
     levels = sorted((steps["level"] for steps in details["surface"]), reverse=True)
-    corners = [(s["level"], c["fairness"], c["accuracy"]) for s in details["surface"] for c in s["corners"]]
-    # A gap that may grow by half is of no interest: one such corner would squeeze the rest of the picture.
-    gains, gained = [f for _, f, _ in corners], [a for *_, a in corners]
-    highest = max(0.0, *gains)
-    floor = -0.5 if ratio else -max(highest, 1e-9)
-    left, right = _padded(max(floor, min(0.0, *gains)), highest)
-    bottom, top = _padded(min(0.0, *gained), max(0.0, *gained))
-    form = ".0%" if ratio else "~g"
-    x = alt.X(
-        "fairness:Q", title="reduction of the gap by more than", scale=alt.Scale(domain=[left, right], nice=False),
-        axis=alt.Axis(format=form),
-    )  # fmt: skip
-    y = alt.Y(
-        "accuracy:Q", title="gain in accuracy by more than", scale=alt.Scale(domain=[bottom, top], nice=False),
-        axis=alt.Axis(format=form),
-    )  # fmt: skip
-    shades = {level: SHADES[i * len(SHADES) // len(levels)] for i, level in enumerate(levels)}
+    shades = {f"p < {level:g}": SHADES[i * len(SHADES) // len(levels)] for i, level in enumerate(levels)}
     layers: list[Any] = []
     outline: list[Any] = []
     for level in levels:
         steps = next(s for s in details["surface"] if s["level"] == level)
-        path = _path(steps["corners"], left, bottom)
+        path = _path(steps["corners"], frame.left, frame.bottom)
         if not path:
             continue
-        area = [{**point, "floor": bottom, "level": f"p < {level:g}"} for point in path]
-        layers.append(
-            alt.Chart(alt.Data(values=area))
-            .mark_area(interpolate="linear", clip=True)
-            .encode(
-                x=x,
-                y=y,
-                y2="floor:Q",
-                color=alt.Color(
-                    "level:N",
-                    title="rejected at",
-                    legend=alt.Legend(symbolType="square", symbolStrokeWidth=0, symbolSize=160),
-                    scale=alt.Scale(domain=[f"p < {v:g}" for v in levels], range=[shades[v] for v in levels]),
-                ),
-            )
-        )
+        layers.append(frame.area(path, f"p < {level:g}", shades))
         if math.isclose(level, details["alpha"]):
             edge = alt.Chart(alt.Data(values=path)).mark_line(
                 color=COLOURS["violated"], strokeWidth=2.5, clip=True
             )
-            outline.append(edge.encode(x=x, y=y, order="order:Q"))
+            outline.append(edge.encode(x=frame.x, y=frame.y, order="order:Q"))
     zero = alt.Chart(alt.Data(values=[{"accuracy": 0.0, "fairness": 0.0}])).mark_rule(
         color="#20262e", strokeWidth=0.8
     )
-    layers += [zero.encode(y=y), zero.encode(x=x), *outline]
-    title = alt.TitleParams(
-        f"Rejected below the line (outlined: α = {details['alpha']:g})", subtitle=_caption(details), fontSize=12,
-        fontWeight="normal", subtitleColor=COLOURS["neutral"], subtitleFontSize=11, offset=8,
-    )  # fmt: skip
+    layers += [zero.encode(y=frame.y), zero.encode(x=frame.x), *outline]
+    title = _title(f"Rejected below the line (outlined: α = {details['alpha']:g})", _caption(details))
     return alt.layer(*layers, title=title).properties(width=460, height=320)
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """The axes of the surface, and its left and lower edge."""
+
+    x: alt.X
+    y: alt.Y
+    left: float
+    bottom: float
+
+    def area(self, path: list[dict[str, float]], level: str, shades: Mapping[str, str]) -> Any:
+        """What is rejected at one level."""
+        values = [{**point, "floor": self.bottom, "level": level} for point in path]
+        color = alt.Color(
+            "level:N",
+            title="rejected at",
+            legend=alt.Legend(symbolType="square", symbolStrokeWidth=0, symbolSize=160),
+            scale=alt.Scale(domain=list(shades), range=list(shades.values())),
+        )
+        chart = alt.Chart(alt.Data(values=values)).mark_area(interpolate="linear", clip=True)
+        return chart.encode(x=self.x, y=self.y, y2="floor:Q", color=color)
+
+
+def _frame(details: Mapping[str, Any]) -> _Frame:
+    ratio = details["claim"]["scale"] == "ratio"
+    corners = [corner for steps in details["surface"] for corner in steps["corners"]]
+    gains, gained = [c["fairness"] for c in corners], [c["accuracy"] for c in corners]
+    highest = max(0.0, *gains)
+    # A gap that may grow by half is of no interest: one such corner would squeeze the rest of the picture.
+    floor = -0.5 if ratio else -max(highest, 1e-9)
+    left, right = _padded(max(floor, min(0.0, *gains)), highest)
+    bottom, top = _padded(min(0.0, *gained), max(0.0, *gained))
+    axis = alt.Axis(format=".0%" if ratio else "~g")
+    across, up = (alt.Scale(domain=ends, nice=False) for ends in ([left, right], [bottom, top]))
+    x = alt.X("fairness:Q", title="reduction of the gap by more than", scale=across, axis=axis)
+    y = alt.Y("accuracy:Q", title="gain in accuracy by more than", scale=up, axis=axis)
+    return _Frame(x, y, left, bottom)
 
 
 def _path(corners: list[dict[str, float]], left: float, bottom: float) -> list[dict[str, float]]:
@@ -228,52 +243,52 @@ def _caption(details: Mapping[str, Any]) -> str:
 
 def _splits(details: Mapping[str, Any]) -> Any:
     """One point per split, sorted by split; the line is the level each split must meet."""
-    level = details["alpha"] if details["aggregate"] == "single" else details["alpha"] / 2
-    points = [
-        {
-            "split": s["split"],
-            "p": max(s["p_value"], 1e-6),
-            "candidate": s["candidate"],
-            "rejects": s["p_value"] < level,
-        }
-        for s in details["splits"]
-    ]
-    points = [{**p, "state": "rejects" if p["rejects"] else "does not reject"} for p in points]
-    states = ["rejects", "does not reject"]
-    x = alt.X("split:O", title="split", axis=alt.Axis(labelAngle=0))
+    level = split_level(details["alpha"], details["aggregate"])
+    points = [_split_point(split, level) for split in details["splits"]]
     ticks = [10.0**power for power in range(math.floor(math.log10(min(1e-3, *(p["p"] for p in points)))), 1)]
     y = alt.Y(
         "p:Q", title="p of the split", scale=alt.Scale(type="log", domain=[ticks[0], 1]),
         axis=alt.Axis(format="~g", values=ticks),
-    )  # fmt: skip
-    marks = (
-        alt.Chart(alt.Data(values=points))
-        .mark_point(filled=True, size=110, opacity=1)
-        .encode(
-            x=x,
-            y=y,
-            color=alt.Color(
-                "state:N", title=None,
-                scale=alt.Scale(domain=states, range=[COLOURS["accent"], COLOURS["not tested"]]),
-                legend=alt.Legend(orient="top"),
-            ),
-            shape=alt.Shape("state:N", title=None, scale=alt.Scale(domain=states, range=["circle", "cross"])),
-            tooltip=[
-                alt.Tooltip("split:O", title="split"),
-                alt.Tooltip("candidate:N", title="candidate"),
-                alt.Tooltip("p:Q", title="p", format=".4f"),
-            ],
-        )
     )  # fmt: skip
     rule = (
         alt.Chart(alt.Data(values=[{"p": level, "text": f"level of each split, {level:g}"}]))
         .mark_rule(color=COLOURS["violated"], strokeDash=[4, 4])
         .encode(y=y, tooltip=[alt.Tooltip("text:N", title="line")])
     )
-    title = alt.TitleParams(
-        f"dashed: {level:g}, the level each split must meet", fontSize=12, fontWeight="normal", offset=8
+    title = _title(f"dashed: {level:g}, the level each split must meet")
+    width = max(220, 46 * len(points))
+    return alt.layer(rule, _split_marks(points, y), title=title).properties(width=width, height=240)
+
+
+def _split_point(split: Mapping[str, Any], level: float) -> dict[str, Any]:
+    rejects = split["p_value"] < level
+    return {
+        "split": split["split"],
+        "p": max(split["p_value"], 1e-6),
+        "candidate": split["candidate"],
+        "rejects": rejects,
+        "state": OUTCOMES[0] if rejects else OUTCOMES[1],
+    }
+
+
+def _split_marks(points: list[dict[str, Any]], y: alt.Y) -> Any:
+    colours = alt.Scale(domain=OUTCOMES, range=[COLOURS["accent"], COLOURS["not tested"]])
+    shapes = alt.Scale(domain=OUTCOMES, range=["circle", "cross"])
+    return (
+        alt.Chart(alt.Data(values=points))
+        .mark_point(filled=True, size=110, opacity=1)
+        .encode(
+            x=alt.X("split:O", title="split", axis=alt.Axis(labelAngle=0)),
+            y=y,
+            color=alt.Color("state:N", title=None, scale=colours, legend=alt.Legend(orient="top")),
+            shape=alt.Shape("state:N", title=None, scale=shapes),
+            tooltip=[
+                alt.Tooltip("split:O", title="split"),
+                alt.Tooltip("candidate:N", title="candidate"),
+                alt.Tooltip("p:Q", title="p", format=".4f"),
+            ],
+        )
     )
-    return alt.layer(rule, marks, title=title).properties(width=max(220, 46 * len(points)), height=240)
 
 
 def _padded(low: float, high: float) -> tuple[float, float]:

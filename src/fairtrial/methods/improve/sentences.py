@@ -1,4 +1,4 @@
-"""What improve found, in rows and in words. Nothing is computed here that was not tested."""
+"""What improve found, in words, from its details alone. Nothing is computed here that was not tested."""
 
 from __future__ import annotations
 
@@ -6,62 +6,31 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from fairtrial.methods.improve.candidates.problem import Problem
-from fairtrial.methods.improve.solver.improvement_splits import ASSUMES, splits_against_manipulation
-from fairtrial.methods.improve.splits import TestedSplits, gaps
-from fairtrial.results.result import Note, Verdict, defined_or, undefined
+from fairtrial.methods.improve.solver.improvement_splits import split_level
+from fairtrial.results.column import Verdict
 from fairtrial.results.text import format_value
 
 
-def estimates_of(tested: TestedSplits, problem: Problem) -> tuple[dict[str, Any], ...]:
-    """One row per split for each accuracy level and each fairness gap."""
-    rows = []
-    for k in range(tested.settings.splits):
-        estimate = tested.arrays["estimate"][k]
-        common = {"split": k + 1, "candidate": tested.chosen(k), "p_split": tested.p_values[k]}
-        accuracy = [i for i, b in enumerate(tested.block) if b == 0]
-        for position, i in enumerate(accuracy):
-            g = -1 if problem.claim.pooled else position
-            worth = problem.claim.accuracy
-            row = {
-                **common,
-                "part": "accuracy",
-                "metric": worth.name,
-                "group": tested.names[i],
-                "n": int(tested.arrays["support"][k, 0, :, g].min()),
-                "status_quo": defined_or(worth.sign * float(estimate[0, 0, g]), "nobody to average"),
-                "alternative": defined_or(worth.sign * float(estimate[0, 1, g]), "nobody to average"),
-            }
-            rows.append({**row, **_test(tested, k, [i])})
-        for m, worth in enumerate(problem.claim.fairness, start=1):
-            old, new = gaps(problem, estimate, m)
-            row = {
-                **common,
-                "part": "fairness",
-                "metric": worth.name,
-                "group": "gap",
-                "n": int(tested.arrays["support"][k, m, :, :-1].min()),
-                "status_quo": defined_or(old, "nobody to average"),
-                "alternative": defined_or(new, "nobody to average"),
-            }
-            rows.append({**row, **_test(tested, k, [i for i, b in enumerate(tested.block) if b == m])})
-    return tuple(rows)
+def question_of(details: Mapping[str, Any]) -> str:
+    """What was asked, in words."""
+    claim = details["claim"]
+    whom = "for everyone together" if claim["pooled"] else "for every group"
+    return (
+        f"Was there a rule as good in {claim['accuracy_label']} {whom}, with a smaller gap in "
+        f"{' and '.join(claim['fairness_labels'])} between {', '.join(claim['groups'])}?"
+    )
 
 
-def _test(tested: TestedSplits, k: int, which: list[int]) -> dict[str, Any]:
-    """The component with the largest p-value stands for all of its metric."""
-    weakest = max(which, key=lambda i: float(tested.arrays["p"][k, i]))
-    enough = bool(tested.arrays["enough"][k])
-    p_value = float(tested.arrays["p"][k, weakest])
-    delta = float(tested.arrays["delta"][k, weakest])
-    return {
-        "statistic": defined_or(float(tested.arrays["statistic"][k, weakest]), "nobody to average"),
-        "standard_error": defined_or(float(tested.arrays["error"][k, weakest]), "nobody to average"),
-        "p_value": p_value if enough else undefined("fewer than 10 people behind a level"),
-        "p_delta_method": undefined("no spread") if math.isnan(delta) else delta,
-    }
+def null_of(details: Mapping[str, Any]) -> str:
+    """The null hypothesis, in words."""
+    claim = details["claim"]
+    if not any([*claim["accuracy_delta"], claim["fairness_delta"]]):
+        return "No permissible rule that the candidates can find is both more accurate and less unfair."
+    accuracy = ", ".join(f"{value:g}" for value in dict.fromkeys(claim["accuracy_delta"]))
+    return (
+        f"No permissible rule that the candidates can find improves accuracy by more than {accuracy} and reduces "
+        f"the gap by more than {claim['fairness_delta']:g} ({claim['scale']})."
+    )
 
 
 def verdict_of(details: Mapping[str, Any]) -> Verdict:
@@ -107,72 +76,36 @@ def _changes(details: Mapping[str, Any]) -> str:
 
 def sentences_of(details: Mapping[str, Any]) -> list[str]:
     """What the result shows and what it does not."""
-    claim = details["claim"]
-    rejecting = sum(split["p_value"] < _split_level(details) for split in details["splits"])
-    sentences = [
-        f"{rejecting} of {len(details['splits'])} splits reject at their own level of {_split_level(details):g}."
+    level = split_level(details["alpha"], details["aggregate"])
+    rejecting = sum(split["p_value"] < level for split in details["splits"])
+    proved = sorted({split["proved"] for split in details["splits"] if split["proved"]})
+    return [
+        f"{rejecting} of {len(details['splits'])} splits reject at their own level of {level:g}.",
+        *_without_loss(details),
+        *_after_refit(details),
+        *[f"The program {text}." for text in proved],
     ]
+
+
+def _without_loss(details: Mapping[str, Any]) -> list[str]:
     steps = next(s for s in details["surface"] if math.isclose(s["level"], details["alpha"]))
-    at_zero = [c["fairness"] for c in steps["corners"] if c["accuracy"] > 0]
-    if at_zero and max(at_zero) > 0:
-        gain = f"{max(at_zero):.0%}" if claim["scale"] == "ratio" else f"{max(at_zero):.3g}"
-        sentences.append(f"Without any loss of accuracy, reductions of the gap of up to {gain} are shown.")
-    if details["refit"]:
-        moves = [
-            f"{row['group']}: {row['gain_decision']:,} gain and {row['lose_decision']:,} lose it, of {row['n']:,}"
-            for row in details["refit"]["changes"]
-        ]
-        sentences.append(
-            f"Fitted on all data, {details['refit']['candidate']} changes the decision. {'; '.join(moves)}."
-        )
-    else:
-        sentences.append(
+    largest = max((c["fairness"] for c in steps["corners"] if c["accuracy"] > 0), default=0.0)
+    if largest <= 0:
+        return []
+    gain = f"{largest:.0%}" if details["claim"]["scale"] == "ratio" else f"{largest:.3g}"
+    return [f"Without any loss of accuracy, reductions of the gap of up to {gain} are shown."]
+
+
+def _after_refit(details: Mapping[str, Any]) -> list[str]:
+    """Whose decision would change; groups that are masked because few would are not in the details."""
+    if not details["refit"]:
+        return [
             "Other candidates, more data or other constraints may still show one: the test only speaks of what its "
             "candidates can find."
-        )
-    proved = sorted({split["proved"] for split in details["splits"] if split["proved"]})
-    return sentences + [f"The program {text}." for text in proved]
-
-
-def _split_level(details: Mapping[str, Any]) -> float:
-    return float(details["alpha"] if details["aggregate"] == "single" else details["alpha"] / 2)
-
-
-def notes_of(tested: TestedSplits, problem: Problem) -> list[Note]:
-    """How the p-value was made, and every weakening."""
-    settings = tested.settings
-    needed = splits_against_manipulation(settings.alpha)
-    notes = [Note("aggregation", f"The p-value is {ASSUMES[settings.aggregate]}.")]
-    if settings.aggregate != "single":
-        verb = "at least" if settings.splits >= needed else "fewer than"
-        notes.append(
-            Note(
-                "splits",
-                f"{settings.splits} splits, {verb} the {needed} from which re-running cannot pay at this level "
-                "(Proposition 1, independent p-values).",
-            )
-        )
-    if problem.claim.method == "paper":
-        notes.append(
-            Note(
-                "paper-fairness",
-                "The article's fairness component rejects up to four times too often when gaps are one or two standard "
-                "errors from zero; method='smooth' does not.",
-            )
-        )
-    few = int(np.count_nonzero(tested.arrays["enough"] == 0))
-    if few:
-        notes.append(
-            Note("few-people", f"In {few} splits a level rests on fewer than 10 people: they cannot reject.")
-        )
-    for worth in problem.claim.worths[:1]:
-        if getattr(worth.what, "hurts", "below") is None:
-            notes.append(Note("higher-is-better", f"A higher {worth.label} is taken as better."))
-    notes.append(
-        Note(
-            "surface",
-            "The largest fairness gain at an accuracy loss fixed in advance is valid at the level asked for; a point "
-            "picked freely off the surface only at twice that level.",
-        )
-    )
-    return notes
+        ]
+    moves = [
+        f"{row['group']}: {row['gain_decision']:,} gain and {row['lose_decision']:,} lose it, of {row['n']:,}"
+        for row in details["refit"]["changes"]
+    ]
+    told = f"Fitted on all data, {details['refit']['candidate']} changes the decision."
+    return [f"{told} {'; '.join(moves)}." if moves else told]

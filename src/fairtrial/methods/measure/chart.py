@@ -6,11 +6,12 @@ from typing import Any
 
 import altair as alt
 
-from fairtrial.results.charts.files import Picture
 from fairtrial.results.charts.forest import ForestRow, forest
+from fairtrial.results.charts.picture import Picture
 from fairtrial.results.charts.theme import finish
-from fairtrial.results.result import Result, reason, scalar
-from fairtrial.results.text import format_value
+from fairtrial.results.column import scalar
+from fairtrial.results.result import Result
+from fairtrial.results.text import format_value, state_text
 
 
 def pictures(result: Result) -> list[Picture]:
@@ -37,16 +38,20 @@ def pictures(result: Result) -> list[Picture]:
 
 def _panels(result: Result, names: list[str], *, difference: bool) -> Any:
     charts = []
-    states = {_state(row) for row in result.estimates if not (difference and row["finding"] == "reference")}
+    states = {
+        result.state_of(row).text
+        for row in result.estimates
+        if not (difference and row["state"] == "reference")
+    }
     for name in names:
         rows = [row for row in result.estimates if row["metric"] == name]
         if difference:
-            rows = [row for row in rows if row["finding"] != "reference"]
-        percent = any(row["scale"] == "percent" for row in rows)
+            rows = [row for row in rows if row["state"] != "reference"]
+        percent = any(row["value_kind"] == "percent" for row in rows)
         label = str(result.details["labels"][name])
         axis = f"difference in {label}" if difference else label
         chart = forest(
-            [_forest_row(row, difference, percent) for row in rows],
+            [_forest_row(result, row, difference, percent) for row in rows],
             axis=axis,
             percent=percent,
             zero=difference,
@@ -56,20 +61,15 @@ def _panels(result: Result, names: list[str], *, difference: bool) -> Any:
     return finish(alt.vconcat(*charts).resolve_scale(color="shared", shape="shared"))
 
 
-def _forest_row(row: dict[str, Any], difference: bool, percent: bool) -> ForestRow:
+def _forest_row(result: Result, row: dict[str, Any], difference: bool, percent: bool) -> ForestRow:
     stem = "difference" if difference else "rate"
     estimate, low, high = (scalar(row[name]) for name in (stem, f"{stem}_low", f"{stem}_high"))
     kind: Any = ("points" if difference else "rate") if percent else "number"
     if estimate is None:
-        text = reason(row[stem]) or str(row["finding"])
+        text = state_text(result, row)
     else:
         text = f"{format_value(estimate, kind)} ({format_value(low, kind)} to {format_value(high, kind)})"
     return ForestRow(
         label=str(row["group"]), panel=str(row["metric"]), estimate=estimate, low=low, high=high, n=int(row["n"]),
-        state=_state(row), text=text,
+        state=result.state_of(row).text, text=text,
     )  # fmt: skip
-
-
-def _state(row: dict[str, Any]) -> str:
-    finding = str(row["finding"])
-    return "not tested" if finding.startswith("not tested") else finding

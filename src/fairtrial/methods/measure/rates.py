@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 from fairtrial.data.cells import Bools, Cells, Rows
-from fairtrial.data.groups import Group, check_target, explicit_groups, find_groups
-from fairtrial.errors import InputError
+from fairtrial.data.groups import check_target, find_groups
+from fairtrial.errors import Fault, InputError
 from fairtrial.inference.compare.gaps import KnownRateGaps
 from fairtrial.inference.means.from_moments import (
     el_mean_difference_interval,
@@ -25,8 +25,11 @@ from fairtrial.inference.means.from_moments import (
 )
 from fairtrial.inference.rates.binary_gaps import PartCounts, gap_limits, gap_p
 from fairtrial.inference.rates.proportions import rate_interval, ratio_interval
-from fairtrial.methods.measure.tests import Line, Plan, add_impact_ratios
-from fairtrial.metrics.table import Metric
+from fairtrial.methods.measure.lines import Line, Plan, add_impact_ratios, too_small
+from fairtrial.methods.measure.result import NO_SPREAD, NO_TARGET, OVERLAPS
+from fairtrial.metrics.groups import Group, explicit_groups
+from fairtrial.metrics.metric import Metric
+from fairtrial.results.column import State
 
 Floats = NDArray[np.float64]
 WHO = "measure"
@@ -85,15 +88,9 @@ class _Chosen:
             line.events = round(k) if binary else None
             line.level = k / n if n else None
             line.is_reference = self.plan.target.kind == "reference" and group == self.plan.target.group
-            line.reason = _too_small(int(n), self.plan.minimum)
+            line.untested = too_small(int(n), self.plan.minimum)
             lines.append(line)
         return lines
-
-
-def _too_small(n: int, minimum: int) -> str | None:
-    if n == 0:
-        return "not tested: nobody meets the condition"
-    return f"not tested: fewer than {minimum}" if n < minimum else None
 
 
 def _binary_lines(plan: Plan, chosen: list[_Chosen]) -> list[list[Line]]:
@@ -132,10 +129,10 @@ def _against_rates(lines: list[Line], plan: Plan, chosen: list[_Chosen], k: Floa
     parts = PartCounts(*(values for count, total in sides for values in (total, count)))
     n_ref, k_ref = sides[0][0] + sides[2][0], sides[0][1] + sides[2][1]
     for line, others in zip(lines, n_ref.tolist(), strict=True):
-        if others == 0 and not line.reason:
-            line.reason = "not tested: nobody to compare with"
+        if others == 0 and not line.untested:
+            line.untested = State(NO_TARGET.code, "nobody to compare with")
     tested = np.array(
-        [i for i, line in enumerate(lines) if not (line.reason or line.is_reference)], dtype=np.intp
+        [i for i, line in enumerate(lines) if not (line.untested or line.is_reference)], dtype=np.intp
     )
     some = parts[tested]
     low, high = gap_limits(some, plan.level)
@@ -159,14 +156,14 @@ def _against_number(lines: list[Line], plan: Plan) -> None:
     target = plan.target.value
     assert target is not None
     for line in lines:
-        if line.reason or line.level is None or line.low is None or line.high is None:
+        if line.untested or line.level is None or line.low is None or line.high is None:
             continue
         line.target_level = target
         line.difference, line.difference_low, line.difference_high = (
             line.level - target, line.low - target, line.high - target,
         )  # fmt: skip
         if line.binary and not 0 < target < 1:
-            raise InputError(WHO, f"'target' of a rate must lie between 0 and 1, got {target}")
+            raise InputError(WHO, Fault("target", "of a rate must lie between 0 and 1", got=target))
         if line.binary:
             # The score alone has a size of .078 with 50 people at 2%; certify's test of the same gap bears that.
             events = float(round(line.level * line.n))
@@ -192,14 +189,14 @@ def _real_lines(chosen: _Chosen) -> list[Line]:
         inside = chosen.members[i]
         n, total, m2 = chosen.cells.moments(name, inside)
         if n < 2 or m2 <= 0:
-            line.reason = line.reason or "not tested: a constant value has no interval"
+            line.untested = line.untested or State(NO_SPREAD.code, "a constant value has no interval")
             continue
         if rows is None:
             low, high = mean_interval(n, total / n, m2, plan.level)
         else:
             low, high = (limit[i] for limit in likelihood_limits)
         line.low, line.high = float(low), float(high)
-        if line.reason or line.is_reference:
+        if line.untested or line.is_reference:
             continue
         if plan.target.kind == "number":
             _against_number([line], plan)
@@ -217,13 +214,13 @@ def _against_others(line: Line, chosen: _Chosen, i: int, values: Floats | None, 
     name, level = chosen.metric.name, chosen.plan.level
     reference = chosen.reference[i]
     if (reference & chosen.members[i]).any():
-        line.reason = "not tested: the group overlaps its reference; certify takes it"
+        line.untested = State(OVERLAPS.code, "the group overlaps its reference; certify takes it")
         return
     n1, total1, m1 = chosen.cells.moments(name, chosen.members[i])
     n2, total2, m2 = chosen.cells.moments(name, reference)
     gap, error, df = welch(n1, total1 / n1, m1, n2, total2 / max(n2, 1), m2)
     if not np.isfinite(error):
-        line.reason = "not tested: the target has no spread or nobody"
+        line.untested = State(NO_SPREAD.code, "the target has no spread or nobody")
         return
     line.target_level, line.difference = total2 / n2, float(gap)
     line.standardized = float(gap / np.sqrt((m1 / (n1 - 1) + m2 / (n2 - 1)) / 2))
@@ -232,7 +229,9 @@ def _against_others(line: Line, chosen: _Chosen, i: int, values: Floats | None, 
         outside = ~rows.mask(line.group) if target.group is None else rows.mask(target.group)
         others = rows.values[name][outside & rows.given[name]]
         if np.ptp(others) == 0:
-            line.reason = "not tested: the target's values are all alike; interval='t' takes them"
+            line.untested = State(
+                NO_SPREAD.code, "the target's values are all alike; the interval 't' takes them"
+            )
             return
         low, high = el_mean_difference_interval(values, others, level)
         line.p_value = el_mean_difference_p(values, others)
@@ -252,7 +251,7 @@ def _against_overall(line: Line, chosen: _Chosen, inside: Bools) -> None:
     n2, total2, m2 = chosen.cells.moments(name, ~inside)
     gap = [float(value) for value in overall_gap(n1, total1 / n1, m1, n2, total2 / max(n2, 1), m2, level)]
     if not np.isfinite(gap).all():
-        line.reason = "not tested: the rest has no spread or nobody"
+        line.untested = State(NO_SPREAD.code, "the rest has no spread or nobody")
         return
     line.target_level = (total1 + total2) / (n1 + n2)
     line.difference, line.difference_low, line.difference_high, line.p_value = gap
@@ -265,7 +264,6 @@ def _likelihood_rows(chosen: _Chosen) -> Rows | None:
         return None
     total = int(chosen.cells.rows.sum())
     if total > MAX_LIKELIHOOD_ROWS:
-        raise InputError(
-            WHO, f"'interval' = 'empirical-likelihood' takes up to 1,000,000 rows, got {total:,}; use 't'"
-        )
+        required = f"= 'empirical-likelihood' takes up to 1,000,000 rows, got {total:,}; use 't'"
+        raise InputError(WHO, Fault("interval", required))
     return plan.audit.rows(attributes=plan.attributes, metrics=[chosen.metric], who=WHO)

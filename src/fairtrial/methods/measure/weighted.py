@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial.data.cells import Bools, Floats, Rows
-from fairtrial.data.groups import Group, check_target, explicit_groups, find_groups
-from fairtrial.errors import InputError
+from fairtrial.data.groups import check_target, find_groups
+from fairtrial.errors import Fault, InputError
 from fairtrial.inference.evidence.survey import (
     Comparison,
     WeightedMean,
@@ -21,8 +21,11 @@ from fairtrial.inference.evidence.survey import (
     weighted_mean,
     weighted_rate_interval,
 )
-from fairtrial.methods.measure.tests import Line, Plan, add_impact_ratios
-from fairtrial.metrics.table import Metric
+from fairtrial.methods.measure.lines import Line, Plan, add_impact_ratios, too_small
+from fairtrial.methods.measure.result import NO_SPREAD, NO_TARGET
+from fairtrial.metrics.groups import Group, explicit_groups
+from fairtrial.metrics.metric import Metric
+from fairtrial.results.column import State
 
 WHO = "measure"
 
@@ -64,7 +67,8 @@ def weighted_lines(plan: Plan) -> tuple[list[Line], Rows]:
     )
     weight = rows.columns[str(audit.weight)] if audit.weight else np.ones(rows.n)
     if (weight < 0).any() or weight.sum() <= 0:
-        raise InputError(WHO, f"weight {audit.weight!r} must not be negative and must not sum to zero")
+        required = "must not be negative and must not sum to zero"
+        raise InputError(WHO, Fault("weight", required, subject=f"weight {audit.weight!r}"))
     person = rows.attributes["unit"].codes if audit.has("unit") else np.arange(rows.n, dtype=np.int32)
     check_target(WHO, audit, plan.target)
     asked_for = explicit_groups(plan.by)
@@ -93,10 +97,7 @@ def _line(column: _Column, group: Group) -> Line:
     people = len(np.unique(column.person[inside]))
     line = Line(metric=column.metric, group=group, binary=column.binary, n=people, target=plan.target.label)
     line.is_reference = plan.target.kind == "reference" and group == plan.target.group
-    if people < plan.minimum:
-        line.reason = (
-            f"not tested: fewer than {plan.minimum}" if people else "not tested: nobody meets the condition"
-        )
+    line.untested = too_small(people, plan.minimum)
     if not people:
         return line
     estimate = column.mean(inside)
@@ -108,8 +109,8 @@ def _line(column: _Column, group: Group) -> Line:
         own = linear_interval(estimate.mean, estimate.influence, estimate.persons, plan.level)
         line.low, line.high = own.low, own.high
     else:
-        line.reason = line.reason or "not tested: a constant value has no interval"
-    if line.reason is None and not line.is_reference:
+        line.untested = line.untested or State(NO_SPREAD.code, "a constant value has no interval")
+    if line.untested is None and not line.is_reference:
         _compare(line, column, estimate, inside)
     return line
 
@@ -125,7 +126,7 @@ def _compare(line: Line, column: _Column, estimate: WeightedMean, inside: Bools)
     elif plan.target.group is not None:
         reference = column.inside(plan.target.group)
     if not reference.any():
-        line.reason = "not tested: nobody to compare with"
+        line.untested = State(NO_TARGET.code, "nobody to compare with")
         return
     other = column.mean(reference)
     line.target_level = other.mean
@@ -157,7 +158,7 @@ def _against_number(line: Line, column: _Column, estimate: WeightedMean) -> None
     assert line.low is not None
     assert line.high is not None
     if column.binary and not 0 < target < 1:
-        raise InputError(WHO, f"'target' of a rate must lie between 0 and 1, got {target}")
+        raise InputError(WHO, Fault("target", "of a rate must lie between 0 and 1", got=target))
     line.target_level = target
     gap = linear_interval(estimate.mean - target, estimate.influence, estimate.persons, level)
     if column.binary:
@@ -172,7 +173,7 @@ def _against_number(line: Line, column: _Column, estimate: WeightedMean) -> None
 
 def _fill(line: Line, gap: Comparison) -> None:
     if not np.isfinite(gap.p_value):
-        line.reason = "not tested: neither side has any spread"
+        line.untested = State(NO_SPREAD.code, "neither side has any spread")
         return
     line.difference, line.p_value = gap.difference, gap.p_value
     line.difference_low, line.difference_high = gap.low, gap.high

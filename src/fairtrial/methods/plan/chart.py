@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import altair as alt
 
-from fairtrial.results.charts.files import Picture
+from fairtrial.results.charts.picture import Picture
 from fairtrial.results.charts.theme import COLOURS, finish
 from fairtrial.results.result import Result
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import altair as alt
 
-from fairtrial.results.charts.files import Picture
+from fairtrial.results.charts.picture import Picture
 from fairtrial.results.charts.theme import COLOURS, finish
-from fairtrial.results.result import Result, scalar
+from fairtrial.results.column import scalar
+from fairtrial.results.result import Result
 
 INSIDE, OUTSIDE = "in the subgroup", "left out"
 EXPECTED = "expected"
@@ -16,13 +18,11 @@ TICK = "M-0.16,-1.1L0.16,-1.1L0.16,1.1L-0.16,1.1Z"  # an upright bar, as a path 
 WIDTH = 430
 
 
-def pictures(result: Result) -> list[Picture]:
-    """The subgroup first; then the null distribution, when one was drawn."""
-    if result.kind == "scan_all":
-        return [_overview(result)]
+def scan_pictures(result: Result, best: Mapping[str, Any] | None) -> list[Picture]:
+    """The subgroup first; then the null distribution, when one was drawn and the best subgroup may be shown."""
     found = [_subgroup(result)]
-    if "null_histogram" in result.details:
-        found.append(_luck(result))
+    if "null_histogram" in result.details and best is not None:
+        found.append(_luck(result.details, float(best["score"])))
     return found
 
 
@@ -41,39 +41,42 @@ def _subgroup(result: Result) -> Picture:
 def _panel(result: Result, name: str, *, last: bool) -> Any:
     """One feature: for each of its values the class's rate, what was expected, and the others' rate."""
     details = result.details
-    protected, comparison = str(details["protected"]), str(details["comparison"])
     rows = [_value_row(row) for row in details["values"] if row["attribute"] == name]
-    shown = [row for row in rows if row["rate"] is not None]
-    legend = [protected, EXPECTED, comparison]
-    colours = alt.Scale(domain=legend, range=[COLOURS["violated"], COLOURS["neutral"], COLOURS["accent"]])
-    shapes = alt.Scale(domain=legend, range=["diamond", TICK, "circle"])
-    marks = [
-        {**row, "who": who, "mark": row[field], "people": row[count]}
-        for row in rows
-        for who, field, count in (
-            (EXPECTED, "expected", "n"), (comparison, "comparison_rate", "comparison_n"), (protected, "rate", "n"),
-        )
-        if row[field] is not None
-    ]  # fmt: skip
     y = alt.Y(
         "label:N",
         sort=[row["label"] for row in rows],
         title=None,
         axis=alt.Axis(minExtent=180, maxExtent=180, labelLimit=170),
     )
-    axis = alt.Axis(format=".0%", tickCount=6, labels=last, ticks=last, domain=last)
     x = alt.X(
         "expected:Q",
         title=details["label"] if last else None,
-        axis=axis,
+        axis=alt.Axis(format=".0%", tickCount=6, labels=last, ticks=last, domain=last),
         scale=alt.Scale(zero=False, nice=True),
     )
     gap = (
-        alt.Chart(alt.Data(values=shown))
+        alt.Chart(alt.Data(values=[row for row in rows if row["rate"] is not None]))
         .mark_rule(strokeWidth=4, color=COLOURS["violated"])
         .encode(y=y, x=x, x2="rate:Q", opacity=_fade(0.3, 0.1))
     )
-    points = (
+    layers = alt.layer(gap, _points(details, rows, y)).resolve_scale(opacity="independent")
+    return layers.properties(title=_panel_title(name, rows), width=WIDTH, height=alt.Step(22))
+
+
+def _points(details: Mapping[str, Any], rows: list[dict[str, Any]], y: alt.Y) -> Any:
+    protected, others = str(details["protected"]), str(details["target"])
+    legend = [protected, EXPECTED, others]
+    colours = alt.Scale(domain=legend, range=[COLOURS["violated"], COLOURS["neutral"], COLOURS["accent"]])
+    shapes = alt.Scale(domain=legend, range=["diamond", TICK, "circle"])
+    marks = [
+        {**row, "who": who, "mark": row[field], "people": row[count]}
+        for row in rows
+        for who, field, count in (
+            (EXPECTED, "expected", "n"), (others, "target_rate", "target_n"), (protected, "rate", "n"),
+        )
+        if row[field] is not None
+    ]  # fmt: skip
+    return (
         alt.Chart(alt.Data(values=marks))
         .mark_point(filled=True, size=95)
         .encode(
@@ -92,16 +95,13 @@ def _panel(result: Result, name: str, *, last: bool) -> Any:
             ],
         )
     )
+
+
+def _panel_title(name: str, rows: list[dict[str, Any]]) -> alt.TitleParams:
     chosen = _short(", ".join(str(row["value"]) for row in rows if row["inside"]), 60)
     left = f" ({len(rows)} of {rows[0]['of']} values shown)" if rows[0]["of"] > len(rows) else ""
-    title = alt.TitleParams(
-        f"{name}: {chosen if rows[0]['restricted'] else 'all values'}{left}",
-        fontSize=12,
-        frame="group",
-        offset=6,
-    )
-    layers = alt.layer(gap, points).resolve_scale(opacity="independent")
-    return layers.properties(title=title, width=WIDTH, height=alt.Step(22))
+    text = f"{name}: {chosen if rows[0]['restricted'] else 'all values'}{left}"
+    return alt.TitleParams(text, fontSize=12, frame="group", offset=6)
 
 
 def _value_row(row: dict[str, Any]) -> dict[str, Any]:
@@ -119,16 +119,9 @@ def _short(text: str, most: int = 70) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _luck(result: Result) -> Picture:
+def _luck(details: Mapping[str, Any], observed: float) -> Picture:
     """The best scores when the class does not matter, and the one observed."""
-    details = result.details
-    observed, critical = float(result.estimates[0]["score"]), float(details["null_critical"])
     draws = int(details["null_draws"])
-    level = f"{100 * details['confidence_level']:g}% of draws are below"
-    lines: list[dict[str, Any]] = [
-        {"x": critical, "what": f"{level} {critical:.1f}"},
-        {"x": observed, "what": f"observed {observed:.1f}"},
-    ]
     bars = (
         alt.Chart(alt.Data(values=details["null_histogram"]))
         .mark_bar(color=COLOURS["faint"], binSpacing=1)
@@ -143,45 +136,58 @@ def _luck(result: Result) -> Picture:
             ],
         )
     )
+    alternative = f"Histogram of the best score in {draws:,} draws; the observed one is {observed:.2f}."
+    chart = finish(alt.layer(bars, _limits(details, observed)), width=WIDTH + 90, height=190)
+    return Picture("luck", "Could it be luck?", alternative, chart)
+
+
+def _limits(details: Mapping[str, Any], observed: float) -> Any:
+    """The observed score, and the one that few draws reach."""
+    critical = float(details["null_critical"])
+    level = f"{100 * details['confidence_level']:g}% of draws are below"
+    lines: list[dict[str, Any]] = [
+        {"x": critical, "what": f"{level} {critical:.1f}"},
+        {"x": observed, "what": f"observed {observed:.1f}"},
+    ]
     scale = alt.Scale(
         domain=[str(line["what"]) for line in lines], range=[COLOURS["neutral"], COLOURS["violated"]]
     )
-    rules = (
+    return (
         alt.Chart(alt.Data(values=lines))
         .mark_rule(strokeWidth=2.5)
         .encode(x="x:Q", color=alt.Color("what:N", scale=scale, legend=alt.Legend(orient="top", title=None)))
     )
-    alternative = f"Histogram of the best score in {draws:,} draws; the observed one is {observed:.2f}."
-    chart = finish(alt.layer(bars, rules), width=WIDTH + 90, height=190)
-    return Picture("luck", "Could it be luck?", alternative, chart)
 
 
-def _overview(result: Result) -> Picture:
+def scan_all_pictures(result: Result) -> list[Picture]:
     """One line per protected class: what is expected, what is observed, and whether it remains after adjustment."""
-    rows = []
-    for row in result.estimates:
-        if scalar(row["rate"]) is None:
-            continue
-        finding = str(row["finding"])
-        rows.append(
-            {
-                "label": _short(f"{row['attribute']} {row['protected']} · {row['subgroup']}", 60),
-                "rate": scalar(row["rate"]),
-                "expected": scalar(row["expected"]),
-                "n": row["n"],
-                "score": row["score"],
-                "p": scalar(row["p_adjusted"]),
-                "finding": finding,
-            }
-        )
+    rows = [_class_row(row) for row in result.estimates if scalar(row["rate"]) is not None]
     if not rows:
-        return Picture(
-            "scans", "All scans", result.verdict.text, finish(_nothing("no class could be scanned"))
-        )
+        nothing = finish(_nothing("no class could be scanned"))
+        return [Picture("scans", "All scans", result.verdict.text, nothing)]
+    alternative = (
+        f"Expected and observed rate of the best subgroup of each protected class. {result.verdict.text}"
+    )
+    chart = finish(_expected_and_observed(rows, str(result.details["label"])))
+    return [Picture("scans", "All scans: expected and observed", alternative, chart)]
+
+
+def _class_row(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "label": _short(f"{row['attribute']} {row['protected']} · {row['subgroup']}", 60),
+        "rate": scalar(row["rate"]),
+        "expected": scalar(row["expected"]),
+        "n": row["n"],
+        "score": row["score"],
+        "p": scalar(row["p_adjusted"]),
+        "state": row["state"],
+    }
+
+
+def _expected_and_observed(rows: list[dict[str, Any]], label: str) -> Any:
     states = ["found", "not shown", "nothing found"]
     colours = alt.Scale(domain=states, range=[COLOURS["violated"], COLOURS["neutral"], COLOURS["faint"]])
     y = alt.Y("label:N", sort=[row["label"] for row in rows], title=None, axis=alt.Axis(labelLimit=380))
-    axis = str(result.details["label"])
     base = alt.Chart(alt.Data(values=rows)).encode(
         y=y,
         tooltip=[
@@ -193,19 +199,15 @@ def _overview(result: Result) -> Picture:
             alt.Tooltip("p:Q", title="adjusted p", format=".3f"),
         ],
     )
-    title = f"{axis}: expected (bar) and observed (symbol)"
+    title = f"{label}: expected (bar) and observed (symbol)"
     x = alt.X("expected:Q", title=title, axis=alt.Axis(format=".0%", tickCount=6), scale=alt.Scale(nice=True))
-    colour = alt.Color("finding:N", scale=colours, title=None, legend=alt.Legend(orient="top"))
+    colour = alt.Color("state:N", scale=colours, title=None, legend=alt.Legend(orient="top"))
     rules = base.mark_rule(strokeWidth=3, opacity=0.5).encode(x=x, x2="rate:Q", color=colour)
     ticks = base.mark_tick(thickness=2, size=14).encode(x="expected:Q", color=colour)
     points = base.mark_point(shape="diamond", filled=True, size=85, opacity=1).encode(
         x="rate:Q", color=colour
     )
-    chart = alt.layer(rules, ticks, points).properties(width=WIDTH, height=alt.Step(22))
-    alternative = (
-        f"Expected and observed rate of the best subgroup of each protected class. {result.verdict.text}"
-    )
-    return Picture("scans", "All scans: expected and observed", alternative, finish(chart))
+    return alt.layer(rules, ticks, points).properties(width=WIDTH, height=alt.Step(22))
 
 
 def _nothing(text: str) -> Any:

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial import work
-from fairtrial.errors import NotApplicable
+from fairtrial.errors import Fault, NotApplicable, Note, Set, Words
+from fairtrial.methods.scan.arguments import NullModelName, NullName
+from fairtrial.methods.scan.settings import DrawSettings
 from fairtrial.methods.scan.solver import null as scan_null
-from fairtrial.methods.scan.solver.expectation import NullModel
-from fairtrial.methods.scan.solver.statistic import Setup, scan_draws
-from fairtrial.results.result import Note
+from fairtrial.methods.scan.solver.statistic import ScanSetup, scan_draws
 
 FloatArray = NDArray[np.float64]
-Null = Literal["stratified", "bootstrap", "propensity", "global"]
 
-NULLS = ("stratified", "bootstrap", "propensity", "global")
 # Less of the protected class than this in strata that can be permuted: the stratified null is refused.
 MINIMUM_MOVABLE = 0.2
 # Columns of a pooled model above which fitting it is no longer reasonable.
@@ -34,7 +32,6 @@ class Luck:
 
     p_value: float
     scores: FloatArray
-    reached: int
     draws: int
 
 
@@ -46,30 +43,11 @@ class Drawing:
     notes: tuple[Note, ...]
 
 
-def prepare_null(who: str, setup: Setup, null: Null, model: NullModel, binned: bool) -> Drawing:
+def prepare_null(who: str, setup: ScanSetup, null: NullName, model: NullModelName, binned: bool) -> Drawing:
     """The draws of a null hypothesis; the stratified one is refused when too little can be permuted."""
-    table, ridge = setup.table, setup.how.ridge
     if null == "stratified":
-        can_move = scan_null.movable(table)
-        share = can_move.protected / can_move.scanned_protected
-        if share < MINIMUM_MOVABLE:
-            raise NotApplicable(
-                who,
-                f"only {100 * share:.0f}% of the protected class is in strata that hold both classes and different "
-                "events, so permuting within strata says too little. Use fewer or coarser features, or "
-                "null='bootstrap' or null='propensity', which rest on a fitted model",
-            )
-        within = "features and score bin" if binned else "features and condition"
-        text = (
-            f"Stratified null: class membership is permuted among people with the same {within}; "
-            f"{100 * share:.0f}% of the protected class is in strata that can move "
-            f"({can_move.movable_strata:,} of {can_move.strata:,} strata)."
-        )
-        notes = [Note("null-stratified", text)]
-        if binned:
-            text = "Scores are compared within bins: exact for the null that the class does not matter given the bin."
-            notes.append(Note("null-score-bins", text))
-        return Drawing(draw=scan_null.stratified(table), notes=tuple(notes))
+        return _stratified(who, setup, binned)
+    table, ridge = setup.table, setup.how.ridge
     if null == "global":
         text = (
             "Global null, as in the article: class membership is permuted over everybody. It is wrong when the class "
@@ -91,7 +69,38 @@ def prepare_null(who: str, setup: Setup, null: Null, model: NullModel, binned: b
     return Drawing(draw=scan_null.drawn_events(table, ridge, model), notes=(Note("null-bootstrap", text),))
 
 
-def _words(model: NullModel) -> str:
+def _stratified(who: str, setup: ScanSetup, binned: bool) -> Drawing:
+    can_move = scan_null.movable(setup.table)
+    share = can_move.protected / can_move.scanned_protected
+    if share < MINIMUM_MOVABLE:
+        raise NotApplicable(who, _too_little_moves(share))
+    within = "features and score bin" if binned else "features and condition"
+    text = (
+        f"Stratified null: class membership is permuted among people with the same {within}; "
+        f"{100 * share:.0f}% of the protected class is in strata that can move "
+        f"({can_move.movable_strata:,} of {can_move.strata:,} strata)."
+    )
+    notes = [Note("null-stratified", text)]
+    if binned:
+        text = "Scores are compared within bins: exact for the null that the class does not matter given the bin."
+        notes.append(Note("null-score-bins", text))
+    return Drawing(draw=scan_null.stratified(setup.table), notes=tuple(notes))
+
+
+def _too_little_moves(share: float) -> Fault:
+    return Fault(
+        "null",
+        "is in strata that hold both classes and different events, so permuting within strata says too little",
+        subject=f"only {100 * share:.0f}% of the protected class",
+        cure=Words(
+            "Use fewer or coarser features, or {} or {}, which rest on a fitted model",
+            Set("null", "bootstrap"),
+            Set("null", "propensity"),
+        ),
+    )
+
+
+def _words(model: NullModelName) -> str:
     return {
         "pairwise": "all pairwise interactions",
         "saturated": "one rate per cell",
@@ -99,31 +108,24 @@ def _words(model: NullModel) -> str:
     }[model]
 
 
-def _check_model(who: str, setup: Setup, model: NullModel) -> None:
+def _check_model(who: str, setup: ScanSetup, model: NullModelName) -> None:
     arity = setup.table.arity.astype(float)
     products = (arity.sum() ** 2 - (arity**2).sum()) / 2
     if model == "pairwise" and products > MOST_COLUMNS:
-        raise NotApplicable(
-            who,
-            f"the null's model would have {products:,.0f} pairwise columns; use null_model='main' or 'saturated', "
-            "coarser features, or null='stratified'",
+        cure = Words(
+            "use {} or {}, coarser features, or {}",
+            Set("null_model", "main"),
+            Set("null_model", "saturated"),
+            Set("null", "stratified"),
         )
+        columns = f"would have {products:,.0f} pairwise columns"
+        raise NotApplicable(who, Fault("null_model", columns, subject="the null's model", cure=cure))
 
 
 def luck_of(
-    setup: Setup,
-    drawing: Drawing,
-    observed: float,
-    *,
-    permutations: int,
-    sequential: bool,
-    name: str,
-    key: str,
-    seed: int,
-    jobs: int | None,
-    progress: Callable[[work.Progress], None] | None,
+    setup: ScanSetup, drawing: Drawing, observed: float, draws: DrawSettings, *, name: str, key: str
 ) -> Luck:
-    """p = (1 + b)/(1 + B), or Besag and Clifford's sequential p when `sequential`.
+    """p = (1 + b)/(1 + B), or Besag and Clifford's sequential p where the draws are sequential.
 
     Scores that equal the observed one up to rounding count as reached.
     """
@@ -132,20 +134,22 @@ def luck_of(
     def task(part: range, generator: np.random.Generator) -> dict[str, NDArray[Any]]:
         return {"score": scan_draws(setup, drawing.draw(len(part), generator), generator)}
 
-    def run(draws: int, stage: str) -> FloatArray:
+    def run(count: int, stage: str) -> FloatArray:
         drawn = work.map_batches(
-            task, draws, name=stage, seed=seed, batch_size=batch, key=key, jobs=jobs, progress=progress
-        )
+            task, count, name=stage, seed=draws.seed, batch_size=batch, key=key, jobs=draws.jobs,
+            progress=draws.progress,
+        )  # fmt: skip
         return drawn["score"].astype(np.float64)
 
     threshold = observed - 1e-9 * (1.0 + abs(observed))
-    if not sequential:
-        scores = run(permutations, name)
-        reached = int((scores >= threshold).sum())
-        return Luck(
-            p_value=(1 + reached) / (1 + permutations), scores=scores, reached=reached, draws=permutations
-        )
-    return _sequentially(run, threshold, permutations, name)
+    if draws.sequential:
+        return _sequentially(run, threshold, draws.permutations, name)
+    return _luck(run(draws.permutations, name), threshold)
+
+
+def _luck(scores: FloatArray, threshold: float) -> Luck:
+    reached = int((scores >= threshold).sum())
+    return Luck(p_value=(1 + reached) / (1 + len(scores)), scores=scores, draws=len(scores))
 
 
 def _sequentially(run: Callable[[int, str], FloatArray], threshold: float, most: int, name: str) -> Luck:
@@ -162,8 +166,6 @@ def _sequentially(run: Callable[[int, str], FloatArray], threshold: float, most:
             return Luck(
                 p_value=ENOUGH_EXCEEDANCES / used,
                 scores=scores[:used],
-                reached=ENOUGH_EXCEEDANCES,
                 draws=used,
             )
-    reached = int((scores >= threshold).sum())
-    return Luck(p_value=(1 + reached) / (1 + most), scores=scores, reached=reached, draws=most)
+    return _luck(scores, threshold)

@@ -3,98 +3,169 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from fairtrial.data.audit import Audit
-from fairtrial.data.groups import Group
-from fairtrial.errors import FairtrialWarning
+from fairtrial.data.groups import check_not_continuous
+from fairtrial.errors import FairtrialWarning, NotApplicable, Note
 from fairtrial.inference.multiplicity import holm
-from fairtrial.methods.scan.draws import Luck
-from fairtrial.methods.scan.options import Options, recorded
+from fairtrial.methods.scan.answer import answer
+from fairtrial.methods.scan.question import ask
 from fairtrial.methods.scan.result import ScanAllResult, ScanResult
-from fairtrial.metrics.table import Metric
-from fairtrial.results.result import Note, Verdict, undefined
+from fairtrial.methods.scan.settings import DrawSettings, ScanSettings
+from fairtrial.metrics.groups import Group
+from fairtrial.metrics.metric import Metric
+from fairtrial.results.column import State, Verdict, undefined
+
+WHO = "scan_all"
 
 
-def joined(
+@dataclass(frozen=True, slots=True)
+class EveryClass:
+    """What is scanned: a metric, for every value of the attributes, with subgroups of the others and of `features`."""
+
+    metric: Metric
+    attributes: tuple[str, ...]
+    features: tuple[str, ...]
+
+    def features_for(self, group: Group) -> list[str]:
+        named = dict.fromkeys([*self.attributes, *self.features])
+        return [name for name in named if name not in group.attributes]
+
+
+@dataclass(frozen=True, slots=True)
+class ClassScan:
+    """The scan of one class, or why there is none."""
+
+    group: Group
+    result: ScanResult | None
+    why: str = ""
+
+
+def named_features(audit: Audit, features: Sequence[str] | str | None) -> tuple[str, ...]:
+    """The features asked for; the audit's when none are."""
+    if features is None:
+        return tuple(audit.features)
+    return (features,) if isinstance(features, str) else tuple(features)
+
+
+def scan_every_class(
+    audit: Audit, asked: EveryClass, settings: ScanSettings, draws: DrawSettings
+) -> ScanAllResult:
+    """Scan every value of every attribute."""
+    for name in asked.attributes:
+        audit.check_column(WHO, "by", name)
+        check_not_continuous(WHO, audit, name)
+    groups = [Group(((name, (label,)),)) for name in asked.attributes for label in audit.levels(name)]
+    needed = int(np.ceil(20 * len(groups) / (1.0 - settings.confidence_level))) - 1
+    draws = replace(draws, permutations=draws.permutations or needed)
+    scans = [_scanned(audit, asked, group, settings, draws) for group in groups]
+    return _joined(audit, asked, settings, draws, scans, needed)
+
+
+def _scanned(
+    audit: Audit, asked: EveryClass, group: Group, settings: ScanSettings, draws: DrawSettings
+) -> ClassScan:
+    try:
+        question = ask(WHO, audit, asked.metric, (group, None), asked.features_for(group), settings)
+        return ClassScan(group, answer(audit, question, settings, draws))
+    except NotApplicable as error:
+        return ClassScan(group, None, str(error.faults[0]))
+
+
+def _joined(
     audit: Audit,
-    metric: Metric,
-    options: Options,
-    attributes: list[str],
-    found: list[tuple[Group, ScanResult | str, Luck | None]],
-    draws: int,
+    asked: EveryClass,
+    settings: ScanSettings,
+    draws: DrawSettings,
+    scans: list[ClassScan],
     needed: int,
-    seed: int,
 ) -> ScanAllResult:
     """One table over all scans, best first, with Holm's adjustment."""
-    tested = [(group, result, luck) for group, result, luck in found if luck is not None]
-    adjusted = holm([luck.p_value for _, _, luck in tested]) if tested else np.empty(0)
-    alpha = 1.0 - options.confidence_level
-    rows: list[dict[str, Any]] = []
-    for (group, result, luck), p in zip(tested, adjusted, strict=True):
-        assert isinstance(result, ScanResult)
-        best = result.estimates[0]
-        row = {
-            name: best.get(name) for name in (column.name for column in ScanAllResult.columns) if name in best
-        }
-        state = "nothing found" if best["score"] <= 0 else "found" if p <= alpha else "not shown"
-        row.update(
-            attribute=group.attributes[0], search=result.search, draws=luck.draws, p_value=luck.p_value,
-            p_adjusted=float(p), finding=state,
-        )  # fmt: skip
-        rows.append(row)
-    rows.sort(key=lambda row: (row["p_adjusted"], -row["score"]))
-    for group, why, drawn in found:
-        if drawn is None:
-            names = [column.name for column in ScanAllResult.columns]
-            empty = {name: undefined(str(why)) for name in names}
-            rows.append({**empty, "protected": group.label, "attribute": group.attributes[0], "subgroup": None,
-                         "direction": None, "search": None, "finding": "not tested"})  # fmt: skip
-    shown = [row for row in rows if row["finding"] == "found"]
+    label = asked.metric.label
+    arguments = {
+        "metric": asked.metric.to_dict(), "by": list(asked.attributes), **settings.recorded_models(),
+        "permutations": draws.permutations,
+    }  # fmt: skip
+    tested = {scan.group: scan.result for scan in scans if scan.result is not None}
+    rows = _tested_rows(tested, 1.0 - settings.confidence_level)
+    rows += [_untested_row(scan) for scan in scans if scan.result is None]
     notes = [*audit.notes(), Note("holm", f"p-values are adjusted by Holm over {len(tested)} scans.")]
-    if draws < needed:
-        text = (
-            f"{draws:,} draws are fewer than the {needed:,} that an adjustment over {len(found)} scans needs: "
-            "clear findings may be missed."
-        )
-        notes.append(Note("few-draws", text))
-        warnings.warn(f"scan_all: {text}", FairtrialWarning, stacklevel=3)
+    if draws.permutations < needed:
+        notes.append(_few_draws(draws.permutations, needed, len(scans)))
     return ScanAllResult(
-        question=f"Which subgroups have a deviating {metric.label}, over every value of {', '.join(attributes)}?",
+        question=f"Which subgroups have a deviating {label}, over every value of {', '.join(asked.attributes)}?",
         null=(
-            f"Given the other features and the metric's condition, the {metric.label} does not depend on "
+            f"Given the other features and the metric's condition, the {label} does not depend on "
             "the protected class."
         ),
-        verdict=_joint_verdict(metric, rows, shown),
+        verdict=_verdict(asked.metric, rows),
         estimates=tuple(rows),
         details={
-            "metric": metric.name,
-            "label": metric.label,
-            "confidence_level": options.confidence_level,
-            "draws": draws,
+            "metric": asked.metric.name,
+            "label": label,
+            "confidence_level": settings.confidence_level,
+            "draws": draws.permutations,
             "subgroups": {
-                f"{group.attributes[0]}={group.label}": result.subgroup
-                for group, result, _ in tested
-                if isinstance(result, ScanResult)
+                f"{group.attributes[0]}={group.label}": result.subgroup for group, result in tested.items()
             },
         },
         notes=tuple(notes),
-        provenance=audit.provenance(
-            arguments={
-                "metric": metric.to_dict(),
-                "by": attributes,
-                **recorded(options),
-                "permutations": draws,
-                "seed": seed,
-            }
-        ),
-        objects={"scans": {group.label: result for group, result, _ in tested}},
+        provenance=audit.provenance(seed=draws.seed, arguments=arguments),
+        objects={"scans": {group.label: result for group, result in tested.items()}},
     )
 
 
-def _joint_verdict(metric: Metric, rows: list[dict[str, Any]], shown: list[dict[str, Any]]) -> Verdict:
+def _tested_rows(tested: dict[Group, ScanResult], alpha: float) -> list[dict[str, Any]]:
+    """The best subgroup of every class, strongest first."""
+    p_values = [float(result.estimates[0]["p_value"]) for result in tested.values()]
+    adjusted = holm(p_values) if p_values else np.empty(0)
+    names = [column.name for column in ScanAllResult.columns]
+    rows = []
+    for (group, result), p in zip(tested.items(), adjusted, strict=True):
+        best = result.estimates[0]
+        state = "nothing found" if best["score"] <= 0 else "found" if p <= alpha else "not shown"
+        rows.append(
+            {name: best[name] for name in names if name in best}
+            | {
+                "attribute": group.attributes[0],
+                "search": result.search,
+                "draws": result.details["null_draws"],
+                "p_adjusted": float(p),
+                **State(state).cells(),
+            }
+        )
+    return sorted(rows, key=lambda row: (row["p_adjusted"], -row["score"]))
+
+
+def _untested_row(scan: ClassScan) -> dict[str, Any]:
+    empty = {column.name: undefined(scan.why) for column in ScanAllResult.columns}
+    return {
+        **empty,
+        "protected": scan.group.label,
+        "attribute": scan.group.attributes[0],
+        "subgroup": None,
+        "direction": None,
+        "search": None,
+        **State("not tested", scan.why).cells(),
+    }
+
+
+def _few_draws(draws: int, needed: int, scans: int) -> Note:
+    text = (
+        f"{draws:,} draws are fewer than the {needed:,} that an adjustment over {scans} scans needs: "
+        "clear findings may be missed."
+    )
+    warnings.warn(f"scan_all: {text}", FairtrialWarning, stacklevel=6)  # the line that called scan_all
+    return Note("few-draws", text)
+
+
+def _verdict(metric: Metric, rows: list[dict[str, Any]]) -> Verdict:
+    shown = [row for row in rows if row["state"] == "found"]
     if shown:
         best = shown[0]
         return Verdict(

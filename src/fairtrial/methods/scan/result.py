@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from fairtrial.results.result import Column, Primary, Result, scalar
+from fairtrial.results.column import Column, Primary, StateKind, scalar
+from fairtrial.results.result import Result
 
+if TYPE_CHECKING:
+    from fairtrial.results.charts.picture import Picture
+
+_FOUND = (StateKind("found", "bad"), StateKind("not shown"), StateKind("nothing found"))
 _METHOD = (
     "Expected rates come from a weighted logistic model of the event on condition and features, fitted to the people "
     "outside the protected class, with weights from a model of class membership. The score of a subgroup is the "
@@ -38,24 +43,27 @@ class ScanResult(Result):
         Column("protected", "protected class", "text", shown=False),
         Column("subgroup", "subgroup", "text"),
         Column("direction", "direction", "text", shown=False),
-        Column("n", "n", "count"),
+        Column("n", "n", "people"),
         Column("rate", "rate", "rate"),
         Column("rate_low", "low", "rate"),
         Column("rate_high", "high", "rate"),
         Column("expected", "expected", "rate"),
         Column("difference", "difference", "points"),
-        Column("comparison", "compared with", "text", shown=False),
-        Column("comparison_n", "others' n", "count"),
-        Column("comparison_rate", "others' rate", "rate"),
-        Column("comparison_low", "low", "rate", shown=False),
-        Column("comparison_high", "high", "rate", shown=False),
-        Column("comparison_expected", "others' expected", "rate", shown=False),
-        Column("unsupported", "without counterpart", "count", shown=False),
+        Column("target", "compared with", "text", shown=False),
+        Column("target_n", "others' n", "people"),
+        Column("target_rate", "others' rate", "rate"),
+        Column("target_rate_low", "low", "rate", shown=False),
+        Column("target_rate_high", "high", "rate", shown=False),
+        Column("target_expected", "others' expected", "rate", shown=False),
+        Column("unsupported", "without counterpart", "people", shown=False),
         Column("score", "score", "number"),
         Column("log_odds", "log-odds shift", "number"),
         Column("p_value", "p", "p"),
-        Column("finding", "finding", "verdict"),
+        Column("state", "finding", "state"),
+        Column("state_reason", "reason", "text", shown=False),
     )
+    states: ClassVar[tuple[StateKind, ...]] = (*_FOUND, StateKind("not tested"), StateKind("listed"))
+    people_in_details: ClassVar[frozenset[str]] = frozenset({"n", "target_n"})
     method: ClassVar[str] = _METHOD
     assumptions: ClassVar[tuple[str, ...]] = _ASSUMPTIONS
     citation: ClassVar[str] = _CITATION
@@ -67,10 +75,12 @@ class ScanResult(Result):
 
     @property
     def score(self) -> float:
+        """The score of the best subgroup."""
         return float(self.estimates[0]["score"])
 
     @property
     def p_value(self) -> float | None:
+        """Of the best score, over the whole search; None when no null was drawn."""
         value = scalar(self.estimates[0]["p_value"])
         return None if value is None else float(value)
 
@@ -79,16 +89,28 @@ class ScanResult(Result):
         """'exact' is a proof that no subgroup scores higher; 'restarts' is not."""
         return str(self.details["search"])
 
+    @property
+    def best(self) -> dict[str, Any] | None:
+        """The row of the best subgroup; None where it is masked."""
+        return next((row for row in self.estimates if row["rank"] == 1), None)
+
+    def pictures(self) -> list[Picture]:
+        """The subgroup value by value; then the null distribution, when one was drawn."""
+        from fairtrial.methods.scan.chart import scan_pictures
+
+        return scan_pictures(self, self.best)
+
     def reading(self) -> list[str]:
-        best = self.estimates[0]
+        """What the subgroup is, what was searched, and what the p-value is for."""
+        best = self.best
         sentences = [self.verdict.text]
-        if best["score"] > 0:
-            share = scalar(best["comparison_rate"])
+        if best is not None and best["score"] > 0:
+            share = scalar(best["target_rate"])
             others = f"{100 * share:.1f}%" if share is not None else "not known"
             sentences.append(
                 f"The subgroup ({best['subgroup']}) has {best['n']:,} people of the protected class at "
                 f"{100 * best['rate']:.1f}%; the model expects {100 * best['expected']:.1f}%, and the same subgroup "
-                f"outside the class has {others} ({best['comparison_n']:,} people)."
+                f"outside the class has {others} ({best['target_n']:,} people)."
             )
         if self.search == "exact":
             sentences.append(
@@ -102,6 +124,7 @@ class ScanResult(Result):
         return sentences
 
     def primary(self) -> list[Primary]:
+        """One p-value: that of the best subgroup."""
         if self.p_value is None:
             return []
         return [_primary(self.estimates[0], str(self.details["label"]), self.p_value)]
@@ -117,21 +140,24 @@ class ScanAllResult(Result):
         Column("protected", "protected class", "text"),
         Column("subgroup", "subgroup", "text"),
         Column("direction", "direction", "text", shown=False),
-        Column("n", "n", "count"),
+        Column("n", "n", "people"),
         Column("rate", "rate", "rate"),
         Column("rate_low", "low", "rate", shown=False),
         Column("rate_high", "high", "rate", shown=False),
         Column("expected", "expected", "rate"),
         Column("difference", "difference", "points"),
-        Column("comparison_n", "others' n", "count"),
-        Column("comparison_rate", "others' rate", "rate"),
+        Column("target_n", "others' n", "people"),
+        Column("target_rate", "others' rate", "rate"),
         Column("score", "score", "number"),
         Column("search", "search", "text", shown=False),
         Column("draws", "draws", "count"),
         Column("p_value", "p", "p", shown=False),
         Column("p_adjusted", "adjusted p", "p"),
-        Column("finding", "finding", "verdict"),
+        Column("state", "finding", "state"),
+        Column("state_reason", "reason", "text", shown=False),
     )
+    states: ClassVar[tuple[StateKind, ...]] = (*_FOUND, StateKind("not tested", compared=False))
+    people_in_details: ClassVar[frozenset[str]] = frozenset({"n", "target_n"})
     method: ClassVar[str] = _METHOD + (
         " One scan per protected class; p-values are adjusted by Holm over the scans, with enough draws for the "
         "adjustment to be able to reject (sequential: a scan that is clearly not significant stops early)."
@@ -142,9 +168,16 @@ class ScanAllResult(Result):
     @property
     def found(self) -> list[dict[str, Any]]:
         """The lines that remain after adjustment."""
-        return [row for row in self.estimates if row["finding"] == "found"]
+        return [row for row in self.estimates if row["state"] == "found"]
+
+    def pictures(self) -> list[Picture]:
+        """One line per protected class: what is expected and what is observed."""
+        from fairtrial.methods.scan.chart import scan_all_pictures
+
+        return scan_all_pictures(self)
 
     def reading(self) -> list[str]:
+        """How many classes were scanned, and how many could not be."""
         tested = [row for row in self.estimates if scalar(row["p_value"]) is not None]
         sentences = [self.verdict.text, f"{len(tested)} protected classes were scanned."]
         if len(tested) < len(self.estimates):
@@ -152,6 +185,7 @@ class ScanAllResult(Result):
         return sentences
 
     def primary(self) -> list[Primary]:
+        """One p-value per scan, before the adjustment."""
         rows = [row for row in self.estimates if scalar(row["p_value"]) is not None]
         return [_primary(row, str(self.details["label"]), float(scalar(row["p_value"]))) for row in rows]
 

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairtrial.methods.scan.question import ScanQuestion
+from fairtrial.methods.scan.scan_data import ScanData
 from fairtrial.methods.scan.solver.interval import selected_rate_interval
-from fairtrial.methods.scan.solver.problem import Found, subgroup_count
-from fairtrial.methods.scan.solver.statistic import Observed, Setup, prepare, scan_observed, supported_cells
-from fairtrial.methods.scan.table import Asked, ScanData
-from fairtrial.results.result import undefined
+from fairtrial.methods.scan.solver.statistic import Observed, ScanSetup, scan_observed, supported_cells
+from fairtrial.methods.scan.solver.subgroup_search import Found, subgroup_count
+from fairtrial.results.column import State, undefined
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -31,17 +32,19 @@ class Rates:
     n: int
     rate: float | None
     expected: float | None
-    comparison_n: int
-    comparison_rate: float | None
-    comparison_expected: float | None
+    target_n: int
+    target_rate: float | None
+    target_expected: float | None
     unsupported: int
 
 
-class Teller:
+class SubgroupDescriber:
     """Turns found subgroups into words and numbers."""
 
-    def __init__(self, asked: Asked, data: ScanData, setup: Setup, seen: Observed, level: float) -> None:
-        self.asked, self.data, self.setup, self.seen, self.level = asked, data, setup, seen, level
+    def __init__(
+        self, question: ScanQuestion, data: ScanData, setup: ScanSetup, seen: Observed, level: float
+    ) -> None:
+        self.question, self.data, self.setup, self.seen, self.level = question, data, setup, seen, level
         self.supported = supported_cells(setup.table, seen.sums)[0]
         self.subgroups = subgroup_count(setup.table.arity)
 
@@ -93,21 +96,21 @@ class Teller:
             n=round(float(people[inside].sum())),
             rate=share(sums.protected_events[0], people),
             expected=share(people * expected, people),
-            comparison_n=round(float(others[inside].sum())),
-            comparison_rate=share(sums.comparison_events[0], others),
-            comparison_expected=share(others * expected, others),
+            target_n=round(float(others[inside].sum())),
+            target_rate=share(sums.comparison_events[0], others),
+            target_expected=share(others * expected, others),
             unsupported=round(float(people[inside & ~self.supported].sum())),
         )
 
-    def estimate(self, rank: int, found: Found, p_value: Any, finding: str) -> dict[str, Any]:
+    def estimate(self, rank: int, found: Found, p_value: Any, state: State) -> dict[str, Any]:
         """One line of the result."""
         told = self.rates(self.members(found.values))
         nobody = undefined("nobody outside the class in this subgroup")
         low, high = self._interval(told.rate, told.n)
-        other_low, other_high = self._interval(told.comparison_rate, told.comparison_n)
+        other_low, other_high = self._interval(told.target_rate, told.target_n)
         return {
             "rank": rank,
-            "protected": self.asked.protected.label,
+            "protected": self.question.protected.label,
             "subgroup": self.words(found),
             "direction": found.direction,
             "n": told.n,
@@ -116,17 +119,17 @@ class Teller:
             "rate_high": high,
             "expected": told.expected,
             "difference": None if told.rate is None or told.expected is None else told.rate - told.expected,
-            "comparison": self.asked.comparison_words,
-            "comparison_n": told.comparison_n,
-            "comparison_rate": nobody if told.comparison_rate is None else told.comparison_rate,
-            "comparison_low": other_low,
-            "comparison_high": other_high,
-            "comparison_expected": nobody if told.comparison_expected is None else told.comparison_expected,
+            "target": self.question.target,
+            "target_n": told.target_n,
+            "target_rate": nobody if told.target_rate is None else told.target_rate,
+            "target_rate_low": other_low,
+            "target_rate_high": other_high,
+            "target_expected": nobody if told.target_expected is None else told.target_expected,
             "unsupported": told.unsupported,
             "score": found.score,
             "log_odds": self._log_odds(found),
             "p_value": p_value,
-            "finding": finding,
+            **state.cells(),
         }
 
     def _interval(self, rate: float | None, people: int) -> tuple[float | None, float | None]:
@@ -161,8 +164,8 @@ class Teller:
                         "n": told.n,
                         "rate": told.rate,
                         "expected": told.expected,
-                        "comparison_n": told.comparison_n,
-                        "comparison_rate": told.comparison_rate,
+                        "target_n": told.target_n,
+                        "target_rate": told.target_rate,
                     }
                 )
         return rows
@@ -182,7 +185,7 @@ class Teller:
         for j, name in enumerate(self.data.features):
             for v, label in enumerate(self.data.labels[name][:MOST_CHART_VALUES]):
                 told = self.rates(table.cell_scanned & (table.cell_codes[:, j] == v))
-                if told.comparison_n:
+                if told.target_n:
                     rows.append(_fit_row(name, label, told))
         return rows
 
@@ -203,16 +206,7 @@ class Teller:
             return []
         rows = []
         for ridge in sorted({*SENSITIVITY, self.setup.how.ridge}, reverse=True):
-            other = prepare(
-                self.setup.table,
-                how=replace(self.setup.how, ridge=ridge),
-                directions=self.setup.directions,
-                penalty=self.setup.penalty,
-                sigma=self.setup.sigma,
-                search="exact" if self.setup.plan.exact else "restarts",
-                restarts=self.setup.plan.restarts,
-                drop_unsupported=self.setup.drop_unsupported,
-            )
+            other = replace(self.setup, how=replace(self.setup.how, ridge=ridge))
             best = scan_observed(other).found[0]
             rows.append({"ridge": ridge, "score": best.score, "subgroup": self.words(best)})
         return rows
@@ -222,9 +216,9 @@ def _fit_row(attribute: str, value: str, told: Rates) -> dict[str, Any]:
     return {
         "attribute": attribute,
         "value": value,
-        "n": told.comparison_n,
-        "observed": told.comparison_rate,
-        "expected": told.comparison_expected,
+        "n": told.target_n,
+        "observed": told.target_rate,
+        "expected": told.target_expected,
     }
 
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import altair as alt
 
-from fairtrial.results.charts.files import Picture
+from fairtrial.results.charts.picture import Picture
 from fairtrial.results.charts.theme import COLOURS, finish
-from fairtrial.results.result import Result, scalar
+from fairtrial.results.column import scalar
+from fairtrial.results.result import Result
 from fairtrial.results.text import format_value
 
 _MOST_PANELS = 12
@@ -26,10 +27,8 @@ def _rates(result: Result) -> Picture:
     """A line from each group's rate now to its rate after the smallest change."""
     rows = [row for row in map(_rate_row, result.estimates) if row is not None]
     known = any(row["after"] is not None for row in rows)
-    comparisons = list(dict.fromkeys(row["comparison"] for row in rows))
-    panels = [
-        _rate_panel([row for row in rows if row["comparison"] == name], name, known) for name in comparisons
-    ]
+    metrics = list(dict.fromkeys(row["metric"] for row in rows))
+    panels = [_rate_panel([row for row in rows if row["metric"] == name], name, known) for name in metrics]
     title = "Rates now and after the smallest change" if known else "Rates now"
     chart = alt.vconcat(*panels, spacing=14).resolve_scale(x="shared", color="shared", shape="shared")
     return Picture("rates", title, f"{title}, per group. {result.verdict.text}", finish(chart))
@@ -42,7 +41,7 @@ def _rate_row(row: dict[str, Any]) -> dict[str, Any] | None:
     gained, lost = scalar(row["gained"]), scalar(row["lost"])
     moved = "" if gained is None or lost is None else f"{gained:.1f} gain, {lost:.1f} lose the decision"
     return {
-        "comparison": row["comparison"],
+        "metric": row["metric"],
         "group": row["group"],
         "now": now,
         "after": after,
@@ -55,11 +54,31 @@ def _rate_row(row: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _rate_panel(rows: list[dict[str, Any]], name: str, known: bool) -> Any:
-    data = alt.Data(values=rows)
-    place = alt.Y("group:N", sort=None, title=None, axis=alt.Axis(domain=False, ticks=False))
-    axis = alt.Axis(format="%", tickCount=6, gridOpacity=0.6)
-    colour = alt.Scale(domain=["now", "after the change"], range=[COLOURS["second"], COLOURS["accent"]])
-    shape = alt.Scale(domain=["now", "after the change"], range=["circle", "diamond"])
+    base = alt.Chart(alt.Data(values=rows), title=name)
+    tooltip = _rate_tooltip(known)
+    if not known:
+        return _rate_size(_dots(base, ("now", "rate_now"), 90, tooltip))
+    way = base.mark_rule(color=COLOURS["faint"], strokeWidth=3).encode(
+        x="now:Q", x2="after:Q", y=_group_axis()
+    )
+    words = (
+        base.mark_text(align="left", dx=12, color=COLOURS["neutral"], fontSize=11)
+        .transform_calculate(end="max(datum.now, datum.after)")
+        .encode(x=alt.X("end:Q"), y=_group_axis(), text="change:N")
+    )
+    dots = _dots(base, ("now", "rate_now"), 90, tooltip), _dots(base, ("after", "rate_after"), 110, tooltip)
+    return _rate_size(way, *dots, words)
+
+
+def _rate_size(*layers: Any) -> Any:
+    return alt.layer(*layers).properties(width=460, height=alt.Step(28))
+
+
+def _group_axis() -> Any:
+    return alt.Y("group:N", sort=None, title=None, axis=alt.Axis(domain=False, ticks=False))
+
+
+def _rate_tooltip(known: bool) -> list[Any]:
     tooltip = [
         alt.Tooltip("group:N", title="group"),
         alt.Tooltip("n:Q", title="people", format=","),
@@ -70,45 +89,37 @@ def _rate_panel(rows: list[dict[str, Any]], name: str, known: bool) -> Any:
             alt.Tooltip("after:Q", title="rate after", format=".1%"),
             alt.Tooltip("moved:N", title="moved"),
         ]
-    base = alt.Chart(data, title=name)
+    return tooltip
 
-    def dots(field: str, words: str, size: int) -> Any:
-        return base.mark_point(filled=True, size=size, opacity=1).encode(
-            x=alt.X(f"{field}:Q", title="rate", axis=axis, scale=alt.Scale(zero=False, padding=16)),
-            y=place,
-            color=alt.Color(f"{words}:N", scale=colour, title=None, legend=alt.Legend(orient="top")),
-            shape=alt.Shape(f"{words}:N", scale=shape, title=None, legend=alt.Legend(orient="top")),
-            tooltip=tooltip,
-        )
 
-    layers = []
-    if known:
-        layers.append(
-            base.mark_rule(color=COLOURS["faint"], strokeWidth=3).encode(x="now:Q", x2="after:Q", y=place)
-        )
-    layers.append(dots("now", "rate_now", 90))
-    if known:
-        layers.append(dots("after", "rate_after", 110))
-        layers.append(
-            base.mark_text(align="left", dx=12, color=COLOURS["neutral"], fontSize=11)
-            .transform_calculate(end="max(datum.now, datum.after)")
-            .encode(x=alt.X("end:Q"), y=place, text="change:N")
-        )
-    return alt.layer(*layers).properties(width=460, height=alt.Step(28))
+def _dots(base: Any, fields: tuple[str, str], size: int, tooltip: list[Any]) -> Any:
+    """A dot per group; `fields` are the rate and the words that say which one it is."""
+    rate, words = fields
+    kinds, legend = ["now", "after the change"], alt.Legend(orient="top")
+    colour = alt.Scale(domain=kinds, range=[COLOURS["second"], COLOURS["accent"]])
+    shape = alt.Scale(domain=kinds, range=["circle", "diamond"])
+    axis = alt.Axis(format="%", tickCount=6, gridOpacity=0.6)
+    return base.mark_point(filled=True, size=size, opacity=1).encode(
+        x=alt.X(f"{rate}:Q", title="rate", axis=axis, scale=alt.Scale(zero=False, padding=16)),
+        y=_group_axis(),
+        color=alt.Color(f"{words}:N", scale=colour, title=None, legend=legend),
+        shape=alt.Shape(f"{words}:N", scale=shape, title=None, legend=legend),
+        tooltip=tooltip,
+    )
 
 
 def _distances(result: Result) -> Picture:
     """Signed distances per group: grey stays, colour moves; zero is the boundary."""
     bins = result.details["histogram"]
-    panels = list(dict.fromkeys((row["comparison"], row["group"]) for row in bins))
+    panels = list(dict.fromkeys((row["metric"], row["group"]) for row in bins))
     shown = panels[:_MOST_PANELS]
-    several = len({comparison for comparison, _ in panels}) > 1
+    several = len({metric for metric, _ in panels}) > 1
     unit = result.details["distance"]["unit"]
     low, high = min(row["low"] for row in bins), max(row["high"] for row in bins)
     charts = []
-    for comparison, group in shown:
-        rows = [_bin(row) for row in bins if (row["comparison"], row["group"]) == (comparison, group)]
-        charts.append(_histogram(rows, f"{group}: {comparison}" if several else group, unit, (low, high)))
+    for metric, group in shown:
+        rows = [_bin(row) for row in bins if (row["metric"], row["group"]) == (metric, group)]
+        charts.append(_histogram(rows, f"{group}: {metric}" if several else group, unit, (low, high)))
     chart = alt.concat(
         *charts, columns=2 if len(charts) > 2 else 1, spacing={"row": 70, "column": 60}
     ).resolve_scale(x="shared", color="shared")
@@ -135,38 +146,33 @@ def _bin(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _histogram(rows: list[dict[str, Any]], title: str, unit: str, span: tuple[float, float]) -> Any:
-    data = alt.Data(values=rows)
-    colour = alt.Scale(domain=["stays", "moves across"], range=[COLOURS["faint"], COLOURS["accent"]])
-    tooltip = [
-        alt.Tooltip("low:Q", title="from", format=".3g"),
-        alt.Tooltip("high:Q", title="to", format=".3g"),
-        alt.Tooltip("count:Q", title="people", format=","),
-        alt.Tooltip("moved:Q", title="of them move", format=".1f"),
-    ]
-
-    def bars(height: str, words: str) -> Any:
-        return (
-            alt.Chart(data, title=title)
-            .mark_bar(binSpacing=0.5)
-            .encode(
-                x=alt.X(
-                    "low:Q",
-                    bin="binned",
-                    title=f"signed distance ({unit}; below 0: decision 0)",
-                    scale=alt.Scale(domain=list(span)),
-                ),
-                x2="high:Q",
-                y=alt.Y(f"{height}:Q", title="people", axis=alt.Axis(tickCount=4)),
-                color=alt.Color(f"{words}:N", scale=colour, title=None, legend=alt.Legend(orient="top")),
-                tooltip=tooltip,
-            )
-        )
-
+    base = alt.Chart(alt.Data(values=rows), title=title)
+    axis = alt.X(
+        "low:Q",
+        bin="binned",
+        title=f"signed distance ({unit}; below 0: decision 0)",
+        scale=alt.Scale(domain=list(span)),
+    )
     boundary = (
         alt.Chart(alt.Data(values=[{"at": 0}]))
         .mark_rule(color=COLOURS["violated"], strokeDash=[4, 3], strokeWidth=1.5)
         .encode(x="at:Q")
     )
-    return alt.layer(bars("count", "stays_words"), bars("moved", "moves_words"), boundary).properties(
-        width=360, height=140
+    bars = _bars(base, axis, "count", "stays_words"), _bars(base, axis, "moved", "moves_words")
+    return alt.layer(*bars, boundary).properties(width=360, height=140)
+
+
+def _bars(base: Any, axis: Any, height: str, words: str) -> Any:
+    colour = alt.Scale(domain=["stays", "moves across"], range=[COLOURS["faint"], COLOURS["accent"]])
+    return base.mark_bar(binSpacing=0.5).encode(
+        x=axis,
+        x2="high:Q",
+        y=alt.Y(f"{height}:Q", title="people", axis=alt.Axis(tickCount=4)),
+        color=alt.Color(f"{words}:N", scale=colour, title=None, legend=alt.Legend(orient="top")),
+        tooltip=[
+            alt.Tooltip("low:Q", title="from", format=".3g"),
+            alt.Tooltip("high:Q", title="to", format=".3g"),
+            alt.Tooltip("count:Q", title="people", format=","),
+            alt.Tooltip("moved:Q", title="of them move", format=".1f"),
+        ],
     )

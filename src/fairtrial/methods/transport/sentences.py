@@ -6,56 +6,65 @@ from typing import Any
 
 import numpy as np
 
-from fairtrial.methods.transport.criterion import Posed
-from fairtrial.methods.transport.distance import Distances
-from fairtrial.methods.transport.movers import Moved, compared_rows
-from fairtrial.methods.transport.solver.pvalue import GapTest
-from fairtrial.results.result import Note, Verdict, scalar
+from fairtrial.errors import Note
+from fairtrial.methods.transport.compared_rates import ComparedRates
+from fairtrial.methods.transport.movers import Change
+from fairtrial.methods.transport.solver.gap_test import GapTest
+from fairtrial.results.column import Verdict, scalar
 
 
-def between(posed: Posed) -> str:
-    if not posed.by:
-        return ""
-    if isinstance(posed.by[0], str):
-        return f" by {', '.join(posed.by)}"
-    return f" between {' and '.join(', '.join(map(str, group.values())) for group in posed.by)}"
+def question_words(rates: ComparedRates) -> str:
+    """What was asked."""
+    if not rates.by:
+        between = ""
+    elif isinstance(rates.by[0], str):
+        between = f" by {', '.join(rates.by)}"
+    else:
+        between = f" between {' and '.join(', '.join(map(str, group.values())) for group in rates.by)}"
+    return f"How little would have to change for {rates.name.replace('_', ' ')}{between}?"
 
 
-def null_words(posed: Posed, tolerance: float, side: str) -> str:
-    rates = " and ".join(dict.fromkeys(line.comparison for line in posed.lines))
-    if len(rates) > 200:
-        rates = posed.name.replace("_", " ")
-    if side == "differs":
+def null_words(rates: ComparedRates, tolerance: float, direction: str) -> str:
+    """The null hypothesis."""
+    words = " and ".join(dict.fromkeys(cell.metric for cell in rates.cells))
+    if len(words) > 200:
+        words = rates.name.replace("_", " ")
+    if direction == "differs":
         within = f" up to {100 * tolerance:g} points" if tolerance else ""
-        return f"All compared groups have the same {rates}{within}."
-    words = "above" if side == "above" else "below"
-    return f"No group's {rates} is more than {100 * tolerance:g} points {words} its reference group's."
+        return f"All compared groups have the same {words}{within}."
+    return f"No group's {words} is more than {100 * tolerance:g} points {direction} its reference group's."
 
 
 def verdict(
-    lines: list[dict[str, Any]], details: dict[str, Any], test: GapTest | str, level: float
+    rows: list[dict[str, Any]], details: dict[str, Any], test: GapTest | str, level: float
 ) -> Verdict:
+    """Whether the gap is more than chance, and how large the change is."""
     change = _change_words(details)
     if isinstance(test, str):
         return Verdict("not-tested", f"not tested: {test}; {change}")
-    gaps = [line for line in lines if isinstance(line["difference"], float)]
-    gap = ""
-    if gaps:
-        widest = max(gaps, key=lambda line: abs(line["difference"]))
-        words = "above" if widest["difference"] >= 0 else "below"
-        ends = sorted([100 * widest["difference_low"], 100 * widest["difference_high"]], key=abs)
-        if widest["difference"] < 0:
-            ends = [-end for end in ends]
-        gap = (
-            f"{widest['comparison']} of {widest['group']} is {100 * abs(widest['difference']):.1f} points {words} "
-            f"{widest['reference']}, {100 * level:g}% interval {ends[0]:.1f} to {ends[1]:.1f}"
-        )
-        gap += f" (widest of {len(gaps)})" if len(gaps) > 1 else ""
+    gap = _gap_words(rows, level)
     p = "p < 0.001" if test.p_value < 0.001 else f"p = {test.p_value:.3f}"
     if test.p_value <= 1 - level:
         return Verdict("violated", f"violated: {gap or 'the contrasts are not zero'}, {p}; {change}")
     calm = f"no violation shown: {gap or 'the contrasts may be zero'}, {p} (this is not a certificate of fairness)"
     return Verdict("none-shown", f"{calm}; {change}")
+
+
+def _gap_words(rows: list[dict[str, Any]], level: float) -> str:
+    """The widest gap with its interval; empty where no group has a reference."""
+    gaps = [row for row in rows if isinstance(row["difference"], float)]
+    if not gaps:
+        return ""
+    widest = max(gaps, key=lambda row: abs(row["difference"]))
+    words = "above" if widest["difference"] >= 0 else "below"
+    ends = sorted([100 * widest["difference_low"], 100 * widest["difference_high"]], key=abs)
+    if widest["difference"] < 0:
+        ends = [-end for end in ends]
+    gap = (
+        f"{widest['metric']} of {widest['group']} is {100 * abs(widest['difference']):.1f} points {words} "
+        f"{widest['target']}, {100 * level:g}% interval {ends[0]:.1f} to {ends[1]:.1f}"
+    )
+    return gap + (f" (widest of {len(gaps)})" if len(gaps) > 1 else "")
 
 
 def _change_words(details: dict[str, Any]) -> str:
@@ -70,28 +79,45 @@ def _change_words(details: dict[str, Any]) -> str:
     )
 
 
-def notes(
-    posed: Posed, distances: Distances, after: Moved | None, calibration: str, minimum: int
-) -> list[Note]:
-    found = [*distances.notes]
+def notes(rates: ComparedRates, change: Change, calibration: str, minimum: int) -> list[Note]:
+    """What a reader must know of the test, the change and the groups."""
+    found = [*change.distances.notes, _about_the_test(calibration), *_about_the_change(rates, change)]
+    if rates.left_out:
+        found.append(
+            Note(
+                "left-out",
+                f"{len(rates.left_out)} groups were not compared: under {minimum} rows, or alone in their stratum.",
+            )
+        )
+    if len(rates.contrasts.families) > 1 and not rates.contrasts.disjoint:
+        found.append(
+            Note(
+                "overlapping",
+                "People belong to several compared groups at once; all equalities are met by one plan.",
+            )
+        )
+    return found
+
+
+def _about_the_test(calibration: str) -> Note:
     if calibration == "paper":
-        found.append(
-            Note(
-                "paper-calibration",
-                "The article's p-value: it does not hold its level for discrete scores and depends on the units of the "
-                "distance.",
-            )
+        return Note(
+            "paper-calibration",
+            "The article's p-value: it does not hold its level for discrete scores and depends on the units of the "
+            "distance.",
         )
-    else:
-        found.append(
-            Note(
-                "about-the-gap",
-                "The p-value is about the gap in the rates, not about the size of the change.",
-            )
-        )
-    if distances.why_none:
-        found.append(Note("no-distance", f"No smallest change: {distances.why_none}."))
-    tied = 0 if after is None else int(((after.plan > 0) & (after.plan < 1)).sum())
+    return Note(
+        "about-the-gap", "The p-value is about the gap in the rates, not about the size of the change."
+    )
+
+
+def _about_the_change(rates: ComparedRates, change: Change) -> list[Note]:
+    """Why there is none, who shares its last places, and who cannot move."""
+    distance = change.distances.values
+    if distance is None:
+        return [Note("no-distance", f"No smallest change: {change.why_none}.")]
+    found = []
+    tied = 0 if change.after is None else change.after.shared
     if tied > 1:
         found.append(
             Note(
@@ -100,21 +126,7 @@ def notes(
                 "unique.",
             )
         )
-    stuck = 0 if distances.values is None else int((np.isinf(distances.values) & compared_rows(posed)).sum())
+    stuck = int((np.isinf(distance) & rates.compared_rows).sum())
     if stuck:
         found.append(Note("cannot-move", f"{stuck:,} compared people cannot cross the boundary at any cost."))
-    if posed.left_out:
-        found.append(
-            Note(
-                "left-out",
-                f"{len(posed.left_out)} groups were not compared: under {minimum} rows, or alone in their stratum.",
-            )
-        )
-    if len(posed.problem.families) > 1 and not posed.problem.disjoint:
-        found.append(
-            Note(
-                "overlapping",
-                "People belong to several compared groups at once; all equalities are met by one plan.",
-            )
-        )
     return found

@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fairtrial.results.charts.files import Picture
+    from fairtrial.results.charts.picture import Picture
 
 
 @cache
 def vega_bundle() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one script (about 0.9 MB), in the version the chart specs are "
-    "written for."""
+    """Vega, Vega-Lite and Vega-Embed as one script (about 0.9 MB), in the version the chart specs are
+    written for."""
     import altair
     import vl_convert
 
@@ -57,8 +57,8 @@ def json_text(value: Any) -> str:
 
 
 def security_policy(scripts: Iterable[str], styles: Iterable[str]) -> str:
-    """A content security policy that admits these scripts and styles, pictures inside the page, nothing "
-    "else."""
+    """A content security policy that admits these scripts and styles, pictures inside the page, nothing
+    else."""
     return "; ".join(
         [
             "default-src 'none'",

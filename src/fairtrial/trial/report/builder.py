@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from importlib.metadata import version
 from typing import Any
 
-from fairtrial import __version__
+from fairtrial.methods.declaration import find_method, read_result, trial_methods
 from fairtrial.results.masking import published_rows
 from fairtrial.results.result import Result
+from fairtrial.trial.family import TONES
 from fairtrial.trial.report.findings import correction_text, family_table, family_text, findings
 from fairtrial.trial.report.tables import build_table
-from fairtrial.trial.spec import METHODS
 
-TONES = {
-    **dict.fromkeys(("violated", "flagged", "found", "alternative-exists"), "bad"),
-    "certified": "good",
-}
 READ_AT_ONCE = 4  # sentences; more are folded
 _WORDS = {"violated": "Disparities shown", "certified": "Certified", "undetermined": "Undetermined"}
 _LEVELS_SHOWN = 12
@@ -28,19 +25,18 @@ def build_page(content: Mapping[str, Any]) -> dict[str, Any]:
     _number(sections)
     report = content["report"]
     return {
-        "version": __version__,
+        "version": version("fairtrial"),
         "title": report["title"],
         "over": _over(content),
         "context": report["context"],
         "decision": report["decision"],
-        "verdict": {**content["verdict"], "word": _word(content), "tone": tone(content["verdict"]["code"])},
+        "verdict": {**content["verdict"], "word": _word(content), "tone": TONES[content["verdict"]["code"]]},
         "problems": [
-            {"title": section["title"] or METHODS[section["method"]].question, "text": section["error"]}
+            {"title": section["title"] or find_method(section["method"]).question, "text": section["error"]}
             for section in content["sections"]
             if section["error"]
         ],
         "findings": findings(content),
-        "confidence": "95%",
         "correction": correction_text(content),
         "limits": limits(content),
         "sections": sections,
@@ -62,7 +58,7 @@ def _number(sections: Sequence[dict[str, Any]]) -> None:
 
 def build_section(section: Mapping[str, Any], family: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """One question with its chart, reading and table."""
-    method = METHODS[section["method"]]
+    method = find_method(section["method"])
     shown: dict[str, Any] = {
         "id": section["id"],
         "short": method.short,
@@ -73,7 +69,7 @@ def build_section(section: Mapping[str, Any], family: Sequence[Mapping[str, Any]
     }
     if section["result"] is None:
         return shown
-    result = Result.from_dict(section["result"])
+    result = read_result(section["result"])
     # charts and sentences are about the rows one may see
     visible = published_rows(result)
     reading = [sentence for sentence in visible.reading() if sentence.strip() != result.verdict.text.strip()]
@@ -81,8 +77,8 @@ def build_section(section: Mapping[str, Any], family: Sequence[Mapping[str, Any]
     verdict = {
         "code": result.verdict.code,
         "text": capital(result.verdict.text),
-        "tone": tone(result.verdict.code),
-        "after": _after_correction(section, tone(result.verdict.code), family),
+        "tone": result.tone,
+        "after": _after_correction(section, result.tone, family),
     }
     return shown | {
         "title": section["title"] or result.question,
@@ -109,19 +105,13 @@ def _after_correction(section: Mapping[str, Any], found: str, family: Sequence[M
     return "After correction over the whole trial this is no longer significant."
 
 
-def tone(code: str) -> str:
-    """Good, bad or open: what colour and symbol a verdict gets."""
-    return TONES.get(code, "open")
-
-
 def capital(text: str) -> str:
+    """The text as a sentence begins."""
     return text[:1].upper() + text[1:]
 
 
 def _charts(section: str, result: Result) -> list[dict[str, Any]]:
     """Each chart with its Vega-Lite spec, the main one first."""
-    from fairtrial.results.charts.files import charts_for
-
     if not result.estimates:
         return []
     return [
@@ -132,7 +122,7 @@ def _charts(section: str, result: Result) -> list[dict[str, Any]]:
             "alt": picture.alt,
             "spec": picture.chart.to_dict(),
         }
-        for index, picture in enumerate(charts_for(result))
+        for index, picture in enumerate(result.pictures())
     ]
 
 
@@ -164,18 +154,26 @@ def limits(content: Mapping[str, Any]) -> list[str]:
         "Outcomes and groups are taken as recorded; errors and bias in the records carry over.",
         "Only the metrics and groups below were looked at; groups with too few people are listed as not tested.",
     ]
-    if "certify" not in asked:
+    if not any(find_method(name).shows == "certificate" for name in asked):
         texts[1] += " This trial asked for none."
-    left = [METHODS[name].question for name in METHODS if name not in asked and name not in ("scan_all",)]
-    if "scan_all" in asked:
-        left = [question for question in left if question != METHODS["scan"].question]
+    left = not_asked(asked)
     if left:
         texts.append("Not asked or not answered: " + " ".join(left))
     return texts
 
 
+def not_asked(asked: Collection[str]) -> list[str]:
+    """The questions that were not answered, in no way."""
+    answered = {find_method(name).variant_of or name for name in asked}
+    return [
+        method.question
+        for name, method in trial_methods().items()
+        if name not in answered and not method.variant_of
+    ]
+
+
 def _data(data: Mapping[str, Any]) -> dict[str, Any]:
-    missing = [item for item in data["missing"] if item["missing"]]
+    missing = [item for item in data["missing"] if item["missing"] != 0]
     left_out = data["rows"] - data["used"]
     rule = {
         "error": "Rows with missing values are refused.",
@@ -191,20 +189,23 @@ def _data(data: Mapping[str, Any]) -> dict[str, Any]:
         facts.append(("Features", ", ".join(data["features"])))
     return {
         "facts": facts,
-        "missing": [{"column": item["column"], "missing": f"{item['missing']:,}"} for item in missing],
+        "missing": [{"column": item["column"], "missing": _count(item["missing"])} for item in missing],
         "missing_text": rule if missing else "No value is missing in the columns used.",
         "groups": [
             {
                 "name": name,
                 "levels": [
-                    {"label": level["label"], "n": "masked" if level["n"] is None else f"{level['n']:,}"}
-                    for level in levels[:_LEVELS_SHOWN]
+                    {"label": level["label"], "n": _count(level["n"])} for level in levels[:_LEVELS_SHOWN]
                 ],
                 "more": max(0, len(levels) - _LEVELS_SHOWN),
             }
             for name, levels in data["groups"].items()
         ],
     }
+
+
+def _count(people: int | None) -> str:
+    return "masked" if people is None else f"{people:,}"
 
 
 def _role(name: str, value: Any) -> str:
@@ -229,10 +230,10 @@ def _reproduce(content: Mapping[str, Any]) -> dict[str, Any]:
                 f"{content['run']['seconds']:.0f} seconds on {content['run'].get('jobs', 1)} worker(s)",
             )
         )
+    command = f"fairtrial run {name} --seed {content['seed']} --alpha {content['correction']['alpha']:g}"
     text = (
-        f"Save the following as {name} beside the data and type: fairtrial run {name} --seed "
-        f"{content['seed']}. The same data, versions and seed give the same numbers, with any number of "
-        "workers."
+        f"Save the following as {name} beside the data and type: {command}. The same data, versions and seed "
+        "give the same numbers, with any number of workers."
     )
     return {
         "text": text,

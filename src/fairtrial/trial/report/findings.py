@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fairtrial.trial.family import SHOWS_DISPARITY
+from fairtrial.methods.declaration import find_method
+from fairtrial.trial.family import shows
 from fairtrial.trial.report.tables import Cell, TableColumn, number_class, shown
-from fairtrial.trial.spec import METHODS
 
 SHOWN = 5
 
@@ -39,9 +39,10 @@ def _finding(entry: Mapping[str, Any]) -> dict[str, Any]:
         "effect": effect,
         "unit": unit,
         "interval": interval,
+        "level": "" if entry["level"] is None else f"{100 * entry['level']:g}%",
         "adjusted": shown(entry["adjusted"], "p"),
         "n": "" if entry["n"] is None else f"{entry['n']:,}",
-        "question": METHODS[entry["method"]].short,
+        "question": find_method(entry["method"]).short,
     }
 
 
@@ -67,7 +68,7 @@ def correction_text(content: Mapping[str, Any]) -> str:
         return "This trial holds no p-value that would have to be corrected."
     tests = correction["tests"]
     significant = sum(entry["significant"] for entry in content["family"])
-    disparity = sum(entry["method"] in SHOWS_DISPARITY for entry in content["family"])
+    disparity = sum(shows(entry["method"]) == "disparity" for entry in content["family"])
     others = "" if disparity == tests else f", {disparity} of them of a disparity,"
     return (
         f"All {tests} tests of this trial{others} were corrected together (Holm, {correction['alpha']:.0%}); "
@@ -77,6 +78,7 @@ def correction_text(content: Mapping[str, Any]) -> str:
 
 
 def family_text(content: Mapping[str, Any]) -> str:
+    """Why all p-values are corrected together, and which are not."""
     return (
         "Each question asked of each metric and group gives one primary p-value. Many tests find "
         "something by luck, so all of them are corrected together (Holm), which keeps the chance of even "
@@ -104,7 +106,7 @@ def family_table(content: Mapping[str, Any]) -> dict[str, Any]:
         effect, unit = effect_text(entry)
         lines.append(
             [
-                _cell(METHODS[entry["method"]].short, "text"),
+                _cell(find_method(entry["method"]).short, "text"),
                 _cell(entry["metric"], "text"),
                 _cell(entry["subject"], "text"),
                 _cell(entry["against"], "text"),

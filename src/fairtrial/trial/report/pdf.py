@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from fairtrial.errors import InputError
+from fairtrial.errors import Fault, InputError
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
 _PLACES = ("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",)
@@ -39,9 +39,10 @@ def print_pdf(chromium: str, page: Path) -> Path:
         try:
             done = subprocess.run(command, capture_output=True, timeout=180, check=False)
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise InputError("report", f"Chromium could not print the page: {error}") from None
+            raise InputError("report", Fault("", f"Chromium could not print the page: {error}")) from None
         if not partial.exists():
             said = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
-            raise InputError("report", f"Chromium could not print the page: {' '.join(said) or 'no message'}")
+            text = f"Chromium could not print the page: {' '.join(said) or 'no message'}"
+            raise InputError("report", Fault("", text))
         shutil.move(partial, target)
     return target

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairtrial.results.result import Column, Kind, Result, reason, scalar
+from fairtrial.results.column import Column, Kind, reason, scalar
+from fairtrial.results.result import Result
 from fairtrial.results.text import (
     format_value,
     interval_heading,
     interval_text,
-    is_high,
-    is_low,
     kind_in,
     shown_columns,
+    state_text,
 )
 
 SHORT = 26  # characters that need not be broken into lines
@@ -43,7 +43,7 @@ class TableColumn:
 
 def number_class(kind: str) -> str:
     """Numbers stand right, texts left."""
-    return {"text": "text", "flag": "flag", "verdict": "text verdict"}.get(kind, "num")
+    return {"text": "text", "flag": "flag", "state": "text verdict"}.get(kind, "num")
 
 
 def build_table(result: Result) -> dict[str, Any]:
@@ -51,27 +51,27 @@ def build_table(result: Result) -> dict[str, Any]:
     columns = [
         column
         for column in shown_columns(result)
-        if not is_high(column) and any(scalar(row.get(column.name)) is not None for row in result.estimates)
+        if not column.is_high and any(scalar(row.get(column.name)) is not None for row in result.estimates)
     ]
     interval = interval_heading(result)
     return {
         "columns": [
-            TableColumn(interval if is_low(column) else column.title, number_class(column.kind))
+            TableColumn(interval if column.is_low else column.title, number_class(column.kind))
             for column in columns
         ],
-        "lines": [_line(row, columns) for row in result.estimates],
+        "lines": [_line(result, row, columns) for row in result.estimates],
     }
 
 
-def _line(row: Mapping[str, Any], columns: Sequence[Column]) -> list[Cell]:
+def _line(result: Result, row: Mapping[str, Any], columns: Sequence[Column]) -> list[Cell]:
     """A reason is told in words once per line: by the verdict's column where there is one, else in its first cell."""
-    told = {str(row.get(column.name)) for column in columns if column.kind == "verdict"}
+    told = {str(row["state_reason"])} if row.get("state_reason") else set()
     line: list[Cell] = []
     for column in columns:
         cell = row.get(column.name)
         value, why, css = scalar(cell), reason(cell) or "", number_class(column.kind)
         if not why:
-            text = _text(row, column)
+            text = _text(result, row, column)
             short = " short" if len(text) <= SHORT else ""
             line.append(Cell(text, "" if value is None else value, css + short))
         elif any(why in text or text in why for text in told if text):
@@ -82,10 +82,12 @@ def _line(row: Mapping[str, Any], columns: Sequence[Column]) -> list[Cell]:
     return line
 
 
-def _text(row: Mapping[str, Any], column: Column) -> str:
+def _text(result: Result, row: Mapping[str, Any], column: Column) -> str:
+    if column.kind == "state":
+        return state_text(result, row, column.name)
     kind = kind_in(row, column)
-    if is_low(column):
-        high = row.get(column.name.removesuffix("low") + "high")
+    if column.is_low:
+        high = row.get(column.partner)
         return true_minus(interval_text(scalar(row.get(column.name)), scalar(high), kind))
     return shown(scalar(row.get(column.name)), kind)
 
@@ -98,7 +100,7 @@ def true_minus(text: str) -> str:
 def shown(value: Any, kind: Kind) -> str:
     """A value as the page prints it: like everywhere, with a true minus sign."""
     text = format_value(value, kind)
-    return text if kind in ("text", "verdict") else true_minus(text)
+    return text if kind in ("text", "state") else true_minus(text)
 
 
 def csv_text(result: Result) -> str:

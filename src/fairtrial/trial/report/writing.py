@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from fairtrial.errors import InputError
+from fairtrial.methods.declaration import read_result
 from fairtrial.results.charts.page import DARK, asset, json_text, script_text, security_policy, vega_bundle
 from fairtrial.results.result import Result
-from fairtrial.trial.kept import write_whole
-from fairtrial.trial.record import check_schema, load_results
 from fairtrial.trial.report.builder import build_page
 from fairtrial.trial.report.tables import csv_text, write_parquet
+from fairtrial.trial.results_file import check_schema, load_results
+from fairtrial.trial.whole_files import write_whole
 
 
 def render(content: Mapping[str, Any]) -> str:
@@ -63,7 +64,7 @@ def write_all(content: Mapping[str, Any], folder: str | os.PathLike[str]) -> Pat
     _remove_earlier(target)
     for section, shown in zip(content["sections"], page["sections"], strict=True):
         if section["result"] is not None:
-            _write_tables(section["id"], Result.from_dict(section["result"]), target)
+            _write_tables(section["id"], read_result(section["result"]), target)
             _write_charts(section["id"], shown["charts"], target)
     write_whole(target / "report.html", text)
     write_whole(

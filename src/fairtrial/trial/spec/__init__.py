@@ -1,6 +1,7 @@
 """The spec of a trial: one small file from which every number of its report can be made again."""
 
 from fairtrial.trial.spec.load import Spec, load_spec
-from fairtrial.trial.spec.sections import METHODS, Method, Section
+from fairtrial.trial.spec.open_audit import open_audit
+from fairtrial.trial.spec.sections import Section
 
-__all__ = ["METHODS", "Method", "Section", "Spec", "load_spec"]
+__all__ = ["Section", "Spec", "load_spec", "open_audit"]

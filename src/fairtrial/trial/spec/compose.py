@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from fairtrial.trial.spec.guess import Guess
+from fairtrial.trial.spec.speech import value_text
 
 _PRESETS = {
     "employment": "selection rates, impact ratios (four fifths), intersections, as New York's Local Law 144 asks",
@@ -20,23 +20,6 @@ _METRICS = {
     "healthcare": "selection_rate",
 }
 _HARM = {"employment": "below", "lending": "below", "risk-score": "above", "healthcare": "below"}
-
-
-def value_text(value: Any) -> str:
-    """A value as TOML writes it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return f"{value:g}" if isinstance(value, float) and not value.is_integer() else str(int(value))
-    if isinstance(value, list):
-        return "[" + ", ".join(value_text(item) for item in value) + "]"
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{_key(key)} = {value_text(item)}" for key, item in value.items()) + " }"
-    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _key(key: str) -> str:
-    return key if key.replace("_", "").replace("-", "").isalnum() and key.isascii() else value_text(key)
 
 
 def compose(guess: Guess, source: str, title: str) -> str:

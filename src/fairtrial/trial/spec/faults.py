@@ -1,86 +1,67 @@
-"""Faults of a spec as a person can act on them: the line, the key, what is required, what came, a "
-"suggestion."""
+"""Faults of a spec as a person can act on them: the line, the key, what is required, what came, what to write."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from fairtrial.errors import InputError, did_you_mean
-from fairtrial.trial.spec.lines import Path, Places, describe
-
-_WORDS = {
-    "string_type": "must be a text in quotes",
-    "int_type": "must be a whole number",
-    "int_from_float": "must be a whole number",
-    "float_type": "must be a number",
-    "finite_number": "must be a finite number",
-    "bool_type": "must be true or false",
-    "list_type": "must be a list in [ ]",
-    "tuple_type": "must be a list in [ ]",
-    "dict_type": "must be a table { key = value }",
-    "model_type": "must be a table",
-    "model_attributes_type": "must be a table",
-    "mapping_type": "must be a table { key = value }",
-}
+from fairtrial.errors import Fault, InputError, did_you_mean
+from fairtrial.options import Argument
+from fairtrial.trial.spec.key_lines import KeyLines, Path, describe
+from fairtrial.trial.spec.speech import TOML
 
 
 class SpecFaults:
     """Collects every fault of a spec with its place, so that one message lists them all."""
 
-    def __init__(self, name: str, content: Mapping[str, Any], places: Places | None) -> None:
+    def __init__(self, name: str, content: Mapping[str, Any], lines: KeyLines | None) -> None:
         self.name = name
         self.content = content
-        self.places = places
+        self.lines = lines
         self.found: list[tuple[int, str]] = []
 
-    def add(self, path: Path, text: str) -> None:
-        line = self.places.line(path) if self.places else None
+    def add(self, path: Path, fault: Fault) -> None:
+        """A fault of the key at `path`; the sentence names its argument only where the place does not."""
+        named = fault.argument in ("", str(path[-1]) if path else "")
+        text = fault.about(TOML, fault.subject or ("" if named else TOML.subject(fault.argument)))
+        line = self.lines.line(path) if self.lines else None
         where = describe(path, self.content)
-        shown = f"{where}: {text}" if line is None else f"line {line}, {where}: {text}"
-        entry = (line or 0, shown)
+        entry = (line or 0, f"{where}: {text}" if line is None else f"line {line}, {where}: {text}")
         if entry not in self.found:
             self.found.append(entry)
 
-    def add_pydantic(
-        self, errors: Sequence[Any], options: Mapping[Path, Iterable[str]], prefix: Path = ()
-    ) -> None:
-        """pydantic's error list, in our words; `options` names the keys a table may have."""
-        for error in errors:
-            path = (*prefix, *error["loc"])
-            self.add(path, _words(error, options.get(path[:-1], ())))
+    def extend(self, path: Path, faults: Iterable[Fault]) -> None:
+        """Faults that another part found with the value at `path`."""
+        for fault in faults:
+            self.add(path, fault)
 
-    def extend(self, error: InputError, paths: Mapping[str, Path], otherwise: Path) -> None:
-        """Faults another part found; each starts with the argument's name in quotes."""
-        for fault in map(str, error.faults):
-            argument = fault.split("'")[1] if fault.startswith("'") else ""
-            self.add(paths.get(argument, otherwise), fault)
+    def extend_table(self, path: Path, keys: Collection[str], faults: Iterable[Fault]) -> None:
+        """Faults that another part found with the table at `path`, each at the key of its argument."""
+        for fault in faults:
+            self.add((*path, fault.argument) if fault.argument in keys else path, fault)
 
     def raise_any(self) -> None:
+        """Raise one InputError of all faults, in the order of the file."""
         if self.found:
-            raise InputError(self.name, [text for _, text in sorted(self.found)])
+            raise InputError(self.name, [Fault("", text) for _, text in sorted(self.found)])
 
 
-def _words(error: Mapping[str, Any], options: Iterable[str]) -> str:
-    kind, value, context = error["type"], error["input"], error.get("ctx", {})
-    key = str(error["loc"][-1]) if error["loc"] else ""
-    if kind == "extra_forbidden":
-        known = sorted(options)
-        return f"unknown key.{did_you_mean(key, known)} Known: {', '.join(known)}."
-    if kind == "missing":
-        return (
-            "is missing: it names the data file and its roles; `fairtrial init DATA.csv` writes such a file"
-        )
-    if kind == "value_error":
-        return str(context.get("error", error["msg"]))
-    if kind == "literal_error":
-        allowed = [
-            part.strip().strip("'") for part in str(context["expected"]).replace(" or ", ", ").split(",")
-        ]
-        return f"must be one of {allowed}, got {value!r}.{did_you_mean(value, allowed)}"
-    if kind in _WORDS:
-        return f"{_WORDS[kind]}, got {value!r}"
-    if kind in ("greater_than", "greater_than_equal", "less_than", "less_than_equal"):
-        bound = next(iter(context.values()))
-        return f"must be {kind.replace('_', ' ').replace('than equal', 'than or equal to')} {bound}, got {value!r}"
-    return f"{error['msg']}, got {value!r}"
+def read_table(path: Path, table: object, keys: Mapping[str, Argument], faults: SpecFaults) -> dict[str, Any]:
+    """The known keys of a table; unknown ones and values that do not fit are faults."""
+    if not isinstance(table, Mapping):
+        faults.add(path, Fault("", "must be a table", got=table))
+        return {}
+    for key, value in table.items():
+        where = (*path, key)
+        if key not in keys:
+            faults.add(where, unknown_key(key, keys))
+        elif value == "" and keys[key].default != "":
+            faults.add(where, Fault("", "must not be empty: leave the line out instead"))
+        elif fault := keys[key].fault(value):
+            faults.add(where, fault)
+    return {key: value for key, value in table.items() if key in keys}
+
+
+def unknown_key(key: str, known: Collection[str]) -> Fault:
+    """The fault of a key that a table does not have."""
+    return Fault("", "unknown key", hint=f"{did_you_mean(key, known)} Known: {', '.join(sorted(known))}.")

@@ -7,25 +7,22 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path as File
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pydantic import ValidationError
-
+from fairtrial.data.schema import column_list
 from fairtrial.datasets import DATASETS
-from fairtrial.errors import InputError, choice_fault, did_you_mean
+from fairtrial.errors import Fault, InputError, choice_fault, did_you_mean
+from fairtrial.methods.declaration import trial_methods
 from fairtrial.metrics.table import METRICS, find_metric
-from fairtrial.trial.spec.faults import SpecFaults
-from fairtrial.trial.spec.lines import Path, Places
-from fairtrial.trial.spec.sections import METHODS, Section, read_sections
-from fairtrial.trial.spec.tables import Data, Employment, Frame, Report, Run
-
-if TYPE_CHECKING:
-    from fairtrial.data.audit import Audit
+from fairtrial.trial.spec.faults import SpecFaults, read_table, unknown_key
+from fairtrial.trial.spec.key_lines import KeyLines
+from fairtrial.trial.spec.sections import Names, Section, read_sections
+from fairtrial.trial.spec.tables import PRESETS, TABLES, Data, Employment, Report, Run, data_keys, keys_of
 
 MAX_BYTES = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
     """A checked spec: the data and its roles, the questions, how to run them, what the report says."""
 
@@ -36,27 +33,20 @@ class Spec:
     report: Report
     run: Run
     employment: Employment
-    metrics: dict[str, dict[str, Any]]
-    groups: dict[str, dict[str, Any]]
+    names: Names
     sections: tuple[Section, ...]
     content: dict[str, Any]
     text: str
-    places: Places | None = None
+    lines: KeyLines | None = None
 
     def faults(self) -> SpecFaults:
         """A collector that knows this spec's places."""
-        return SpecFaults(self.name, self.content, self.places)
+        return SpecFaults(self.name, self.content, self.lines)
 
     @property
     def source(self) -> str:
         """The data file as an absolute path (relative ones are relative to the spec)."""
         return str(self.folder / os.path.expanduser(self.data.source or ""))
-
-    def open(self, data: object = None) -> Audit:
-        """The audit this spec describes; faults of the data name their place in the spec."""
-        from fairtrial.trial.spec.open_audit import open_audit
-
-        return open_audit(self, data)
 
 
 def load_spec(spec: str | os.PathLike[str] | Mapping[str, Any] | Spec) -> Spec:
@@ -71,99 +61,142 @@ def load_spec(spec: str | os.PathLike[str] | Mapping[str, Any] | Spec) -> Spec:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         cure = 'Texts need quotes, lists [ ], and each key stands once: key = "value".'
-        raise InputError(path.name, f"is not valid TOML: {_sentence(str(error))} {cure}") from None
+        raise InputError(path.name, Fault("", f"is not valid TOML: {error}", cure=cure)) from None
     return _check(content, text, path.name, path.absolute().parent)
-
-
-def _sentence(text: str) -> str:
-    return text if text.endswith(".") else f"{text}."
 
 
 def _read(path: File) -> str:
     if not path.exists():
         others = sorted(file.name for file in path.parent.glob("*.toml")) if path.parent.is_dir() else []
         hint = did_you_mean(path.name, others) or (f" Found here: {', '.join(others)}." if others else "")
-        raise InputError(str(path), f"there is no such file.{hint} `fairtrial init DATA.csv` writes one.")
-    if path.is_dir():
-        raise InputError(str(path), "is a folder: name the audit.toml in it")
-    if path.stat().st_size > MAX_BYTES:
         raise InputError(
-            str(path), "is larger than 1 MB: that is the data, not the spec? `fairtrial init` writes a spec."
+            str(path),
+            Fault("", "there is no such file", hint=f"{hint} `fairtrial init DATA.csv` writes one."),
         )
+    if path.is_dir():
+        raise InputError(str(path), Fault("", "is a folder", cure="name the audit.toml in it"))
+    if path.stat().st_size > MAX_BYTES:
+        text = "is larger than 1 MB: that is the data, not the spec? `fairtrial init` writes a spec."
+        raise InputError(str(path), Fault("", text))
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(str(path), f"is not a UTF-8 text (byte {error.start}): save it as UTF-8") from None
+        fault = Fault("", f"is not a UTF-8 text (byte {error.start})", cure="save it as UTF-8")
+        raise InputError(str(path), fault) from None
 
 
 def _check(content: dict[str, Any], text: str, name: str, folder: File) -> Spec:
-    places = Places(text) if text else None
-    faults = SpecFaults(name, content, places)
-    frame = _frame(content, faults)
-    if frame is not None:
-        _check_data(frame.data, faults)
-        _check_names(frame, faults)
-    metrics = frame.metrics if frame else {}
-    groups = frame.groups if frame else {}
-    sections = read_sections(content, metrics, groups, faults)
-    if frame is not None and not sections and frame.preset is None:
-        faults.add((), f"asks no question: add a preset or a section [{'], ['.join(METHODS)}]")
+    lines = KeyLines(text) if text else None
+    faults = SpecFaults(name, content, lines)
+    _check_top(content, faults)
+    data = _read_data(content, faults)
+    names = _read_names(content, data, faults)
+    report = Report(**_own_table(content, "report", Report, faults))
+    run = Run(**_own_table(content, "run", Run, faults))
+    employment = Employment(**_own_table(content, "employment", Employment, faults))
+    sections = read_sections(content, names, faults)
+    if not sections and content.get("preset") is None and "data" in content:
+        faults.add(
+            (), Fault("", f"asks no question: add a preset or a section [{'], ['.join(trial_methods())}]")
+        )
     faults.raise_any()
-    assert frame is not None
     return Spec(
-        name, folder, frame.preset, frame.data, frame.report, frame.run, frame.employment,
-        metrics, groups, tuple(sections), content, text, places,
+        name=name, folder=folder, preset=content.get("preset"), data=data, report=report, run=run,
+        employment=employment, names=names, sections=tuple(sections), content=content, text=text, lines=lines,
     )  # fmt: skip
 
 
-def _frame(content: Mapping[str, Any], faults: SpecFaults) -> Frame | None:
-    rest = {key: value for key, value in content.items() if key not in METHODS}
-    options: dict[Path, list[str]] = {(): [*Frame.model_fields, *METHODS]}
-    for key, model in (("data", Data), ("report", Report), ("run", Run), ("employment", Employment)):
-        options[key,] = list(model.model_fields)
-    try:
-        return Frame.model_validate(rest)
-    except ValidationError as error:
-        faults.add_pydantic(error.errors(), options)
-        return None
+def _own_table(content: Mapping[str, Any], name: str, table: type, faults: SpecFaults) -> dict[str, Any]:
+    """The keys of one of the file's own tables."""
+    return read_table((name,), content.get(name, {}), keys_of(table), faults)
 
 
-def _check_data(data: Data, faults: SpecFaults) -> None:
-    if (data.source is None) == (data.dataset is None):
-        faults.add(
-            ("data",), 'needs either source = "file.csv" (or .parquet, or a glob) or dataset = "compas"'
-        )
-    if data.dataset is not None:
-        fault = choice_fault("dataset", data.dataset, DATASETS)
+def _check_top(content: Mapping[str, Any], faults: SpecFaults) -> None:
+    """The names of the tables, and the preset."""
+    known = ["preset", "data", "metrics", "groups", *TABLES, *trial_methods()]
+    for key in content:
+        if key not in known:
+            faults.add((key,), unknown_key(key, known))
+    if "preset" in content:
+        fault = choice_fault("preset", content["preset"], PRESETS)
         if fault:
-            faults.add(("data", "dataset"), str(fault))
-    if data.decision is None and data.outcome is None and data.score is None:
-        faults.add(("data",), "names no role: give at least one of decision, outcome, score")
-    if data.threshold is not None and data.score is None:
-        faults.add(("data", "threshold"), "needs a score: the decision is then score ≥ threshold")
-    if data.threshold is not None and data.decision is not None:
-        faults.add(
-            ("data", "threshold"), "gives a second decision beside [data] decision: keep one of the two"
-        )
-    if not data.groups:
-        faults.add(
-            ("data", "groups"), 'is missing: name the attributes to compare, such as groups = ["sex", "race"]'
-        )
+            faults.add(("preset",), fault)
 
 
-def _check_names(frame: Frame, faults: SpecFaults) -> None:
-    for name, table in frame.metrics.items():
+def _read_data(content: Mapping[str, Any], faults: SpecFaults) -> Data:
+    if "data" not in content:
+        cure = "it names the data file and its roles; `fairtrial init DATA.csv` writes such a file"
+        faults.add(("data",), Fault("", "is missing", cure=cure))
+        return Data()
+    data = Data.of(read_table(("data",), content["data"], data_keys(), faults))
+    _check_rows(data, faults)
+    _check_roles(data.roles, faults)
+    return data
+
+
+def _check_rows(data: Data, faults: SpecFaults) -> None:
+    """Where the rows are."""
+    if (data.source is None) == (data.dataset is None):
+        text = 'needs either source = "file.csv" (or .parquet, or a glob) or dataset = "compas"'
+        faults.add(("data",), Fault("", text))
+    if isinstance(data.source, str) and "://" in data.source:
+        text = f"must be a file of this machine, got the address {data.source!r}"
+        faults.add(("data", "source"), Fault("", text, cure="download it first"))
+    unknown = None if data.dataset is None else choice_fault("dataset", data.dataset, DATASETS)
+    if unknown:
+        faults.add(("data", "dataset"), unknown)
+
+
+def _check_roles(roles: Mapping[str, Any], faults: SpecFaults) -> None:
+    """What a trial needs of the roles; the Audit finds the other faults when the data are opened."""
+    if not {"decision", "outcome", "score"} & set(roles):
+        faults.add(("data",), Fault("", "names no role: give at least one of decision, outcome, score"))
+    if "threshold" in roles and "score" not in roles:
+        faults.add(("data", "threshold"), Fault("", "needs a score: the decision is then score ≥ threshold"))
+    if "threshold" in roles and "decision" in roles:
+        text = "gives a second decision beside [data] decision: keep one of the two"
+        faults.add(("data", "threshold"), Fault("", text))
+    if not roles.get("groups"):
+        text = 'is missing: name the attributes to compare, such as groups = ["sex", "race"]'
+        faults.add(("data", "groups"), Fault("", text))
+    for key in ("groups", "features"):
+        try:
+            listed = column_list(key, roles.get(key, ()))
+        except InputError as error:
+            faults.extend(("data", key), error.faults)
+            continue
+        for name in sorted({name for name in listed if listed.count(name) > 1}, key=str):
+            faults.add(("data", key), Fault("", f"names {name!r} twice"))
+
+
+def _read_names(content: Mapping[str, Any], data: Data, faults: SpecFaults) -> Names:
+    """The metrics and groups the file defines for its sections."""
+    metrics, groups = (_tables_of(content, key, faults) for key in ("metrics", "groups"))
+    for name, table in metrics.items():
         if name in METRICS:
-            faults.add(("metrics", name), f"{name!r} is a metric of fairtrial's own: choose another name")
+            text = f"{name!r} is a metric of fairtrial's own: choose another name"
+            faults.add(("metrics", name), Fault("", text))
         try:
             find_metric("metrics", {"name": name, **table})
         except InputError as error:
-            for fault in map(str, error.faults):
-                faults.add(("metrics", name), fault)
-    for name, table in frame.groups.items():
-        if not table or not all(isinstance(key, str) for key in table):
-            faults.add(("groups", name), 'must name attributes and values, such as race = "Caucasian"')
-        if name in frame.data.groups:
-            faults.add(
-                ("groups", name), f"{name!r} is also a column under [data] groups: choose another name"
-            )
+            faults.extend(("metrics", name), error.faults)
+    for name, table in groups.items():
+        if not table:
+            text = 'must name attributes and values, such as race = "Caucasian"'
+            faults.add(("groups", name), Fault("", text))
+        if name in data.groups:
+            text = f"{name!r} is also a column under [data] groups: choose another name"
+            faults.add(("groups", name), Fault("", text))
+    return Names(metrics, groups)
+
+
+def _tables_of(content: Mapping[str, Any], key: str, faults: SpecFaults) -> dict[str, dict[str, Any]]:
+    """A table of tables, [metrics.late] or [groups.black_men]."""
+    found = content.get(key, {})
+    if not isinstance(found, Mapping):
+        faults.add((key,), Fault("", "must be a table", got=found))
+        return {}
+    for name, table in found.items():
+        if not isinstance(table, Mapping):
+            faults.add((key, name), Fault("", "must be a table { key = value }", got=table))
+    return {str(name): dict(table) for name, table in found.items() if isinstance(table, Mapping)}

@@ -5,76 +5,57 @@ from __future__ import annotations
 import os
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from fairtrial.data.groups import check_target, find_groups, find_target
-from fairtrial.errors import InputError, did_you_mean
-from fairtrial.metrics.table import CRITERIA, find_metrics
+from fairtrial.data.audit import Audit
+from fairtrial.data.groups import check_target, find_groups
+from fairtrial.errors import Fault, Faults, InputError, Set, Words, did_you_mean
+from fairtrial.methods.declaration import find_method
+from fairtrial.metrics.groups import find_target
+from fairtrial.metrics.table import find_metrics, joined_metrics
+from fairtrial.options import Argument
+from fairtrial.trial.spec.argument_kinds import admits_metrics, is_attributes, is_metric, is_target
 from fairtrial.trial.spec.faults import SpecFaults
-from fairtrial.trial.spec.lines import Path as Place
+from fairtrial.trial.spec.load import Spec
 from fairtrial.trial.spec.sections import Section
-
-if TYPE_CHECKING:
-    from fairtrial.data.audit import Audit
-    from fairtrial.trial.spec.load import Spec
-
-ROLE_KEYS = ("outcome", "decision", "score", "threshold", "groups", "features", "positive", "bins", "missing")
-PLACES: dict[str, Place] = {key: ("data", key) for key in (*ROLE_KEYS, "weight", "unit", "source")}
+from fairtrial.trial.spec.tables import data_keys
 
 
 def open_audit(spec: Spec, data: object = None) -> Audit:
     """The audit of a spec, or of `data` in its place; every fault found in the data names its line."""
-    from fairtrial.data.audit import Audit
-
     faults = spec.faults()
     rows = data if data is not None else _source(spec, faults)
     faults.raise_any()
-    arguments: dict[str, Any] = {key: getattr(spec.data, key) for key in (*ROLE_KEYS, "weight", "unit")}
+    arguments = dict(spec.data.roles)
     if spec.preset == "employment":
-        _employment_defaults(spec, arguments)
+        _employment_defaults(arguments)
     try:
-        if arguments["threshold"] == "median":
+        if arguments.get("threshold") == "median":
             arguments["threshold"] = above_median(Audit(rows, **{**arguments, "threshold": None}))
         audit = Audit(rows, **arguments)
         audit.check()
     except InputError as error:
-        _extend(faults, error)
+        for fault in error.faults:
+            faults.add(_place(fault, spec.data.roles), fault)
         faults.raise_any()
         raise
     return audit
 
 
-def _employment_defaults(spec: Spec, arguments: dict[str, Any]) -> None:
-    """Local Law 144: a score without a decision is cut at the sample's median; people of unknown category "
-    "are counted."""
-    if spec.data.score is not None and spec.data.decision is None and spec.data.threshold is None:
-        arguments["threshold"] = "median"
-    if "missing" not in spec.data.model_fields_set:
-        arguments["missing"] = "category"
+def _employment_defaults(arguments: dict[str, Any]) -> None:
+    """Local Law 144: a score without a decision is cut at the sample's median; unknown categories are counted."""
+    if "score" in arguments and "decision" not in arguments:
+        arguments.setdefault("threshold", "median")
+    arguments.setdefault("missing", "category")
 
 
-def _extend(faults: SpecFaults, error: InputError) -> None:
-    """The audit's faults begin with an argument in quotes or with a role's name."""
-    for fault in map(str, error.faults):
-        first = fault.split("'")[1] if fault.startswith("'") else fault.split(" ")[0]
-        key = "score" if first == "decision" and "≥" in fault else first
-        text = fault.replace(
-            "missing='drop' (or 'category' for groups)", 'missing = "drop" (or "category" for groups)'
-        )
-        faults.add(PLACES.get(key, ("data",)), _as_toml(text))
-
-
-def _as_toml(text: str) -> str:
-    """The cure as one writes it in the file: positive={'outcome': 'yes'} is positive = {outcome = "yes"} "
-    "there."""
-    start = text.find("positive={")
-    if start < 0:
-        return text
-    inside = text[start + len("positive={") :].rstrip("}")
-    role, _, label = inside.partition(": ")
-    return f"{text[:start]}positive = {{{role.strip(chr(39))} = {label.replace(chr(39), chr(34))}}}"
+def _place(fault: Fault, roles: dict[str, Any]) -> tuple[str, ...]:
+    """Where the audit's faults are in the file; a decision that is not written there is made from the score."""
+    if fault.argument == "decision" and "decision" not in roles:
+        return ("data", "score")
+    return ("data", fault.argument) if fault.argument in data_keys() else ("data",)
 
 
 def _source(spec: Spec, faults: SpecFaults) -> Any:
@@ -92,14 +73,11 @@ def _source(spec: Spec, faults: SpecFaults) -> Any:
             if folder.is_dir()
             else f" There is no folder {os.fspath(folder)!r}."
         )
-        faults.add(
-            ("data", "source"), f"there is no file {source!r}.{hint} Paths are relative to the spec's folder."
-        )
+        hint += " Paths are relative to the spec's folder."
+        faults.add(("data", "source"), Fault("", f"there is no file {source!r}", hint=hint))
     elif path.is_dir():
-        faults.add(
-            ("data", "source"),
-            f'is a folder: name its files with a glob, such as "{spec.data.source}/*.parquet"',
-        )
+        text = f'is a folder: name its files with a glob, such as "{spec.data.source}/*.parquet"'
+        faults.add(("data", "source"), Fault("", text))
     return source
 
 
@@ -108,60 +86,67 @@ def above_median(audit: Audit) -> float:
     scores = audit.rows(roles=("score",)).roles["score"]
     scores = scores[np.isfinite(scores)]
     if not len(scores):
-        raise InputError("Audit", "'threshold' cannot be the median: the score has no values")
+        raise InputError("Audit", Fault("threshold", "cannot be the median: the score has no values"))
     above = scores[scores > np.median(scores)]
     if not len(above):
-        raise InputError(
-            "Audit",
-            "'threshold' cannot be the median: no score lies above it, more than half of the scores are the largest",
-        )
+        text = "cannot be the median: no score lies above it, more than half of the scores are the largest"
+        raise InputError("Audit", Fault("threshold", text))
     return float(above.min())
 
 
 def check_sections(audit: Audit, sections: tuple[Section, ...], faults: SpecFaults) -> None:
     """Names a section uses must exist in the data, and its metrics must have their roles."""
     for section in sections:
-        for key in ("metric", "metrics", "criterion", "fairness", "accuracy"):
-            if key in section.arguments:
-                _check_metrics(audit, section, key, faults)
-        for key in ("by", "target", "features"):
-            if key in section.arguments:
-                _check_groups(audit, section, key, faults)
+        for argument in find_method(section.method).arguments:
+            if argument.name in section.arguments:
+                value = section.arguments[argument.name]
+                found = data_faults(audit, section.method, argument, value)
+                faults.extend((*section.path, argument.name), found)
 
 
-def _check_metrics(audit: Audit, section: Section, key: str, faults: SpecFaults) -> None:
-    value = section.arguments[key]
-    listed = value if isinstance(value, list) else [value]
-    path = (*section.path, key)
-    for item in listed:
-        if key not in ("metric", "metrics") and not (isinstance(item, str) and item in CRITERIA):
-            continue  # the method has forms of its own for these; it checks them itself
-        try:
-            for metric in find_metrics(section.method, item):
-                for need in sorted(metric.needs):
-                    if not audit.has(need):
-                        column = " (or a score with threshold =)" if need == "decision" else ""
-                        faults.add(
-                            path,
-                            f"{metric.name!r} needs the {need}: name its column with [data] {need} ={column}",
-                        )
-                for column in metric.columns:
-                    audit.check_column(section.method, key, column)
-        except InputError as error:
-            for fault in map(str, error.faults):
-                faults.add(path, fault)
-
-
-def _check_groups(audit: Audit, section: Section, key: str, faults: SpecFaults) -> None:
-    value = section.arguments[key]
+def data_faults(audit: Audit, method: str, argument: Argument, value: Any) -> list[Fault]:
+    """What the data show to be wrong with an argument, before the method is called."""
     try:
-        if key == "by":
-            find_groups(section.method, audit, value)
-        elif key == "target":
-            check_target(section.method, audit, find_target(section.method, value))
-        elif isinstance(value, list) and all(isinstance(name, str) for name in value):
-            for name in value:
-                audit.check_column(section.method, key, name)
+        if admits_metrics(argument):
+            _check_metrics(audit, method, argument, value)
+        elif is_attributes(argument):
+            find_groups(method, audit, value)
+        elif is_target(argument):
+            check_target(method, audit, find_target(method, value))
+        elif argument.name in data_keys():
+            _check_columns(audit, method, argument, value)
     except InputError as error:
-        for fault in map(str, error.faults):
-            faults.add((*section.path, key), fault)
+        return list(error.faults)
+    return []
+
+
+def _check_metrics(audit: Audit, method: str, argument: Argument, value: Any) -> None:
+    faults = Faults(method)
+    for item in value if isinstance(value, list) else [value]:
+        if not is_metric(argument) and joined_metrics(item) == (item,):
+            continue  # the method has forms of its own for these; it checks them itself
+        for metric in find_metrics(method, item, argument.name):
+            for need in sorted(metric.needs):
+                if not audit.has(need):
+                    faults.add(_lacks(metric.name, need, argument.name))
+            for column in metric.columns:
+                audit.check_column(method, argument.name, column)
+    faults.raise_any()
+
+
+def _lacks(metric: str, need: str, argument: str) -> Fault:
+    """The fault of a metric whose role the audit has not."""
+    cure = Words("name its column with {}", Set(need, of="Audit"))
+    if need == "decision":
+        cure = Words(
+            "name its column with {} (or a score with {})",
+            Set(need, of="Audit"),
+            Set("threshold", of="Audit"),
+        )
+    return Fault(argument, f"needs the {need}", cure=cure, subject=repr(metric))
+
+
+def _check_columns(audit: Audit, method: str, argument: Argument, value: Any) -> None:
+    for name in value if isinstance(value, list) else [value]:
+        if isinstance(name, str):
+            audit.check_column(method, argument.name, name)

@@ -1,60 +1,19 @@
-"""The questions of a trial: one section per question, its arguments are the method's own."""
+"""The questions of a trial: one section per question, its keys are the declared arguments of the method."""
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import types
-import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from typing import Any, Literal
+from typing import Any
 
-from fairtrial.errors import InputError, did_you_mean
+from fairtrial.errors import Fault, InputError, did_you_mean
+from fairtrial.methods.declaration import Method, trial_methods
 from fairtrial.metrics.table import find_metric, find_metrics
+from fairtrial.options import Argument
+from fairtrial.trial.spec.argument_kinds import admits_groups, admits_metrics, is_metric
 from fairtrial.trial.spec.faults import SpecFaults
-from fairtrial.trial.spec.lines import Path
-
-# what the trial itself decides, so a section may not
-_RESERVED = ("seed", "jobs", "progress")
-_METRIC_ARGUMENTS = ("metric", "metrics", "accuracy", "fairness")
-_GROUP_ARGUMENTS = ("by", "target", "protected", "reference", "against")
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """One question a trial can ask."""
-
-    name: str
-    question: str
-    short: str
-
-    @property
-    def call(self) -> Callable[..., Any]:
-        function: Callable[..., Any] = getattr(
-            importlib.import_module(f"fairtrial.methods.{self.module}.method"), self.name
-        )
-        return function
-
-    @property
-    def module(self) -> str:
-        return "scan" if self.name == "scan_all" else self.name
-
-
-METHODS: dict[str, Method] = {
-    method.name: method
-    for method in (
-        Method("measure", "What are the rates?", "Rates"),
-        Method("certify", "Is it fair?", "Certification"),
-        Method("flag", "Which known groups are harmed?", "Flags"),
-        Method("scan", "Which unknown subgroups are harmed?", "Subgroups"),
-        Method("scan_all", "Which unknown subgroups are harmed, in any group?", "All subgroups"),
-        Method("transport", "How little would have to change?", "Smallest change"),
-        Method("explain", "Which features carry it?", "Drivers"),
-        Method("improve", "Was there a fairer way, just as good?", "Alternatives"),
-    )
-}
+from fairtrial.trial.spec.key_lines import Path
+from fairtrial.trial.spec.tables import run_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,158 +27,103 @@ class Section:
     path: Path = field(default=(), compare=False)
 
     def to_dict(self) -> dict[str, Any]:
+        """As results.json records it."""
         return {"id": self.id, "method": self.method, "title": self.title, "arguments": self.arguments}
 
 
-@cache
-def arguments_of(method: str) -> Mapping[str, inspect.Parameter]:
-    """The arguments a section may set, without the audit; `scan_all` passes on those of `scan`."""
-    parameters = list(inspect.signature(METHODS[method].call).parameters.values())[1:]
-    named = {
-        parameter.name: parameter for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Metrics and groups that the file defines once, for all its sections."""
+
+    metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    groups: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def resolve(self, argument: Argument, value: Any) -> Any:
+        """The value with each name replaced by what it stands for."""
+        if isinstance(value, list):
+            return [self.resolve(argument, item) for item in value]
+        if isinstance(value, str) and value in self.metrics and admits_metrics(argument):
+            return {"name": value, **self.metrics[value]}
+        if isinstance(value, str) and value in self.groups and admits_groups(argument):
+            return dict(self.groups[value])
+        return value
+
+
+def section_keys(method: Method) -> dict[str, Argument]:
+    """The keys a section may have besides its title."""
+    return {
+        argument.name: argument
+        for argument in method.arguments
+        if not (argument.option.python_only or argument.option.whole_trial)
     }
-    if len(named) < len(parameters):
-        passed_on = {
-            name: parameter for name, parameter in arguments_of("scan").items() if name != "protected"
-        }
-        named = {**passed_on, **named}
-    return {name: parameter for name, parameter in named.items() if name not in _RESERVED}
 
 
-def read_sections(
-    content: Mapping[str, Any],
-    metrics: Mapping[str, Mapping[str, Any]],
-    groups: Mapping[str, Mapping[str, Any]],
-    faults: SpecFaults,
-) -> list[Section]:
+def read_sections(content: Mapping[str, Any], names: Names, faults: SpecFaults) -> list[Section]:
     """Every section of the file in the order of a trial; faults are collected, not raised."""
     sections: list[Section] = []
-    for name in METHODS:
+    for name, method in trial_methods().items():
         if name not in content:
             continue
         single = isinstance(content[name], Mapping)
         tables = [content[name]] if single else content[name]
         if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
-            faults.add((name,), f"must be a table [{name}] or several [[{name}]], got {content[name]!r}")
+            fault = Fault("", f"must be a table [{name}] or several [[{name}]]", got=content[name])
+            faults.add((name,), fault)
             continue
         for index, table in enumerate(tables):
             path: Path = (name,) if single else (name, index)
             identity = name if len(tables) == 1 else f"{name}-{index + 1}"
-            sections.append(read_section(identity, name, table, path, metrics, groups, faults))
+            arguments = _read_arguments(method, table, path, names, faults)
+            title = _title(table, path, faults)
+            sections.append(Section(identity, name, arguments, title, path))
     return sections
 
 
-def read_section(
-    identity: str,
-    method: str,
-    table: Mapping[str, Any],
-    path: Path,
-    metrics: Mapping[str, Mapping[str, Any]],
-    groups: Mapping[str, Mapping[str, Any]],
-    faults: SpecFaults,
-) -> Section:
-    """One section: its arguments checked against the method's signature, its names replaced."""
-    allowed = arguments_of(method)
-    arguments: dict[str, Any] = {}
+def _title(table: Mapping[str, Any], path: Path, faults: SpecFaults) -> str:
     title = table.get("title", "")
     if not isinstance(title, str):
-        faults.add((*path, "title"), f"must be a text in quotes, got {title!r}")
+        faults.add((*path, "title"), Fault("title", "must be a text", got=title))
+    return str(title)
+
+
+def _read_arguments(
+    method: Method, table: Mapping[str, Any], path: Path, names: Names, faults: SpecFaults
+) -> dict[str, Any]:
+    """The arguments of one section, checked as the method declares them, their names replaced."""
+    keys = section_keys(method)
+    arguments: dict[str, Any] = {}
     for key, value in table.items():
-        if key == "title":
-            continue
-        if key in _RESERVED:
-            faults.add((*path, key), f"is set for the whole trial: write it under [run], not in [{method}]")
-        elif key not in allowed:
-            known = ["title", *allowed]
-            faults.add(
-                (*path, key),
-                f"{method} takes no argument {key!r}.{did_you_mean(key, known)} It takes: {', '.join(known)}.",
-            )
-        else:
-            arguments[key] = _resolve(key, value, metrics, groups)
-            _check_value(method, key, arguments[key], allowed[key], (*path, key), faults)
-    for key, parameter in allowed.items():
-        if (
-            parameter.default is parameter.empty
-            and key not in table
-            and parameter.kind is not parameter.VAR_KEYWORD
-        ):
-            faults.add((*path, key), f"is missing: {method} needs it")
-    return Section(identity, method, arguments, str(title), path)
+        if key in keys:
+            arguments[key] = names.resolve(keys[key], value)
+            faults.extend((*path, key), value_faults(method, keys[key], arguments[key]))
+        elif key != "title":
+            faults.add((*path, key), _refused(method, key, keys))
+    for key, argument in keys.items():
+        if argument.required and key not in table:
+            faults.add((*path, key), Fault(key, f"is missing: {method.name} needs it"))
+    return arguments
 
 
-def _resolve(
-    key: str, value: Any, metrics: Mapping[str, Mapping[str, Any]], groups: Mapping[str, Mapping[str, Any]]
-) -> Any:
-    """Metrics and groups are named once, under [metrics] and [groups]; here a name becomes what it stands "
-    "for."""
-    if isinstance(value, list):
-        return [_resolve(key, item, metrics, groups) for item in value]
-    if isinstance(value, str) and key in _METRIC_ARGUMENTS and value in metrics:
-        return {"name": value, **metrics[value]}
-    if isinstance(value, str) and key in _GROUP_ARGUMENTS and value in groups:
-        return dict(groups[value])
-    return value
+def _refused(method: Method, key: str, keys: Mapping[str, Argument]) -> Fault:
+    """Why a section may not have the key."""
+    declared = {argument.name: argument for argument in method.arguments}
+    if key in declared and declared[key].option.python_only:
+        return Fault(key, f"is for Python only: {declared[key].option.python_only}")
+    if key in declared or key in run_keys():
+        return Fault(key, f"is set for the whole trial: write it under [run], not in [{method.name}]")
+    known = ["title", *keys]
+    hint = f"{did_you_mean(key, known)} It takes: {', '.join(known)}."
+    return Fault(key, f"{method.name} takes no argument {key!r}", hint=hint)
 
 
-def _check_value(
-    method: str, key: str, value: Any, parameter: inspect.Parameter, path: Path, faults: SpecFaults
-) -> None:
-    """What can be told without the data: metric names, fixed choices, numbers where numbers are needed."""
-    if key in ("metric", "metrics"):
-        try:
-            find_metrics(method, value) if key == "metrics" else find_metric(method, value)
-        except InputError as error:
-            for fault in map(str, error.faults):
-                faults.add(path, fault)
-        return
-    hint = _hints(method).get(key, Any)
-    expected = _mismatch(value, hint)
-    if expected:
-        options = _choices(hint)
-        hint_text = did_you_mean(value, options) if isinstance(value, str) else ""
-        faults.add(path, f"must be {expected}, got {value!r}.{hint_text}")
-
-
-@cache
-def _hints(method: str) -> dict[str, Any]:
+def value_faults(method: Method, argument: Argument, value: Any) -> list[Fault]:
+    """What can be told without the data: metric names, fixed choices, numbers and their bounds."""
+    if not is_metric(argument):
+        fault = argument.fault(value)
+        return [] if fault is None else [fault]
+    find = find_metrics if argument.option.many else find_metric
     try:
-        return typing.get_type_hints(METHODS[method].call)
-    except (NameError, TypeError):  # a name that only type checkers import
-        return {}
-
-
-_SIMPLE: dict[Any, tuple[tuple[type, ...], str]] = {
-    bool: ((bool,), "true or false"),
-    int: ((int,), "a whole number"),
-    float: ((int, float), "a number"),
-    str: ((str,), "a text in quotes"),
-}
-
-
-def _mismatch(value: Any, hint: Any) -> str:
-    """What the hint requires in words when the value does not fit it; empty when it fits or cannot be "
-    "told."""
-    options = typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
-    words: list[str] = []
-    for option in options:
-        if option is type(None):
-            continue
-        if typing.get_origin(option) is Literal:
-            if value in typing.get_args(option):
-                return ""
-            words.append("one of " + ", ".join(repr(choice) for choice in typing.get_args(option)))
-        elif option in _SIMPLE:
-            kinds, text = _SIMPLE[option]
-            if isinstance(value, kinds) and (option is bool or not isinstance(value, bool)):
-                return ""
-            words.append(text)
-        else:
-            return ""
-    return " or ".join(words)
-
-
-def _choices(hint: Any) -> list[str]:
-    if typing.get_origin(hint) is Literal:
-        return [str(choice) for choice in typing.get_args(hint)]
-    return [choice for part in typing.get_args(hint) for choice in _choices(part)]
+        find(method.name, value, argument.name)
+    except InputError as error:
+        return list(error.faults)
+    return []

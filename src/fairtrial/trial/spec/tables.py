@@ -1,104 +1,107 @@
-"""What an audit.toml may hold, as pydantic models; section arguments are the methods' own (see "
-"sections.py)."""
+"""The tables of an audit.toml beside its questions: each key is a declared argument, of the Audit or of the file."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from fairtrial.data.audit import Audit
+from fairtrial.options import Argument, Option, arguments_of
 
-PRESETS = ("employment", "lending", "risk-score", "healthcare")
+Preset = Literal["employment", "lending", "risk-score", "healthcare"]
+PRESETS: tuple[str, ...] = get_args(Preset)
 
-
-class _Table(BaseModel):
-    """A TOML table: unknown keys are faults, and texts are not taken for numbers."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-def _columns(value: Any) -> list[str]:
-    listed = [value] if isinstance(value, str) else value
-    if not isinstance(listed, list) or not all(isinstance(name, str) and name for name in listed):
-        raise ValueError(f'must be a column or a list of columns, such as ["sex", "race"], got {value!r}')
-    doubles = sorted({name for name in listed if listed.count(name) > 1})
-    if doubles:
-        raise ValueError(f"names {doubles[0]!r} twice")
-    return listed
+SEED = Option("Same seed, same numbers.", least=0)
+JOBS = Option("Parallel workers; numbers do not depend on it.", least=1)
+ALPHA = Option("Chance of even one false finding in the whole trial.", above=0, below=0.5)
 
 
-def _sources(value: Any) -> str:
-    if not isinstance(value, str) or not value:
-        raise ValueError(f"must be a path or a glob of CSV or Parquet files, got {value!r}")
-    if "://" in value:
-        raise ValueError(f"must be a file of this machine, got the address {value!r}: download it first")
-    return value
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Where the rows are; a threshold may be the sample's own median."""
+
+    source: Annotated[str | None, Option("CSV or Parquet file, or a glob of them.")] = None
+    dataset: Annotated[str | None, Option("A bundled dataset by name, such as compas.")] = None
+    threshold: Annotated[
+        float | Literal["median"] | None,
+        Option("Decision = score at or above it; median: above the sample's median."),
+    ] = None
 
 
-def _not_empty(value: str) -> str:
-    if not value.strip():
-        raise ValueError("must not be empty: leave the line out instead")
-    return value
-
-
-def _threshold(value: Any) -> Any:
-    if value == "median" or (isinstance(value, int | float) and not isinstance(value, bool)):
-        return value
-    raise ValueError(f'must be a number (decision = score at or above it) or "median", got {value!r}')
-
-
-Text = Annotated[str, AfterValidator(_not_empty)]
-Columns = Annotated[list[str], BeforeValidator(_columns)]
-
-
-class Data(_Table):
-    """Where the rows are and which column plays which part."""
-
-    source: Annotated[str | None, BeforeValidator(_sources)] = None
-    dataset: str | None = None
-    outcome: Text | None = None
-    decision: Text | None = None
-    score: Text | None = None
-    threshold: Annotated[Any, BeforeValidator(_threshold)] = None
-    groups: Columns = Field(default_factory=list)
-    features: Columns = Field(default_factory=list)
-    positive: Any = None
-    bins: Any = None
-    missing: Any = "error"
-    weight: Text | None = None
-    unit: Text | None = None
-
-
-class Report(_Table):
+@dataclass(frozen=True, slots=True)
+class Report:
     """What the page says around the numbers."""
 
-    title: Text = "Fairness audit"
-    author: str = ""
-    context: str = ""
-    decision: str = ""
-    suppress_below: Annotated[int, Field(ge=0)] = 10
+    title: Annotated[str, Option("The heading of the page.")] = "Fairness audit"
+    author: Annotated[str, Option("Who answers for the audit.")] = ""
+    context: Annotated[str, Option("What the system does, for whom, and since when.")] = ""
+    decision: Annotated[str, Option("What will be decided on the strength of the report.")] = ""
+    suppress_below: Annotated[int, Option("Numbers about fewer people are masked.", least=0)] = 10
 
 
-class Run(_Table):
+@dataclass(frozen=True, slots=True)
+class Run:
     """How the numbers are made."""
 
-    seed: Annotated[int, Field(ge=0)] = 0
-    jobs: Annotated[int, Field(ge=1)] = 1
-    alpha: Annotated[float, Field(gt=0, lt=0.5)] = 0.05
+    seed: Annotated[int, SEED] = 0
+    jobs: Annotated[int, JOBS] = 1
+    alpha: Annotated[float, ALPHA] = 0.05
 
 
-class Employment(_Table):
+@dataclass(frozen=True, slots=True)
+class Employment:
     """Settings of the employment preset."""
 
-    smallest_category: Annotated[float, Field(ge=0, lt=0.5)] = 0.02
+    smallest_category: Annotated[
+        float, Option("Categories under this share of the people are left out of ratios.", least=0, below=0.5)
+    ] = 0.02
 
 
-class Frame(_Table):
-    """The tables every spec may hold, apart from the sections that ask the questions."""
+@dataclass(frozen=True, slots=True)
+class Data:
+    """The rows of a spec and the roles of their columns, as far as they are written."""
 
-    preset: Literal["employment", "lending", "risk-score", "healthcare"] | None = None
-    data: Data
-    metrics: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    groups: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    report: Report = Field(default_factory=Report)
-    run: Run = Field(default_factory=Run)
-    employment: Employment = Field(default_factory=Employment)
+    source: str | None = None
+    dataset: str | None = None
+    roles: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, given: dict[str, Any]) -> Data:
+        """From the keys of the table."""
+        roles = {key: value for key, value in given.items() if key not in ("source", "dataset")}
+        return cls(given.get("source"), given.get("dataset"), roles)
+
+    @property
+    def groups(self) -> list[str]:
+        """The attributes to compare."""
+        groups = self.roles.get("groups", [])
+        return [groups] if isinstance(groups, str) else list(groups)
+
+
+# table -> the function whose arguments are its keys
+TABLES: dict[str, Callable[..., Any]] = {"report": Report, "run": Run, "employment": Employment}
+
+
+def keys_of(table: type) -> dict[str, Argument]:
+    """The keys of one of the file's own tables."""
+    return {argument.name: argument for argument in arguments_of(table.__init__)}  # type: ignore[misc]
+
+
+def role_keys() -> dict[str, Argument]:
+    """The arguments of the Audit that say what the columns mean."""
+    return {
+        argument.name: argument
+        for argument in arguments_of(Audit.__init__)
+        if not (argument.required or argument.option.python_only)
+    }
+
+
+def data_keys() -> dict[str, Argument]:
+    """The keys of [data]: where the rows are, and the arguments of the Audit."""
+    return {**role_keys(), **keys_of(Rows)}
+
+
+def run_keys() -> dict[str, Argument]:
+    """The keys of [run]: what is set once for the whole trial."""
+    return keys_of(Run)

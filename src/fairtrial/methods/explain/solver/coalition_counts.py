@@ -44,6 +44,15 @@ class SizeRule(NamedTuple):
     first: int
 
 
+class WordLayout(NamedTuple):
+    """How coalitions lie in machine words: patterns within a word, sizes of words, and words by player and size."""
+
+    patterns: Words
+    size: Integers
+    having: Integers
+    start: Integers
+
+
 def size_rule(coefficients: Floats) -> SizeRule | None:
     """The rule behind coefficients (values, players, coalitions) in mask order, with or without the empty one."""
     values, players, columns = coefficients.shape
@@ -69,10 +78,8 @@ def counted_forms(
     total = np.zeros(1 << players)
     size = coalition_sizes(np.arange(1 << (players - LOW)), players - LOW)
     shaped = result.reshape(rows.size, rule.inside.shape[0], players)
-    _count(
-        decisions, rows, weight, rule.first, _patterns(), size, *_words_with_player(size),
-        rule.inside - rule.outside, rule.outside, shaped, total,
-    )  # fmt: skip
+    layout = WordLayout(_patterns(), size, *_words_with_player(size))
+    _count(decisions, rows, weight, layout, rule, shaped, total)
     return total[rule.first :]
 
 
@@ -208,16 +215,14 @@ def _count(
     decisions: NDArray[np.uint8],
     rows: NDArray[np.intp],
     weight: Floats,
-    first: int,
-    patterns: Words,
-    size: Integers,
-    having: Integers,
-    start: Integers,
-    gain: Floats,
-    outside: Floats,
+    layout: WordLayout,
+    rule: SizeRule,
     result: Floats,
     total: Floats,
 ) -> None:
+    patterns, size, having, start = layout
+    inside, outside, first = rule
+    gain = inside - outside
     players = result.shape[2]
     row = np.zeros(total.size, dtype=np.uint8)
     pending = np.zeros(total.size, dtype=np.uint8)

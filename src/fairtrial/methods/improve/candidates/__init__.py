@@ -1,8 +1,11 @@
-"""Selection rules for `improve`: what a less discriminatory alternative may look like, and how it is chosen."""
+"""Rules that `improve` can try in the place of the status quo, and what they are worth.
+
+The names listed here are public; the modules beside this file are not.
+"""
 
 from fairtrial.methods.improve.candidates.adapters import Estimator, FixedColumn, Function, Training
 from fairtrial.methods.improve.candidates.programs import LinearProgram
 from fairtrial.methods.improve.candidates.rules import Inputs, Rule
-from fairtrial.methods.improve.candidates.utilities import Payoff
+from fairtrial.methods.improve.payoff import Payoff
 
 __all__ = ["Estimator", "FixedColumn", "Function", "Inputs", "LinearProgram", "Payoff", "Rule", "Training"]

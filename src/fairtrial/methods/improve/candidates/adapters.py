@@ -9,9 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from fairtrial.errors import InputError
-from fairtrial.methods.improve.candidates.problem import Problem
-from fairtrial.methods.improve.candidates.rules import Floats, Index, Inputs, Rule, capacity_threshold, take
+from fairtrial.methods.improve.candidates.contest import Contest
+from fairtrial.methods.improve.candidates.rules import (
+    Floats,
+    Index,
+    Inputs,
+    Rule,
+    capacity_threshold,
+    refusal,
+)
 
 LARGEST_SEED = 2**31 - 1
 
@@ -32,37 +38,40 @@ class Estimator:
 
     @property
     def name(self) -> str:
+        """What it is called in results."""
         return self.label or type(self.model).__name__
 
-    def variants(self, problem: Problem) -> tuple[str, ...]:
+    def variants(self, contest: Contest) -> tuple[str, ...]:
+        """The names of the rules it can give."""
         return (self.name,)
 
-    def fit(self, problem: Problem, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
+    def fit(self, contest: Contest, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
+        """Its rules, fitted on the rows of `index`."""
         model = seeded(self.model, rng)
-        outcome = problem.seen.outcome
+        outcome = contest.seen.outcome
         assert outcome is not None
-        columns = self._columns(problem)
+        columns = self._columns(contest)
         frame = self.frame if self.frame is not None else _names_columns(model)
 
         def data(inputs: Inputs) -> Any:
             return inputs.frame if frame else inputs.matrix[:, columns]
 
-        model.fit(data(problem.inputs.part(index)), outcome[index])
+        model.fit(data(contest.inputs.part(index)), outcome[index])
 
         def score_of(inputs: Inputs) -> Floats:
             return model_score(model, data(inputs))
 
-        score = score_of(problem.inputs.part(index))
+        score = score_of(contest.inputs.part(index))
         threshold = (
-            self.threshold if self.threshold is not None else chosen_threshold(problem, index, score, model)
+            self.threshold if self.threshold is not None else chosen_threshold(contest, index, score, model)
         )
-        rule = Rule(self.name, score_of, threshold, problem.features, problem.inputs.names, model)
+        rule = Rule(self.name, score_of, threshold, contest.features, contest.inputs.names, model)
         return {self.name: rule}
 
-    def _columns(self, problem: Problem) -> Any:
+    def _columns(self, contest: Contest) -> Any:
         if self.features is None:
             return slice(None)
-        return np.concatenate([problem.columns_of(feature) for feature in self.features])
+        return np.concatenate([contest.columns_of(feature) for feature in self.features])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,14 +88,17 @@ class Training:
 
     @property
     def matrix(self) -> Floats:
+        """The permitted features as numbers, one column per name."""
         return self.inputs.matrix
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The names of the matrix's columns."""
         return self.inputs.names
 
     @property
     def frame(self) -> Any:
+        """The permitted features as a dataframe."""
         return self.inputs.frame
 
 
@@ -99,44 +111,44 @@ class Function:
 
     @property
     def name(self) -> str:
+        """What it is called in results."""
         return self.label or getattr(self.function, "__name__", type(self.function).__name__)
 
-    def variants(self, problem: Problem) -> tuple[str, ...]:
+    def variants(self, contest: Contest) -> tuple[str, ...]:
+        """The names of the rules it can give."""
         return (self.name,)
 
-    def fit(self, problem: Problem, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
-        old, old_score = problem.status_quo(index)
-        inputs = problem.inputs.part(index)
-        training = Training(
-            inputs,
-            None if problem.seen.outcome is None else problem.seen.outcome[index],
-            tuple(problem.names[code] for code in problem.group[index]),
-            old[index],
-            None if old_score is None else old_score[index],
-            problem.capacity,
-            int(rng.integers(LARGEST_SEED)),
-        )
+    def fit(self, contest: Contest, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
+        """Its rules, fitted on the rows of `index`."""
+        training = _training(contest, index, int(rng.integers(LARGEST_SEED)))
         found = self.function(training)
         if not callable(found):
-            raise InputError(
-                "improve", f"candidate {self.name!r} must return a rule (a function of the inputs)"
-            )
+            raise refusal(self.name, "must return a rule (a function of the inputs)")
 
         def score_of(inputs: Inputs) -> Floats:
             try:
                 return np.asarray(found(inputs), dtype=np.float64)
             except (KeyError, AttributeError) as error:
-                raise InputError(
-                    "improve", f"candidate {self.name!r} asks for {error}, which is not a permitted input"
-                ) from error
+                raise refusal(self.name, f"asks for {error}, which is not a permitted input") from error
 
-        score = score_of(inputs)
-        threshold = (
-            None if np.isin(score, (0.0, 1.0)).all() else chosen_threshold(problem, index, score, None)
-        )
-        return {
-            self.name: Rule(self.name, score_of, threshold, problem.features, problem.inputs.names, found)
-        }
+        score = score_of(training.inputs)
+        decides = bool(np.isin(score, (0.0, 1.0)).all())
+        threshold = None if decides else chosen_threshold(contest, index, score, None)
+        rule = Rule(self.name, score_of, threshold, contest.features, contest.inputs.names, found)
+        return {self.name: rule}
+
+
+def _training(contest: Contest, index: Index, seed: int) -> Training:
+    decision, score = contest.status_quo_of(index)
+    return Training(
+        contest.inputs.part(index),
+        None if contest.seen.outcome is None else contest.seen.outcome[index],
+        tuple(contest.names[code] for code in contest.group[index]),
+        decision,
+        score,
+        contest.constraints.capacity,
+        seed,
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,30 +159,33 @@ class FixedColumn:
 
     @property
     def name(self) -> str:
+        """What it is called in results."""
         return self.column
 
-    def variants(self, problem: Problem) -> tuple[str, ...]:
+    def variants(self, contest: Contest) -> tuple[str, ...]:
+        """The names of the rules it can give."""
         return (self.name,)
 
-    def fit(self, problem: Problem, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
-        values = problem.inputs.fixed[self.column]
+    def fit(self, contest: Contest, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
+        """Its rules, fitted on the rows of `index`."""
+        values = contest.inputs.fixed[self.column]
         decisions = bool(np.isin(values, (0.0, 1.0)).all())
-        threshold = None if decisions else chosen_threshold(problem, index, values[index], None)
+        threshold = None if decisions else chosen_threshold(contest, index, values[index], None)
         return {self.name: Rule(self.name, lambda inputs: inputs.fixed[self.column], threshold)}
 
 
-def chosen_threshold(problem: Problem, index: Index, score: Floats, model: Any) -> float:
+def chosen_threshold(contest: Contest, index: Index, score: Floats, model: Any) -> float:
     """Capacity if there is one; else ½ for a probability, else as many as the status quo selects."""
-    if problem.capacity is not None:
-        return capacity_threshold(score, problem.capacity)
-    if model is not None and problem.outcome_is_binary and hasattr(model, "predict_proba"):
+    if contest.constraints.capacity is not None:
+        return capacity_threshold(score, contest.constraints.capacity)
+    if model is not None and contest.outcome_is_binary and hasattr(model, "predict_proba"):
         return 0.5
-    return capacity_threshold(score, status_quo_share(problem, index))
+    return capacity_threshold(score, status_quo_share(contest, index))
 
 
-def status_quo_share(problem: Problem, index: Index) -> float:
+def status_quo_share(contest: Contest, index: Index) -> float:
     """The share the status quo selects in the training half."""
-    return float(problem.status_quo(index)[0][index].mean())
+    return float(contest.status_quo_of(index)[0].mean())
 
 
 def model_score(model: Any, data: Any) -> Floats:
@@ -215,6 +230,3 @@ def as_candidate(asked: object) -> Estimator | Function | None:
     if callable(asked) and not inspect.isclass(asked):
         return Function(asked)
     return None
-
-
-__all__ = ["Estimator", "FixedColumn", "Function", "Training", "as_candidate", "take"]

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.errors import FairtrialError, InputError
+from fairtrial.errors import FairtrialError
 from fairtrial.inference.numeric.cell_bootstrap import LevelCells, Levels, bootstrap_levels
+from fairtrial.methods.improve.candidates.claim import Claim
 from fairtrial.methods.improve.candidates.constraints import check_rule
-from fairtrial.methods.improve.candidates.problem import Candidate, Claim, Problem
-from fairtrial.methods.improve.candidates.rules import Floats, Index, Rule
+from fairtrial.methods.improve.candidates.contest import Candidate, Contest
+from fairtrial.methods.improve.candidates.rules import Floats, Index, Rule, refusal
 from fairtrial.methods.improve.solver.improvement import (
     TIE,
     Component,
@@ -47,54 +48,48 @@ def split_rows(rows: int, share: float, rng: np.random.Generator) -> tuple[Index
     return np.sort(order[:train]), np.sort(order[train:])
 
 
-def status_quo_pairs(problem: Problem, train: Index) -> list[Pair]:
+def status_quo_pairs(contest: Contest, train: Index) -> list[Pair]:
     """The worst pair of the status quo in the training half, per fairness metric."""
-    decision, score = problem.status_quo(train)
-    old = (decision[train], None if score is None else score[train])
-    levels = bootstrap_levels(problem.cells(train, old, old), 0, np.random.default_rng(0))
+    old = contest.status_quo_of(train)
+    levels = bootstrap_levels(contest.cells(train, old, old), 0, np.random.default_rng(0))
     return [
-        worst_pair(levels.estimate[1 + m, 0, :-1], problem.claim.pairs)
-        for m in range(len(problem.claim.fairness))
+        worst_pair(levels.estimate[1 + m, 0, :-1], contest.claim.pairs)
+        for m in range(len(contest.claim.fairness))
     ]
 
 
 def claim_test(
-    problem: Problem, cells: LevelCells, worst: list[Pair], draws: int, rng: np.random.Generator
+    contest: Contest, cells: LevelCells, worst: list[Pair], draws: int, rng: np.random.Generator
 ) -> Tested:
     """Every component of the claim on the given cells."""
-    claim = problem.claim
+    claim = contest.claim
     levels = bootstrap_levels(cells, draws, rng)
     components = accuracy_components(
-        levels, 0, [*problem.names, "everyone"], scale=claim.scale, pooled=claim.pooled
+        levels, 0, [*contest.names, "everyone"], scale=claim.scale, pooled=claim.pooled
     )
     block = [0] * len(components)
     for m, pair in enumerate(worst, start=1):
-        if claim.method == "paper":
-            found = [
-                paper_fairness_component(
-                    levels, m, scale=claim.scale, pairs=claim.pairs, one_sided=claim.one_sided
-                )
-            ]
-        else:
-            found = smooth_fairness_components(
-                levels,
-                m,
-                problem.names,
-                scale=claim.scale,
-                pairs=claim.pairs,
-                worst=pair,
-                one_sided=claim.one_sided,
-            )
+        found = _fairness_components(contest, levels, m, pair)
         components += found
         block += [m] * len(found)
     return Tested(components=components, block=block, levels=levels)
 
 
-def merit(problem: Problem, cells: LevelCells, worst: list[Pair]) -> float:
+def _fairness_components(contest: Contest, levels: Levels, metric: int, worst: Pair) -> list[Component]:
+    claim = contest.claim
+    scale, pairs, one_sided = claim.scale, claim.pairs, claim.one_sided
+    if claim.method == "paper":
+        return [paper_fairness_component(levels, metric, scale=scale, pairs=pairs, one_sided=one_sided)]
+    return smooth_fairness_components(
+        levels, metric, contest.names, scale=scale, pairs=pairs, worst=worst, one_sided=one_sided
+    )
+
+
+def merit(contest: Contest, cells: LevelCells, worst: list[Pair]) -> float:
     """The smallest z of all components: how sure the weakest part of the claim is."""
-    tested = claim_test(problem, cells, worst, 0, np.random.default_rng(0))
+    tested = claim_test(contest, cells, worst, 0, np.random.default_rng(0))
     smallest = math.inf
-    for component, delta in zip(tested.components, tested.deltas(problem.claim), strict=True):
+    for component, delta in zip(tested.components, tested.deltas(contest.claim), strict=True):
         estimate, error = component.statistic(delta), component.standard_error(delta)
         if not math.isfinite(estimate):
             return -math.inf
@@ -105,43 +100,42 @@ def merit(problem: Problem, cells: LevelCells, worst: list[Pair]) -> float:
 
 
 def out_of_fold_merits(
-    problem: Problem, candidate: Candidate, train: Index, rng: np.random.Generator
+    contest: Contest, candidate: Candidate, train: Index, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Merit of each variant from decisions on folds it was not fitted on, constraints checked in each."""
-    names = candidate.variants(problem)
+    names = candidate.variants(contest)
     decisions = {name: np.empty(train.size) for name in names}
     scores = {name: np.empty(train.size) for name in names}
-    fold = rng.permutation(train.size) % problem.folds
-    for held in range(problem.folds):
+    fold = rng.permutation(train.size) % contest.folds
+    for held in range(contest.folds):
         rest, out = train[fold != held], train[fold == held]
-        rules = fitted(problem, candidate, rest, rng)
-        inputs = problem.inputs.part(out)
+        rules = fitted(contest, candidate, rest, rng)
+        inputs = contest.inputs.part(out)
         for name in names:
-            check_rule(rules[name], problem, rest)
+            check_rule(rules[name], contest, rest)
             decisions[name][fold == held], scores[name][fold == held] = rules[name].outcome_of(inputs)
-    worst = status_quo_pairs(problem, train)
-    decision, score = problem.status_quo(train)
-    old = (decision[train], None if score is None else score[train])
+    worst = status_quo_pairs(contest, train)
+    old = contest.status_quo_of(train)
     return np.array(
-        [merit(problem, problem.cells(train, old, (decisions[n], scores[n])), worst) for n in names]
+        [merit(contest, contest.cells(train, old, (decisions[n], scores[n])), worst) for n in names]
     )
 
 
-def fitted(problem: Problem, candidate: Candidate, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
+def fitted(contest: Contest, candidate: Candidate, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
     """The candidate's rules; whatever goes wrong inside it is told with its name."""
     try:
-        return candidate.fit(problem, index, rng)
+        return candidate.fit(contest, index, rng)
     except FairtrialError:
         raise
     except Exception as error:
-        raise InputError("improve", f"candidate {candidate.name!r} could not be fitted: {error}") from error
+        raise refusal(candidate.name, f"could not be fitted: {error}") from error
 
 
 def decisions_of(
-    problem: Problem, candidate: Candidate, variant: str, train: Index, rng: np.random.Generator
+    contest: Contest, candidate: Candidate, variant: str, train: Index, rng: np.random.Generator
 ) -> tuple[Floats, Floats, str]:
     """Fit on `train`, check the constraints, and decide for all rows: (decisions, scores, what was proved)."""
-    rule = fitted(problem, candidate, train, rng)[variant]
-    check_rule(rule, problem, train)
-    decision, score = rule.outcome_of(problem.inputs)
+    rule = fitted(contest, candidate, train, rng)[variant]
+    check_rule(rule, contest, train)
+    decision, score = rule.outcome_of(contest.inputs)
     return decision, score, rule.statement

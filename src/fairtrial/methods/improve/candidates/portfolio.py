@@ -15,13 +15,23 @@ from typing import Any
 import numpy as np
 
 from fairtrial.methods.improve.candidates.adapters import LARGEST_SEED, model_score, status_quo_share
-from fairtrial.methods.improve.candidates.problem import Problem
+from fairtrial.methods.improve.candidates.contest import Contest
 from fairtrial.methods.improve.candidates.rules import Floats, Index, Inputs, Rule, capacity_threshold
 from fairtrial.methods.improve.candidates.utilities import evaluate
 from fairtrial.methods.improve.solver.improvement import worst_pair
 
 PENALTIES = (-0.5, -0.25, 0.25, 0.5)
 MOVES = (0.9, 1.1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Variant:
+    """One rule made of a score: at ½, at a multiple of the share selected, or with a penalty λ."""
+
+    name: str
+    half: bool = False
+    share: float = 1.0
+    penalty: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,53 +50,59 @@ class Scored:
 
     @property
     def name(self) -> str:
+        """What it is called in results."""
         return self.label
 
-    def variants(self, problem: Problem) -> tuple[str, ...]:
-        names = [self.label]
-        if problem.capacity is None:
-            names = [f"{self.label}, same share", *(f"{self.label}, {move:g}× share" for move in MOVES)]
-            if problem.outcome_is_binary:
-                names.insert(0, f"{self.label}, at ½")
-        if self.penalised and not problem.monotone:
-            names += [f"{self.label}, λ={penalty:g}" for penalty in PENALTIES]
-        return tuple(names)
+    def variants(self, contest: Contest) -> tuple[str, ...]:
+        """The names of the rules it can give."""
+        return tuple(variant.name for variant in self._variants(contest))
 
-    def fit(self, problem: Problem, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
-        outcome = problem.seen.outcome
-        assert outcome is not None
-        columns = _without_proxy(problem, index) if self.drop else np.arange(problem.inputs.matrix.shape[1])
-        x = problem.inputs.matrix[np.ix_(index, columns)]
-        weight = (
-            reweighing(outcome[index], problem.group[index], problem.outcome_is_binary)
-            if self.reweighed
-            else None
-        )
-        signs = _signs(problem, columns)
-        model = _model(
-            self.kind, self.strength, problem.outcome_is_binary, signs, int(rng.integers(LARGEST_SEED))
-        )
-        model.fit(x, outcome[index], weight)
+    def _variants(self, contest: Contest) -> list[_Variant]:
+        found = [_Variant(self.label)]
+        if contest.constraints.capacity is None:
+            moved = [_Variant(f"{self.label}, {move:g}× share", share=move) for move in MOVES]
+            found = [_Variant(f"{self.label}, same share"), *moved]
+            if contest.outcome_is_binary:
+                found.insert(0, _Variant(f"{self.label}, at ½", half=True))
+        if self.penalised and not contest.constraints.monotone:
+            found += [_Variant(f"{self.label}, λ={penalty:g}", penalty=penalty) for penalty in PENALTIES]
+        return found
+
+    def fit(self, contest: Contest, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
+        """Its rules, fitted on the rows of `index`."""
+        model, columns = self._fitted_model(contest, index, rng)
 
         def score_of(inputs: Inputs) -> Floats:
             return model_score(model, inputs.matrix[:, columns])
 
-        score = model_score(model, x)
-        share = problem.capacity or status_quo_share(problem, index)
+        score = model_score(model, contest.inputs.matrix[np.ix_(index, columns)])
+        share = contest.constraints.capacity or status_quo_share(contest, index)
+        variants = self._variants(contest)
+        penalised = any(variant.penalty is not None for variant in variants)
+        penalty = _penalty(contest, index, model, columns, score) if penalised else None
         rules = {}
-        names = self.variants(problem)
-        penalty = _penalty(problem, index, model, columns, score) if any("λ=" in n for n in names) else None
-        for name in names:
+        for variant in variants:
             scorer: Callable[[Inputs], Floats] = score_of
             values = score
-            if penalty is not None and "λ=" in name:
-                scorer = penalty.scorer(float(name.split("λ=")[1]))
-                values = scorer(problem.inputs.part(index))
-            threshold = (
-                0.5 if name.endswith("½") else capacity_threshold(values, min(share * _move(name), 1.0))
-            )
-            rules[name] = Rule(name, scorer, threshold, problem.features, problem.inputs.names, model)
+            if penalty is not None and variant.penalty is not None:
+                scorer = penalty.scorer(variant.penalty)
+                values = scorer(contest.inputs.part(index))
+            selected = min(share * variant.share, 1.0)
+            threshold = 0.5 if variant.half else capacity_threshold(values, selected)
+            seen = (contest.features, contest.inputs.names)
+            rules[variant.name] = Rule(variant.name, scorer, threshold, *seen, model)
         return rules
+
+    def _fitted_model(self, contest: Contest, index: Index, rng: np.random.Generator) -> tuple[Any, Any]:
+        """The model of the outcome and the columns it looks at."""
+        outcome, binary = contest.seen.outcome, contest.outcome_is_binary
+        assert outcome is not None
+        columns = _without_proxy(contest, index) if self.drop else np.arange(contest.inputs.matrix.shape[1])
+        weight = reweighing(outcome[index], contest.group[index], binary) if self.reweighed else None
+        signs = _signs(contest, columns)
+        model = _model(self.kind, self.strength, binary, signs, int(rng.integers(LARGEST_SEED)))
+        model.fit(contest.inputs.matrix[np.ix_(index, columns)], outcome[index], weight)
+        return model, columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,28 +114,31 @@ class GroupThresholds:
 
     @property
     def name(self) -> str:
+        """What it is called in results."""
         return self.label
 
-    def variants(self, problem: Problem) -> tuple[str, ...]:
+    def variants(self, contest: Contest) -> tuple[str, ...]:
+        """The names of the rules it can give."""
         return (self.label,)
 
-    def fit(self, problem: Problem, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
-        outcome = problem.seen.outcome
+    def fit(self, contest: Contest, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
+        """Its rules, fitted on the rows of `index`."""
+        outcome = contest.seen.outcome
         assert outcome is not None
-        model = _Logistic(1.0, problem.outcome_is_binary, _signs(problem, slice(None)))
-        model.fit(problem.inputs.matrix[index], outcome[index], None)
-        score = model_score(model, problem.inputs.matrix[index])
-        share = problem.capacity or status_quo_share(problem, index)
-        group = problem.group[index]
+        model = _Logistic(1.0, contest.outcome_is_binary, _signs(contest, slice(None)))
+        model.fit(contest.inputs.matrix[index], outcome[index], None)
+        score = model_score(model, contest.inputs.matrix[index])
+        share = contest.constraints.capacity or status_quo_share(contest, index)
+        group = contest.group[index]
         thresholds = np.array(
-            [capacity_threshold(score[group == g], share) for g in range(len(problem.names))]
+            [capacity_threshold(score[group == g], share) for g in range(len(contest.names))]
         )
 
         def margin(inputs: Inputs) -> Floats:
             assert inputs.group is not None
             return np.asarray(model_score(model, inputs.matrix) - thresholds[inputs.group])
 
-        return {self.label: Rule(self.label, margin, 0.0, problem.features, problem.inputs.names, model)}
+        return {self.label: Rule(self.label, margin, 0.0, contest.features, contest.inputs.names, model)}
 
 
 def portfolio() -> list[Scored]:
@@ -145,10 +164,6 @@ def reweighing(outcome: Floats, group: Any, binary: bool) -> Floats:
     return weight
 
 
-def _move(name: str) -> float:
-    return float(name.split(", ")[-1].split("×")[0]) if "× share" in name else 1.0
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Penalty:
     """P(worse-off group | x) from permitted features, scaled to the spread of the score."""
@@ -166,49 +181,47 @@ class _Penalty:
         return score_of
 
 
-def _penalty(problem: Problem, index: Index, model: Any, columns: Any, score: Floats) -> _Penalty:
+def _penalty(contest: Contest, index: Index, model: Any, columns: Any, score: Floats) -> _Penalty:
     who = _Logistic(1.0, True, None)
-    x = problem.inputs.matrix[np.ix_(index, columns)]
-    who.fit(x, (problem.group[index] == _worse_off(problem, index)).astype(np.float64), None)
+    x = contest.inputs.matrix[np.ix_(index, columns)]
+    who.fit(x, (contest.group[index] == _worse_off(contest, index)).astype(np.float64), None)
     spread = max(float(model_score(who, x).std()), 1e-12)
     return _Penalty(model, who, columns, float(score.std()) / spread)
 
 
-def _worse_off(problem: Problem, index: Index) -> int:
+def _worse_off(contest: Contest, index: Index) -> int:
     """The group at the lower end of the status quo's worst gap in the training half."""
-    decision, score = problem.status_quo(index)
-    worth = problem.claim.fairness[0]
-    u, w = evaluate(worth, problem.seen.part(index), decision[index], None if score is None else score[index])
-    group = problem.group[index]
-    totals = np.bincount(group, w, len(problem.names))
+    u, w = evaluate(contest.claim.fairness[0], contest.seen.part(index), *contest.status_quo_of(index))
+    group = contest.group[index]
+    totals = np.bincount(group, w, len(contest.names))
     with np.errstate(divide="ignore", invalid="ignore"):
-        levels = np.bincount(group, u, len(problem.names)) / totals
-    return worst_pair(levels, problem.claim.pairs)[1]
+        levels = np.bincount(group, u, len(contest.names)) / totals
+    return worst_pair(levels, contest.claim.pairs)[1]
 
 
-def _without_proxy(problem: Problem, index: Index) -> Any:
+def _without_proxy(contest: Contest, index: Index) -> Any:
     """All columns but those of the feature most correlated with the groups in the training half."""
-    x = problem.inputs.matrix[index]
+    x = contest.inputs.matrix[index]
     spread = x.std(axis=0)
-    tied = np.zeros(len(problem.features))
-    for code in range(len(problem.names)):
-        member = (problem.group[index] == code).astype(np.float64)
+    tied = np.zeros(len(contest.features))
+    for code in range(len(contest.names)):
+        member = (contest.group[index] == code).astype(np.float64)
         covariance = np.abs(((x - x.mean(axis=0)) * (member - member.mean())[:, None]).mean(axis=0))
         correlation = np.divide(
             covariance, spread * max(float(member.std()), 1e-12), out=np.zeros_like(spread), where=spread > 0
         )
-        np.maximum.at(tied, problem.feature_of, correlation)
-    kept = np.flatnonzero(problem.feature_of != int(np.argmax(tied)))
+        np.maximum.at(tied, contest.feature_of, correlation)
+    kept = np.flatnonzero(contest.feature_of != int(np.argmax(tied)))
     return kept if kept.size else np.arange(x.shape[1])
 
 
-def _signs(problem: Problem, columns: Any) -> Floats | None:
+def _signs(contest: Contest, columns: Any) -> Floats | None:
     """The required direction of each column of the matrix; 0 where it is free."""
-    if not problem.monotone:
+    if not contest.constraints.monotone:
         return None
-    signs = np.zeros(problem.inputs.matrix.shape[1])
-    for feature, sign in problem.monotone.items():
-        signs[problem.columns_of(feature)] = sign
+    signs = np.zeros(contest.inputs.matrix.shape[1])
+    for feature, sign in contest.constraints.monotone.items():
+        signs[contest.columns_of(feature)] = sign
     return np.asarray(signs[columns])
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairtrial.errors import NotApplicable
-from fairtrial.methods.improve.candidates.problem import Problem
+from fairtrial.errors import Fault, NotApplicable
+from fairtrial.methods.improve.candidates.contest import Contest
 from fairtrial.methods.improve.candidates.rules import Floats, Index, Inputs, Rule, capacity_threshold
-from fairtrial.methods.improve.candidates.utilities import Worth, evaluate
+from fairtrial.methods.improve.candidates.utilities import evaluate
 from fairtrial.methods.improve.solver.milp import (
     LinearRule,
     Program,
@@ -17,7 +17,7 @@ from fairtrial.methods.improve.solver.milp import (
     fairest_selection,
     most_accurate_classifier,
 )
-from fairtrial.metrics.table import Metric
+from fairtrial.metrics.metric import Metric
 
 MAX_COLUMNS = 6
 
@@ -38,83 +38,80 @@ class LinearProgram:
 
     @property
     def name(self) -> str:
+        """What it is called in results."""
         return f"linear program {self.program}"
 
-    def variants(self, problem: Problem) -> tuple[str, ...]:
+    def variants(self, contest: Contest) -> tuple[str, ...]:
+        """The names of the rules it can give."""
         return (self.name,)
 
-    def check(self, problem: Problem) -> None:
-        needed = "ppv" if self.program == "P'" else "accuracy"
-        worths = problem.claim.worths
-        fits = all(isinstance(w.what, Metric) and w.name == needed for w in worths) and len(worths) == 2
-        if not fits or len(problem.names) != 2:
+    def check(self, contest: Contest) -> None:
+        """Refuse what the program was not made for."""
+        required = self._lacks(contest)
+        if required:
             raise NotApplicable(
-                "improve",
-                f"the program {self.program} needs two groups and {needed!r} as accuracy and as fairness",
+                "improve", Fault("candidates", required, subject=f"the program {self.program}")
             )
-        if self.program == "P'" and problem.capacity is None:
-            raise NotApplicable("improve", "the program P' needs a capacity")
-        if self.program == "P'" and problem.seen.outcome is not None and problem.seen.outcome.min() < 0:
-            raise NotApplicable("improve", "the program P' needs outcomes of at least 0")
 
-    def fit(self, problem: Problem, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
-        outcome = problem.seen.outcome
+    def _lacks(self, contest: Contest) -> str:
+        needed = "ppv" if self.program == "P'" else "accuracy"
+        worths, outcome = contest.claim.worths, contest.seen.outcome
+        fits = all(isinstance(w.what, Metric) and w.name == needed for w in worths) and len(worths) == 2
+        if not fits or len(contest.names) != 2:
+            return f"needs two groups and {needed!r} as accuracy and as fairness"
+        if self.program == "P'" and contest.constraints.capacity is None:
+            return "needs a capacity"
+        if self.program == "P'" and outcome is not None and outcome.min() < 0:
+            return "needs outcomes of at least 0"
+        return ""
+
+    def fit(self, contest: Contest, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
+        """Its rules, fitted on the rows of `index`."""
+        outcome, capacity = contest.seen.outcome, contest.constraints.capacity
         assert outcome is not None
-        few = _subsample(problem, index, self.rows, rng)
-        columns = _leading_columns(problem.inputs.matrix[index], outcome[index])
-        x = problem.inputs.matrix[:, columns]
+        few = _subsample(contest, index, self.rows, rng)
+        columns = _leading_columns(contest.inputs.matrix[index], outcome[index])
+        x = contest.inputs.matrix[:, columns]
         mean, spread = x[index].mean(axis=0), np.maximum(x[index].std(axis=0), 1e-12)
 
         def design(matrix: Floats) -> Floats:
             return np.column_stack([np.ones(len(matrix)), (matrix - mean) / spread])
 
-        found = self._solve(problem, few, design(x[few]), outcome, index)
-        beta = (
-            found.coefficients
-            if found.coefficients is not None
-            else _least_squares(design(x[index]), outcome[index])
-        )
+        found = self._solve(contest, few, design(x[few]), index)
+        beta = found.coefficients
+        if beta is None:
+            beta = _least_squares(design(x[index]), outcome[index])
 
         def score_of(inputs: Inputs) -> Floats:
             return np.asarray(design(inputs.matrix[:, columns]) @ beta)
 
-        threshold = 0.0
-        if problem.capacity is not None:
-            threshold = capacity_threshold(design(x[index]) @ beta, problem.capacity)
-        rule = Rule(
-            self.name,
-            score_of,
-            threshold,
-            problem.features,
-            problem.inputs.names,
-            found,
-            statement=found.statement(),
-        )
-        return {self.name: rule}
+        threshold = 0.0 if capacity is None else capacity_threshold(design(x[index]) @ beta, capacity)
+        seen, proved = (contest.features, contest.inputs.names), found.statement()
+        return {self.name: Rule(self.name, score_of, threshold, *seen, found, statement=proved)}
 
-    def _solve(self, problem: Problem, few: Index, x: Floats, outcome: Floats, index: Index) -> LinearRule:
-        y, group = outcome[few], problem.group[few]
-        decision, score = problem.status_quo(index)
-        levels = _levels(problem.claim.accuracy, problem, few, decision, score)
-        start = _least_squares(x, y - (0.5 if problem.outcome_is_binary else 0.0))
+    def _solve(self, contest: Contest, few: Index, x: Floats, index: Index) -> LinearRule:
+        assert contest.seen.outcome is not None
+        y, group = contest.seen.outcome[few], contest.group[few]
+        levels = _levels(contest, few, index)
+        start = _least_squares(x, y - (0.5 if contest.outcome_is_binary else 0.0))
         start = start / max(float(np.abs(start).max()), 1e-12)
         if self.program == "F.5":
             return fairest_classifier(x, y, group, levels, time_limit=self.seconds, start=start)
         if self.program == "F.6":
             return most_accurate_classifier(x, y, group, levels, time_limit=self.seconds, start=start)
-        assert problem.capacity is not None
-        capacity = max(2, round(problem.capacity * few.size))
+        assert contest.constraints.capacity is not None
+        capacity = max(2, round(contest.constraints.capacity * few.size))
         shifted = start.copy()
         shifted[0] -= capacity_threshold(x @ start, capacity / few.size)
         shifted = shifted / max(float(np.abs(shifted).max()), 1e-12)
         return fairest_selection(x, y, group, levels, capacity, time_limit=self.seconds, start=shifted)
 
 
-def _subsample(problem: Problem, index: Index, rows: int, rng: np.random.Generator) -> Index:
+def _subsample(contest: Contest, index: Index, rows: int, rng: np.random.Generator) -> Index:
     """Half of the rows from each group where possible, so that both levels exist."""
     chosen = []
     for code in range(2):
-        inside = index[problem.group[index] == code]
+        inside = index[contest.group[index] == code]
         chosen.append(rng.choice(inside, min(rows // 2, inside.size), replace=False))
     return np.sort(np.concatenate(chosen))
 
@@ -130,11 +127,9 @@ def _least_squares(x: Floats, y: Floats) -> Floats:
     return np.asarray(np.linalg.lstsq(x, y, rcond=None)[0])
 
 
-def _levels(
-    worth: Worth, problem: Problem, few: Index, decision: Floats, score: Floats | None
-) -> tuple[float, float]:
+def _levels(contest: Contest, few: Index, train: Index) -> tuple[float, float]:
     """The status quo's levels on the subsample; a group of which it selects nobody asks for nothing."""
-    u, w = evaluate(worth, problem.seen.part(few), decision[few], None if score is None else score[few])
-    group = problem.group[few]
+    u, w = evaluate(contest.claim.accuracy, contest.seen.part(few), *contest.status_quo_of(few, train))
+    group = contest.group[few]
     levels = [u[group == g].sum() / w[group == g].sum() if w[group == g].sum() > 0 else 0.0 for g in (0, 1)]
     return float(levels[0]), float(levels[1])

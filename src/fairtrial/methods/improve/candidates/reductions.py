@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from fairtrial.methods.improve.candidates.adapters import model_score
-from fairtrial.methods.improve.candidates.problem import Problem
+from fairtrial.methods.improve.candidates.contest import Contest
 from fairtrial.methods.improve.candidates.rules import Floats, Index, Inputs, Rule
 
 # fairness metric -> fairlearn's constraint
@@ -44,37 +44,40 @@ class Reductions:
 
     @property
     def name(self) -> str:
+        """What it is called in results."""
         return self.label
 
-    def variants(self, problem: Problem) -> tuple[str, ...]:
+    def variants(self, contest: Contest) -> tuple[str, ...]:
+        """The names of the rules it can give."""
         return tuple(f"{self.label}, {weight:g}" for weight in WEIGHTS)
 
-    def fit(self, problem: Problem, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
+    def fit(self, contest: Contest, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
+        """Its rules, fitted on the rows of `index`."""
         from fairlearn import reductions
         from sklearn.linear_model import LogisticRegression
 
-        outcome = problem.seen.outcome
+        outcome = contest.seen.outcome
         assert outcome is not None
-        x = problem.inputs.matrix
+        x = contest.inputs.matrix
         mean, spread = x[index].mean(axis=0), x[index].std(axis=0)
         factor = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
-        constraint = getattr(reductions, CONSTRAINTS[problem.claim.fairness[0].name])()
+        constraint = getattr(reductions, CONSTRAINTS[contest.claim.fairness[0].name])()
         search = reductions.GridSearch(
             LogisticRegression(max_iter=200), constraint, grid_size=GRID, grid_limit=LIMIT
         )
         with warnings.catch_warnings(), _no_advice_on_the_grid():
             warnings.simplefilter("ignore")  # fairlearn's own use of pandas
-            search.fit((x[index] - mean) * factor, outcome[index], sensitive_features=problem.group[index])
+            search.fit((x[index] - mean) * factor, outcome[index], sensitive_features=contest.group[index])
         errors = np.asarray(search.objectives_, dtype=np.float64)
         violations = np.asarray([float(gamma.max()) for gamma in search.gammas_.to_numpy().T])
         rules = {}
-        for weight, name in zip(WEIGHTS, self.variants(problem), strict=True):
+        for weight, name in zip(WEIGHTS, self.variants(contest), strict=True):
             model = search.predictors_[int(np.argmin((1 - weight) * errors + weight * violations))]
 
             def score_of(inputs: Inputs, model: Any = model) -> Floats:
                 return model_score(model, (inputs.matrix - mean) * factor)
 
-            rules[name] = Rule(name, score_of, 0.5, problem.features, problem.inputs.names, model)
+            rules[name] = Rule(name, score_of, 0.5, contest.features, contest.inputs.names, model)
         return rules
 
 
@@ -93,11 +96,11 @@ def installed() -> bool:
     return find_spec("fairlearn") is not None
 
 
-def applicable(problem: Problem) -> bool:
+def applicable(contest: Contest) -> bool:
     """The reduction needs a binary outcome and a constraint it knows; it cannot keep monotone directions."""
     return (
-        problem.outcome_is_binary
-        and problem.claim.fairness[0].name in CONSTRAINTS
-        and not problem.monotone
-        and problem.capacity is None
+        contest.outcome_is_binary
+        and contest.claim.fairness[0].name in CONSTRAINTS
+        and not contest.constraints.monotone
+        and contest.constraints.capacity is None
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.errors import InputError
+from fairtrial.errors import Fault, InputError, Words
 
 if TYPE_CHECKING:
     from fairtrial.data.audit import Audit
@@ -37,6 +37,7 @@ class Inputs:
         return len(self.matrix)
 
     def part(self, index: Index) -> Inputs:
+        """The same for some of the rows."""
         return Inputs(
             self.matrix[index],
             self.names,
@@ -52,6 +53,7 @@ class Inputs:
         return self.source if self.source is None or self.rows is None else take(self.source, self.rows)
 
     def replaced(self, matrix: Floats, frame: Any) -> Inputs:
+        """The same people with other values."""
         return Inputs(matrix, self.names, frame, None, self.group, self.fixed)
 
 
@@ -73,17 +75,17 @@ class Rule:
     def outcome_of(self, inputs: Inputs) -> tuple[Floats, Floats]:
         """(decisions, scores)."""
         score = np.asarray(self.score_of(inputs), dtype=np.float64)
-        if score.shape != (len(inputs),) or not np.isfinite(score).all():
-            raise InputError(
-                "improve",
-                f"candidate {self.name!r} must give one finite number per row, got shape {score.shape} for "
-                f"{len(inputs)} rows"
-                + ("" if np.isfinite(score).all() else " with missing or infinite values"),
+        finite = bool(np.isfinite(score).all())
+        if score.shape != (len(inputs),) or not finite:
+            got = f"got shape {score.shape} for {len(inputs)} rows"
+            raise refusal(
+                self.name,
+                f"must give one finite number per row, {got}{'' if finite else ' with missing or infinite values'}",
             )
         if self.threshold is not None:
             return (score >= self.threshold).astype(np.float64), score
         if not np.isin(score, (0.0, 1.0)).all():
-            raise InputError("improve", f"candidate {self.name!r} must give decisions 0 and 1")
+            raise refusal(self.name, "must give decisions 0 and 1")
         return score, score
 
     def decide(self, audit: Audit) -> Floats:
@@ -101,12 +103,23 @@ class Rule:
         position = {name: i for i, name in enumerate(design.names)}
         new = sorted(set(design.names) - set(self.columns))
         if new:
-            raise InputError("decide", f"the rule was not fitted with the labels {new}")
+            fault = Fault("audit", f"was not fitted with the labels {new}", subject="the rule")
+            raise InputError("decide", fault)
         matrix = np.zeros((len(design.matrix), len(self.columns)))
         for i, name in enumerate(self.columns):
             if name in position:
                 matrix[:, i] = design.matrix[:, position[name]]
         return Inputs(matrix, self.columns, audit.features_frame(self.features))
+
+
+def candidate_fault(name: str, required: str, cure: str | Words = "") -> Fault:
+    """What is wrong with one candidate, by its name."""
+    return Fault("candidates", required, cure=cure, subject=f"candidate {name!r}")
+
+
+def refusal(name: str, required: str) -> InputError:
+    """The error that names the candidate at fault."""
+    return InputError("improve", candidate_fault(name, required))
 
 
 def take(frame: Any, index: Index) -> Any:

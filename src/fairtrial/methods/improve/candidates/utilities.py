@@ -6,42 +6,21 @@ A utility is a pair of row values (u, w) whose group level is Σu/Σw. For a met
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial.data.cells import Coded
-from fairtrial.errors import InputError, NotApplicable
+from fairtrial.errors import Fault, InputError, NotApplicable, Set, Words
 from fairtrial.labels import canonical
-from fairtrial.metrics.table import Metric, Role, find_metric
+from fairtrial.methods.improve.payoff import Payoff
+from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.table import find_metric
+from fairtrial.metrics.values import Role
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Payoff:
-    """What a decision yields per person: `selected` where it is positive, `rejected` where it is not.
-
-    Both are a numeric column or a number: Payoff("profit", selected="margin", rejected=0). Higher is better.
-    """
-
-    name: str
-    selected: str | float
-    rejected: str | float = 0.0
-
-    @property
-    def label(self) -> str:
-        return self.name.replace("_", " ")
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return tuple(part for part in (self.selected, self.rejected) if isinstance(part, str))
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"name": self.name, "selected": self.selected, "rejected": self.rejected}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,30 +86,42 @@ class Observed:
 def find_worth(who: str, argument: str, asked: object, *, accuracy: bool) -> Worth:
     """A Worth from a metric's name, a Metric, a Payoff, or the dict form of either."""
     if isinstance(asked, Mapping) and "selected" in asked:
-        unknown = set(asked) - {"name", "selected", "rejected"}
-        if unknown or "name" not in asked:
-            raise InputError(
-                who, f"{argument!r}: a payoff needs 'name' and 'selected' and may have 'rejected'"
-            )
-        asked = Payoff(str(asked["name"]), asked["selected"], asked.get("rejected", 0.0))
+        asked = _payoff(who, argument, asked)
     if isinstance(asked, Payoff):
         return Worth(asked)
-    metric = find_metric(who, asked)
-    if metric.expression is not None:
-        raise NotApplicable(
-            who,
-            f"{argument!r}: {metric.name!r} is given an expression, which only fits the status quo; use a dict",
-        )
-    if metric.each is not None:
-        raise NotApplicable(
-            who,
-            f"{argument!r}: {metric.name!r} is a mean per score bin, not one level; take 'ppv' or 'brier'",
-        )
-    if not _depends_on_rule(metric):
-        raise NotApplicable(
-            who, f"{argument!r}: {metric.name!r} is the same under every rule, so no rule can improve it"
-        )
+    metric = find_metric(who, asked, argument)
+    fault = _metric_fault(argument, metric)
+    if fault:
+        raise NotApplicable(who, fault)
     return Worth(metric, -1.0 if accuracy and metric.hurts == "above" else 1.0)
+
+
+def _payoff(who: str, argument: str, content: Mapping[str, object]) -> Payoff:
+    selected, rejected = content["selected"], content.get("rejected", 0.0)
+    complete = "name" in content and not set(content) - {"name", "selected", "rejected"}
+    if (
+        not complete
+        or not isinstance(selected, str | float | int)
+        or not isinstance(rejected, str | float | int)
+    ):
+        required = "as a payoff needs 'name' and 'selected' and may have 'rejected'"
+        raise InputError(who, Fault(argument, required))
+    return Payoff(str(content["name"]), selected, rejected)
+
+
+def _metric_fault(argument: str, metric: Metric) -> Fault | None:
+    """Why a metric has no level that a rule could improve; None when it has one."""
+    subject = f"the {argument} {metric.name!r}"
+    if metric.expression is not None:
+        cure = Words("condition it with {}", Set("given", {"column": "value"}, of="Metric"))
+        required = "is given an expression, which only fits the status quo"
+        return Fault(argument, required, subject=subject, cure=cure)
+    if metric.each is not None:
+        required = "is a mean per score bin, not one level"
+        return Fault(argument, required, subject=subject, cure="take 'ppv' or 'brier'")
+    if not _depends_on_rule(metric):
+        return Fault(argument, "is the same under every rule, so no rule can improve it", subject=subject)
+    return None
 
 
 def _depends_on_rule(metric: Metric) -> bool:
@@ -160,24 +151,13 @@ def evaluate(worth: Worth, seen: Observed, decision: Floats, score: Floats | Non
         if isinstance(metric.value, Role)
         else seen.values[metric.value]
     )
+    if isinstance(metric.value, Role) and metric.value.wants and not np.isfinite(value[given]).all():
+        required = f"needs {metric.value.wants}, but the scores of a rule are others"
+        raise NotApplicable("improve", Fault("", f"{metric.name!r} {required}"))
     weight = given.astype(np.float64)
     return worth.sign * np.where(given, value, 0.0), weight
 
 
 def _role_value(part: Role, seen: Observed, decision: Floats, score: Floats | None) -> Floats:
     inputs = {"decision": decision, "outcome": seen.outcome, "score": score}
-    return _ROLE_VALUES[part.name](*(inputs[need] for need in part.needs))
-
-
-_ROLE_VALUES: dict[str, Callable[..., Floats]] = {
-    "decision": lambda d: d,
-    "outcome": lambda y: y,
-    "score": lambda s: s,
-    "not_decision": lambda d: 1.0 - d,
-    "not_outcome": lambda y: 1.0 - y,
-    "correct": lambda d, y: (d == y).astype(np.float64),
-    "error": lambda d, y: (d != y).astype(np.float64),
-    "squared_error": lambda s, y: (s - y) ** 2,
-    "absolute_error": lambda s, y: np.abs(s - y),
-    "log_loss": lambda s, y: -np.log(np.clip(np.where(y == 1, s, 1.0 - s), 1e-15, 1.0)),
-}
+    return np.asarray(part.of(inputs), dtype=np.float64)

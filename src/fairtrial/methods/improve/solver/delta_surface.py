@@ -50,6 +50,7 @@ class Staircase:
         return max((c.accuracy for c in self.corners if fairness < c.fairness), default=-math.inf)
 
     def rejects(self, accuracy: float, fairness: float) -> bool:
+        """Whether this pair of gains is rejected."""
         return any(accuracy < c.accuracy and fairness < c.fairness for c in self.corners)
 
 

@@ -108,6 +108,19 @@ class _Model:
         return csr_array((values, (rows, columns)), shape=(len(self.row_lower), len(self.lower)))
 
 
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """A program with its objective (minimise sense·target), and the true value of a rule, None if it breaks a
+    constraint."""
+
+    program: Program
+    model: _Model
+    beta: NDArray[np.int64]
+    target: int
+    sense: float
+    score: Callable[[Floats], float | None]
+
+
 def fairest_classifier(
     x: Floats,
     y: Floats,
@@ -132,7 +145,7 @@ def fairest_classifier(
         feasible = all(u >= level + iota - ROUNDING for u, level in zip(found, status_quo, strict=True))
         return abs(found[0] - found[1]) if feasible else None
 
-    return _solve("F.5", model, beta, gap, 1.0, len(y), time_limit, start, score)
+    return _solve(_Search("F.5", model, beta, gap, 1.0, score), len(y), time_limit, start)
 
 
 def most_accurate_classifier(
@@ -157,7 +170,7 @@ def most_accurate_classifier(
         feasible = rate[1] >= status_quo[1] + iota - ROUNDING and abs(rate[0] - rate[1]) <= gap + ROUNDING
         return rate[0] if feasible else None
 
-    return _solve("F.6", model, beta, rates[0], -1.0, len(y), time_limit, start, score)
+    return _solve(_Search("F.6", model, beta, rates[0], -1.0, score), len(y), time_limit, start)
 
 
 def fairest_selection(
@@ -177,25 +190,11 @@ def fairest_selection(
     binary (Proposition F.1).
     """
     model, beta, decision = _linear_classifier(x)
-    rows = len(y)
     largest = float(np.max(y))
     levels = model.variables(2, 0.0, largest)
     model.row([(int(d), 1.0) for d in decision], capacity, capacity)
     for code in (0, 1):
-        member = group == code
-        inverse = int(model.variables(1, 1.0 / rows, 1.0)[0])
-        share = model.variables(rows, 0.0, 1.0)
-        model.row(
-            [(int(levels[code]), 1.0)]
-            + [(int(s), -float(v)) for s, v, m in zip(share, y, member, strict=True) if m],
-            0.0,
-            0.0,
-        )
-        model.row([(int(s), 1.0) for s, m in zip(share, member, strict=True) if m], 1.0, 1.0)
-        for s, d in zip(share, decision, strict=True):
-            model.row([(int(s), 1.0), (inverse, -1.0)], -np.inf, 0.0)
-            model.row([(int(s), 1.0), (int(d), -1.0)], -np.inf, 0.0)
-            model.row([(int(s), 1.0), (inverse, -1.0), (int(d), -1.0)], -1.0, np.inf)
+        _mean_of_selected(model, int(levels[code]), y, group == code, decision)
         model.row([(int(levels[code]), 1.0)], status_quo[code] + iota, np.inf)
     gap = int(model.variables(1, 0.0, largest)[0])
     for sign in (1.0, -1.0):
@@ -211,7 +210,22 @@ def fairest_selection(
         )
         return abs(means[0] - means[1]) if feasible else None
 
-    return _solve("P'", model, beta, gap, 1.0, rows, time_limit, start, score)
+    return _solve(_Search("P'", model, beta, gap, 1.0, score), len(y), time_limit, start)
+
+
+def _mean_of_selected(
+    model: _Model, level: int, y: Floats, member: NDArray[np.bool_], decision: NDArray[np.int64]
+) -> None:
+    """Pin a level down to the mean of y over the members that are selected (F.8)."""
+    inverse = int(model.variables(1, 1.0 / len(y), 1.0)[0])
+    share = model.variables(len(y), 0.0, 1.0)
+    of_members = [(int(s), -float(v)) for s, v, m in zip(share, y, member, strict=True) if m]
+    model.row([(level, 1.0), *of_members], 0.0, 0.0)
+    model.row([(int(s), 1.0) for s, m in zip(share, member, strict=True) if m], 1.0, 1.0)
+    for s, d in zip(share, decision, strict=True):
+        model.row([(int(s), 1.0), (inverse, -1.0)], -np.inf, 0.0)
+        model.row([(int(s), 1.0), (int(d), -1.0)], -np.inf, 0.0)
+        model.row([(int(s), 1.0), (inverse, -1.0), (int(d), -1.0)], -1.0, np.inf)
 
 
 def _linear_classifier(x: Floats) -> tuple[_Model, NDArray[np.int64], NDArray[np.int64]]:
@@ -245,41 +259,22 @@ def _rates_of(x: Floats, y: Floats, group: NDArray[np.integer], coefficients: Fl
     return float(right[group == 0].mean()), float(right[group == 1].mean())
 
 
-def _solve(
-    program: Program,
-    model: _Model,
-    beta: NDArray[np.int64],
-    target: int,
-    sense: float,
-    rows: int,
-    time_limit: float,
-    start: Floats | None,
-    score: Callable[[Floats], float | None],
-) -> LinearRule:
-    """Minimise sense·target. HiGHS takes no starting point from SciPy, so the start enters as a cutoff."""
+def _solve(search: _Search, rows: int, time_limit: float, start: Floats | None) -> LinearRule:
+    """HiGHS takes no starting point from SciPy, so the start enters as a cutoff."""
     started = time.monotonic()
-    value = None if start is None else score(start)
+    value = None if start is None else search.score(start)
     if value is not None:
-        model.row([(target, sense)], -np.inf, sense * value + CUTOFF_SLACK)
-    cost = np.zeros(len(model.lower))
-    cost[target] = sense
-    answer = milp(
-        cost,
-        integrality=np.asarray(model.integer),
-        bounds=Bounds(np.asarray(model.lower), np.asarray(model.upper)),
-        constraints=LinearConstraint(
-            model.matrix(), np.asarray(model.row_lower), np.asarray(model.row_upper)
-        ),
-        options={"time_limit": time_limit, "mip_rel_gap": 0.0},
-    )
-    coefficients = None if answer.x is None else np.asarray(answer.x)[beta]
-    found = None if coefficients is None else score(coefficients)
+        cutoff = search.sense * value + CUTOFF_SLACK
+        search.model.row([(search.target, search.sense)], -np.inf, cutoff)
+    answer = _answer(search, time_limit)
+    coefficients = None if answer.x is None else np.asarray(answer.x)[search.beta]
+    found = None if coefficients is None else search.score(coefficients)
     from_start = found is None and value is not None
     if from_start:
         coefficients, found = start, value
-    proof, bound = _what_was_proved(answer, sense, found, from_start)
+    proof, bound = _what_was_proved(answer, search.sense, found, from_start)
     return LinearRule(
-        program=program,
+        program=search.program,
         proof=proof,
         coefficients=coefficients if found is not None else None,
         objective=found,
@@ -287,6 +282,20 @@ def _solve(
         rows=rows,
         seconds=time.monotonic() - started,
         from_start=from_start,
+    )
+
+
+def _answer(search: _Search, time_limit: float) -> Any:
+    model = search.model
+    cost = np.zeros(len(model.lower))
+    cost[search.target] = search.sense
+    rows = LinearConstraint(model.matrix(), np.asarray(model.row_lower), np.asarray(model.row_upper))
+    return milp(
+        cost,
+        integrality=np.asarray(model.integer),
+        bounds=Bounds(np.asarray(model.lower), np.asarray(model.upper)),
+        constraints=rows,
+        options={"time_limit": time_limit, "mip_rel_gap": 0.0},
     )
 
 

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,8 @@ from fairtrial.inference.numeric.logistic import (
     fit_predict_many,
     predict_logistic,
 )
-from fairtrial.methods.scan.solver.table import Moments, ScanTable, log_odds, totals
+from fairtrial.methods.scan.arguments import NullModelName
+from fairtrial.methods.scan.solver.scan_table import Moments, ScanTable, log_odds, totals
 
 FloatArray = NDArray[np.float64]
 
@@ -160,10 +161,7 @@ def spread(table: ScanTable, sums: Moments, expected: FloatArray) -> FloatArray:
     return np.sqrt(np.maximum(within, 0.0) / np.maximum(people - 2.0, 1.0))
 
 
-NullModel = Literal["pairwise", "saturated", "main"]
-
-
-def pooled_rates(table: ScanTable, ridge: float, model: NullModel) -> FloatArray:
+def pooled_rates(table: ScanTable, ridge: float, model: NullModelName) -> FloatArray:
     """E[I | C, X] fitted to both classes together, blind to A: where the bootstrap draws events from."""
     cells = len(table.cell_x)
     everyone = totals(table.atom_cell, table.atom_total, cells)
@@ -173,7 +171,7 @@ def pooled_rates(table: ScanTable, ridge: float, model: NullModel) -> FloatArray
     return _pooled(table, covariate, everyone * scanned, events * scanned, ridge, model)
 
 
-def pooled_propensity(table: ScanTable, ridge: float, model: NullModel) -> FloatArray:
+def pooled_propensity(table: ScanTable, ridge: float, model: NullModelName) -> FloatArray:
     """P(A=1 | X, C) of every cell, scanned or not: where the propensity null draws classes from."""
     cells = len(table.cell_x)
     everyone = totals(table.atom_cell, table.atom_total, cells)
@@ -189,7 +187,7 @@ def _pooled(
     trials: FloatArray,
     successes: FloatArray,
     ridge: float,
-    model: NullModel,
+    model: NullModelName,
 ) -> FloatArray:
     if model == "saturated":
         rates: FloatArray = np.divide(successes, trials, out=np.full(len(trials), 0.5), where=trials > 0)

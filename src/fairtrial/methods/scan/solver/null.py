@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.methods.scan.solver.expectation import NullModel, pooled_propensity, pooled_rates
-from fairtrial.methods.scan.solver.table import Moments, ScanTable, log_odds, moments, totals
+from fairtrial.methods.scan.arguments import NullModelName
+from fairtrial.methods.scan.solver.expectation import pooled_propensity, pooled_rates
+from fairtrial.methods.scan.solver.scan_table import Moments, ScanTable, log_odds, moments, totals
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -84,7 +85,7 @@ def whole_sample(table: ScanTable) -> Draw:
     return draw
 
 
-def drawn_class(table: ScanTable, ridge: float, model: NullModel) -> Draw:
+def drawn_class(table: ScanTable, ridge: float, model: NullModelName) -> Draw:
     """Draw A from P(A=1 | X, C) ("propensity")."""
     probability = pooled_propensity(table, ridge, model)[table.atom_cell]
     total = table.atom_total.astype(np.int64)
@@ -96,7 +97,7 @@ def drawn_class(table: ScanTable, ridge: float, model: NullModel) -> Draw:
     return draw
 
 
-def drawn_events(table: ScanTable, ridge: float, model: NullModel) -> Draw:
+def drawn_events(table: ScanTable, ridge: float, model: NullModelName) -> Draw:
     """Draw I from a pooled fit that is blind to A ("bootstrap")."""
     cells = len(table.cell_x)
     sizes = tuple(
@@ -123,7 +124,7 @@ def drawn_events(table: ScanTable, ridge: float, model: NullModel) -> Draw:
 
 
 def _resampled_scores(
-    table: ScanTable, ridge: float, model: NullModel, sizes: tuple[FloatArray, ...]
+    table: ScanTable, ridge: float, model: NullModelName, sizes: tuple[FloatArray, ...]
 ) -> Draw:
     """Real-valued events: pooled fit of the log-odds plus residuals drawn from all scanned people."""
     scanned = table.atom_scanned
@@ -147,21 +148,24 @@ def _resampled_scores(
         )
 
     def draw(draws: int, generator: np.random.Generator) -> Moments:
-        parts = [[sums(one, generator) for one in people] for _ in range(draws)]
-        arrays = np.array(parts)  # (draws, class, sum, cells)
-        comparison, protected = (np.repeat(n[None, :], draws, axis=0) for n in sizes)
-        return Moments(
-            comparison=comparison,
-            comparison_events=np.ascontiguousarray(arrays[:, 0, 0]),
-            protected=protected,
-            protected_events=np.ascontiguousarray(arrays[:, 1, 0]),
-            comparison_log_odds=arrays[:, 0, 1],
-            comparison_squares=arrays[:, 0, 2],
-            protected_log_odds=arrays[:, 1, 1],
-            protected_squares=arrays[:, 1, 2],
-        )
+        return _of_scores(np.array([[sums(one, generator) for one in people] for _ in range(draws)]), sizes)
 
     return draw
+
+
+def _of_scores(drawn: FloatArray, sizes: tuple[FloatArray, ...]) -> Moments:
+    """Moments from arrays of (draws, class, sum, cells)."""
+    comparison, protected = (np.repeat(n[None, :], len(drawn), axis=0) for n in sizes)
+    return Moments(
+        comparison=comparison,
+        comparison_events=np.ascontiguousarray(drawn[:, 0, 0]),
+        protected=protected,
+        protected_events=np.ascontiguousarray(drawn[:, 1, 0]),
+        comparison_log_odds=drawn[:, 0, 1],
+        comparison_squares=drawn[:, 0, 2],
+        protected_log_odds=drawn[:, 1, 1],
+        protected_squares=drawn[:, 1, 2],
+    )
 
 
 def _permute_within(

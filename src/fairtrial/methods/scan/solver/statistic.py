@@ -15,23 +15,24 @@ from fairtrial.methods.scan.solver.expectation import (
     expected_events,
     spread,
 )
-from fairtrial.methods.scan.solver.problem import (
+from fairtrial.methods.scan.solver.scan_table import Moments, ScanTable, log_odds, observed_moments, totals
+from fairtrial.methods.scan.solver.score import CellNumbers
+from fairtrial.methods.scan.solver.subgroup_search import (
     Direction,
     Found,
-    Plan,
-    Problem,
+    SearchedCells,
+    SearchPlan,
     find_subgroups,
     maximum_scores,
     plan_search,
 )
-from fairtrial.methods.scan.solver.table import Moments, ScanTable, log_odds, observed_moments, totals
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Setup:
+class ScanSetup:
     """Everything that is fixed before the first number is drawn.
 
     `sigma` None means estimated, in every draw anew. `supported` marks the cells that take part in the
@@ -44,7 +45,7 @@ class Setup:
     directions: tuple[Direction, ...]
     penalty: float
     sigma: float | None
-    plan: Plan
+    plan: SearchPlan
     drop_unsupported: bool
 
 
@@ -69,9 +70,9 @@ def prepare(
     search: Literal["auto", "exact", "restarts"] = "auto",
     restarts: int = 50,
     drop_unsupported: bool = False,
-) -> Setup:
+) -> ScanSetup:
     plan = plan_search(table.arity, int(table.cell_scanned.sum()), search, restarts)
-    return Setup(
+    return ScanSetup(
         table=table,
         designs=build_designs(table),
         how=how or Expectations(),
@@ -83,7 +84,7 @@ def prepare(
     )
 
 
-def scan_observed(setup: Setup, top: int = 1, seed: int = 0) -> Observed:
+def scan_observed(setup: ScanSetup, top: int = 1, seed: int = 0) -> Observed:
     """Expectations and the best subgroups of the data."""
     sums = observed_moments(setup.table)
     expected = expected_events(setup.table, setup.designs, setup.how, sums)
@@ -98,16 +99,17 @@ def scan_observed(setup: Setup, top: int = 1, seed: int = 0) -> Observed:
     )
 
 
-def scan_draws(setup: Setup, sums: Moments, generator: np.random.Generator) -> FloatArray:
+def scan_draws(setup: ScanSetup, sums: Moments, generator: np.random.Generator) -> FloatArray:
     """The maximum score of every draw; models are refitted and the whole search is repeated."""
     expected = expected_events(setup.table, setup.designs, setup.how, sums)
     size, observed, _ = _scored(setup, sums, expected)
     problem = _first_problem(setup, size, observed, expected)
-    return maximum_scores(problem, size, observed, expected, setup.directions, setup.plan, generator)
+    drawn = CellNumbers(problem.kind, size, observed, expected)
+    return maximum_scores(problem, drawn, setup.directions, setup.plan, generator)
 
 
 def _scored(
-    setup: Setup, sums: Moments, expected: FloatArray
+    setup: ScanSetup, sums: Moments, expected: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray | None]:
     """Sizes and observed quantities of the protected cells, as the score functions take them."""
     table = setup.table
@@ -132,9 +134,11 @@ def supported_cells(table: ScanTable, sums: Moments) -> BoolArray:
     return answer
 
 
-def _first_problem(setup: Setup, size: FloatArray, observed: FloatArray, expected: FloatArray) -> Problem:
+def _first_problem(
+    setup: ScanSetup, size: FloatArray, observed: FloatArray, expected: FloatArray
+) -> SearchedCells:
     """The search over the first row of these sums."""
-    return Problem(
+    return SearchedCells(
         gaussian=setup.table.real_valued,
         codes=setup.table.cell_codes,
         arity=setup.table.arity,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.methods.transport.solver.tuple import Floats
+from fairtrial.methods.transport.solver.rate_contrasts import Floats
 
 _FEW_KINKS = 256
 _SECTIONS = 64

@@ -6,7 +6,7 @@ the margin share it equally, which makes the plan independent of the row order.
 
 Routes: cells that are disjoint need no linear program (all rates meet at one common rate, or within a band of
 the reference's); a single contrast is a sort by distance per gain (the article's Algorithm 1, which however
-returns 0 when a useful row lies on the boundary); overlapping cells go to `transport_refine`.
+returns 0 when a useful row lies on the boundary); overlapping cells go to `bucket_refinement`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fairtrial.methods.transport.solver.bucket_refinement import refine
 from fairtrial.methods.transport.solver.common_rate import CellMoves, common_rate
-from fairtrial.methods.transport.solver.refine import refine
-from fairtrial.methods.transport.solver.tuple import DiscerningTuple, Floats, Integers
+from fairtrial.methods.transport.solver.linear_program import Limits
+from fairtrial.methods.transport.solver.rate_contrasts import Floats, Integers, RateContrasts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -35,7 +36,7 @@ class Projection:
 class Movable:
     """Distances by class, each class sorted only as far as it is asked for."""
 
-    def __init__(self, problem: DiscerningTuple, distance: Floats) -> None:
+    def __init__(self, problem: RateContrasts, distance: Floats) -> None:
         self.order = np.argsort(problem.class_of_row, kind="stable")  # a radix sort of small integers
         self.starts = np.concatenate([[0], np.cumsum(problem.class_count.ravel())])
         self.values = np.asarray(distance, dtype=float)[self.order]
@@ -63,14 +64,14 @@ class Movable:
         return values if self.all_move else values[: np.searchsorted(values, np.inf)]
 
 
-def project(problem: DiscerningTuple, distance: Floats, lower: Floats, upper: Floats) -> Projection:
+def project(problem: RateContrasts, distance: Floats, lower: Floats, upper: Floats) -> Projection:
     """Solve (7)/(9): move least so that every gap lies within [lower, upper]."""
     _check_distance(problem, distance)
     movable = Movable(problem, distance)
     moved = np.zeros((len(problem.cells), 2))
     total, routes = 0.0, []
     for contrasts in problem.components:
-        cost, route, why = _solve_part(problem, movable, contrasts, lower, upper, moved)
+        cost, route, why = _solve_part(problem, movable, _part(problem, contrasts, lower, upper), moved)
         routes.append(route)
         if why is not None:
             return Projection(
@@ -87,7 +88,7 @@ def project(problem: DiscerningTuple, distance: Floats, lower: Floats, upper: Fl
     return Projection(statistic=total, moved=moved, edge=edge, routes=tuple(dict.fromkeys(routes)))
 
 
-def transport_plan(problem: DiscerningTuple, distance: Floats, projection: Projection) -> Floats:
+def transport_plan(problem: RateContrasts, distance: Floats, projection: Projection) -> Floats:
     """p of (7), the probability that each row moves: 1 inside its class's band, shared at the band's edge."""
     edge = projection.edge.ravel()[problem.class_of_row]
     plan: Floats = (distance < edge).astype(float)
@@ -101,40 +102,51 @@ def transport_plan(problem: DiscerningTuple, distance: Floats, projection: Proje
     return plan
 
 
-def _check_distance(problem: DiscerningTuple, distance: Floats) -> None:
+def _check_distance(problem: RateContrasts, distance: Floats) -> None:
     if distance.shape != (problem.rows,):
         raise ValueError(f"one distance per row is needed: {problem.rows} rows, distances {distance.shape}")
     if np.isnan(distance).any() or (distance < 0).any():
         raise ValueError("distances must be zero or more (infinite: this row cannot move), and not NaN")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """Contrasts that share rows and are solved together, with what they compare and the limits of their gaps."""
+
+    contrasts: Integers
+    patterns: Integers  # with rows on which a contrast depends
+    phi: Floats  # of all patterns
+    gap: Floats
+    low: Floats
+    high: Floats
+
+    @property
+    def is_within(self) -> bool:
+        return bool((self.gap >= self.low - 1e-15).all() and (self.gap <= self.high + 1e-15).all())
+
+
+def _part(problem: RateContrasts, contrasts: Integers, lower: Floats, upper: Floats) -> _Part:
+    phi = problem.phi[:, contrasts]
+    patterns = np.flatnonzero((phi != 0).any(axis=1) & (problem.class_count.sum(axis=1) > 0))
+    return _Part(contrasts, patterns, phi, problem.gap[contrasts], lower[contrasts], upper[contrasts])
+
+
 def _solve_part(
-    problem: DiscerningTuple,
-    movable: Movable,
-    contrasts: Integers,
-    lower: Floats,
-    upper: Floats,
-    moved: Floats,
+    problem: RateContrasts, movable: Movable, part: _Part, moved: Floats
 ) -> tuple[float, str, str | None]:
     """Fill `moved` for one component; returns its cost, the route taken and why it cannot be done, if so."""
-    low, high = lower[contrasts], upper[contrasts]
-    phi = problem.phi[:, contrasts]
-    gap = problem.gap[contrasts]
-    if (gap >= low - 1e-15).all() and (gap <= high + 1e-15).all():
+    if part.is_within:
         return 0.0, "already within", None
-    patterns = np.flatnonzero((phi != 0).any(axis=1) & (problem.class_count.sum(axis=1) > 0))
-    star = _star(problem, contrasts, patterns, exact=bool((low == high).all()))
+    star = _star(problem, part.contrasts, part.patterns, exact=bool((part.low == part.high).all()))
     if star is not None:
-        return _by_common_rate(problem, movable, star, contrasts, low, high, moved)
-    if contrasts.size == 1:
-        return _by_sorting(
-            problem, movable, patterns, phi[:, 0], float(gap[0]), float(low[0]), float(high[0]), moved
-        )
-    return _by_refinement(problem, movable, patterns, phi, gap, low, high, moved)
+        return _by_common_rate(problem, movable, part, star, moved)
+    if part.contrasts.size == 1:
+        return _by_sorting(problem, movable, part, moved)
+    return _by_refinement(problem, movable, part, moved)
 
 
 def _star(
-    problem: DiscerningTuple, contrasts: Integers, patterns: Integers, exact: bool
+    problem: RateContrasts, contrasts: Integers, patterns: Integers, exact: bool
 ) -> tuple[Integers, Integers] | None:
     """(patterns with the reference first, their cells) where disjoint cells are compared with one reference.
 
@@ -161,37 +173,14 @@ def _star(
 
 
 def _by_common_rate(
-    problem: DiscerningTuple,
-    movable: Movable,
-    star: tuple[Integers, Integers],
-    contrasts: Integers,
-    low: Floats,
-    high: Floats,
-    moved: Floats,
+    problem: RateContrasts, movable: Movable, part: _Part, star: tuple[Integers, Integers], moved: Floats
 ) -> tuple[float, str, str | None]:
     patterns, cells = star
-    rows, events = problem.cell_rows[cells], problem.cell_events[cells]
     # without a tolerance every cell meets the common rate exactly, whatever the contrasts were
-    plain = len(contrasts) == len(cells) - 1
-    offset_low = np.concatenate([[0.0], low if plain else np.zeros(len(cells) - 1)])
-    offset_high = np.concatenate([[0.0], high if plain else np.zeros(len(cells) - 1)])
-    rates = (events / rows).tolist()
-    lowest, highest = min(rates), max(rates)
-    moves = []
-    for pattern, n, events_here, rate in zip(
-        patterns.tolist(), rows.tolist(), events.tolist(), rates, strict=True
-    ):
-        # no rate leaves the range of the rates there are, so this many rows of each class suffice
-        moves.append(
-            CellMoves(
-                rows=n,
-                events=events_here,
-                up=movable.nearest(2 * pattern, n * (highest - rate) + 2),
-                down=movable.nearest(2 * pattern + 1, n * (rate - lowest) + 2),
-                up_count=movable.count(2 * pattern),
-                down_count=movable.count(2 * pattern + 1),
-            )
-        )
+    plain = len(part.contrasts) == len(cells) - 1
+    offset_low = np.concatenate([[0.0], part.low if plain else np.zeros(len(cells) - 1)])
+    offset_high = np.concatenate([[0.0], part.high if plain else np.zeros(len(cells) - 1)])
+    moves = _cell_moves(problem, movable, patterns, cells)
     answer = common_rate(moves, offset_low, offset_high)
     if isinstance(answer, tuple):
         first, second = (_cell_name(problem, cells[index]) for index in answer)
@@ -202,6 +191,28 @@ def _by_common_rate(
     return answer.cost, "common rate", None
 
 
+def _cell_moves(
+    problem: RateContrasts, movable: Movable, patterns: Integers, cells: Integers
+) -> list[CellMoves]:
+    """Who can move in each cell: no rate leaves the range of the rates there are, so the nearest rows suffice."""
+    rows, events = problem.cell_rows[cells], problem.cell_events[cells]
+    rates = (events / rows).tolist()
+    lowest, highest = min(rates), max(rates)
+    return [
+        CellMoves(
+            rows=n,
+            events=events_here,
+            up=movable.nearest(2 * pattern, n * (highest - rate) + 2),
+            down=movable.nearest(2 * pattern + 1, n * (rate - lowest) + 2),
+            up_count=movable.count(2 * pattern),
+            down_count=movable.count(2 * pattern + 1),
+        )
+        for pattern, n, events_here, rate in zip(
+            patterns.tolist(), rows.tolist(), events.tolist(), rates, strict=True
+        )
+    ]
+
+
 def _no_common_rate(first: str, a: CellMoves, second: str, b: CellMoves) -> str:
     return (
         f"{first} can reach rates from {a.lowest:.4f} to {a.highest:.4f} only and {second} from {b.lowest:.4f} to "
@@ -209,74 +220,71 @@ def _no_common_rate(first: str, a: CellMoves, second: str, b: CellMoves) -> str:
     )
 
 
-def _cell_name(problem: DiscerningTuple, cell: int) -> str:
+def _cell_name(problem: RateContrasts, cell: int) -> str:
     return problem.names[cell] if problem.names else f"cell {cell}"
 
 
 def _by_sorting(
-    problem: DiscerningTuple,
-    movable: Movable,
-    patterns: Integers,
-    phi: Floats,
-    gap: float,
-    low: float,
-    high: float,
-    moved: Floats,
+    problem: RateContrasts, movable: Movable, part: _Part, moved: Floats
 ) -> tuple[float, str, str | None]:
     """m = 1: take the rows with the least distance per gain until the gap is inside its band."""
+    gap, low, high = float(part.gap[0]), float(part.low[0]), float(part.high[0])
     sign = 1.0 if gap > high else -1.0
     deficit = problem.rows * ((gap - high) if gap > high else (low - gap))
+    kind, gain, distance = _useful_rows(movable, part, sign)
+    if gain.sum() < deficit * (1 - 1e-12):
+        why = (
+            f"all rows that can move close {gain.sum() / problem.rows:.4f} of the gap, "
+            f"{deficit / problem.rows:.4f} are needed"
+        )
+        return np.inf, "sort", why
+    ratio = distance / gain
+    order = np.argsort(ratio, kind="stable")
+    kind, distance = kind[order].astype(int), distance[order]
+    mass = _mass_until(deficit, ratio[order], gain[order])
+    moved.flat[:] += np.bincount(kind[: mass.size], weights=mass, minlength=moved.size)
+    return float(mass @ distance[: mass.size]), "sort", None
+
+
+def _useful_rows(movable: Movable, part: _Part, sign: float) -> tuple[Floats, Floats, Floats]:
+    """(class, gain, distance) of the rows that bring the gap nearer to its band when they move."""
     kinds, gains, pieces = [], [], []
-    for pattern in patterns:
+    for pattern in part.patterns:
         for event in (0, 1):
-            gain = -sign * (1 - 2 * event) * phi[pattern]
+            gain = -sign * (1 - 2 * event) * part.phi[pattern, 0]
             if gain > 0:
                 distances = movable.nearest(2 * pattern + event)
                 kinds.append(np.full(distances.size, 2 * pattern + event))
                 gains.append(np.full(distances.size, gain))
                 pieces.append(distances)
-    kind, gain, distance = (np.concatenate(part) if part else np.zeros(0) for part in (kinds, gains, pieces))
-    if gain.sum() < deficit * (1 - 1e-12):
-        return (
-            np.inf,
-            "sort",
-            (
-                f"all rows that can move close {gain.sum() / problem.rows:.4f} of the gap, "
-                f"{deficit / problem.rows:.4f} are needed"
-            ),
-        )
-    ratio = distance / gain
-    order = np.argsort(ratio, kind="stable")
-    ratio, kind, gain, distance = ratio[order], kind[order].astype(int), gain[order], distance[order]
+    kind, gain, distance = (np.concatenate(of) if of else np.zeros(0) for of in (kinds, gains, pieces))
+    return kind, gain, distance
+
+
+def _mass_until(deficit: float, ratio: Floats, gain: Floats) -> Floats:
+    """How much of each row moves, in the order of `ratio`, until the gains make up the deficit.
+
+    Rows with the same ratio as the last one share what is missing, in equal parts.
+    """
     reached = np.cumsum(gain)
     last = min(int(np.searchsorted(reached, deficit * (1 - 1e-14))), ratio.size - 1)
-    # rows with the same ratio as the last one share what is missing, in equal parts
     first_tied, end_tied = (
         np.searchsorted(ratio, ratio[last], "left"),
         np.searchsorted(ratio, ratio[last], "right"),
     )
     before = reached[first_tied - 1] if first_tied else 0.0
     share = min(1.0, (deficit - before) / gain[first_tied:end_tied].sum())
-    mass = np.concatenate([np.ones(first_tied), np.full(end_tied - first_tied, share)])
-    part = slice(0, end_tied)
-    moved.flat[:] += np.bincount(kind[part], weights=mass, minlength=moved.size)
-    return float(mass @ distance[part]), "sort", None
+    return np.concatenate([np.ones(first_tied), np.full(end_tied - first_tied, share)])
 
 
 def _by_refinement(
-    problem: DiscerningTuple,
-    movable: Movable,
-    patterns: Integers,
-    phi: Floats,
-    gap: Floats,
-    low: Floats,
-    high: Floats,
-    moved: Floats,
+    problem: RateContrasts, movable: Movable, part: _Part, moved: Floats
 ) -> tuple[float, str, str | None]:
-    kinds = [2 * pattern + event for pattern in patterns for event in (0, 1)]
+    kinds = [2 * pattern + event for pattern in part.patterns for event in (0, 1)]
     distances = [movable.nearest(kind) for kind in kinds]
-    direction = np.array([(1 - 2 * (kind % 2)) * phi[kind // 2] for kind in kinds])
-    answer = refine(distances, direction, problem.rows * gap, problem.rows * low, problem.rows * high)
+    direction = np.array([(1 - 2 * (kind % 2)) * part.phi[kind // 2] for kind in kinds])
+    limits = Limits(problem.rows * part.gap, problem.rows * part.low, problem.rows * part.high)
+    answer = refine(distances, direction, limits)
     if answer is None:
         stuck = [kind for kind in kinds if movable.count(kind) < movable.of(kind).size]
         named = sorted(
@@ -289,7 +297,7 @@ def _by_refinement(
     return cost, "refinement", None
 
 
-def _cells_of(problem: DiscerningTuple, pattern: int) -> NDArray[np.intp]:
+def _cells_of(problem: RateContrasts, pattern: int) -> NDArray[np.intp]:
     return np.flatnonzero((problem.cells[pattern] > 0) & (problem.contrast != 0).any(axis=0))
 
 

@@ -1,0 +1,97 @@
+"""One command for each declared method: its options are the arguments of the function and of the Audit."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+from fairtrial import work
+from fairtrial.cli.declared_options import option_parameter, read, set_signature, writable
+from fairtrial.cli.live import show_progress
+from fairtrial.cli.printing import OUTPUT_OPTIONS, OutputFiles
+from fairtrial.cli.speech import CommandSpeech
+from fairtrial.data.audit import Audit
+from fairtrial.methods.declaration import Method, declared_methods
+from fairtrial.options import Argument
+from fairtrial.results.result import Result
+from fairtrial.trial.spec.argument_kinds import is_attributes
+from fairtrial.trial.spec.tables import role_keys
+
+DATA = Annotated[str, typer.Argument(help="CSV or Parquet file, or a glob of them.", metavar="DATA")]
+
+
+def questions() -> dict[str, Method]:
+    """Methods that have a command, by the name one types."""
+    return {
+        name.replace("_", "-"): method for name, method in declared_methods().items() if not method.no_command
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The options of one method: those that open its data, and its own."""
+
+    method: Method
+    roles: tuple[Argument, ...]
+    own: tuple[Argument, ...]
+
+    @classmethod
+    def of(cls, method: Method) -> Question:
+        """An option of the same name is the Audit's; one of the same flag is the method's, and tells the Audit."""
+        own = writable(method.arguments)
+        if not method.takes_audit:
+            return cls(method, (), own)
+        roles = tuple(role_keys().values())
+        own = tuple(part for part in own if part.name not in {role.name for role in roles})
+        return cls(method, tuple(role for role in roles if role.flag not in {part.flag for part in own}), own)
+
+    @property
+    def speech(self) -> CommandSpeech:
+        """How its faults are worded."""
+        audit = role_keys().values() if self.method.takes_audit else ()
+        outputs = {name: f"--{name}" for name in OUTPUT_OPTIONS}
+        return CommandSpeech(writable([*audit, *self.method.arguments]), {"data": "DATA", **outputs})
+
+    def ask(self, data: str | None, texts: Mapping[str, Any]) -> Result:
+        """The answer to what was typed."""
+        given = read(self.own, texts)
+        with work.session(progress=show_progress()):
+            if data is None:
+                return self.method.function(**given)
+            return self.method.function(Audit(data, **self.opening(texts, given)), **given)
+
+    def opening(self, texts: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+        """The Audit's arguments; attributes that the method itself compares are its groups."""
+        compared = [given[part.name] for part in self.own if is_attributes(part) and part.name in given]
+        groups = {"groups": attributes(compared[0])} if compared else {}
+        return {**read(self.roles, texts), **groups}
+
+    def command(self) -> Callable[..., None]:
+        """A function that Typer makes a command of."""
+
+        def command(**values: Any) -> None:
+            files = OutputFiles(**{name: values.pop(name) for name in OUTPUT_OPTIONS})
+            files.check()
+            files.take(self.ask(values.pop("data", None), values))
+
+        parameter = inspect.Parameter
+        data = [parameter("data", parameter.KEYWORD_ONLY, annotation=DATA)] if self.method.takes_audit else []
+        options = [option_parameter(role, "Data") for role in self.roles]
+        options += [option_parameter(part, "Question") for part in self.own]
+        outputs = [
+            parameter(name, parameter.KEYWORD_ONLY, annotation=kind, default=None)
+            for name, kind in OUTPUT_OPTIONS.items()
+        ]
+        set_signature(command, [*data, *options, *outputs])
+        return command
+
+
+def attributes(by: Any) -> list[str]:
+    """The columns that attributes and groups such as {"race": "Caucasian"} are about."""
+    listed = by if isinstance(by, list) else [by]
+    names = [name for item in listed for name in (item if isinstance(item, Mapping) else [item])]
+    return list(dict.fromkeys(names))

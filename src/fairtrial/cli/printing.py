@@ -1,0 +1,80 @@
+"""How a result leaves a command: on the terminal, and in the files that were asked for."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fairtrial.errors import Fault, InputError, Named, Words
+from fairtrial.results.output import check_output_file
+
+if TYPE_CHECKING:
+    from fairtrial.results.result import Result
+
+_PANEL = "Output"
+# parameter of a command -> what Typer reads it from
+OUTPUT_OPTIONS = {
+    "json": Annotated[
+        str | None,
+        typer.Option("--json", help="Write the result as JSON; - for the terminal.", rich_help_panel=_PANEL),
+    ],
+    "csv": Annotated[
+        str | None, typer.Option("--csv", help="Write the table as CSV.", rich_help_panel=_PANEL)
+    ],
+    "chart": Annotated[
+        str | None, typer.Option("--chart", help="Write the chart: .html, .png or .svg.", rich_help_panel=_PANEL)
+    ],
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFiles:
+    """The files a result is to be written to."""
+
+    json: str | None = None
+    csv: str | None = None
+    chart: str | None = None
+
+    def check(self) -> None:
+        """Raise before any work is done for a file that cannot be written."""
+        if self.csv == "-":
+            cure = Words("only {} writes to the terminal", Named("json"))
+            raise InputError("output", Fault("csv", "must be a file", got="-", cure=cure))
+        if self.chart is not None:
+            from fairtrial.results.charts.files import check_chart_file
+
+            check_chart_file(self.chart)
+        for path in (self.json, self.csv, self.chart):
+            if path not in (None, "-"):
+                check_output_file("output", str(path))
+
+    def take(self, result: Result) -> None:
+        """Print the result and write the files asked for; `--json -` prints JSON alone."""
+        content = json.dumps(result.to_dict(), indent=2, ensure_ascii=False)
+        typer.echo(content if self.json == "-" else result.summary())
+        written = []
+        if self.json not in (None, "-"):
+            written.append(_write(str(self.json), content + "\n"))
+        if self.csv is not None:
+            from fairtrial.trial.report.tables import csv_text
+
+            written.append(_write(self.csv, csv_text(result)))
+        if self.chart is not None:
+            from fairtrial.results.charts.files import save_chart
+
+            written.append(save_chart(result, self.chart))
+        for path in written:
+            typer.echo(f"wrote {path}", err=True)
+
+
+def _write(path: str, text: str) -> Path:
+    target = Path(path)
+    try:
+        target.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError("output", Fault("", f"cannot write {path}: {error.strerror}")) from None
+    return target

@@ -1,0 +1,142 @@
+"""The keys of a query's answer as arrays; what the values of the data have against being read so is a fault."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairtrial.data.cells import Coded, Floats, Ints
+from fairtrial.data.roles import OTHER, Roles, label_number
+from fairtrial.data.schema import cut_into_bins
+from fairtrial.errors import Fault, Faults, Set, Words
+from fairtrial.labels import INFINITE, MISSING, canonical, is_missing
+
+MAX_LEVELS = 1000
+SCORE_BIN = "role.score_bin"  # where the score's bins are kept, apart from any column of that name
+NOT_FINITE = "has infinite values; remove or cap them"
+
+
+def read_ints(column: Any) -> Ints:
+    """Counts, zero where there is none."""
+    values: NDArray[Any] = np.asarray(column.fill_null(0).to_numpy(zero_copy_only=False))
+    return values.astype(np.int64)
+
+
+def read_floats(column: Any) -> Floats:
+    """Numbers, NaN where there is none."""
+    import pyarrow as pa
+
+    return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def read_numbers(roles: Roles, name: str, column: Any, n: Ints, faults: Faults) -> Floats:
+    """A role as a number of every line."""
+    numbers = read_floats(column)
+    missing = int(n[np.isnan(numbers)].sum())
+    if missing:
+        faults.add(roles.missing_fault(missing, name))
+    if np.isinf(numbers).any():
+        faults.add(roles.fault([name], f"has {int(n[np.isinf(numbers)].sum())} infinite values"))
+    return numbers
+
+
+def read_role(roles: Roles, name: str, column: Any, n: Ints, faults: Faults) -> Floats:
+    """A binary role's key as 0 and 1; anything else is a fault or makes the outcome real-valued."""
+    if str(column.type).startswith("dictionary"):
+        column = column.dictionary_decode()
+    if str(column.type).endswith("string"):
+        values = roles.text_role(name, column, faults)
+    else:
+        values = _number_role(roles, name, np.asarray(column.to_numpy(zero_copy_only=False), dtype=float))
+    missing = int(n[np.isnan(values)].sum())
+    if missing:
+        faults.add(roles.missing_fault(missing, name))
+    fault = _role_fault(roles, name, values, n)
+    if fault is not None:
+        faults.add(fault)
+    elif name == "outcome":
+        roles.found_real_outcome = bool((values == OTHER).any())
+    if name == "decision" and values.size and values[0] in (0.0, 1.0) and (values == values[0]).all():
+        roles.constant_decision = int(values[0])
+    return values
+
+
+def _number_role(roles: Roles, name: str, values: Floats) -> Floats:
+    if name == "decision" and roles.decision is None:
+        return values
+    if roles.kind(str(getattr(roles, name))) == "float":
+        return values  # made 0, 1 and OTHER by the query
+    if name in roles.positive:
+        return np.where(np.isnan(values), np.nan, values == label_number(roles.positive[name]))
+    return np.where(np.isnan(values) | (values == 0) | (values == 1), values, OTHER)
+
+
+def _role_fault(roles: Roles, name: str, values: Floats, n: Ints) -> Fault | None:
+    if name in roles.positive:
+        if (values == 1).any():
+            return None
+        required = f"label {roles.positive[name]!r} does not occur in {roles.subject(name)}"
+        return Fault("positive", required)
+    if name != "decision" or not (values == OTHER).any():
+        return None
+    if roles.decision is None:
+        return roles.fault(["score"], f"has {int(n[values == OTHER].sum()):,} infinite values")
+    cure = Words("say which counts with {}, or make it a score with a threshold", Set("positive", of="Audit"))
+    return roles.fault(["decision"], "holds numbers other than 0 and 1", cure)
+
+
+def read_labels(roles: Roles, name: str, column: Any, n: Ints, faults: Faults) -> Coded:
+    """Raw labels as canonical text, sorted; missing and colliding labels are faults."""
+    encoded = column.dictionary_encode()
+    raw = encoded.dictionary.to_pylist()
+    positions = np.asarray(encoded.indices.fill_null(len(raw)), dtype=np.int64)
+    texts = [canonical(value) for value in raw] + [MISSING]
+    _check_collisions(roles, name, raw, texts, faults)
+    used = sorted({texts[i] for i in np.unique(positions)})
+    code_of = {label: i for i, label in enumerate(used)}
+    lookup = np.array([code_of.get(text, -1) for text in texts], dtype=np.int32)
+    codes = lookup[positions]
+    missing = int(n[codes == code_of[MISSING]].sum()) if MISSING in code_of else 0
+    if missing and (roles.missing != "category" or name == SCORE_BIN):
+        faults.add(roles.missing_fault(missing, "score" if name == SCORE_BIN else f"column {name}"))
+    if len(used) > MAX_LEVELS:
+        cure: str | Words = cut_into_bins(name)
+        if roles.kind(name) not in ("int", "float"):
+            cure = "join them into fewer; a column of names, dates or identifiers is no group"
+        faults.add(_label_fault(roles, name, f"has {len(used):,} levels, more than {MAX_LEVELS:,}", cure))
+    return Coded(codes, tuple(used))
+
+
+def read_units(name: str, column: Any, faults: Faults) -> Coded:
+    """Persons as integers; their names are not kept."""
+    encoded = column.dictionary_encode()
+    codes = np.asarray(encoded.indices.fill_null(-1), dtype=np.int32)
+    nobody = [i for i, person in enumerate(encoded.dictionary.to_pylist()) if is_missing(person)]
+    missing = int(np.isin(codes, [-1, *nobody]).sum())
+    if missing:
+        required = f"is missing in {missing:,} rows"
+        subject = f"{name!r} (unit)"
+        faults.add(Fault("unit", required, subject=subject, cure="every row needs its person"))
+    return Coded(codes, ())
+
+
+def _check_collisions(roles: Roles, name: str, raw: list[Any], texts: list[str], faults: Faults) -> None:
+    seen: dict[str, Any] = {}
+    for value, text in sorted(zip(raw, texts, strict=False), key=lambda pair: str(pair[0])):
+        if is_missing(value):
+            continue
+        if text == MISSING:
+            required = f"has the label {MISSING!r}, which stands for missing values here; rename it"
+            faults.add(_label_fault(roles, name, required))
+        elif value in (INFINITE, float("inf"), float("-inf")):
+            faults.add(_label_fault(roles, name, NOT_FINITE))
+        elif text in seen and seen[text] != value:  # 0.0 and -0.0 are equal
+            required = f"has the labels {seen[text]!r} and {value!r}, which are one label here; make them one"
+            faults.add(_label_fault(roles, name, required))
+        seen[text] = value
+
+
+def _label_fault(roles: Roles, name: str, required: str, cure: str | Words = "") -> Fault:
+    return roles.fault([f"column {name}"], required, cure)

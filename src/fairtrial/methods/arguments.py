@@ -1,0 +1,58 @@
+"""Arguments that mean the same in every method, declared once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any
+
+from fairtrial import options
+from fairtrial.metrics.metric import Metric
+from fairtrial.options import Option
+from fairtrial.work import Progress
+
+Metrics = Annotated[
+    str | Metric | Mapping[str, Any] | Sequence[str | Metric | Mapping[str, Any]],
+    Option("Metrics by name, such as fpr, or of your own.", many=True, flag="metric"),
+]
+OneMetric = Annotated[
+    str | Metric | Mapping[str, Any], Option("The metric by name, such as fpr, or one of your own.")
+]
+By = Annotated[
+    str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]] | None,
+    Option(
+        "Attributes whose groups are compared, or groups such as race=Caucasian; default: the audit's groups.",
+        form=options.group,
+        many=True,
+    ),
+]
+Depth = Annotated[int, Option("Intersections of up to this many attributes.", least=1)]
+AnyTarget = Annotated[
+    str | float | Mapping[str, Any],
+    Option(
+        "What each group is compared with: rest, overall, a number, or a reference group such as race=Caucasian.",
+        form=options.target,
+    ),
+]
+Tolerance = Annotated[
+    float | Sequence[float] | None,
+    Option("The largest gap that is tolerated, 0.05, or two numbers low,high.", form=options.numbers),
+]
+Minimum = Annotated[int, Option("Groups with fewer members are listed as not tested.", least=0)]
+Level = Annotated[float, Option("Of the intervals.", above=0.5, below=1)]
+# measure, flag and scan have always taken any level
+AnyLevel = Annotated[float, Option("Of the intervals.", above=0, below=1)]
+Power = Annotated[
+    float, Option("The chance of success that needed sizes are planned for.", above=0.5, below=1)
+]
+Seed = Annotated[int, Option("Same seed, same numbers.", least=0, whole_trial=True)]
+Jobs = Annotated[
+    int | None, Option("Parallel workers; numbers do not depend on it.", least=1, whole_trial=True)
+]
+Tell = Annotated[
+    Callable[[Progress], None] | None,
+    Option(
+        "Called as long loops go on.",
+        python_only="it is a function; the command line shows a progress bar",
+        whole_trial=True,
+    ),
+]

@@ -1,0 +1,145 @@
+"""From gaps to the answer of certify: judgement, joint test, sentences and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairtrial.data.audit import Audit
+from fairtrial.errors import Note
+from fairtrial.inference.joint.joint_test import JointTest
+from fairtrial.methods.certify.region import region_details
+from fairtrial.methods.certify.result import CertifyResult
+from fairtrial.methods.gaps.disparities import Disparities
+from fairtrial.methods.gaps.judgement import Judgement, disparity_words, group_rows, judge, overall_verdict
+from fairtrial.methods.gaps.tolerance import common_notes, plain_target
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked of the gaps."""
+
+    band: tuple[float, float] | None
+    rule: str
+    vector: Mapping[str, float] | Sequence[float] | None
+    confidence_level: float
+    power: float
+    seed: int
+
+
+def answer(audit: Audit, disparities: Disparities, wanted: Wanted) -> CertifyResult:
+    """Judge every group against the band and all of them together."""
+    band = wanted.band
+    judgement = judge(disparities, band, wanted.confidence_level, wanted.power, wanted.seed)
+    joint = disparities.joint()
+    return CertifyResult(
+        question=_question(disparities, band),
+        null=_null(disparities, band),
+        verdict=overall_verdict(disparities, judgement, joint, wanted.rule),
+        estimates=tuple(group_rows(disparities, judgement)),
+        details=_details(disparities, judgement, joint, wanted),
+        notes=(
+            *audit.notes(),
+            *common_notes(disparities),
+            *_notes(judgement, wanted.rule, disparities),
+        ),
+        provenance=audit.provenance(
+            disparities.cells,
+            seed=wanted.seed,
+            arguments={
+                "metric": disparities.metric.to_dict(),
+                "by": disparities.by,
+                "target": plain_target(disparities),
+                "tolerance": None if band is None else list(band),
+            },
+        ),
+    )
+
+
+def _details(
+    disparities: Disparities, judgement: Judgement, joint: JointTest, wanted: Wanted
+) -> dict[str, Any]:
+    """What charts and sentences need besides the table."""
+    details: dict[str, Any] = {
+        "label": disparities.metric.label,
+        "value_kind": disparities.value_kind,
+        "target": disparities.target_label,
+        "tolerance": None if wanted.band is None else list(wanted.band),
+        "confidence_level": wanted.confidence_level,
+        "certificate_level": judgement.certificate_level,
+        "together_level": judgement.together_level,
+        "rule": wanted.rule,
+        "joint": {
+            "statistic": joint.statistic, "df": joint.df, "p_value": joint.p_value, "rule": joint.rule,
+            "reason": joint.reason,
+        },
+        "untested": [item.to_dict() for item in disparities.untested],
+        "places": [group.place for group in disparities.groups],
+    }  # fmt: skip
+    if wanted.vector is not None:
+        details["region"] = region_details(disparities, wanted.vector, wanted.confidence_level)
+    return details
+
+
+def _question(disparities: Disparities, band: tuple[float, float] | None) -> str:
+    label, target = disparities.metric.label, disparities.target_label
+    if band is None:
+        return f"Is the {label} of every group that of {target}?"
+    return f"Is the {label} of every group within {_band_text(disparities, band)} of {target}?"
+
+
+def _null(disparities: Disparities, band: tuple[float, float] | None) -> str:
+    label, target = disparities.metric.label, disparities.target_label
+    if band is None:
+        return f"Every group's {label} equals that of {target}."
+    text = _band_text(disparities, band)
+    return (
+        f"To be violated: every group's {label} lies within {text} of {target}. "
+        f"To be certified: some group's lies outside."
+    )
+
+
+def _band_text(disparities: Disparities, band: tuple[float, float]) -> str:
+    low, high = (disparity_words(value, disparities.binary) for value in band)
+    if band[0] == -band[1]:
+        return high
+    return f"[{low}, {high}]"
+
+
+def _notes(judgement: Judgement, rule: str, disparities: Disparities) -> list[Note]:
+    notes = []
+    if judgement.band is not None:
+        level = f"{100 * judgement.certificate_level:g}%"
+        notes.append(
+            Note(
+                "certificate",
+                f"A group is certified when its {level} interval (two one-sided tests) lies inside the tolerance; the "
+                f"{100 * judgement.level:g}% intervals shown are wider. A list of certified groups holds for all of "
+                "them at once only by 'verdict, all at once' (family_state in the saved tables).",
+            )
+        )
+        target = disparities.target
+        if getattr(target, "kind", "") == "overall":
+            notes.append(
+                Note(
+                    "overall-shrinks",
+                    "'overall' contains the group itself and shrinks the gaps of large groups: for tolerances prefer "
+                    "target='rest' or a reference group.",
+                )
+            )
+    if rule == "paper":
+        notes.append(
+            Note(
+                "paper-rule",
+                "rule='paper' certifies whatever is not rejected, so a small enough sample certifies anything: it is "
+                "the ELFA paper's wording, not evidence of fairness.",
+            )
+        )
+    if np.any(~disparities.gaps.defined):
+        notes.append(
+            Note("constant-group", "A group without inference is undetermined and cannot be certified.")
+        )
+    return notes

@@ -1,0 +1,135 @@
+"""What certify returns: every group's gap with its state, one joint test, and a verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from fairtrial.methods.gaps.states import UNTESTED
+from fairtrial.results.column import Column, Primary, StateKind, scalar
+from fairtrial.results.result import Result
+
+if TYPE_CHECKING:
+    from fairtrial.results.charts.picture import Picture
+
+STATES = (
+    StateKind("violated", "bad"),
+    StateKind("certified", "good"),
+    StateKind("undetermined"),
+    StateKind("no violation shown"),
+    *UNTESTED,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CertifyResult(Result):
+    """Every group's disparity, a joint test, and certified / violated / undetermined."""
+
+    kind: ClassVar[str] = "certify"
+    columns: ClassVar[tuple[Column, ...]] = (
+        Column("metric", "metric", "text", shown=False),
+        Column("value_kind", "values are", "text", shown=False),
+        Column("group", "group", "text"),
+        Column("n", "n", "people"),
+        Column("rate", "rate", "rate"),
+        Column("target", "compared with", "text", shown=False),
+        Column("target_rate", "target", "rate"),
+        Column("difference", "difference", "points"),
+        Column("difference_low", "low", "points"),
+        Column("difference_high", "high", "points"),
+        Column("together_low", "low, all at once", "points", shown=False),
+        Column("together_high", "high, all at once", "points", shown=False),
+        Column("certificate_low", "low of the certificate", "points", shown=False),
+        Column("certificate_high", "high of the certificate", "points", shown=False),
+        Column("p_value", "p", "p"),
+        Column("p_adjusted", "adjusted p", "p"),
+        Column("state", "verdict", "state"),
+        Column("state_reason", "reason", "text", shown=False),
+        Column("family_state", "verdict, all at once", "state", shown=False),
+        Column("members_needed", "members needed", "count"),
+        Column("rows_needed", "rows needed", "count", shown=False),
+        Column("detectable", "detectable", "points"),
+        Column("rule", "inference", "text", shown=False),
+    )
+    states: ClassVar[tuple[StateKind, ...]] = STATES
+    method: ClassVar[str] = (
+        "Each group's mean is compared with its target by profile likelihood: the target's own uncertainty is part of "
+        "it. Binary metrics: likelihood ratio from counts, Miettinen–Nurminen score where a count is below 10. "
+        "Real-valued metrics: empirical likelihood of the rows, t-calibrated below 100 members and below 500 never "
+        "sharper than the shape of all rows allows. A group is certified "
+        "when its (1−2α) interval lies inside the tolerance and, where a count is below 10 or the target is a known "
+        "rate, binomial tails agree; violated when the interval-null p-value is at most α. Overall: certified when "
+        "every group is; violated by Holm's p-value or an interval that holds for all groups at once; without a "
+        "tolerance by the joint test alone; "
+        "intervals that hold for all groups at once use the largest |t| of the joint Gaussian limit."
+    )
+    assumptions: ClassVar[tuple[str, ...]] = (
+        "Rows are independent people.",
+        "The model was not fitted on these rows.",
+        "The tolerance was chosen before looking at these results.",
+    )
+    citation: ClassVar[str] = (
+        "Empirical Likelihood-based Fairness Auditing (ELFA), sections 3 and 4, with a corrected treatment of "
+        "estimated targets; Owen (2001), Empirical Likelihood; Miettinen & Nurminen (1985), Statistics in Medicine 4; "
+        "Schuirmann (1987), two one-sided tests."
+    )
+
+    def pictures(self) -> list[Picture]:
+        """The forest of differences against the tolerance."""
+        from fairtrial.methods.certify.chart import pictures
+
+        return pictures(self)
+
+    @property
+    def p_value(self) -> float:
+        """The joint test that every disparity is zero."""
+        return float(self.details["joint"]["p_value"])
+
+    def reading(self) -> list[str]:
+        """What the joint test, the tolerance and the sample say."""
+        joint = self.details["joint"]
+        sentences = [self.verdict.text]
+        if joint.get("reason"):
+            sentences.append(f"There is no joint test: {joint['reason']}.")
+        else:
+            outcome = (
+                "rejects" if joint["p_value"] <= 1 - self.details["confidence_level"] else "does not reject"
+            )
+            sentences.append(
+                f"The joint test {outcome} that every disparity is zero (χ² {joint['statistic']:.2f} on "
+                f"{joint['df']} degrees of freedom, p {_p_text(joint['p_value'])})."
+            )
+        if self.details["tolerance"] is None:
+            sentences.append(
+                "Without a tolerance nothing can be certified: not finding a disparity is not its absence."
+            )
+        open_ones = [row for row in self.estimates if row["state"] == "undetermined"]
+        needed = [scalar(row["members_needed"]) for row in open_ones]
+        if any(needed):
+            most = max((n, str(row["group"])) for n, row in zip(needed, open_ones, strict=True) if n)
+            sentences.append(
+                f"{len(open_ones)} of {len(self.estimates)} groups stay undetermined: the sample is too small for this "
+                f"tolerance. {most[1]} would need about {most[0]:,} members to be certified with 80% power if its "
+                "disparity were zero."
+            )
+        return sentences
+
+    def primary(self) -> list[Primary]:
+        """One p-value: the joint test, or per group when violations of a tolerance were tested."""
+        metric = str(self.details["label"])
+        if self.details["tolerance"] is None:
+            return [Primary(metric, "all groups", self.p_value, against=str(self.details["target"]))]
+        kind: Any = "points" if self.details["value_kind"] == "percent" else "number"
+        return [
+            Primary(
+                metric, str(row["group"]), float(row["p_value"]), scalar(row["difference"]),
+                scalar(row["difference_low"]), scalar(row["difference_high"]), kind, str(self.details["target"]),
+                int(row["n"]),
+            )
+            for row in self.estimates
+            if scalar(row["p_value"]) is not None
+        ]  # fmt: skip
+
+
+def _p_text(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"

@@ -1,0 +1,155 @@
+"""One declaration per question: what it is called, what it asks, what it returns, and its part in a trial.
+
+The public function is decorated with `method`; its signature declares the options. Command line, audit file, report,
+documentation and page are derived from it. A new method is one folder with a module `method`, or any module that
+decorates a function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, wraps
+from typing import Any, Literal, ParamSpec, TypeVar
+
+from fairtrial.errors import Fault, InputError, did_you_mean
+from fairtrial.options import Argument, arguments_of, bind, recorded
+from fairtrial.results.result import Result, check_content
+
+P = ParamSpec("P")
+R = TypeVar("R", bound=Result)
+# What a small p-value of the method says in a trial: that people are treated unequally, that a better rule exists,
+# that something carries the gap, or nothing, because certificates need no correction.
+Shows = Literal["disparity", "alternative", "carrier", "certificate"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """One question that can be asked.
+
+    Parameters
+    ----------
+    name : str
+        The public function's name, the command and the section of the audit file.
+    question : str
+        What it asks, in words.
+    short : str
+        Its name in the report's contents.
+    help : str
+        One line for the command line.
+    order : int
+        Its place in a trial.
+    shows : str or None
+        What a small p-value of it says in a trial; None when it is no part of one.
+    function : callable
+        The public function; its signature declares the options.
+    result : type
+        What it returns.
+    no_command : str
+        Why there is no command for it; empty when there is one.
+    variant_of : str
+        The method whose question it asks in another way; who asked either has asked that question.
+    """
+
+    name: str
+    question: str
+    short: str
+    help: str
+    order: int
+    shows: Shows | None
+    function: Callable[..., Result]
+    result: type[Result]
+    no_command: str = ""
+    variant_of: str = ""
+
+    @property
+    def arguments(self) -> tuple[Argument, ...]:
+        """The declared options, without the audit."""
+        return arguments_of(self.function)
+
+    @property
+    def takes_audit(self) -> bool:
+        """Whether it asks about data, rather than about a plan or two results."""
+        from inspect import signature, unwrap
+
+        return "audit" in signature(unwrap(self.function)).parameters
+
+
+_DECLARED: dict[str, Method] = {}
+
+
+def method(
+    *, question: str, short: str, help: str, order: int, shows: Shows | None, result: type[R], no_command: str = "",
+    variant_of: str = "",
+) -> Callable[[Callable[P, R]], Callable[P, R]]:  # fmt: skip
+    """Declare a function as a method: its arguments are checked, and every front end finds it."""
+
+    def declare(function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def public(*args: P.args, **kwargs: P.kwargs) -> R:
+            bound = bind(function, args, kwargs)
+            answer = function(*bound.args, **bound.kwargs)
+            bound.apply_defaults()
+            return _with_arguments(answer, function, bound.arguments)
+
+        _DECLARED[function.__name__] = Method(
+            name=function.__name__, question=question, short=short, help=help, order=order, shows=shows,
+            function=public, result=result, no_command=no_command, variant_of=variant_of,
+        )  # fmt: skip
+        return public
+
+    return declare
+
+
+def _with_arguments(answer: R, function: Callable[..., R], given: Mapping[str, Any]) -> R:
+    """The result with every argument that can be written down; what the method recorded in its own words stays."""
+    written = {
+        argument.name: recorded(given[argument.name])
+        for argument in arguments_of(function)
+        if not (argument.option.python_only or argument.option.whole_trial)
+    }
+    provenance = {**answer.provenance, "arguments": {**written, **answer.provenance.get("arguments", {})}}
+    return replace(answer, provenance=provenance)
+
+
+@cache
+def _import_folders() -> None:
+    """Import the module `method` of every folder beside this file; the one place that imports by name."""
+    from importlib import import_module
+    from pkgutil import iter_modules
+
+    import fairtrial.methods as package
+
+    for folder in iter_modules(package.__path__):
+        if folder.ispkg and any(
+            found.name == "method" for found in iter_modules([f"{package.__path__[0]}/{folder.name}"])
+        ):
+            import_module(f"fairtrial.methods.{folder.name}.method")
+
+
+def declared_methods() -> dict[str, Method]:
+    """Every declared method by name, in the order of a trial."""
+    _import_folders()
+    return {found.name: found for found in sorted(_DECLARED.values(), key=lambda found: found.order)}
+
+
+def find_method(name: str) -> Method:
+    """One method by name."""
+    methods = declared_methods()
+    if name not in methods:
+        raise InputError(
+            "fairtrial", Fault("", f"there is no method {name!r}", hint=did_you_mean(name, methods))
+        )
+    return methods[name]
+
+
+def trial_methods() -> dict[str, Method]:
+    """The questions a trial can ask, in its order."""
+    return {name: found for name, found in declared_methods().items() if found.shows is not None}
+
+
+def read_result(content: Any) -> Result:
+    """A saved result of any kind, from `to_dict()` or from the JSON it was saved as."""
+    kinds = {found.result.kind: found.result for found in declared_methods().values()}
+    check_content("read_result", content, kinds)
+    return kinds[content["kind"]].from_dict(content)

@@ -1,0 +1,82 @@
+"""An explanation with all it was made from, and why a part of it is undefined."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairtrial.methods.explain.coalition_source import CoalitionSource
+from fairtrial.methods.explain.explained_rows import ExplainedRows
+from fairtrial.methods.explain.first_stage import FirstStage
+from fairtrial.methods.explain.second_stage import SecondStage
+from fairtrial.methods.explain.solver.coalitions import group_members
+from fairtrial.methods.explain.two_stage_game import TwoStageGame
+from fairtrial.metrics.metric import Metric
+
+NO_VARIATION = "it contributes the same for everybody of a group, so there is no sampling error to judge by"
+INTERACTION = "interaction"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Explanation:
+    """Both stages' numbers with the metric, the rows and the choices behind them."""
+
+    metric: Metric
+    by_text: str
+    source: CoalitionSource
+    explained: ExplainedRows
+    game: TwoStageGame
+    first: FirstStage
+    second: SecondStage
+    favourable: str  # "higher" or "lower"
+
+    @property
+    def labels(self) -> list[str]:
+        return self.explained.labels
+
+    @property
+    def allocation(self) -> str:
+        """The primary one."""
+        return self.game.allocations[0].name
+
+    @property
+    def alpha(self) -> float:
+        return 1.0 - self.game.level
+
+    @property
+    def value_kind(self) -> str:
+        return "percent" if self.first.binary else "number"
+
+    @property
+    def pair_labels(self) -> list[tuple[str, str]]:
+        """(group, minus what) of every gap; the interaction of two attributes comes last."""
+        labels = self.labels
+        pairs = [(labels[g], labels[h]) for g, h in self.game.pairs]
+        return pairs + [(INTERACTION, "")] * (self.second.gap.value.shape[0] - len(pairs))
+
+    def reason(self, target: int, allocation: int) -> str:
+        """Why a contribution is undefined: a rate without a denominator, or no variation."""
+        if not self.second.undefined[target, allocation]:
+            return NO_VARIATION
+        return self._missing_rate(target, allocation)
+
+    def _missing_rate(self, target: int, allocation: int) -> str:
+        """Names the first coalition and group whose rate has no denominator."""
+        weights = self.second.targets.weights[target, allocation]
+        members = group_members(self.second.targets.unions, self.game.groups)
+        for j in np.flatnonzero(weights):
+            for m in np.flatnonzero(~self.second.rates.defined[j]):
+                who = " and ".join(self.labels[g] for g in np.flatnonzero(members[j]))
+                names = ", ".join(self.explained.names_of(int(self.game.masks[m])))
+                why = f"is undefined for the classifier of ({names}): nobody meets its condition"
+                return f"{self.metric.label} of {who} {why}"
+        return f"{self.metric.label} is undefined for one of the coalitions"
+
+    def empty_group(self) -> str:
+        """Which group has nobody who counts."""
+        rates = zip(self.labels, self.first.rate, strict=True)
+        empty = [label for label, rate in rates if math.isnan(rate)]
+        why = "is undefined: nobody among the rows evaluated meets its condition"
+        return f"{self.metric.label} of {', '.join(empty)} {why}"

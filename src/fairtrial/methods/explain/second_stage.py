@@ -1,0 +1,171 @@
+"""Second stage: every player's contribution to the groups' values, to their rates and to the gaps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairtrial.methods.explain.allocation import Allocation
+from fairtrial.methods.explain.estimates import Estimates, add_variance, estimates_of, in_units_of_baseline
+from fairtrial.methods.explain.solver.coalitions import CoalitionRates, Contributions, Targets, contributions
+from fairtrial.methods.explain.solver.esl import MEMBERS, Floats, b_sequence, coefficients
+from fairtrial.methods.explain.solver.esl_groups import group_targets, interaction_contrasts, merge_targets
+from fairtrial.methods.explain.solver.influence import Spread, spread, with_estimated_scale
+from fairtrial.methods.explain.solver.shapley_sampling import monte_carlo_variance, sampled_coefficients
+from fairtrial.methods.explain.two_stage_game import TwoStageGame
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SecondStage:
+    """Contributions by allocation and player.
+
+    `value` is C^k_g in units of the baseline; `rate` contributions to the groups' own rates; `gap` to the
+    differences of rates, pair by pair (and the interaction last, for two attributes of two levels).
+    """
+
+    value: Estimates  # (groups, allocations, players)
+    rate: Estimates  # (groups, allocations, players)
+    gap: Estimates  # (pairs, allocations, players)
+    removal: Estimates | None  # (groups, 1, players): change of the group's rate when the player is left out
+    undefined: NDArray[np.bool_]  # (targets, allocations) in the order value, rate, gap
+    monte_carlo: Floats | None  # (pairs, players): the gap contributions' standard error from sampling orders
+    rates: CoalitionRates
+    targets: Targets
+    found: Contributions  # with the rows' influence on everything above
+
+
+def second_stage(game: TwoStageGame) -> SecondStage:
+    """Every player's contribution to φ_g, to each group's rate and to each gap."""
+    groups, real = game.groups, len(game.allocations)
+    stacked, targets = _coefficients(game), _targets(game)
+    found = contributions(game.outputs, game.form, game.group, groups, stacked, targets)
+    error = found.spread()
+    chance = _monte_carlo(game, targets, found.rates)
+    if chance is not None:
+        error = _add_chance(error, chance, game)
+    values, rates = slice(0, groups), slice(groups, 2 * groups)
+    gaps = slice(2 * groups, 2 * groups + len(game.pairs) + _interactions(game))
+
+    def estimates(part: slice, allocations: slice) -> Estimates:
+        place = (part, allocations)
+        known = Spread(error.error[place], error.df[place])
+        return estimates_of(found.estimate[place], known, found.undefined[place], game.level)
+
+    return SecondStage(
+        value=in_units_of_baseline(game, found, error, values, None if chance is None else chance[values]),
+        rate=estimates(rates, slice(0, real)),
+        gap=estimates(gaps, slice(0, real)),
+        removal=None if game.removals is None else estimates(rates, slice(real, None)),
+        undefined=found.undefined[:, :real],
+        monte_carlo=None if chance is None else np.sqrt(chance[gaps]),
+        rates=found.rates,
+        targets=targets,
+        found=found,
+    )
+
+
+def scaled_gap(game: TwoStageGame, stage: SecondStage, allocation: int) -> Estimates:
+    """ΔC^k in units of the baseline, b_1·gap/baseline of the pair's own two-player game."""
+    base, gap = game.baseline, stage.gap.at(allocation)
+    factor = pair_b1(game.allocations[allocation]) / base.value
+    if base.influence is None:
+        return gap.times(factor)
+    raw = stage.found.influence(allocation)[:, 2 * game.groups :]
+    moved = spread(
+        with_estimated_scale(raw * factor, gap.value * factor, base.influence, base.value), game.group
+    )
+    if game.allocations[allocation].sampled and stage.monte_carlo is not None:
+        moved = add_variance(moved, (stage.monte_carlo * factor) ** 2, game)
+    return estimates_of(gap.value * factor, moved, np.isnan(gap.value), game.level)
+
+
+def pair_b1(allocation: Allocation) -> float:
+    """b_1 of the two-player game of one pair; a given sequence over more groups counts as Shapley there."""
+    if allocation.name in MEMBERS:
+        return float(b_sequence(allocation.name, 2)[1])
+    return float(allocation.groups[1]) if allocation.groups.size == 3 else 1.0
+
+
+def counted_strata(game: TwoStageGame) -> NDArray[np.int64]:
+    """The group of every row that counts, −1 elsewhere: the strata of the variance."""
+    if game.form.ratio:
+        return game.group
+    return np.where(game.form.weight0 > 0, game.group, -1)
+
+
+# -- pieces ---------------------------------------------------------------------------------------------------------
+def _coefficients(game: TwoStageGame) -> Floats:
+    """(allocations, players, coalitions), with 'leave one player out' as a last one where it was evaluated."""
+    lines = []
+    for allocation in game.allocations:
+        if allocation.sampled:
+            assert game.orders is not None
+            lines.append(_spread_over(game, sampled_coefficients(game.orders, _share_empty(game))))
+        else:
+            lines.append(coefficients(allocation.players, game.masks))
+    if game.removals is not None:
+        leave = np.zeros((game.players, game.masks.size))
+        leave[np.arange(game.players), game.removals] += 1.0
+        leave[:, game.full] -= 1.0
+        lines.append(leave)
+    return np.stack(lines)
+
+
+def _spread_over(game: TwoStageGame, values: Floats) -> Floats:
+    """Columns of the sampled orders' coalitions placed among all coalitions evaluated."""
+    assert game.orders is not None
+    result = np.zeros((values.shape[0], game.masks.size))
+    result[:, np.searchsorted(game.masks, game.orders.masks)] = values
+    return result
+
+
+def _share_empty(game: TwoStageGame) -> bool:
+    """The empty coalition's rate must exist in every group to be shared out."""
+    empty = game.outputs[:, 0].astype(np.float64)
+    _, weight = game.form.at(empty)
+    return all(float(weight[game.group == g].sum()) > 0 for g in range(game.groups))
+
+
+def _targets(game: TwoStageGame) -> Targets:
+    """φ_g, then the groups' own rates, then the pairs' gaps, then the 2 × 2 interaction; baseline 1."""
+    extra = 1 if game.removals is not None else 0
+    sequences = [allocation.groups for allocation in game.allocations]
+    first = group_targets(sequences, 1.0)
+    if extra:
+        padding = np.zeros((game.groups, 1, first.unions.size))
+        first = Targets(first.unions, np.concatenate([first.weights, padding], axis=1))
+    values = len(sequences) + extra
+    own = np.repeat(np.eye(game.groups)[:, None, :], values, axis=1)
+    lines = []
+    for g, h in game.pairs:
+        line = np.zeros(game.groups)
+        line[g], line[h] = 1.0, -1.0
+        lines.append(line)
+    if _interactions(game):
+        lines.append(interaction_contrasts(game.levels)[0])
+    gaps = np.repeat(np.array(lines)[:, None, :], values, axis=1)
+    return merge_targets([first, Targets(game.singles, own), Targets(game.singles, gaps)])
+
+
+def _interactions(game: TwoStageGame) -> int:
+    return 1 if game.levels == (2, 2) else 0
+
+
+def _monte_carlo(game: TwoStageGame, targets: Targets, rates: CoalitionRates) -> Floats | None:
+    """Variance over sampled orders of every target's contributions, (targets, players)."""
+    if game.orders is None:
+        return None
+    position = next(i for i, allocation in enumerate(game.allocations) if allocation.sampled)
+    worth = targets.weights[:, position] @ rates.rate[:, np.searchsorted(game.masks, game.orders.masks)]
+    return monte_carlo_variance(game.orders, worth, _share_empty(game))
+
+
+def _add_chance(error: Spread, chance: Floats, game: TwoStageGame) -> Spread:
+    """Add the Monte-Carlo variance to the sampled allocation's."""
+    position = next(i for i, allocation in enumerate(game.allocations) if allocation.sampled)
+    errors, df = error.error.copy(), error.df.copy()
+    joined = add_variance(Spread(errors[:, position], df[:, position]), chance, game)
+    errors[:, position], df[:, position] = joined.error, joined.df
+    return Spread(errors, df)

@@ -1,0 +1,198 @@
+"""Verdict, notes and sentences of an explanation."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from fairtrial.data.groups import MINIMUM_SIZE
+from fairtrial.errors import Note
+from fairtrial.methods.explain.explanation import Explanation
+from fairtrial.methods.explain.result import ALLOCATION_NAMES
+from fairtrial.results.column import Verdict, scalar
+from fairtrial.results.text import format_value
+
+_SENSITIVE = {
+    "player": "{by} is an input of the models and a player of its own.",
+    "always": "{by} is an input of every coalition's classifier: the features' contributions are within models that "
+    "already know it, and what it carries by itself is spread over them.",
+    "absent": "{by} is not an input of the models.",
+}
+_COINS = {"random": "a coin", "prior": "a coin that shows 1 as often as the outcome", "number": "given"}
+
+
+def verdict(explanation: Explanation) -> Verdict:
+    """The first stage's test is the verdict; features only say who carries it."""
+    first, label, level = explanation.first, explanation.metric.label, explanation.game.level
+    test = first.omnibus
+    gaps = [
+        (pair, gap) for pair, gap in zip(explanation.pair_labels, first.gaps, strict=False) if gap is not None
+    ]
+    if test is None or len(gaps) < len(first.gaps):
+        empty = any(math.isnan(rate) for rate in first.rate)
+        text = explanation.empty_group() if empty else f"no variation in {label}"
+        return Verdict("undetermined", f"undetermined: {text}")
+    (group, target), gap = max(gaps, key=lambda entry: abs(entry[1].gap))
+    side = "above" if gap.gap >= 0 else "below"
+    low, high = sorted((abs(gap.low), abs(gap.high))) if gap.low * gap.high > 0 else (gap.low, gap.high)
+    span = f"{_amount(explanation, low)} to {_amount(explanation, high)}"
+    size = f"{label} of {group} is {_amount(explanation, abs(gap.gap))}{_unit(explanation)} {side} {target}"
+    size += f", {level:.0%} interval {span}{' (the largest gap)' if len(gaps) > 1 else ''}"
+    if test.p_value <= explanation.alpha:
+        return Verdict("violated", f"violated: {size}; equality is rejected, {p_text(test.p_value)}")
+    text = f"no violation shown: {size}; equality is not rejected, {p_text(test.p_value)}"
+    return Verdict("no violation shown", text)
+
+
+def p_text(value: float) -> str:
+    """'p <0.001' or 'p = 0.023'."""
+    return f"p {format_value(value, 'p')}" if value < 0.001 else f"p = {format_value(value, 'p')}"
+
+
+def drivers_text(explanation: Explanation, rows: list[dict[str, Any]]) -> str:
+    """Which features carry the first gap, largest first, with the tests adjusted."""
+    group, target = explanation.pair_labels[0]
+    known = [
+        row
+        for row in rows
+        if row["part"] == "contribution to the gap"
+        and (row["group"], row["target"]) == (group, target)
+        and scalar(row["difference"]) is not None
+    ]
+    if not known:
+        return "The contributions of the features are undefined; the table says why."
+    known.sort(key=lambda row: -abs(row["difference"]))
+    total = sum(row["difference"] for row in known)
+    words = ALLOCATION_NAMES[explanation.allocation]
+    whole = f"{group} minus {target} = {_signed(explanation, total)}{_unit(explanation)}"
+    return f"By {words}, {whole} is carried by: {'; '.join(_driver_parts(explanation, known))}."
+
+
+def _driver_parts(explanation: Explanation, known: list[dict[str, Any]]) -> list[str]:
+    """Each feature that is shown to carry, then the others, together when they are many."""
+    alpha = explanation.alpha
+    shown = [row for row in known if (p := scalar(row["p_adjusted"])) is not None and p <= alpha]
+    rest = [row for row in known if row not in shown]
+    parts = [f"{row['feature']} {_signed(explanation, row['difference'])}" for row in shown]
+    if len(rest) > 3:
+        together = _signed(explanation, sum(row["difference"] for row in rest))
+        none = "(none on its own distinguishable from 0)"
+        return [*parts, f"the other {len(rest)} features {together} together {none}"]
+    return parts + [
+        f"{row['feature']} {_signed(explanation, row['difference'])} (not distinguishable from 0)"
+        for row in rest
+    ]
+
+
+def notes(
+    explanation: Explanation,
+    agreement: float | None,
+    votes: list[dict[str, Any]],
+    pareto: list[dict[str, Any]],
+) -> list[Note]:
+    """Everything a reader must know to quote the numbers."""
+    explained = explanation.explained
+    found = {
+        "coalitions": explanation.source.meaning,
+        "sensitive": _SENSITIVE[explained.sensitive].format(by=explanation.by_text),
+        "conditional": _conditional(explanation),
+        "drivers": "Feature tests are about drivers; only the gap's test is a test of the criterion.",
+        "baseline": _baseline(explanation),
+        **_of_the_game(explanation),
+        **_of_the_panel(explanation, votes),
+        "mitigation": " ".join(entry["text"] for entry in pareto),
+        **_of_the_groups(explanation),
+    }
+    if explanation.metric.name == "npv":
+        found["npv"] = (
+            "The paper's 'NPV' is P(outcome = 1 | decision = 0): that is 'for', the false omission rate."
+        )
+    if agreement is not None:
+        found["agreement"] = (
+            f"The full coalition decides {agreement:.1%} of the rows as the audited decisions do."
+        )
+    return [Note(code, text) for code, text in [*found.items(), *explained.notes]]
+
+
+def _of_the_game(explanation: Explanation) -> dict[str, str]:
+    """On which rows and coalitions the numbers rest."""
+    explained, game = explanation.explained, explanation.game
+    found = {}
+    if explained.train.size:
+        found["split"] = (
+            f"Fitted on {explained.train.size:,} rows, evaluated on {explained.test.size:,} others."
+        )
+    if game.orders is not None:
+        orders = f"{2 * game.orders.pairs} sampled orders ({game.masks.size} coalitions)"
+        found["sampled"] = (
+            f"Shapley values are estimated from {orders}; their Monte-Carlo error is in the intervals."
+        )
+    return found
+
+
+def _of_the_panel(explanation: Explanation, votes: list[dict[str, Any]]) -> dict[str, str]:
+    """What agreement among the allocations means and does not."""
+    found = {}
+    if len(explanation.game.allocations) > 1:
+        found["panel"] = (
+            "The panel's values are one linear family: agreement among them is not independent evidence, and the vote "
+            "'3 of 5 reject' is not a test at the level."
+        )
+    first = [vote for vote in votes if (vote["group"], vote["target"]) == explanation.pair_labels[0]]
+    if first:
+        tally = ", ".join(f"{vote['feature']} {vote['rejecting']} of {vote['of']}" for vote in first)
+        found["vote"] = f"The paper's vote, unadjusted: {tally}."
+    return found
+
+
+def _of_the_groups(explanation: Explanation) -> dict[str, str]:
+    """Rates that do not exist, and groups of few."""
+    found = {}
+    undefined = explanation.second.undefined.any() and not np.isnan(explanation.first.rate).any()
+    if undefined and explanation.source.kind == "retrain":
+        found["undefined-rates"] = (
+            "A classifier of few features may select nobody, which leaves some rates undefined. With "
+            "coalitions='marginal' decisions are shares and such rates exist; it asks another question."
+        )
+    counts = zip(explanation.labels, explanation.first.count, strict=True)
+    small = [label for label, n in counts if n < MINIMUM_SIZE]  # no counts: notes are published
+    if small:
+        found["small-groups"] = (
+            f"Fewer than {MINIMUM_SIZE} people count in {', '.join(small)}: intervals are rough."
+        )
+    return found
+
+
+def _conditional(explanation: Explanation) -> str:
+    source = explanation.source
+    if source.kind == "marginal":
+        what = "probabilities" if source.averaged == "probabilities" or source.scores else "decisions"
+        return (
+            f"Intervals hold the fitted model and the {source.background} background rows fixed; {what} were averaged "
+            "over the background."
+        )
+    what = "probabilities" if source.scores else "decisions"
+    return f"Intervals hold the fitted classifiers fixed; their {what} on the rows evaluated are compared."
+
+
+def _baseline(explanation: Explanation) -> str:
+    base = explanation.game.baseline
+    estimated = (
+        "" if base.influence is None else "; it is estimated, and its error is in the values' intervals"
+    )
+    how = f"{_COINS[base.kind]}{estimated}"
+    return f"Values are rates over the baseline {base.value:.4g} ({how}); points do not depend on it."
+
+
+def _unit(explanation: Explanation) -> str:
+    return " points" if explanation.first.binary else ""
+
+
+def _amount(explanation: Explanation, value: float) -> str:
+    return f"{100 * value:.1f}" if explanation.first.binary else f"{value:.3g}"
+
+
+def _signed(explanation: Explanation, value: float) -> str:
+    return f"{100 * value:+.1f}" if explanation.first.binary else f"{value:+.3g}"

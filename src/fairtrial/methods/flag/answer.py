@@ -1,0 +1,233 @@
+"""From gaps to the answer of flag: p-values, one correction, rows and sentences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairtrial.data.audit import Audit
+from fairtrial.errors import Fault, InputError, Note, Set, Words
+from fairtrial.inference.compare.gaps import Gaps
+from fairtrial.inference.multiplicity import CORRECTIONS
+from fairtrial.inference.numeric.roots import Floats
+from fairtrial.methods.flag.result import FlagResult
+from fairtrial.methods.gaps.disparities import Disparities, Untested
+from fairtrial.methods.gaps.judgement import disparity_words, finite_or_reason, sentence
+from fairtrial.methods.gaps.tolerance import common_notes, find_band, plain_target
+from fairtrial.metrics.groups import Group
+from fairtrial.metrics.metric import Metric
+from fairtrial.results.column import State, Verdict, undefined
+
+WHO = "flag"
+CORRECTION_WORDS = {"bh": "Benjamini–Hochberg", "by": "Benjamini–Yekutieli", "holm": "Holm"}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked of the gaps."""
+
+    band: tuple[float, float]
+    direction: str
+    fdr: float
+    correction: str
+    confidence_level: float
+
+
+def answer(audit: Audit, disparities: Disparities, wanted: Wanted) -> FlagResult:
+    """Test every group, correct over all of them, and list the flagged."""
+    direction, band = wanted.direction, wanted.band
+    p = group_p_values(disparities.gaps, direction, band)
+    adjusted = CORRECTIONS[wanted.correction](p)
+    limits = disparities.gaps.limits(wanted.confidence_level)
+    return FlagResult(
+        question=_question(disparities, direction, band),
+        null=_null(disparities, direction, band),
+        verdict=_verdict(disparities, adjusted, limits, wanted),
+        estimates=tuple(_rows(disparities, p, adjusted, limits, wanted.fdr)),
+        details=_details(disparities, adjusted, wanted),
+        notes=(*audit.notes(), *common_notes(disparities), *_notes(disparities, wanted.correction)),
+        provenance=audit.provenance(
+            disparities.cells,
+            arguments={
+                "metric": disparities.metric.to_dict(),
+                "by": disparities.by,
+                "target": plain_target(disparities),
+                "tolerance": list(band),
+                "direction": direction,
+            },
+        ),
+    )
+
+
+def _details(disparities: Disparities, adjusted: Floats, wanted: Wanted) -> dict[str, Any]:
+    """What charts and sentences need besides the table."""
+    listed = [*disparities.groups, *(item.group for item in disparities.untested)]
+    return {
+        "label": disparities.metric.label,
+        "value_kind": disparities.value_kind,
+        "target": disparities.target_label,
+        "direction": wanted.direction,
+        "tolerance": list(wanted.band),
+        "fdr": wanted.fdr,
+        "correction": wanted.correction,
+        "confidence_level": wanted.confidence_level,
+        "tested": len(disparities.groups),
+        "flagged": int((adjusted <= wanted.fdr).sum()),
+        "places": [group.place for group in listed],
+    }
+
+
+def group_p_values(gaps: Gaps, direction: str, band: tuple[float, float]) -> Floats:
+    """p-values of the four nulls: at most, at least, inside the band, exactly."""
+    if direction == "above":
+        return gaps.p_at_most(band[1])
+    if direction == "below":
+        return gaps.p_at_least(band[0])
+    if direction == "outside":
+        return gaps.p_inside(*band)
+    return gaps.p_equal(band[1])
+
+
+def find_flag_band(tolerance: Any, direction: str, metric: Metric) -> tuple[float, float]:
+    if direction == "differs" and tolerance is not None:
+        if (
+            isinstance(tolerance, bool)
+            or not isinstance(tolerance, int | float)
+            or not np.isfinite(tolerance)
+        ):
+            required = Words("with {} is the one value tested", Set("direction", "differs"))
+            raise InputError(WHO, Fault("tolerance", required, got=tolerance))
+        return float(tolerance), float(tolerance)
+    return find_band(WHO, tolerance, metric) or (0.0, 0.0)
+
+
+def _rows(
+    disparities: Disparities, p: Floats, adjusted: Floats, limits: tuple[Floats, Floats], fdr: float
+) -> list[dict[str, Any]]:
+    gaps, count, rate = disparities.gaps, disparities.count, disparities.rate
+    lines = []
+    for index, group in enumerate(disparities.groups):
+        why = gaps.reason[index]
+        flagged = bool(adjusted[index] <= fdr)
+        low, high = (
+            undefined(why) if why is not None else finite_or_reason(float(side[index])) for side in limits
+        )  # fmt: skip
+        lines.append(
+            {
+                **_base(disparities, group, int(count[index])),
+                "rate": float(rate[index]),
+                "target_rate": float(rate[index] - gaps.estimate[index]),
+                "difference": float(gaps.estimate[index]),
+                "difference_low": low,
+                "difference_high": high,
+                "p_value": float(p[index]),
+                "p_adjusted": float(adjusted[index]),
+                "flagged": flagged,
+                **_state(flagged, why).cells(),
+                "rule": str(gaps.rule[index]),
+            }
+        )
+    return lines + [_untested_row(disparities, item) for item in disparities.untested]
+
+
+def _state(flagged: bool, why: str | None) -> State:
+    if flagged:
+        return State("flagged")
+    return State("undetermined", why) if why is not None else State("not flagged")
+
+
+def _base(disparities: Disparities, group: Group, n: int) -> dict[str, Any]:
+    return {
+        "metric": disparities.metric.name,
+        "value_kind": disparities.value_kind,
+        "group": group.label,
+        "depth": len(group.where),
+        "n": n,
+    }
+
+
+def _untested_row(disparities: Disparities, item: Untested) -> dict[str, Any]:
+    why = item.state.reason
+    mask = disparities.cells.mask(item.group)
+    rate = float(disparities.atoms.pooled(mask[None])[1][0]) if item.n else undefined(why)
+    missing = ("target_rate", "difference", "difference_low", "difference_high", "p_value", "p_adjusted")
+    return {
+        **_base(disparities, item.group, item.n),
+        "rate": rate,
+        **{name: undefined(why) for name in missing},
+        "flagged": False,
+        **item.state.cells(),
+        "rule": "none",
+    }
+
+
+def _beyond(direction: str, band: tuple[float, float], binary: bool) -> str:
+    if direction == "above":
+        return f"more than {disparity_words(band[1], binary)} above"
+    if direction == "below":
+        return f"more than {disparity_words(-band[0], binary)} below"
+    if direction == "differs":
+        return "different from" if band[1] == 0 else f"not {disparity_words(band[1], binary)} above"
+    if band[0] == -band[1]:
+        return f"more than {disparity_words(band[1], binary)} from"
+    return f"outside [{disparity_words(band[0], binary)}, {disparity_words(band[1], binary)}] of"
+
+
+def _question(disparities: Disparities, direction: str, band: tuple[float, float]) -> str:
+    text = _beyond(direction, band, disparities.binary)
+    return f"Which groups have a {disparities.metric.label} {text} {disparities.target_label}?"
+
+
+def _null(disparities: Disparities, direction: str, band: tuple[float, float]) -> str:
+    text = _beyond(direction, band, disparities.binary)
+    return f"The group's {disparities.metric.label} is not {text} {disparities.target_label}."
+
+
+def _verdict(
+    disparities: Disparities, adjusted: Floats, limits: tuple[Floats, Floats], wanted: Wanted
+) -> Verdict:
+    direction = wanted.direction
+    flagged = np.flatnonzero(adjusted <= wanted.fdr)
+    tested = len(disparities.groups)
+    if not flagged.size:
+        return Verdict(
+            "none-flagged",
+            f"none of {tested} groups flagged: this does not show that they are treated equally",
+        )
+    gaps = disparities.gaps
+    size = (
+        gaps.estimate
+        if direction == "above"
+        else -gaps.estimate
+        if direction == "below"
+        else np.abs(gaps.estimate)
+    )
+    worst = int(flagged[np.argmax(size[flagged])])
+    text = sentence(
+        disparities.metric.label, disparities.groups[worst].label, disparities.target_label,
+        float(gaps.estimate[worst]), float(limits[0][worst]), float(limits[1][worst]),
+        wanted.confidence_level, disparities.binary,
+    )  # fmt: skip
+    return Verdict("flagged", f"{flagged.size} of {tested} groups flagged; furthest: {text}")
+
+
+def _notes(disparities: Disparities, correction: str) -> list[Note]:
+    words = CORRECTION_WORDS[correction]
+    notes = [
+        Note(
+            "one-family",
+            f"{words} over all {len(disparities.groups)} groups at once. Intervals are pointwise: a flagged group's "
+            "was selected, so read it with its adjusted p-value.",
+        )
+    ]
+    if correction == "bh" and disparities.overlapping:
+        notes.append(
+            Note(
+                "bh-dependence",
+                "Groups share people, so their tests depend on each other; Benjamini–Hochberg has no general guarantee "
+                "then (in simulations of such families its rate held). correction='by' is proven for any dependence.",
+            )
+        )
+    return notes

@@ -1,0 +1,94 @@
+"""What flag returns: every group with its gap, p-values and state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from fairtrial.methods.gaps.states import UNTESTED
+from fairtrial.results.column import Column, Primary, StateKind, scalar
+from fairtrial.results.result import Result
+
+if TYPE_CHECKING:
+    from fairtrial.results.charts.picture import Picture
+
+TESTED = (StateKind("flagged", "bad"), StateKind("not flagged"), StateKind("undetermined"))
+TESTED_CODES = frozenset(kind.code for kind in TESTED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FlagResult(Result):
+    """Every group with its disparity, p-value, adjusted p-value, and whether it is flagged."""
+
+    kind: ClassVar[str] = "flag"
+    columns: ClassVar[tuple[Column, ...]] = (
+        Column("metric", "metric", "text", shown=False),
+        Column("value_kind", "values are", "text", shown=False),
+        Column("group", "group", "text"),
+        Column("depth", "depth", "count", shown=False),
+        Column("n", "n", "people"),
+        Column("rate", "rate", "rate"),
+        Column("target_rate", "target", "rate", shown=False),
+        Column("difference", "difference", "points"),
+        Column("difference_low", "low", "points"),
+        Column("difference_high", "high", "points"),
+        Column("p_value", "p", "p"),
+        Column("p_adjusted", "adjusted p", "p"),
+        Column("flagged", "flagged", "flag"),
+        Column("state", "finding", "state"),
+        Column("state_reason", "reason", "text", shown=False),
+        Column("rule", "inference", "text", shown=False),
+    )
+    states: ClassVar[tuple[StateKind, ...]] = (*TESTED, *UNTESTED)
+    method: ClassVar[str] = (
+        "Each group's mean is tested against its target by profile likelihood (score and binomial tails where a count "
+        "is below 10, t calibration below 100 members), one-sided, two-sided or against a tolerance band. All groups "
+        "of sufficient size form one family, corrected at once; a group's size alone decides whether it belongs."
+    )
+    assumptions: ClassVar[tuple[str, ...]] = (
+        "Rows are independent people.",
+        "The model was not fitted on these rows.",
+        "Groups, depth, direction and tolerance were chosen before looking at these results.",
+    )
+    citation: ClassVar[str] = (
+        "Empirical Likelihood-based Fairness Auditing (ELFA), section 4 and supplement A, with a corrected treatment "
+        "of estimated targets and of narrow tolerance bands; Benjamini & Hochberg (1995), JRSS B 57."
+    )
+
+    def pictures(self) -> list[Picture]:
+        """The forest of tested groups, then the grid of intersections."""
+        from fairtrial.methods.flag.chart import pictures
+
+        return pictures(self)
+
+    def reading(self) -> list[str]:
+        """How many groups were tested and flagged, and what a flag means."""
+        tested = [row for row in self.estimates if row["state"] in TESTED_CODES]
+        flagged = [row for row in tested if row["flagged"]]
+        rate = f"{100 * self.details['fdr']:g}%"
+        promise = (
+            f"the chance of any wrong flag is at most {rate}"
+            if self.details["correction"] == "holm"
+            else f"of the flagged groups, at most {rate} are expected to be flagged wrongly"
+        )
+        sentences = [
+            self.verdict.text,
+            f"{len(tested)} groups were tested and {len(flagged)} flagged; {promise}.",
+        ]
+        left_out = len(self.estimates) - len(tested)
+        if left_out:
+            sentences.append(f"{left_out} groups were not tested; nothing is said about them.")
+        return sentences
+
+    def primary(self) -> list[Primary]:
+        """Every tested group's p-value, before the correction within this result."""
+        kind: Any = "points" if self.details["value_kind"] == "percent" else "number"
+        return [
+            Primary(
+                str(self.details["label"]), str(row["group"]), float(scalar(row["p_value"])), scalar(row["difference"]),
+                scalar(row["difference_low"]), scalar(row["difference_high"]), kind, str(self.details["target"]),
+                int(row["n"]),
+            )
+            for row in self.estimates
+            if scalar(row["p_value"]) is not None
+        ]  # fmt: skip

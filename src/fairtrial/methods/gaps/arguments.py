@@ -1,0 +1,24 @@
+"""How certify, flag and plan infer a gap, as options."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fairtrial.options import Option
+
+Likelihood = Annotated[
+    Literal["empirical", "euclidean"],
+    Option("The likelihood of real values: of the rows, or of means and variances."),
+]
+TargetMethod = Annotated[
+    Literal["profile", "orthogonal", "scaled", "plug-in"],
+    Option("How an estimated target enters; 'plug-in' is the ELFA paper's and does not hold its level."),
+]
+RateInterval = Annotated[
+    Literal["wilson", "likelihood", "half-count", "exact"],
+    Option("The interval of a rate against a known target."),
+]
+Refinement = Annotated[
+    Literal["bartlett", "balanced", "adjusted", "none"] | None,
+    Option("The refinement of a real-valued metric against a known target."),
+]

@@ -1,0 +1,11 @@
+"""Why a group is listed but not tested."""
+
+from __future__ import annotations
+
+from fairtrial.results.column import StateKind
+
+REFERENCE = StateKind("reference", words="not tested")
+EVERYONE = StateKind("everyone", words="not tested")
+NOBODY = StateKind("nobody", words="not tested")
+TOO_FEW = StateKind("too few", words="not tested", compared=False)
+UNTESTED = (REFERENCE, EVERYONE, NOBODY, TOO_FEW)

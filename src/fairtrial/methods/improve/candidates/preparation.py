@@ -1,0 +1,284 @@
+"""From an audit and what is asked of it to a checked contest and its candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairtrial.data.audit import Audit
+from fairtrial.data.cells import Rows
+from fairtrial.data.groups import MINIMUM_SIZE, find_groups
+from fairtrial.errors import Fault, Faults, InputError, Note, Set, Words, did_you_mean
+from fairtrial.methods.improve.candidates.adapters import FixedColumn
+from fairtrial.methods.improve.candidates.candidate_names import build_candidates, listed_candidates
+from fairtrial.methods.improve.candidates.claim import find_claim
+from fairtrial.methods.improve.candidates.constraints import check_declared
+from fairtrial.methods.improve.candidates.contest import Candidate, Constraints, Contest
+from fairtrial.methods.improve.candidates.refusals import check_ratios, refuse_equal_levels
+from fairtrial.methods.improve.candidates.rules import Index, Inputs
+from fairtrial.methods.improve.candidates.utilities import Observed, Worth, find_worth
+from fairtrial.methods.improve.wanted import Wanted, WantedRules
+from fairtrial.metrics.groups import Group
+from fairtrial.metrics.table import joined_metrics
+
+WHO = "improve"
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The contest, its candidates, the rows it came from, and what the reader must know."""
+
+    contest: Contest
+    candidates: list[Candidate]
+    rows: Rows
+    notes: list[Note]
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """What the arguments name in the audit, before any row is read; the first worth is the accuracy."""
+
+    groups: list[Group]
+    worths: tuple[Worth, ...]
+    listed: list[Any]
+    features: tuple[str, ...] = ()
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for group in self.groups for name in group.attributes))
+
+    @property
+    def fixed(self) -> list[str]:
+        """Columns that are candidates."""
+        return [item.column for item in self.listed if isinstance(item, FixedColumn)]
+
+    @property
+    def fitted(self) -> bool:
+        """Whether any candidate has yet to be fitted."""
+        return len(self.fixed) < len(self.listed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Members:
+    """The rows that were read, with each one's group and the positions of those that are in one."""
+
+    rows: Rows
+    group: NDArray[np.int64]
+    inside: Index = field(repr=False)
+
+    @property
+    def outside(self) -> int:
+        return self.rows.n - self.inside.size
+
+    def role(self, name: str) -> Any:
+        values = self.rows.roles.get(name)
+        return None if values is None else values[self.inside]
+
+
+def prepare(audit: Audit, wanted: Wanted) -> Prepared:
+    """Check everything, read the rows once, and refuse what cannot be tested."""
+    named = _named(audit, wanted)
+    _check_roles(audit, wanted.rules, named)
+    members = _members(_read(audit, named), named.groups)
+    if audit.has("outcome") and audit.outcome_is_real:
+        named = replace(named, worths=tuple(worth.of_real_outcome() for worth in named.worths))
+    contest = _contest(audit, wanted, named, members)
+    check_ratios(contest)
+    refuse_equal_levels(contest)
+    candidates, told = build_candidates(named.listed, contest)
+    check_declared(candidates, contest)
+    notes = [
+        *_feature_notes(audit, wanted.rules, named),
+        *_outside_notes(members),
+        *told,
+        *_fixed_notes(named),
+    ]
+    return Prepared(contest, candidates, members.rows, notes)
+
+
+def _named(audit: Audit, wanted: Wanted) -> _Named:
+    claim = wanted.claim
+    groups = find_groups(WHO, audit, claim.by)
+    accuracy = find_worth(WHO, "accuracy", claim.accuracy, accuracy=True)
+    fairness = [find_worth(WHO, "fairness", one, accuracy=False) for one in _fairness(claim.fairness)]
+    named = _Named(groups, (accuracy, *fairness), listed_candidates(audit, wanted.rules.candidates))
+    return replace(named, features=_permitted(audit, wanted.rules, named.attributes))
+
+
+def _fairness(asked: object) -> list[object]:
+    """Metrics one by one: a criterion stands for several."""
+    items = list(asked) if isinstance(asked, list | tuple) else [asked]
+    if not items:
+        raise InputError(WHO, Fault("fairness", "is empty", cure="name at least one metric"))
+    return [part for item in items for part in joined_metrics(item)]
+
+
+def _permitted(audit: Audit, rules: WantedRules, attributes: tuple[str, ...]) -> tuple[str, ...]:
+    faults, columns = Faults(WHO), audit.source.columns
+    for argument, names in (("banned", rules.banned), ("monotone", list(rules.monotone))):
+        for name in names:
+            if name not in columns:
+                hint = did_you_mean(name, columns)
+                faults.add(Fault(argument, f"names the unknown column {name!r}", hint=hint))
+    features = tuple(
+        name
+        for name in audit.features
+        if name not in rules.banned and not (rules.blind and name in attributes)
+    )
+    for name, sign in rules.monotone.items():
+        if sign not in (1, -1):
+            required = f"must give 1 (never falls) or -1 (never rises) for {name!r}"
+            faults.add(Fault("monotone", required, got=sign))
+        elif name in columns and name not in features:
+            faults.add(Fault("monotone", f"names {name!r}, which is not a permitted feature"))
+        elif name in features and audit.kind(name) not in ("bool", "int", "float"):
+            faults.add(Fault("monotone", f"names {name!r}, which is not numeric"))
+    faults.raise_any()
+    return features
+
+
+def _check_roles(audit: Audit, rules: WantedRules, named: _Named) -> None:
+    """What the audit must have for this claim and these candidates."""
+    faults = Faults(WHO)
+    _check_status_quo(audit, rules, faults)
+    if (named.fitted or any(worth.needs_outcome for worth in named.worths)) and not audit.has("outcome"):
+        faults.add(Fault("", "is needed", subject="the outcome", cure=_column_of("outcome")))
+    if named.fitted and not named.features:
+        cure = Words("name them with {} (permitted ones are left)", Set("features", of="Audit"))
+        faults.add(Fault("candidates", "are fitted on features", subject="candidates", cure=cure))
+    if any(worth.needs_score for worth in named.worths) and not audit.has("score"):
+        subject, required = "a metric of the score", "needs the status quo's score"
+        faults.add(Fault("", required, subject=subject, cure=_column_of("score")))
+    if named.fixed and not rules.fitted_elsewhere:
+        cure = Words("if that is so, say {}", Set("fitted_elsewhere", True))
+        required = "must hold a rule that was not fitted on these rows"
+        faults.add(Fault("candidates", required, subject=f"the candidate columns {named.fixed}", cure=cure))
+    faults.raise_any()
+
+
+def _check_status_quo(audit: Audit, rules: WantedRules, faults: Faults) -> None:
+    if not audit.has("decision") and not (audit.has("score") and rules.capacity is not None):
+        required = "needs a decision, or a score with a threshold or a capacity"
+        faults.add(Fault("", required, subject="the status quo"))
+    if rules.capacity == "status quo" and not audit.has("decision"):
+        faults.add(Fault("capacity", "cannot be 'status quo' without the status quo's decisions"))
+
+
+def _column_of(role: str) -> Words:
+    return Words("name its column with {}", Set(role, of="Audit"))
+
+
+def _read(audit: Audit, named: _Named) -> Rows:
+    roles = [name for name in ("outcome", "score", "decision") if audit.has(name)]
+    columns = dict.fromkeys([*named.fixed, *(name for worth in named.worths for name in worth.value_columns)])
+    conditions = [name for worth in named.worths for name in worth.condition_columns]
+    for name in columns:
+        audit.check_column(WHO, "metric", name)
+    labels = dict.fromkeys([*named.attributes, *conditions])
+    return audit.rows(attributes=list(labels), roles=roles, columns=list(columns), who=WHO)
+
+
+def _members(rows: Rows, groups: Sequence[Group]) -> _Members:
+    """Each row's group; they must be at least two, not overlap, and have enough people each."""
+    if len(groups) < 2:
+        labels = [group.label for group in groups]
+        raise InputError(WHO, Fault("by", "must give at least two groups", got=labels))
+    masks = np.array([rows.mask(group) for group in groups])
+    if (masks.sum(axis=0) > 1).any():
+        cure = "name one attribute, or groups that share nobody"
+        raise InputError(WHO, Fault("by", "gives groups that overlap", cure=cure))
+    sizes = masks.sum(axis=1)
+    small = [group.label for group, size in zip(groups, sizes, strict=True) if size < MINIMUM_SIZE]
+    if small:
+        listing = Words("list the groups to compare with {}", Set("by"))
+        required = f"have fewer than {MINIMUM_SIZE} rows"
+        raise InputError(WHO, Fault("by", required, subject=f"the groups {small}", cure=listing))
+    return _Members(rows, masks.argmax(axis=0).astype(np.int64), np.flatnonzero(masks.any(axis=0)))
+
+
+def _contest(audit: Audit, wanted: Wanted, named: _Named, members: _Members) -> Contest:
+    rules, rows = wanted.rules, members.rows
+    claim = find_claim(wanted.claim, named.worths, named.groups)
+    decision = members.role("decision")
+    constraints = _constraints(rules, named.attributes, decision)
+    if audit.decision is None and constraints.capacity is not None:
+        decision = None  # the capacity's threshold is found anew on each training half
+    inputs, feature_of = _inputs(audit, named, members, blind=rules.blind)
+    return Contest(
+        inputs=inputs,
+        seen=Observed(rows.roles.get("outcome"), rows.columns, rows.attributes).part(members.inside),
+        group=members.group[members.inside],
+        names=tuple(_name(group) for group in named.groups),
+        decision=decision,
+        score=members.role("score"),
+        claim=claim,
+        constraints=constraints,
+        features=named.features,
+        feature_of=feature_of,
+        folds=rules.folds,
+    )
+
+
+def _constraints(rules: WantedRules, attributes: tuple[str, ...], decision: Any) -> Constraints:
+    capacity = rules.capacity
+    return Constraints(
+        capacity=float(decision.mean()) if capacity == "status quo" else None if capacity is None else float(capacity),
+        blind=rules.blind,
+        banned=tuple(rules.banned),
+        group_attributes=attributes,
+        monotone={name: int(sign) for name, sign in rules.monotone.items()},
+    )  # fmt: skip
+
+
+def _inputs(
+    audit: Audit, named: _Named, members: _Members, *, blind: bool
+) -> tuple[Inputs, NDArray[np.int64]]:
+    """What rules may look at, and which feature each column of the matrix stands for."""
+    rows = members.rows
+    matrix, feature_of = np.empty((rows.n, 0)), np.zeros(0, dtype=np.int64)
+    columns: tuple[str, ...] = ()
+    frame = None
+    if named.features:
+        design = audit.design(named.features, who=WHO)
+        matrix, columns, feature_of = design.matrix, design.names, design.feature_of.astype(np.int64)
+        frame = audit.features_frame(named.features, who=WHO)
+    group = None if blind else members.group
+    fixed = {name: rows.columns[name] for name in named.fixed}
+    return Inputs(matrix, tuple(columns), frame, None, group, fixed).part(members.inside), feature_of
+
+
+def _name(group: Group) -> str:
+    """A group's label; a bare number does not say what it is."""
+    bare = group.label.lstrip("-").replace(".", "", 1).isdigit()
+    return f"{group.attributes[0]} {group.label}" if bare and len(group.attributes) == 1 else group.label
+
+
+def _feature_notes(audit: Audit, rules: WantedRules, named: _Named) -> list[Note]:
+    left_out = [name for name in audit.features if name in rules.banned]
+    grouped = [name for name in audit.features if name in named.attributes and rules.blind]
+    notes = []
+    if left_out:
+        notes.append(
+            Note("banned-features", f"Rules could not use the banned features {', '.join(left_out)}.")
+        )
+    if grouped:
+        notes.append(Note("blind", f"Rules could not use {', '.join(grouped)}: they are blind to the group."))
+    return notes
+
+
+def _outside_notes(members: _Members) -> list[Note]:
+    if not members.outside:
+        return []
+    counts = f"{members.outside:,} of {members.rows.n:,} rows"
+    return [Note("outside-groups", f"{counts} are in none of the groups and were left out.")]
+
+
+def _fixed_notes(named: _Named) -> list[Note]:
+    if not named.fixed:
+        return []
+    columns = ", ".join(named.fixed)
+    return [Note("fitted-elsewhere", f"The columns {columns} are taken as not fitted on these rows.")]

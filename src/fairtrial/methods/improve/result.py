@@ -1,0 +1,118 @@
+"""What improve returns: levels and gaps of both rules in every split, one p-value, and the Δ-surface."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from fairtrial.errors import Fault, InputError
+from fairtrial.results.column import Column, Primary
+from fairtrial.results.result import Result
+
+if TYPE_CHECKING:
+    from fairtrial.methods.improve.candidates.rules import Rule
+    from fairtrial.methods.improve.solver.delta_surface import Staircase
+    from fairtrial.results.charts.picture import Picture
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ImproveResult(Result):
+    """Per split: levels, gaps and p-values of the chosen candidate; over all: one p-value and the Δ-surface."""
+
+    kind: ClassVar[str] = "improve"
+    columns: ClassVar[tuple[Column, ...]] = (
+        Column("split", "split", "count"),
+        Column("candidate", "candidate", "text"),
+        Column("part", "part", "text"),
+        Column("metric", "metric", "text"),
+        Column("group", "group", "text"),
+        Column("n", "n", "people", shown=False),
+        Column("status_quo", "status quo", "number"),
+        Column("alternative", "alternative", "number"),
+        Column("statistic", "holds by", "number", shown=False),
+        Column("standard_error", "standard error", "number", shown=False),
+        Column("p_value", "p", "p"),
+        Column("p_delta_method", "delta-method p", "p", shown=False),
+        Column("p_split", "p of the split", "p"),
+    )
+    people_in_details: ClassVar[frozenset[str]] = frozenset(
+        {"n", "gain_decision", "lose_decision", "selected_status_quo", "selected_alternative"}
+    )
+    method: ClassVar[str] = (
+        "In each of K random splits a candidate is chosen and fitted on one half and tested on the other: as accurate "
+        "for every group, and a smaller gap. Each inequality has a bootstrap p-value (drawn on cells); the largest is "
+        "the split's. The gap is tested by smooth intersection-union inequalities with the sign from the training "
+        "half; method='paper' is the article's |·| form. The splits' p-values are combined by twice their lower median."
+    )
+    assumptions: ClassVar[tuple[str, ...]] = (
+        "Rows are independent people and represent those the rule decides about.",
+        "The status quo, and any fixed candidate column, was not fitted on these rows.",
+        "The status quo has a disparity; utilities and constraints were fixed before looking at the result.",
+    )
+    citation: ClassVar[str] = (
+        "Auerbach, Liang, Okumura & Tabord-Meehan (2025), Testing the Fairness-Accuracy Improvability of Algorithms."
+    )
+
+    @property
+    def p_value(self) -> float:
+        """The combined p-value, to be compared with α itself."""
+        return float(self.details["p_value"])
+
+    @property
+    def rejected(self) -> bool:
+        """Whether a less discriminatory alternative was shown at the level asked for."""
+        return bool(self.p_value < self.details["alpha"])
+
+    @property
+    def rule(self) -> Rule | None:
+        """After a rejection: the selection rule's rule fitted on all data (not kept in saved results)."""
+        return self.objects.get("rule")
+
+    def surface(self, level: float | None = None) -> Staircase:
+        """The region of (Δ accuracy, Δ fairness) rejected at a level that was computed (default: α)."""
+        from fairtrial.methods.improve.solver.delta_surface import Corner, Staircase
+
+        wanted = self.details["alpha"] if level is None else level
+        for steps in self.details["surface"]:
+            if math.isclose(steps["level"], wanted):
+                corners = tuple(Corner(c["accuracy"], c["fairness"]) for c in steps["corners"])
+                return Staircase(steps["level"], corners)
+        known = [steps["level"] for steps in self.details["surface"]]
+        raise InputError("improve", Fault("level", f"must be one of {known}", got=level))
+
+    def largest_fairness_gain(self, accuracy_loss: float = 0.0) -> float | None:
+        """The largest fairness gain shown at an accuracy loss of at most `accuracy_loss`, fixed in advance.
+
+        Shares of the status quo (scale "ratio") or differences; None where nothing is shown.
+        """
+        gain = self.surface().largest_fairness_gain(-accuracy_loss)
+        return gain if math.isfinite(gain) else None
+
+    def pictures(self) -> list[Picture]:
+        """Where the rules lie, how far the improvement reaches, and how the splits agree."""
+        from fairtrial.methods.improve.chart import pictures
+
+        return pictures(self)
+
+    def reading(self) -> list[str]:
+        """What the splits, the surface and the refitted rule say."""
+        from fairtrial.methods.improve.sentences import sentences_of
+
+        return [self.verdict.text, *sentences_of(self.details)]
+
+    def primary(self) -> list[Primary]:
+        """One p-value: that of all splits together."""
+        claim, gap = self.details["claim"], self.details["gaps"][0]
+        old, new = gap["mean_status_quo"], gap["mean_alternative"]
+        return [
+            Primary(
+                metric=f"gap in {gap['metric']}, alternative",
+                subject=" and ".join(claim["groups"]),
+                p_value=self.p_value,
+                effect=None if old is None or new is None else new - old,
+                kind="points" if claim["fairness_is_rate"] else "number",
+                against="status quo",
+                n=self.details["rows"],
+            )
+        ]

@@ -1,0 +1,168 @@
+"""From lines to the answer of measure: adjusted p-values, rows, verdict and notes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairtrial.data.audit import Audit
+from fairtrial.errors import Fault, NotApplicable, Note, Set, Words
+from fairtrial.inference.means.from_moments import SMALL_SAMPLE
+from fairtrial.inference.multiplicity import holm
+from fairtrial.inference.rates.binary_gaps import SMALLEST_P
+from fairtrial.methods.measure.lines import Line, Plan
+from fairtrial.methods.measure.rates import cell_lines
+from fairtrial.methods.measure.result import MeasureResult
+from fairtrial.methods.measure.weighted import weighted_lines
+from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.values import role
+from fairtrial.results.column import Verdict, defined_or, undefined
+
+WHO = "measure"
+# what a reference has none of
+COMPARED = (
+    "difference", "difference_low", "difference_high", "ratio", "ratio_low", "ratio_high", "p_value", "p_adjusted",
+)  # fmt: skip
+
+
+def answer(plan: Plan) -> MeasureResult:
+    """Every group's rate, compared with the target."""
+    audit, level = plan.audit, plan.level
+    weighted = audit.has("weight") or audit.has("unit")
+    if weighted and plan.interval is not None:
+        required = "cannot be chosen together with weight or unit: intervals at effective counts are used"
+        raise NotApplicable(WHO, Fault("interval", required))
+    lines, data = weighted_lines(plan) if weighted else cell_lines(plan)
+    _adjust(lines)
+    alpha = 1 - level
+    return MeasureResult(
+        question=f"What are the rates by {', '.join(plan.attributes)}?",
+        null=f"Every group's rate equals that of {plan.target.label}.",
+        verdict=_verdict(lines, alpha, level),
+        estimates=tuple(_row(line, alpha) for line in lines),
+        details={
+            "labels": {metric.name: metric.label for metric in plan.metrics},
+            "confidence_level": level,
+            "places": [line.group.place for line in lines],
+        },
+        notes=(
+            *audit.notes(),
+            *_notes(lines, weighted, plan.interval != "empirical-likelihood", plan.minimum),
+        ),
+        provenance=audit.provenance(
+            data,
+            arguments={
+                "metrics": [metric.to_dict() for metric in plan.metrics],
+                "target": plan.target.to_dict(),
+                "by": list(plan.attributes),
+            },
+        ),
+    )
+
+
+def each_bin(audit: Audit, metric: Metric) -> list[Metric]:
+    """`calibration` becomes one metric per score bin."""
+    if metric.each is None:
+        return [metric]
+    if not audit.has("score"):
+        cure = Words("name its column with {}", Set("score", of="Audit"))
+        raise NotApplicable(WHO, Fault("metrics", "needs the score", subject=repr(metric.name), cure=cure))
+    return [
+        Metric(f"{metric.name} [{label}]", metric.value, {role.score_bin: label}, f"outcome rate at score {label}",
+               metric.equal, metric.hurts, metric.harm)
+        for label in audit.score_bins()
+    ]  # fmt: skip
+
+
+def _adjust(lines: list[Line]) -> None:
+    tested = [(line, max(line.p_value, SMALLEST_P)) for line in lines if line.p_value is not None]
+    for line, p in tested:
+        line.p_value = p  # beyond the smallest float it would be zero, which no p-value is
+    for (line, _), adjusted in zip(tested, holm([p for _, p in tested]), strict=True):
+        line.p_adjusted = float(adjusted)
+
+
+def _row(line: Line, alpha: float) -> dict[str, Any]:
+    why = None if line.untested is None else line.untested.reason
+
+    def known(value: float | None, explanation: str) -> Any:
+        if value is None:
+            return None if why is None else undefined(why)
+        return defined_or(value, explanation)
+
+    row = {
+        "metric": line.metric.name,
+        "value_kind": "percent" if line.binary else "number",
+        "group": line.group.label,
+        "n": line.n,
+        "events": line.events,
+        "rate": undefined(why or "nobody") if line.level is None else line.level,
+        "rate_low": line.low,
+        "rate_high": line.high,
+        "target": line.target,
+        "target_rate": line.target_level,
+        "difference": known(line.difference, "no difference"),
+        "difference_low": known(line.difference_low, "no lower limit"),
+        "difference_high": known(line.difference_high, "no upper limit"),
+        "ratio": known(line.ratio, "the target's rate is zero"),
+        "ratio_low": known(line.ratio_low, "the target's rate is zero"),
+        "ratio_high": known(line.ratio_high, "no upper limit: too few events in the target"),
+        "impact_ratio": line.impact_ratio,
+        "four_fifths": None if line.impact_ratio is None else line.impact_ratio < 0.8,
+        "standardized": line.standardized,
+        "p_value": known(line.p_value, "no p-value"),
+        "p_adjusted": known(line.p_adjusted, "no p-value"),
+        **line.state(alpha).cells(),
+    }
+    if line.is_reference:
+        row.update(dict.fromkeys(COMPARED), target=None)
+    return row
+
+
+def _verdict(lines: list[Line], alpha: float, level: float) -> Verdict:
+    found = [line for line in lines if line.state(alpha).code == "violated"]
+    if found:
+        strongest = min(found, key=lambda line: (line.p_adjusted or 0, -abs(line.difference or 0)))
+        more = f" (strongest of {len(found)} findings)" if len(found) > 1 else ""
+        return Verdict("violated", f"violated: {strongest.sentence(level)}{more}")
+    if not any(line.p_value is not None for line in lines):
+        return Verdict("not-tested", "no comparison could be made: see the reasons in the table")
+    return Verdict(
+        "none-shown",
+        "no violation shown: no difference remains after adjustment (this is not a certificate of fairness)",
+    )
+
+
+def _notes(lines: list[Line], weighted: bool, by_moments: bool, minimum: int) -> list[Note]:
+    notes = [
+        Note("pointwise", "Intervals are pointwise; findings use p-values adjusted by Holm over the table.")
+    ]
+    small = sum(line.too_few for line in lines)
+    if small:
+        lines_have, were = ("1 line has", "was") if small == 1 else (f"{small} lines have", "were")
+        notes.append(
+            Note("small-groups", f"{lines_have} fewer than {minimum} people and {were} not compared.")
+        )
+    if weighted:
+        notes.append(
+            Note(
+                "effective-counts",
+                "Weights and repeated rows: intervals at the effective number of people, from variances over persons.",
+            )
+        )
+    small_means = [
+        line for line in lines if not line.binary and line.n < SMALL_SAMPLE and line.p_value is not None
+    ]
+    if by_moments and not weighted and small_means:
+        notes.append(
+            Note(
+                "small-means",
+                f"Means of fewer than {SMALL_SAMPLE} people by Student's t, from counts, means and variances alone: "
+                "where values are very skewed or mostly alike (most costs zero) these intervals are too short; certify "
+                "and flag read the rows and guard against that.",
+            )
+        )
+    if any(line.method == "score" for line in lines):
+        notes.append(
+            Note("score-intervals", "A count below 10: Miettinen–Nurminen score interval for the difference.")
+        )
+    return notes

@@ -1,0 +1,117 @@
+"""What measure returns: rates per group with intervals, compared with a target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from fairtrial.methods.gaps.states import NOBODY, TOO_FEW
+from fairtrial.results.column import Column, Kind, Primary, StateKind, scalar
+from fairtrial.results.result import Result
+from fairtrial.results.text import format_value
+
+if TYPE_CHECKING:
+    from fairtrial.results.charts.picture import Picture
+
+NO_TARGET = StateKind("no target", words="not tested")
+NO_SPREAD = StateKind("no spread", words="not tested")
+OVERLAPS = StateKind("overlaps", words="not tested")
+NOT_TESTED = StateKind("not tested")
+UNTESTED = (TOO_FEW, NOBODY, NO_TARGET, NO_SPREAD, OVERLAPS, NOT_TESTED)
+UNTESTED_CODES = frozenset(kind.code for kind in UNTESTED)
+STATES = (StateKind("violated", "bad"), StateKind("no violation shown"), StateKind("reference"), *UNTESTED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MeasureResult(Result):
+    """Rates per group with intervals."""
+
+    kind: ClassVar[str] = "measure"
+    columns: ClassVar[tuple[Column, ...]] = (
+        Column("metric", "metric", "text"),
+        Column("value_kind", "values are", "text", shown=False),
+        Column("group", "group", "text"),
+        Column("n", "n", "people"),
+        Column("events", "events", "count", shown=False),
+        Column("rate", "rate", "rate"),
+        Column("rate_low", "low", "rate"),
+        Column("rate_high", "high", "rate"),
+        Column("target", "compared with", "text"),
+        Column("target_rate", "target's rate", "rate", shown=False),
+        Column("difference", "difference", "points"),
+        Column("difference_low", "low", "points"),
+        Column("difference_high", "high", "points"),
+        Column("ratio", "ratio", "ratio", shown=False),
+        Column("ratio_low", "low", "ratio", shown=False),
+        Column("ratio_high", "high", "ratio", shown=False),
+        Column("impact_ratio", "impact ratio", "ratio"),
+        Column("four_fifths", "under four fifths", "flag"),
+        Column("standardized", "standardized difference", "number"),
+        Column("p_value", "p", "p", shown=False),
+        Column("p_adjusted", "adjusted p", "p"),
+        Column("state", "finding", "state"),
+        Column("state_reason", "reason", "text", shown=False),
+    )
+    states: ClassVar[tuple[StateKind, ...]] = STATES
+    method: ClassVar[str] = (
+        "Rates of binary values have Wilson intervals (or the one asked for), means of real values t or empirical "
+        "likelihood intervals. Differences of two estimated rates have likelihood-ratio intervals, Miettinen–Nurminen "
+        "score intervals when a count is below 10; ratios Koopman's score interval. p-values are of the differences, "
+        "adjusted by Holm over all groups and metrics measured."
+    )
+    assumptions: ClassVar[tuple[str, ...]] = (
+        "Rows are independent people, or repeated rows are named by unit=.",
+        "The model was not fitted on these rows.",
+        "Intervals are pointwise; the findings use p-values adjusted over the whole table.",
+    )
+    citation: ClassVar[str] = (
+        "Wilson (1927); Miettinen & Nurminen (1985), Statistics in Medicine 4; Koopman (1984), Biometrics 40; "
+        "Holm (1979), Scandinavian Journal of Statistics 6."
+    )
+
+    def pictures(self) -> list[Picture]:
+        """Rates with their intervals, then differences."""
+        from fairtrial.methods.measure.chart import pictures
+
+        return pictures(self)
+
+    def reading(self) -> list[str]:
+        """One sentence per metric: who is lowest, who is highest, and what the comparison shows."""
+        sentences = []
+        for name in dict.fromkeys(row["metric"] for row in self.estimates):
+            rows = [
+                row for row in self.estimates if row["metric"] == name and scalar(row["rate"]) is not None
+            ]
+            if rows:
+                sentences.append(_span_sentence(rows, self.details["labels"][name]))
+        untested = [row for row in self.estimates if row["state"] in UNTESTED_CODES]
+        if untested:
+            sentences.append(
+                f"{len(untested)} of {len(self.estimates)} lines were too small to compare and are not judged."
+            )
+        return [self.verdict.text, *sentences]
+
+    def primary(self) -> list[Primary]:
+        """Every comparison's p-value, before the correction within this result."""
+        return [
+            Primary(
+                metric=str(self.details["labels"][row["metric"]]),
+                subject=str(row["group"]),
+                p_value=float(row["p_value"]),
+                effect=scalar(row["difference"]),
+                low=scalar(row["difference_low"]),
+                high=scalar(row["difference_high"]),
+                kind="points" if row["value_kind"] == "percent" else "number",
+                against=str(row["target"]),
+                n=int(row["n"]),
+            )
+            for row in self.estimates
+            if scalar(row["p_value"]) is not None
+        ]
+
+
+def _span_sentence(rows: list[dict[str, Any]], label: str) -> str:
+    low, high = min(rows, key=lambda row: row["rate"]), max(rows, key=lambda row: row["rate"])
+    kind: Kind = "rate" if rows[0]["value_kind"] == "percent" else "number"
+    ends = [f"{format_value(row['rate'], kind)} ({row['group']}, n {row['n']:,})" for row in (low, high)]
+    return f"The {label} runs from {ends[0]} to {ends[1]}."

@@ -1,0 +1,50 @@
+"""What plan returns: members per group for each goal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from fairtrial.results.column import Column
+from fairtrial.results.result import Result
+
+if TYPE_CHECKING:
+    from fairtrial.results.charts.picture import Picture
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PlanResult(Result):
+    """Members per group for each goal, and the power curve."""
+
+    kind: ClassVar[str] = "plan"
+    columns: ClassVar[tuple[Column, ...]] = (
+        Column("goal", "to", "text"),
+        Column("power", "power", "rate"),
+        Column("members", "members of the group", "count"),
+        Column("target_members", "members of the target", "count"),
+        Column("rows", "rows that meet the condition", "count"),
+    )
+    people_in_details: ClassVar[frozenset[str]] = frozenset()  # people of a plan, nobody yet
+    method: ClassVar[str] = (
+        "Normal approximation with the null variance at the constrained maximum (Farrington & Manning 1990): certify "
+        "is two one-sided tests, detect the interval-null test that certify and flag use."
+    )
+    assumptions: ClassVar[tuple[str, ...]] = (
+        "People are independent.",
+        "The rate (or standard deviation) assumed is about right: too low a spread plans too few people.",
+    )
+    citation: ClassVar[str] = "Farrington & Manning (1990), Statistics in Medicine 9; Schuirmann (1987)."
+
+    def pictures(self) -> list[Picture]:
+        """Power against members."""
+        from fairtrial.methods.plan.chart import pictures
+
+        return pictures(self)
+
+    def reading(self) -> list[str]:
+        """The sentence, and what the numbers count."""
+        return [
+            self.verdict.text,
+            f"Members are people who meet the condition of {self.details['label']}; a metric given an outcome or a "
+            "decision needs more rows than that.",
+        ]

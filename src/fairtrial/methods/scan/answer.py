@@ -1,0 +1,177 @@
+"""From a question to the answer of scan: table, search, luck, and the result."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+
+from fairtrial.data.audit import Audit
+from fairtrial.errors import Fault, NotApplicable, Note, Set, Words
+from fairtrial.methods.scan.draws import Drawing, Luck, luck_of, prepare_null
+from fairtrial.methods.scan.question import ScanQuestion
+from fairtrial.methods.scan.result import ScanResult
+from fairtrial.methods.scan.scan_data import ScanData, read_data
+from fairtrial.methods.scan.sentences import NO_NULL, notes_of, state_of, verdict_of
+from fairtrial.methods.scan.settings import DrawSettings, ScanSettings
+from fairtrial.methods.scan.solver.expectation import Expectations
+from fairtrial.methods.scan.solver.scan_table import ScanTable
+from fairtrial.methods.scan.solver.statistic import ScanSetup, prepare, scan_observed
+from fairtrial.methods.scan.solver.subgroup_search import EXACT_STEPS_LIMIT, Direction
+from fairtrial.methods.scan.subgroups import SubgroupDescriber, histogram
+from fairtrial.results.column import State, undefined
+
+
+def answer(audit: Audit, question: ScanQuestion, settings: ScanSettings, draws: DrawSettings) -> ScanResult:
+    """Scan one protected class."""
+    data = read_data(audit, question)
+    setup = _prepared(question, settings, data.table)
+    drawing = _drawing(question, settings, setup)
+    seen = scan_observed(setup, top=settings.top, seed=draws.seed)
+    if seen.sigma is not None and seen.sigma < 1e-9:
+        why = "do not vary within the classes: there is nothing to scan"
+        raise NotApplicable(question.who, Fault("metric", why, subject="the scores"))
+    describer = SubgroupDescriber(question, data, setup, seen, settings.confidence_level)
+    luck = None
+    if drawing is not None:
+        luck = luck_of(
+            setup, drawing, seen.found[0].score, draws, name=f"{question.who} of {question.protected.label}",
+            key=_identity(audit, data, question, settings, draws),
+        )  # fmt: skip
+    notes = [*audit.notes(), *data.notes, *(drawing.notes if drawing else ())]
+    return _result(audit, describer, settings, draws, luck, notes)
+
+
+def _prepared(question: ScanQuestion, settings: ScanSettings, table: ScanTable) -> ScanSetup:
+    how = Expectations(
+        ridge=settings.ridge,
+        doubly_robust=settings.expectation == "doubly-robust",
+        event_model=None if isinstance(settings.expectation, str) else settings.expectation,
+        class_model=None if isinstance(settings.propensity, str) else settings.propensity,
+    )
+    setup = prepare(
+        table,
+        how=how,
+        directions=_directions(settings.direction or question.metric.hurts),
+        penalty=float(settings.penalty),
+        sigma=None if isinstance(settings.sigma, str) else float(settings.sigma),
+        search=settings.search,
+        restarts=settings.restarts,
+        drop_unsupported=settings.unsupported == "drop",
+    )
+    if setup.plan.exact and setup.plan.steps > EXACT_STEPS_LIMIT:
+        steps = f"would take {setup.plan.steps:.3g} steps (the limit is {EXACT_STEPS_LIMIT:,})"
+        cure = Words("use {}, fewer features or coarser bins", Set("search", "restarts"))
+        raise NotApplicable(question.who, Fault("search", steps, subject="an exact search", cure=cure))
+    return setup
+
+
+def _directions(direction: str | None) -> tuple[Direction, ...]:
+    """One side, or both when none is said to hurt."""
+    return ("above",) if direction == "above" else ("below",) if direction == "below" else ("above", "below")
+
+
+def _drawing(question: ScanQuestion, settings: ScanSettings, setup: ScanSetup) -> Drawing | None:
+    if settings.null is None:
+        return None
+    table = setup.table
+    distinct = len(np.unique(table.cell_condition[table.cell_scanned]))
+    binned = question.on_score and settings.scores == "exact" and distinct > settings.strata_bins
+    return prepare_null(question.who, setup, settings.null, settings.null_model, binned)
+
+
+def _identity(
+    audit: Audit, data: ScanData, question: ScanQuestion, settings: ScanSettings, draws: DrawSettings
+) -> str:
+    """Finished draws are taken up again only for the same data and the same question."""
+    asked = {
+        **question.to_dict(),
+        **settings.to_dict(),
+        "permutations": draws.permutations,
+        "seed": draws.seed,
+    }
+    digest = audit.provenance(data.cells)["data"]
+    return hashlib.sha256(f"{digest}|{sorted(asked.items(), key=str)}".encode()).hexdigest()
+
+
+def _result(
+    audit: Audit,
+    describer: SubgroupDescriber,
+    settings: ScanSettings,
+    draws: DrawSettings,
+    luck: Luck | None,
+    notes: list[Note],
+) -> ScanResult:
+    question, label = describer.question, describer.question.metric.label
+    estimates = _estimates(describer, settings, luck)
+    best, ridge = estimates[0], describer.ridge_rows()
+    rather_than = f" rather than {question.reference.label}" if question.reference else ""
+    return ScanResult(
+        question=f"Which subgroup of {question.protected.label} has the most deviating {label}?",
+        null=(
+            f"Given the features and the metric's condition, the {label} does not depend on being "
+            f"{question.protected.label}{rather_than}."
+        ),
+        verdict=verdict_of(describer, best, luck, settings.null),
+        estimates=tuple(estimates),
+        details={**_details(describer, settings), "ridge": ridge, **_luck_details(describer, settings, luck)},
+        notes=(*notes, *notes_of(describer, settings, best, ridge)),
+        provenance=audit.provenance(
+            describer.data.cells,
+            seed=draws.seed,
+            arguments={**question.to_dict(), **settings.recorded_models()},
+        ),
+        objects={} if luck is None else {"null_scores": luck.scores},
+    )
+
+
+def _estimates(
+    describer: SubgroupDescriber, settings: ScanSettings, luck: Luck | None
+) -> list[dict[str, Any]]:
+    """The best subgroup with its p-value, then the lower ranks, which have none."""
+    best, *lower = describer.seen.found
+    p_value: Any = undefined(NO_NULL) if luck is None else luck.p_value
+    listed = State("listed", "not tested")
+    return [
+        describer.estimate(1, best, p_value, state_of(best.score, luck, 1.0 - settings.confidence_level)),
+        *(
+            describer.estimate(rank, one, undefined(listed.reason), listed)
+            for rank, one in enumerate(lower, start=2)
+            if one.score > 0
+        ),
+    ]
+
+
+def _details(describer: SubgroupDescriber, settings: ScanSettings) -> dict[str, Any]:
+    """What charts and sentences need besides the table."""
+    question, plan, best = describer.question, describer.setup.plan, describer.seen.found[0]
+    return {
+        "metric": question.metric.name,
+        "label": question.metric.label,
+        "protected": question.protected.label,
+        "target": question.target,
+        "direction": best.direction,
+        "subgroup": describer.restricted(best),
+        "search": "exact" if plan.exact else "restarts",
+        "steps": plan.steps,
+        "subgroups": describer.subgroups
+        if np.isfinite(describer.subgroups)
+        else undefined("beyond counting"),
+        "sigma": describer.seen.sigma,
+        "values": describer.value_rows(best),
+        "fit": describer.fit_rows(),
+        "fit_worst_cell": describer.worst_cell_fit(),
+        "null": settings.null,
+        "confidence_level": settings.confidence_level,
+    }
+
+
+def _luck_details(describer: SubgroupDescriber, settings: ScanSettings, luck: Luck | None) -> dict[str, Any]:
+    if luck is None:
+        return {}
+    return {
+        "null_draws": luck.draws,
+        "null_histogram": histogram(luck.scores, describer.seen.found[0].score),
+        "null_critical": float(np.quantile(luck.scores, settings.confidence_level, method="higher")),
+    }

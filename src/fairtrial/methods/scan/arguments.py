@@ -1,0 +1,125 @@
+"""The options of scan and scan_all, declared once for both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, Protocol, TypeAlias
+
+from fairtrial import options
+from fairtrial.metrics.groups import Group
+from fairtrial.options import Option
+
+
+class Classifier(Protocol):
+    """A classifier as scikit-learn makes them: fitted with sample weights, asked for probabilities."""
+
+    def fit(self, *args: Any, **kwargs: Any) -> Any: ...
+    def predict_proba(self, *args: Any, **kwargs: Any) -> Any: ...
+
+
+def zero_or_one(text: str) -> int | str:
+    """'0' and '1' as numbers, anything else as the text it is.
+
+    >>> zero_or_one("1"), zero_or_one("any")
+    (1, 'any')
+    """
+    return int(text) if text in ("0", "1") else text
+
+
+OneGroup: TypeAlias = Mapping[str, Any] | Group
+Protected = Annotated[
+    OneGroup,
+    Option("The protected class, such as race=African-American.", form=options.group),
+]
+Reference = Annotated[
+    OneGroup | None,
+    Option(
+        "Compare with this group only, such as race=Caucasian, not with everybody else.", form=options.group
+    ),
+]
+Attributes = Annotated[
+    str | Sequence[str] | None,
+    Option(
+        "Attributes of which every value is scanned as the protected class; default: the audit's groups.",
+        many=True,
+    ),
+]
+Features = Annotated[
+    str | Sequence[str] | None,
+    Option(
+        "Attributes that subgroups are built from; default: the audit's features, else its other groups.",
+        many=True,
+        flag="feature",
+    ),
+]
+AlsoFeatures = Annotated[
+    str | Sequence[str] | None,
+    Option(
+        "Attributes that subgroups are built from besides those scanned; default: the audit's features.",
+        many=True,
+        flag="feature",
+    ),
+]
+Direction = Annotated[
+    Literal["above", "below", "differs"] | None,
+    Option(
+        "Rates above what comparable people get, below, or either (differs); default: the one that hurts."
+    ),
+]
+Condition = Annotated[
+    Literal[0, 1, "any"] | None,
+    Option("0, 1, or any for both values at once, instead of the metric's own condition.", form=zero_or_one),
+]
+Penalty = Annotated[float, Option("What every listed value of a subgroup costs its score.", least=0)]
+Search = Annotated[
+    Literal["auto", "exact", "restarts"],
+    Option(
+        "'exact' is a proof, 'restarts' climbs from many starts; 'auto' is exact where that is affordable."
+    ),
+]
+Restarts = Annotated[int, Option("From how many starts a search without proof climbs.", least=1)]
+NullName: TypeAlias = Literal["stratified", "bootstrap", "propensity", "global"]
+Null = Annotated[
+    NullName | None,
+    Option("How luck is simulated; 'stratified' needs no model to be right, none skips it."),
+]
+NeededNull = Annotated[
+    NullName,
+    Option("How luck is simulated; 'stratified' needs no model to be right. The correction needs p-values."),
+]
+NullModelName: TypeAlias = Literal["pairwise", "saturated", "main"]
+NullModel = Annotated[NullModelName, Option("The model that a bootstrap or propensity null draws from.")]
+Permutations = Annotated[int, Option("How often luck is drawn.", least=19, most=10_000_000)]
+EnoughPermutations = Annotated[
+    int | Literal["enough"],
+    Option(
+        "How often luck is drawn in each scan; 'enough' lets a clear finding survive the correction.",
+        least=19,
+        most=10_000_000,
+    ),
+]
+Sequential = Annotated[bool, Option("Whether a scan that is clearly not significant stops drawing early.")]
+Top = Annotated[int, Option("How many subgroups are listed.", least=1, most=1000)]
+Sigma = Annotated[float | Literal["estimated"], Option("The spread of log-odds, for mean scores.", above=0)]
+Expectation = Annotated[
+    Literal["logistic", "doubly-robust"] | Classifier,
+    Option("How expected rates are fitted; in Python also a scikit-learn classifier."),
+]
+Propensity = Annotated[
+    Literal["logistic"] | Classifier,
+    Option("How class membership is fitted; in Python also a scikit-learn classifier."),
+]
+Ridge = Annotated[float, Option("The ridge of the logistic models.", above=0)]
+Unsupported = Annotated[
+    Literal["flag", "drop"], Option("People with no counterpart outside the class: counted, or left out.")
+]
+Scores = Annotated[
+    Literal["exact", "bins"], Option("Every distinct score, or the audit's score bins for many rows.")
+]
+Probability = Annotated[
+    Literal["score", "outcome-rate"],
+    Option("'outcome-rate' reads a score that is no probability as the outcome rate of those who have it."),
+]
+StrataBins = Annotated[
+    int, Option("Bins of a continuous score within which the stratified null permutes.", least=1)
+]

@@ -1,0 +1,189 @@
+"""The best subgroup by proof: every value set of every attribute but the last, which is solved.
+
+A subgroup admits a non-empty set of values for every attribute. Its penalised score is
+F(S) − penalty · (number of admitted values, over the attributes that do not admit all of theirs).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairtrial.methods.scan.solver.one_attribute import best_values
+from fairtrial.methods.scan.solver.ranking import TIE, Ranking, SearchSpace, keep, key_of
+from fairtrial.methods.scan.solver.score import CellList, CellNumbers, cell_peak, set_peak
+from fairtrial.work.compiled import njit
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+
+class Walk(NamedTuple):
+    """Where the enumeration stands; level i has decided the first i attributes of the order.
+
+    Per level: the cells that are left (`lists`, `counts`), the values `present` among them as bits, the set that is
+    being tried (`masks`), the listed values so far, and what each value's cells can `reach`. `bound` is what a cell
+    can add to any subgroup.
+    """
+
+    lists: IntArray
+    counts: IntArray
+    masks: IntArray
+    present: IntArray
+    listed: IntArray
+    reach: FloatArray
+    values: BoolArray
+    chosen: BoolArray
+    bound: FloatArray
+
+
+@njit
+def enumerate_subgroups(
+    space: SearchSpace, numbers: CellNumbers, order: IntArray, solve_last: bool, ranking: Ranking
+) -> None:
+    """Go through the value sets of all attributes in `order`; the last one is solved by `best_values`.
+
+    Branches whose cells cannot reach the ranking's last place even if each cell had its own θ are cut,
+    which loses nothing. With `solve_last` false the last attribute is enumerated like the others, which
+    ranks every subgroup and not only the best of each step.
+    """
+    attributes = space.codes.shape[1]
+    depth = attributes - 1 if solve_last else attributes
+    worst = ranking.score.shape[0] - 1
+    walk = _begin(space, numbers, ranking.values.shape[2])
+    level = 0
+    fresh = True
+    while level >= 0:
+        if level == depth:
+            if solve_last:
+                _rank_solved(space, numbers, walk, order[depth], level, ranking)
+            else:
+                _rank_set(space, numbers, walk, level, ranking)
+            level -= 1
+            fresh = False
+            continue
+        attribute = order[level]
+        if fresh:
+            _look(space.codes, walk, level, attribute)
+        if _next_set(space, walk, level, attribute, fresh, ranking.score[worst]):
+            _narrow(space, walk, level, attribute)
+            level += 1
+            fresh = True
+        else:
+            walk.values[attribute] = True
+            level -= 1
+            fresh = False
+
+
+@njit
+def _begin(space: SearchSpace, numbers: CellNumbers, most_values: int) -> Walk:
+    """All cells that hold anybody, nothing decided."""
+    cell_count, attributes = space.codes.shape
+    walk = Walk(
+        np.empty((attributes + 1, cell_count), dtype=np.int64),
+        np.zeros(attributes + 1, dtype=np.int64),
+        np.zeros(attributes + 1, dtype=np.int64),
+        np.zeros(attributes + 1, dtype=np.int64),
+        np.zeros(attributes + 1, dtype=np.int64),
+        np.zeros((attributes + 1, most_values)),
+        np.ones((attributes, most_values), dtype=np.bool_),
+        np.ones(most_values, dtype=np.bool_),
+        np.empty(cell_count),
+    )
+    for c in range(cell_count):
+        walk.bound[c] = cell_peak(numbers.kind, numbers.size[c], numbers.observed[c], numbers.expected[c])
+        if numbers.size[c] > 0.0:
+            walk.lists[0, walk.counts[0]] = c
+            walk.counts[0] += 1
+    return walk
+
+
+@njit
+def _rank_solved(
+    space: SearchSpace, numbers: CellNumbers, walk: Walk, last: int, level: int, ranking: Ranking
+) -> None:
+    """The best set of the last attribute's values, into the ranking."""
+    part = CellList(walk.lists[level], 0, walk.counts[level])
+    score, theta, more = best_values(space, numbers, last, part, walk.chosen)
+    arity = space.arity[last]
+    walk.values[last, :arity] = walk.chosen[:arity]
+    kept = 0
+    for position in range(walk.counts[level]):
+        c = walk.lists[level, position]
+        if walk.chosen[space.codes[c, last]]:
+            walk.lists[level + 1, kept] = c
+            kept += 1
+    key = key_of(walk.lists[level + 1], kept, space.keys)
+    listed = walk.listed[level]
+    keep(ranking, score - space.penalty * listed, theta, listed + more, key, walk.values)
+
+
+@njit
+def _rank_set(space: SearchSpace, numbers: CellNumbers, walk: Walk, level: int, ranking: Ranking) -> None:
+    """The subgroup that is decided on, into the ranking."""
+    part = CellList(walk.lists[level], 0, walk.counts[level])
+    score, theta = set_peak(numbers, part, 0.0, np.inf)
+    key = key_of(walk.lists[level], walk.counts[level], space.keys)
+    listed = walk.listed[level]
+    keep(ranking, score - space.penalty * listed, theta, listed, key, walk.values)
+
+
+@njit
+def _look(codes: IntArray, walk: Walk, level: int, attribute: int) -> None:
+    """Which values the cells of this level have, and what each value's cells can reach."""
+    walk.present[level] = 0
+    walk.reach[level] = 0.0
+    for position in range(walk.counts[level]):
+        c = walk.lists[level, position]
+        v = codes[c, attribute]
+        walk.present[level] |= np.int64(1) << v
+        walk.reach[level, v] += walk.bound[c]
+
+
+@njit
+def _next_set(space: SearchSpace, walk: Walk, level: int, attribute: int, fresh: bool, floor: float) -> bool:
+    """The next set of values that could reach the floor; false when there is none left.
+
+    All values first; then the proper subsets of the values that are present, from large to small.
+    """
+    while True:
+        mask = walk.present[level] if fresh else (walk.masks[level] - 1) & walk.present[level]
+        walk.masks[level] = mask
+        if not fresh and mask == 0:
+            return False
+        listed = 0 if fresh else _bits(mask)
+        possible = -space.penalty * (walk.listed[level] + listed)
+        for v in range(space.arity[attribute]):
+            if mask >> v & 1:
+                possible += walk.reach[level, v]
+        if not possible < floor - TIE * (1.0 + abs(floor)):
+            for v in range(space.arity[attribute]):
+                walk.values[attribute, v] = fresh or bool(mask >> v & 1)
+            walk.listed[level + 1] = walk.listed[level] + listed
+            return True
+        fresh = False
+
+
+@njit
+def _bits(mask: int) -> int:
+    """How many values a set has."""
+    count = 0
+    while mask:
+        mask &= mask - 1
+        count += 1
+    return count
+
+
+@njit
+def _narrow(space: SearchSpace, walk: Walk, level: int, attribute: int) -> None:
+    """The cells of the next level: those with an admitted value."""
+    mask = walk.masks[level]
+    walk.counts[level + 1] = 0
+    for position in range(walk.counts[level]):
+        c = walk.lists[level, position]
+        if mask >> space.codes[c, attribute] & 1:
+            walk.lists[level + 1, walk.counts[level + 1]] = c
+            walk.counts[level + 1] += 1

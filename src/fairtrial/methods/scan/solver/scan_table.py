@@ -1,0 +1,206 @@
+"""The data of a scan as a small table: people grouped by covariates X, condition C, event I and class A.
+
+atoms  distinct (X, C, I) with their counts inside and outside the protected class
+cells  distinct (X, C): where expectations live, because Î depends on X and C only
+strata distinct (X, C), or (X, bin of C) for a continuous C: where the stratified null permutes A
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScanTable:
+    """Counts of the whole data; `cell_scanned` marks the cells that meet the metric's condition.
+
+    `x_codes[i]` are the attribute values of X cell i. `cell_condition` is C as the models take it
+    (0/1, or log-odds of a score). Atoms are sorted by cell and `atom_start` is where each cell begins.
+    """
+
+    arity: IntArray
+    x_codes: IntArray
+    cell_x: IntArray
+    cell_condition: FloatArray
+    cell_scanned: BoolArray
+    cell_stratum: IntArray
+    atom_cell: IntArray
+    atom_start: IntArray
+    atom_event: FloatArray
+    atom_comparison: FloatArray
+    atom_protected: FloatArray
+    real_valued: bool
+    has_condition: bool
+
+    @property
+    def cell_codes(self) -> IntArray:
+        return np.ascontiguousarray(self.x_codes[self.cell_x])
+
+    @property
+    def atom_total(self) -> FloatArray:
+        return self.atom_comparison + self.atom_protected
+
+    @property
+    def atom_scanned(self) -> BoolArray:
+        return self.cell_scanned[self.atom_cell]
+
+    @property
+    def atom_log_odds(self) -> FloatArray:
+        """log(I/(1−I)) of real-valued events; nothing reads it for binary ones."""
+        return log_odds(self.atom_event) if self.real_valued else self.atom_event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Moments:
+    """Sums per cell, one row per draw: people, events, and for real-valued events log-odds and their squares."""
+
+    comparison: FloatArray
+    comparison_events: FloatArray
+    protected: FloatArray
+    protected_events: FloatArray
+    comparison_log_odds: FloatArray | None = None
+    comparison_squares: FloatArray | None = None
+    protected_log_odds: FloatArray | None = None
+    protected_squares: FloatArray | None = None
+
+
+def totals(index: IntArray, weight: FloatArray, size: int) -> FloatArray:
+    """Sums of `weight` per index."""
+    return np.bincount(index, weight, minlength=size).astype(np.float64)
+
+
+def log_odds(probability: FloatArray) -> FloatArray:
+    return np.log(probability) - np.log1p(-probability)
+
+
+def inside_unit_interval(score: FloatArray) -> tuple[FloatArray, float]:
+    """Scores of exactly 0 or 1 have infinite log-odds: move them halfway to the border from the next score.
+
+    Returns the scores and the distance from the border that was used (0 when nothing was moved).
+    """
+    at_border = (score <= 0.0) | (score >= 1.0)
+    if not at_border.any():
+        return score, 0.0
+    inner = score[~at_border]
+    closest = float(np.minimum(inner, 1.0 - inner).min()) if len(inner) else 0.01
+    distance = min(0.5 * closest, 0.005)
+    return np.clip(score, distance, 1.0 - distance), distance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CountedRows:
+    """Rows that stand for `count` people each: covariates, class, event, whether and under which condition scanned."""
+
+    codes: IntArray
+    protected: BoolArray
+    event: FloatArray
+    scanned: BoolArray
+    condition: FloatArray | None
+    count: FloatArray
+
+
+def build_table(
+    rows: CountedRows, *, arity: IntArray, strata_bins: int | None = None, real_valued: bool = False
+) -> ScanTable:
+    """Group counted rows into atoms, cells and strata.
+
+    `strata_bins` is the number of score bins for a continuous C; None takes every distinct C as its own
+    stratum. Rows outside the condition stay in the table, since propensities are estimated on all rows.
+    """
+    codes, scanned, event, count = rows.codes, rows.scanned, rows.event, rows.count
+    if codes.shape[1] == 0:
+        codes, arity = np.zeros((len(codes), 1), dtype=np.int64), np.ones(1, dtype=np.int64)
+    x_index, x_codes = _distinct_rows(codes.astype(np.int64), arity)
+    c_values = np.zeros(len(codes)) if rows.condition is None else rows.condition
+    c_index = np.unique(c_values, return_inverse=True)[1].reshape(-1)
+    bins = _bins(c_values, count, strata_bins)
+    # the condition's side is part of the cell: a row that is not scanned never shares a cell with one that is
+    cell_index, first = _group(x_index, c_index, scanned.astype(np.int64))
+    cell_x, cell_condition, cell_scanned = x_index[first], c_values[first], scanned[first]
+    stratum = _group(cell_x, bins[first], cell_scanned.astype(np.int64))[0]
+    shown_event = np.where(scanned, event, 0.5)  # never read, but log-odds must exist
+    e_index = np.unique(shown_event, return_inverse=True)[1].reshape(-1)
+    atom_index, atom_first = _group(cell_index, e_index)
+    atoms = len(atom_first)
+    atom_cell = cell_index[atom_first]
+    return ScanTable(
+        arity=arity.astype(np.int64),
+        x_codes=x_codes,
+        cell_x=cell_x,
+        cell_condition=cell_condition,
+        cell_scanned=cell_scanned,
+        cell_stratum=stratum,
+        atom_cell=atom_cell,
+        atom_start=np.searchsorted(atom_cell, np.arange(len(first))).astype(np.int64),
+        atom_event=shown_event[atom_first],
+        atom_comparison=totals(atom_index, count * ~rows.protected, atoms),
+        atom_protected=totals(atom_index, count * rows.protected, atoms),
+        real_valued=real_valued,
+        has_condition=rows.condition is not None,
+    )
+
+
+def _distinct_rows(codes: IntArray, arity: IntArray) -> tuple[IntArray, IntArray]:
+    """Which distinct row each row is, and the distinct rows; integer keys, since sorting rows is slow."""
+    index, first = _group(*(codes[:, j] for j in range(codes.shape[1])))
+    return index, np.ascontiguousarray(codes[first])
+
+
+def _group(*parts: IntArray) -> tuple[IntArray, IntArray]:
+    """Dense index of each combination, sorted by the parts in order, and its first row."""
+    key = parts[0].astype(np.int64)
+    for part in parts[1:]:
+        width = int(part.max(initial=0)) + 1
+        if int(key.max(initial=0)) > (2**62) // width:
+            key = np.unique(key, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        key = key * width + part
+    _, first, index = np.unique(key, return_index=True, return_inverse=True)
+    return index.reshape(-1).astype(np.int64), first
+
+
+def _bins(values: FloatArray, count: FloatArray, bins: int | None) -> IntArray:
+    """Bins of about equal counts; distinct values when there are no more of them than bins."""
+    distinct, index = np.unique(values, return_inverse=True)
+    index = index.reshape(-1)
+    if bins is None or len(distinct) <= bins:
+        return index.astype(np.int64)
+    people = totals(index, count, len(distinct))
+    below = np.cumsum(people)
+    middle = (below - 0.5 * people) / below[-1]
+    of_value: IntArray = np.minimum((middle * bins).astype(np.int64), bins - 1)
+    return np.asarray(of_value[index])
+
+
+def moments(table: ScanTable, protected: FloatArray) -> Moments:
+    """Sums per cell for draws of A: `protected[d, a]` people of atom a are in the class in draw d."""
+    comparison = table.atom_total - protected
+    start, event = table.atom_start, table.atom_event
+
+    def total(weight: FloatArray, value: FloatArray | float) -> FloatArray:
+        summed: FloatArray = np.add.reduceat(weight * value, start, axis=1)
+        return summed
+
+    logs = table.atom_log_odds
+    real = table.real_valued
+    return Moments(
+        comparison=total(comparison, 1.0),
+        comparison_events=total(comparison, event),
+        protected=total(protected, 1.0),
+        protected_events=total(protected, event),
+        comparison_log_odds=total(comparison, logs) if real else None,
+        comparison_squares=total(comparison, logs**2) if real else None,
+        protected_log_odds=total(protected, logs) if real else None,
+        protected_squares=total(protected, logs**2) if real else None,
+    )
+
+
+def observed_moments(table: ScanTable) -> Moments:
+    """The data as they are: one draw."""
+    return moments(table, table.atom_protected[None, :])

@@ -1,0 +1,166 @@
+"""From the question to the answer of transport: the change, the test of the gap, the table and the details."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairtrial.data.audit import Audit
+from fairtrial.errors import FairtrialWarning, Fault, InputError, NotApplicable, Set, Words
+from fairtrial.methods.transport.compared_rates import Between, ComparedRates, find_rates
+from fairtrial.methods.transport.distance import find_distance
+from fairtrial.methods.transport.group_rows import group_rows
+from fairtrial.methods.transport.movers import Change, bands, histogram, smallest_change
+from fairtrial.methods.transport.moves import DecidedRows, Distances, Moves
+from fairtrial.methods.transport.own_criterion import own_rates
+from fairtrial.methods.transport.result import TransportResult
+from fairtrial.methods.transport.sentences import notes, null_words, question_words, verdict
+from fairtrial.methods.transport.solver.gap_test import GapTest, article_test, pooled_test
+from fairtrial.results.column import undefined
+
+WHO = "transport"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked of the rates."""
+
+    tolerance: float
+    direction: str
+    calibration: str
+    bandwidth: float | None
+    minimum: int
+    confidence_level: float
+    seed: int
+
+
+def check_calibration(wanted: Wanted) -> None:
+    """Refuse what the calibration has no use for, or no law."""
+    if wanted.calibration == "pooled" and wanted.bandwidth is not None:
+        why = Words("belongs to {}: the pooled p-value needs none", Set("calibration", "paper"))
+        raise InputError(WHO, Fault("bandwidth", why))
+    if wanted.calibration == "paper" and wanted.direction == "differs" and wanted.tolerance > 0:
+        required = "'paper' with a tolerance is one-sided in the article"
+        sides = Set("direction", "above"), Set("direction", "below")
+        cure = Words("use {} or {}, or {}", *sides, Set("calibration", "pooled"))
+        raise NotApplicable(WHO, Fault("calibration", required, cure=cure))
+
+
+def answer(
+    audit: Audit, criterion: object, between: Between, cost: tuple[object, Moves], wanted: Wanted
+) -> TransportResult:
+    """The smallest change at this cost (a distance, and what may move), and the test of the gap."""
+    if isinstance(criterion, Mapping) and "cells" in criterion:
+        rates = own_rates(audit, criterion)
+    else:
+        rates = find_rates(audit, criterion, between)
+    distance, moves = cost
+    distances = find_distance(DecidedRows(audit, rates.decision, rates.compared_rows), distance, moves)
+    allowed = np.full(rates.contrasts.size, float(wanted.tolerance))
+    change = smallest_change(rates, distances, allowed, wanted.direction)
+    test = _test(rates, change, wanted)
+    rows = group_rows(rates, change, wanted.confidence_level, wanted.minimum)
+    details = _details(rates, change, test, wanted)
+    return TransportResult(
+        question=question_words(rates),
+        null=null_words(rates, wanted.tolerance, wanted.direction),
+        verdict=verdict(rows, details, test, wanted.confidence_level),
+        estimates=tuple(rows),
+        details=details,
+        notes=(*audit.notes(), *notes(rates, change, wanted.calibration, wanted.minimum)),
+        provenance=audit.provenance(
+            rates.rows,
+            seed=wanted.seed,
+            arguments={"criterion": rates.name, "by": rates.by, "distance": distances.kind},
+        ),
+        objects={} if change.after is None else {"plan": change.after.plan},
+    )
+
+
+def _test(rates: ComparedRates, change: Change, wanted: Wanted) -> GapTest | str:
+    """The test of the gap, or the reason why it cannot be made."""
+    allowed = np.full(rates.contrasts.size, float(wanted.tolerance))
+    try:
+        if wanted.calibration == "paper":
+            return _article_test(rates, change, wanted)
+        return pooled_test(rates.contrasts, change.distances.values, allowed, wanted.direction, wanted.seed)
+    except ArithmeticError as error:
+        return str(error)
+
+
+def _article_test(rates: ComparedRates, change: Change, wanted: Wanted) -> GapTest | str:
+    warnings.warn(
+        "calibration='paper' does not hold its level for discrete scores and depends on the units of the distance",
+        FairtrialWarning,
+        stacklevel=6,
+    )
+    distance, projection = change.distances.values, change.projection
+    if projection is None or distance is None:
+        return change.why_none or "there is no distance"
+    if projection.infeasible is not None:
+        return f"the article's statistic is infinite: {projection.infeasible}"
+    width = wanted.bandwidth if wanted.bandwidth is not None else rates.contrasts.rows**-0.2
+    # "below" is the article's one-sided test with the contrasts turned round, which changes neither S nor Σ
+    return article_test(rates.contrasts, distance, projection.statistic, width, wanted.direction, wanted.seed)
+
+
+def _details(rates: ComparedRates, change: Change, test: GapTest | str, wanted: Wanted) -> dict[str, Any]:
+    """What charts and sentences need besides the table."""
+    distance = change.distances.values
+    return {
+        "criterion": rates.name,
+        "by": [part if isinstance(part, str) else ", ".join(map(str, part.values())) for part in rates.by],
+        "compared": int(rates.compared_rows.sum()),
+        "equalities": rates.contrasts.size,
+        "p_value": undefined(test) if isinstance(test, str) else test.p_value,
+        "test": test if isinstance(test, str) else test.how,
+        **_size_of_change(change),
+        "routes": [] if change.projection is None else list(change.projection.routes),
+        "distance": _distance_details(change),
+        "bands": [] if change.after is None or distance is None else bands(rates, distance, change.after),
+        "histogram": [] if distance is None else histogram(rates, distance, change.after),
+        "tolerance": float(wanted.tolerance),
+        "direction": wanted.direction,
+        "calibration": wanted.calibration,
+        "confidence_level": wanted.confidence_level,
+    }
+
+
+def _size_of_change(change: Change) -> dict[str, Any]:
+    """How many people move how far; undefined with the reason where there is no change."""
+    after, projection = change.after, change.projection
+    if after is None or projection is None:
+        missing = undefined(change.why_none)
+        return {**dict.fromkeys(("statistic", "moved", "mean_shift", "largest_shift"), missing), "tied": 0}
+    mean, largest = after.shifts
+    return {
+        "statistic": projection.statistic,
+        "moved": after.total,
+        "mean_shift": mean,
+        "largest_shift": largest,
+        "tied": after.shared,
+    }
+
+
+def _distance_details(change: Change) -> dict[str, Any]:
+    """What a move was measured by, and what it means for each feature in its own units."""
+    distances: Distances = change.distances
+    mean, largest = (0.0, 0.0) if change.after is None else change.after.shifts
+    return {
+        "kind": distances.kind,
+        "unit": distances.unit,
+        "movable": list(distances.movable),
+        "immutable": list(distances.immutable),
+        "shifts": [
+            {
+                "feature": part["feature"],
+                "mean": abs(part["change"]) * mean,
+                "largest": abs(part["change"]) * largest,
+            }
+            for part in distances.per_feature
+        ],
+    }

@@ -1,0 +1,267 @@
+"""Whose rates are compared: from the audit's rows to cells and the contrasts between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairtrial.data.audit import Audit
+from fairtrial.data.cells import Rows
+from fairtrial.data.groups import by_attributes, check_not_continuous, check_target, find_groups
+from fairtrial.errors import Fault, InputError, NotApplicable, Set, Use, Words
+from fairtrial.methods.transport.criterion import WHO, check_roles, event_values, find_criterion, roles_of
+from fairtrial.methods.transport.solver.rate_contrasts import (
+    RateContrasts,
+    disjoint_families,
+    overlapping_families,
+)
+from fairtrial.metrics.groups import Group, Target, find_target
+from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.table import STRATIFIED
+
+MOST_CELLS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """Who is to be compared."""
+
+    by: object
+    target: object
+    strata: object
+    minimum: int
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedCell:
+    """A group within a metric (and stratum), and the cell it is compared with; −1 where there is none."""
+
+    metric: str
+    attribute: str
+    group: str
+    reference: int
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A group that is not compared, with its rows."""
+
+    metric: str
+    group: str
+    n: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComparedRates:
+    """The rates as arrays, with the words for their cells."""
+
+    contrasts: RateContrasts
+    decision: NDArray[np.uint8]
+    cells: list[ComparedCell]
+    rows: Rows
+    name: str
+    by: list[Any]
+    left_out: list[LeftOut] = field(default_factory=list)
+
+    @property
+    def compared_rows(self) -> NDArray[np.bool_]:
+        """The rows that belong to a compared cell."""
+        in_some_cell = np.asarray((self.contrasts.cells > 0).any(axis=1))
+        return np.asarray(in_some_cell[self.contrasts.pattern])
+
+
+def find_rates(audit: Audit, criterion: object, between: Between) -> ComparedRates:
+    """Check the criterion and the groups, fetch the rows once, and build the contrasts."""
+    found = find_criterion(criterion)
+    strata = _strata(audit, found.name, between.strata)
+    attributes, groups = _attributes_and_groups(audit, between.by)
+    reference = _reference(audit, between.target)
+    check_roles(audit, found.metrics)
+    rows = audit.rows(
+        attributes=list(dict.fromkeys([*attributes, *strata])),
+        metrics=found.metrics,
+        roles=roles_of(found.event),
+        who=WHO,
+    )
+    families = _Families(rows, reference, between.minimum)
+    for metric in found.metrics:
+        for words, inside in _within(rows, metric, strata):
+            if groups is not None:
+                families.add_groups(words, groups, inside)
+            else:
+                for attribute in attributes:
+                    families.add_attribute(words, attribute, inside)
+    _check_families(families, attributes)
+    decision = rows.roles["decision"].astype(np.uint8)
+    contrasts, cells = families.build(event_values(found.event, rows, decision))
+    asked = [group.to_dict() for group in groups] if groups is not None else attributes
+    return ComparedRates(contrasts, decision, cells, rows, found.name, asked, families.left_out)
+
+
+def _strata(audit: Audit, name: str, strata: object) -> list[str]:
+    if strata is None:
+        if name in STRATIFIED:
+            cure = f"{name} compares within the strata of a column"
+            raise InputError(WHO, Fault("strata", "is missing", cure=cure))
+        return []
+    listed = [strata] if isinstance(strata, str) else strata
+    if not isinstance(listed, list | tuple) or not all(isinstance(part, str) for part in listed):
+        raise InputError(WHO, Fault("strata", "must be a column or a list of columns", got=strata))
+    for part in listed:
+        audit.check_column(WHO, "strata", part)
+    return list(listed)
+
+
+def _attributes_and_groups(audit: Audit, by: object) -> tuple[list[str], list[Group] | None]:
+    """The attributes that are read, and the groups where `by` lists them itself."""
+    attributes = list(by_attributes(WHO, audit, by))
+    if isinstance(by, Mapping) or _lists_groups(by):
+        return attributes, find_groups(WHO, audit, by)
+    for attribute in attributes:
+        check_not_continuous(WHO, audit, attribute)
+    return attributes, None
+
+
+def _lists_groups(by: object) -> bool:
+    if not isinstance(by, list | tuple) or not any(isinstance(entry, Mapping) for entry in by):
+        return False
+    if not all(isinstance(entry, Mapping) for entry in by):
+        raise InputError(WHO, Fault("by", "must list either attributes or groups, not both"))
+    return True
+
+
+def _reference(audit: Audit, target: object) -> Group | None:
+    if target is None:
+        return None
+    found: Target = find_target(WHO, target)
+    if found.kind != "reference":
+        required = Words("must be a reference group such as {}", Set("target", {"race": "Caucasian"}))
+        cure = Words(
+            "the smallest change brings groups together, not to a number. Use {} for a target rate",
+            Use("certify"),
+        )
+        raise NotApplicable(WHO, Fault("target", required, got=target, cure=cure))
+    check_target(WHO, audit, found)
+    return found.group
+
+
+def _within(rows: Rows, metric: Metric, strata: Sequence[str]) -> list[tuple[str, NDArray[np.bool_]]]:
+    """The metric's condition, once per stratum."""
+    given = rows.given[metric.name]
+    if not strata:
+        return [(metric.label, given)]
+    coded = [rows.attributes[name] for name in strata]
+    code = np.zeros(rows.n, dtype=np.int64)
+    for part in coded:
+        code = code * len(part.labels) + part.codes
+    found = []
+    for value in np.unique(code):
+        left, words = int(value), []
+        for name, part in zip(reversed(strata), reversed(coded), strict=True):
+            words.append(f"{name} {part.labels[left % len(part.labels)]}")
+            left //= len(part.labels)
+        found.append((f"{metric.label}, {', '.join(reversed(words))}", given & (code == value)))
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Family:
+    """Cells whose rates are to be equal: their labels, each row's cell (−1: none), and the reference among them."""
+
+    metric: str
+    attribute: str
+    labels: list[str]
+    codes: NDArray[np.int32]
+    reference: int = -1
+
+
+class _Families:
+    """Collects sets of cells whose rates are to be equal."""
+
+    def __init__(self, rows: Rows, reference: Group | None, minimum: int) -> None:
+        self.rows, self.reference, self.minimum = rows, reference, minimum
+        self.kept: list[_Family] = []
+        self.left_out: list[LeftOut] = []
+
+    @property
+    def size(self) -> int:
+        """How many cells are compared."""
+        return sum(len(family.labels) for family in self.kept)
+
+    def add_attribute(self, words: str, attribute: str, inside: NDArray[np.bool_]) -> None:
+        """A family of the levels of one attribute."""
+        coded = self.rows.attributes[attribute]
+        wanted = dict(self.reference.where).get(attribute, ()) if self.reference else ()
+        self._keep(_Family(words, attribute, list(coded.labels), np.where(inside, coded.codes, -1)), wanted)
+
+    def add_groups(self, words: str, groups: Sequence[Group], inside: NDArray[np.bool_]) -> None:
+        """A family of explicit groups, which must not share rows."""
+        codes = np.full(self.rows.n, -1, dtype=np.int32)
+        for index, group in enumerate(groups):
+            chosen = self.rows.mask(group) & inside
+            if (codes[chosen] >= 0).any():
+                cure = "name disjoint groups, or several attributes to compare within each of them"
+                required = f"lists groups that share rows ({group.label})"
+                raise InputError(WHO, Fault("by", required, cure=cure))
+            codes[chosen] = index
+        wanted = tuple(group.label for group in groups if group == self.reference)
+        self._keep(_Family(words, "", [group.label for group in groups], codes), wanted)
+
+    def _keep(self, family: _Family, wanted: Sequence[str]) -> None:
+        """Keep the cells with enough rows, if there are two; the reference is a wanted one, else the largest."""
+        labels, codes = family.labels, family.codes
+        sizes = np.bincount(codes[codes >= 0], minlength=len(labels))
+        enough = [index for index in range(len(labels)) if sizes[index] >= self.minimum]
+        if len(enough) < 2:
+            enough = []
+        self.left_out += [
+            LeftOut(family.metric, labels[index], int(sizes[index]))
+            for index in range(len(labels))
+            if index not in enough
+        ]
+        if not enough:
+            return
+        renumber = np.full(len(labels) + 1, -1, dtype=np.int32)
+        renumber[enough] = np.arange(len(enough))
+        named = [place for place, index in enumerate(enough) if labels[index] in wanted]
+        reference = named[0] if named else int(np.argmax(sizes[enough]))
+        kept = [labels[index] for index in enough]
+        self.kept.append(replace(family, labels=kept, codes=renumber[codes], reference=reference))
+
+    def build(self, event: NDArray[np.uint8]) -> tuple[RateContrasts, list[ComparedCell]]:
+        """The contrasts, as disjoint cells where no row is in two families."""
+        cells: list[ComparedCell] = []
+        members = []
+        for family in self.kept:
+            first = len(cells)
+            reference = first + family.reference
+            cells += [
+                ComparedCell(family.metric, family.attribute, label, reference) for label in family.labels
+            ]
+            members.append((range(first, len(cells)), reference))
+        names = [f"{cell.group} ({cell.metric})" for cell in cells]
+        columns = [family.codes for family in self.kept]
+        if sum((codes >= 0).astype(np.int16) for codes in columns).max() <= 1:  # type: ignore[union-attr]
+            joined = np.full(self.rows.n, -1, dtype=np.int32)
+            for codes, (own, _) in zip(columns, members, strict=True):
+                joined = np.where(codes >= 0, codes + own[0], joined)
+            return disjoint_families(joined, members, event, names), cells
+        references = [family.reference for family in self.kept]
+        return overlapping_families(columns, references, event, names), cells
+
+
+def _check_families(families: _Families, attributes: Sequence[str]) -> None:
+    """There must be something to compare, and not too much of it."""
+    if not families.kept:
+        required = f"have {families.minimum} rows each to compare by {', '.join(attributes)}"
+        cure = Words("name larger groups with {}, or lower {}", Set("by"), Set("minimum"))
+        raise NotApplicable(WHO, Fault("by", required, subject="no two groups", cure=cure))
+    if families.size > MOST_CELLS:
+        required = f"are more than the {MOST_CELLS:,} that are compared at once"
+        subject = f"{families.size:,} groups within strata"
+        fault = Fault("strata", required, subject=subject, cure="use coarser strata or groups")
+        raise NotApplicable(WHO, fault)

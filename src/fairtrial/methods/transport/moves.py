@@ -1,0 +1,82 @@
+"""What may move and how a move is measured, and the distances that come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairtrial.data.audit import Audit
+from fairtrial.errors import Fault, Faults, Note
+from fairtrial.methods.transport.solver.closed_form_distances import Norm
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moves:
+    """What may move and how a move is measured."""
+
+    norm: Norm = "l2"
+    immutable: tuple[str, ...] = ()
+    discrete: tuple[str, ...] = ()
+    step_cost: float | None = None
+    units: str | None = None
+
+    @property
+    def given(self) -> list[str]:
+        """The arguments that are not at their defaults."""
+        known = {
+            "norm": self.norm != "l2",
+            "units": self.units is not None,
+            "immutable": bool(self.immutable),
+            "discrete": bool(self.discrete),
+            "step_cost": self.step_cost is not None,
+        }
+        return [name for name, used in known.items() if used]
+
+
+def moves_of(
+    *,
+    norm: Norm,
+    units: str | None,
+    immutable: str | Sequence[str],
+    discrete: str | Sequence[str],
+    step_cost: float | None,
+) -> Moves:
+    """The arguments about moves, with one name as good as a list of one."""
+    faults = Faults("transport")
+    names = {}
+    for argument, given in (("immutable", immutable), ("discrete", discrete)):
+        listed = [given] if isinstance(given, str) else given
+        if not isinstance(listed, Sequence) or not all(isinstance(name, str) for name in listed):
+            faults.add(Fault(argument, "must be a feature or a list of features", got=given))
+        else:
+            names[argument] = tuple(listed)
+    faults.raise_any()
+    return Moves(norm=norm, units=units, step_cost=step_cost, **names)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DecidedRows:
+    """The audit's rows as they were decided, and which of them are compared."""
+
+    audit: Audit
+    decision: NDArray[np.uint8]
+    compared: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Distances:
+    """One distance per row, or the reason why there is none."""
+
+    values: NDArray[np.float64] | None
+    kind: str
+    unit: str
+    why_none: str | None = None
+    movable: tuple[str, ...] = ()
+    immutable: tuple[str, ...] = ()
+    # change of each feature per unit of distance, in its own units
+    per_feature: tuple[dict[str, Any], ...] = ()
+    notes: tuple[Note, ...] = field(default=())

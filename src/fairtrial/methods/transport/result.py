@@ -1,0 +1,146 @@
+"""What transport returns: every group's rate now and after the smallest change, who moves, and the gap's p-value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from fairtrial.errors import Fault, InputError
+from fairtrial.results.column import Column, Primary, StateKind, reason, scalar
+from fairtrial.results.result import Result
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from fairtrial.results.charts.picture import Picture
+
+TOO_FEW = StateKind("too few", words="not compared", compared=False)
+ALONE = StateKind("alone", words="not compared", compared=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TransportResult(Result):
+    """The smallest change: who moves, how far, and whether the gap is more than chance."""
+
+    kind: ClassVar[str] = "transport"
+    columns: ClassVar[tuple[Column, ...]] = (
+        Column("metric", "rate", "text"),
+        Column("attribute", "attribute", "text", shown=False),
+        Column("group", "group", "text"),
+        Column("n", "n", "people"),
+        Column("rate", "now", "rate"),
+        Column("rate_after", "after", "rate"),
+        Column("target", "compared with", "text"),
+        Column("difference", "difference", "points"),
+        Column("difference_low", "low", "points"),
+        Column("difference_high", "high", "points"),
+        Column("gained", "0 → 1", "number"),
+        Column("lost", "1 → 0", "number"),
+        Column("share_moved", "share moved", "rate"),
+        Column("mean_shift", "mean shift", "number"),
+        Column("largest_shift", "largest shift", "number"),
+        Column("cannot_move", "cannot move", "count", shown=False),
+        Column("tied", "tied at the edge", "count", shown=False),
+        Column("state", "finding", "state"),
+        Column("state_reason", "reason", "text", shown=False),
+    )
+    # which way the rate goes is no judgement; "compared" where no change could be computed
+    states: ClassVar[tuple[StateKind, ...]] = (
+        *(StateKind(code) for code in ("rises", "falls", "stays", "compared")),
+        *(StateKind(f"reference{more}") for more in (", rises", ", falls", ", stays", "")),
+        TOO_FEW,
+        ALONE,
+    )
+    people_in_details: ClassVar[frozenset[str]] = frozenset({"rows", "count"})
+    method: ClassVar[str] = (
+        "The cheapest plan that moves people across the decision boundary until the criterion holds (an optimal "
+        "transport projection), solved exactly by sorting, by a search for the common rate, or by a linear program "
+        "with a certificate. The p-value tests the gap itself with rates pooled under the null; where expected counts "
+        "are below five it is exact given the number of events. Intervals of differences are likelihood-ratio or score "
+        "intervals."
+    )
+    assumptions: ClassVar[tuple[str, ...]] = (
+        "Rows are independent people.",
+        "The model was not fitted on these rows.",
+        "The distance says what a move costs; another distance gives another smallest change, not another p-value for "
+        "one equality.",
+    )
+    citation: ClassVar[str] = (
+        "Si, Murthy, Blanchet & Nguyen (2021), Testing Group Fairness via Optimal Transport Projections, ICML."
+    )
+
+    @property
+    def p_value(self) -> float | None:
+        """The p-value of the gap; None where it is undefined (`details["p_value"]` has the reason)."""
+        return _number(self.details["p_value"])
+
+    @property
+    def statistic(self) -> float | None:
+        """N·P: the sum over people of move probability times distance."""
+        return _number(self.details["statistic"])
+
+    @property
+    def moved(self) -> float | None:
+        """How many people cross the boundary."""
+        return _number(self.details["moved"])
+
+    def transport_plan(self) -> NDArray[np.float64]:
+        """Who moves.
+
+        Returns
+        -------
+        ndarray
+            The probability that each row moves, in the audit's row order; ties at a band's edge share it.
+        """
+        if "plan" not in self.objects:
+            why = reason(self.details["statistic"]) or "it is not saved with a result: run transport again"
+            raise InputError("transport_plan", Fault("", f"there is no plan: {why}"))
+        plan: NDArray[np.float64] = self.objects["plan"]
+        return plan.copy()
+
+    def pictures(self) -> list[Picture]:
+        """Rates now and after the change, then the distances of those who move and stay."""
+        from fairtrial.methods.transport.chart import pictures
+
+        return pictures(self)
+
+    def reading(self) -> list[str]:
+        """What the numbers say, and what they do not."""
+        sentences = [self.verdict.text]
+        unit = self.details["distance"]["unit"]
+        for part in self.details["bands"]:
+            shared = part["share_at_edge"] < 1 and part["at_edge"] > 1
+            tied = f"; {part['at_edge']} are tied at that edge and share the last places" if shared else ""
+            sentences.append(
+                f"{part['group']}, {part['metric']}: {part['mass']:.1f} decisions change {part['direction']}, "
+                f"none by more than {part['farthest']:.3g} {unit}{tied}."
+            )
+        sentences.append(
+            "The plan is the cheapest one under this distance. It shows how near the boundary the gap sits; it is not "
+            "a recommendation to decide any person differently."
+        )
+        return sentences
+
+    def primary(self) -> list[Primary]:
+        """One p-value for all equalities; the widest gap stands for them."""
+        p = self.p_value
+        if p is None:
+            return []
+        criterion = str(self.details["criterion"]).replace("_", " ")
+        compared = [row for row in self.estimates if scalar(row["difference"]) is not None]
+        if not compared:
+            subject = f"by {', '.join(self.details['by'])}" if self.details["by"] else "between its cells"
+            return [Primary(criterion, subject, p)]
+        widest = max(compared, key=lambda row: abs(float(scalar(row["difference"]))))
+        gap, low, high = (
+            _number(widest[name]) for name in ("difference", "difference_low", "difference_high")
+        )
+        metric = f"{criterion} ({widest['metric']})" if widest["metric"] else criterion
+        against = str(widest["target"])
+        return [Primary(metric, str(widest["group"]), p, gap, low, high, against=against, n=int(widest["n"]))]
+
+
+def _number(cell: Any) -> float | None:
+    value = scalar(cell)
+    return None if value is None else float(value)

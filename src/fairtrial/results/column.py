@@ -1,0 +1,143 @@
+"""What a result's table holds, as facts: columns that say what they are, states with their reasons, undefined cells."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Kind = Literal["text", "people", "count", "rate", "points", "ratio", "number", "p", "flag", "state"]
+Tone = Literal["good", "bad", "open"]
+LABELS = ("text", "flag", "state")  # kinds that say who and what, not how much
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One fixed column of a result's table.
+
+    Parameters
+    ----------
+    name : str
+        Its key in the rows; the same quantity has the same name in every result.
+    title : str
+        Its heading.
+    kind : str
+        What it is: "people" counts people and is masked where they are few, "count" counts anything else; "rate" is
+        a share, "points" a difference of shares, "ratio", "number", "p" a p-value, "flag" yes or no, "state" the code
+        of a `State`, "text" a label.
+    shown : bool
+        Whether printed tables have it; saved ones always do.
+    """
+
+    name: str
+    title: str
+    kind: Kind
+    shown: bool = True
+
+    @property
+    def is_low(self) -> bool:
+        """Whether it holds lower limits; its partner of upper limits is shown in the same cell."""
+        return self.name == "low" or self.name.endswith("_low")
+
+    @property
+    def is_high(self) -> bool:
+        return self.name == "high" or self.name.endswith("_high")
+
+    @property
+    def partner(self) -> str:
+        """The column of upper limits that belongs to one of lower limits."""
+        return self.name.removesuffix("low") + "high"
+
+
+@dataclass(frozen=True, slots=True)
+class StateKind:
+    """One state that a row of a result can be in.
+
+    `words` is what people read (the code itself unless said), `tone` its colour, and `compared` whether the row's group
+    took part in a comparison.
+    """
+
+    code: str
+    tone: Tone = "open"
+    words: str = ""
+    compared: bool = True
+
+    @property
+    def text(self) -> str:
+        return self.words or self.code
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The state of one row, with the reason where there is one."""
+
+    code: str
+    reason: str = ""
+
+    def cells(self) -> dict[str, Any]:
+        """As it stands in a row."""
+        return {"state": self.code, "state_reason": self.reason or None}
+
+
+MASKED = StateKind("masked", compared=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A code for machines and a sentence a person can quote."""
+
+    code: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Primary:
+    """One primary p-value of a result, as it enters the trial-wide correction.
+
+    What the p-value is about goes with it where it exists: the effect with its interval (`kind` says how
+    views format it), what it is compared with, and how many people it rests on. `of_many` says that the p-value is
+    about several equalities at once and the effect only the widest of their gaps.
+    """
+
+    metric: str
+    subject: str
+    p_value: float
+    effect: float | None = None
+    low: float | None = None
+    high: float | None = None
+    kind: Kind = "points"
+    against: str = ""
+    n: int | None = None
+    of_many: bool = False
+
+
+def undefined(reason: str, *, masked: bool = False) -> dict[str, Any]:
+    """A value that does not exist or may not be shown, with the reason; never a bare NaN."""
+    return {"value": None, "reason": reason, **({"masked": True} if masked else {})}
+
+
+def scalar(cell: Any) -> Any:
+    """The plain value of a cell; None where it is undefined."""
+    return cell["value"] if isinstance(cell, Mapping) and "reason" in cell else cell
+
+
+def reason(cell: Any) -> str | None:
+    """Why a cell is undefined; None where it is defined."""
+    return str(cell["reason"]) if isinstance(cell, Mapping) and "reason" in cell else None
+
+
+def is_masked(row: Mapping[str, Any]) -> bool:
+    """Whether a row was masked for publishing."""
+    return any(isinstance(cell, Mapping) and cell.get("masked") is True for cell in row.values())
+
+
+def defined_or(value: float, why: str) -> Any:
+    """`value` as a float, or undefined with the reason when it is not finite."""
+    return float(value) if math.isfinite(value) else undefined(why)
+
+
+def escape(text: object) -> str:
+    """Text from data, safe inside HTML."""
+    return html.escape(str(text), quote=True)

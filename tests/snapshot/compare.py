@@ -1,0 +1,175 @@
+"""Compares the tree that is imported with the packed snapshot, through the renames.
+
+python tests/snapshot/compare.py [--only PREFIX] [--fast] [--spark] [--times] [--show N]
+Whole numbers, texts, states and faults must be equal; reals to 1e-12 of max(1, |x|), p-values also to 1e-6 of
+themselves. Ends with status 1 when anything differs that renames.py does not list.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("POLARS_MAX_THREADS", "1")
+if __package__ in (None, ""):
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from snapshot import renames
+from snapshot.record import SEPARATOR, Flat, unpack
+from snapshot.take import chosen_cases, options, run_cases, show_times
+
+TOLERANCE = 1e-12
+OF_P_VALUES = 1e-6  # of themselves: a p-value of 1e-40 must not become one of 1e-30
+ABSENT = object()
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One place of a record that is not as it was."""
+
+    case: str
+    path: str
+    old: Any
+    new: Any
+
+    def __str__(self) -> str:
+        if self.old is ABSENT:
+            return f"{self.path}: new, {_shown(self.new)}"
+        if self.new is ABSENT:
+            return f"{self.path}: gone, was {_shown(self.old)}"
+        if (
+            isinstance(self.old, str)
+            and isinstance(self.new, str)
+            and max(len(self.old), len(self.new)) > 100
+        ):
+            start = next((i for i, (a, b) in enumerate(zip(self.old, self.new, strict=False)) if a != b), 0)
+            start = max(0, start - 30)
+            was, now = _shown(self.old[start:]), _shown(self.new[start:])
+            return f"{self.path}, from character {start}:\n      was {was}\n      is  {now}"
+        return f"{self.path}: was {_shown(self.old)}, is {_shown(self.new)}"
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 160 else f"{text[:157]}…"
+
+
+def _kinds(flat: Mapping[str, Any]) -> dict[str, str]:
+    """The results inside a record: where each begins, and its kind."""
+    begins = {path.removesuffix("kind"): str(kind) for path, kind in flat.items() if path.endswith("kind")}
+    return {at: kind for at, kind in begins.items() if f"{at}question" in flat or at.endswith("published/")}
+
+
+def translated(flat: Mapping[str, Any]) -> Flat:
+    """An old record with today's keys and words."""
+    kinds = _kinds(flat)
+    found = {}
+    for path, value in flat.items():
+        prefix = max((one for one in kinds if path.startswith(one)), key=len, default="")
+        kind = kinds.get(prefix, "")
+        inside = tuple(path.removeprefix(prefix).split(SEPARATOR))
+        new = renames.path_of(kind, inside)
+        found[prefix + SEPARATOR.join(new)] = renames.value_of(kind, inside, new, value)
+    return found
+
+
+def differences(case: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:
+    """Every place that differs; `old` is an old record, translated here."""
+    before, found = translated(old), []
+    if ("error" in before) != ("error" in new) and not renames.listed("MOVED_NUMBERS", case, "the call"):
+        return [Difference(case, "the call", _outcome(before), _outcome(new))]
+    for path in dict.fromkeys([*before, *new]):
+        one, other = before.get(path, ABSENT), new.get(path, ABSENT)
+        if same(path, one, other) or renames.listed("MOVED_NUMBERS", case, path):
+            continue
+        if one is ABSENT and renames.listed("NEW_KEYS", case, path):
+            continue
+        if other is ABSENT and renames.listed("GONE_KEYS", case, path):
+            continue
+        found.append(Difference(case, path, one, other))
+    return found
+
+
+def _outcome(flat: Mapping[str, Any]) -> str:
+    """What a call came to, in a line."""
+    if "error" not in flat:
+        return str(flat.get("verdict/text", "an answer"))
+    return f"{flat['error']}: {flat.get('faults/0', flat.get('text', ''))}"
+
+
+def same(path: str, old: Any, new: Any) -> bool:
+    """Equal, or near enough when both are reals."""
+    if isinstance(old, float) and isinstance(new, float):
+        if math.isnan(old) or math.isnan(new) or math.isinf(old) or math.isinf(new):
+            return old == new or (math.isnan(old) and math.isnan(new))
+        close = abs(old - new) <= TOLERANCE * max(1.0, abs(old))
+        if close and path.split(SEPARATOR)[-1] in ("p_value", "p_adjusted", "adjusted"):
+            return abs(old - new) <= OF_P_VALUES * abs(old) + 1e-300
+        return close
+    return type(old) is type(new) and bool(old == new)
+
+
+def compare(
+    only: str = "", fast: bool = False, spark: bool = False, times: dict[str, float] | None = None
+) -> list[Difference]:
+    """Runs the cases and lists what differs from the packed file."""
+    packed = unpack()
+    cases = [case for case in chosen_cases(only, fast, spark) if not renames.gone(case.name)]
+    if not cases:
+        return [Difference(only, "the case", ABSENT, "no case has such a name")]
+    found: list[Difference] = []
+    for case in cases:
+        if case.name not in packed:
+            found.append(Difference(case.name, "the case", ABSENT, "not in the snapshot: run take.py --only"))
+            continue
+        found += differences(case.name, packed[case.name], run_cases([case], times)[case.name])
+    asked = {case.name for case in chosen_cases(only, False, True)}
+    for name in packed:
+        if name.startswith(only) and name not in asked and not fast and not renames.gone(name):
+            found.append(Difference(name, "the case", "in the snapshot", ABSENT))
+    return found
+
+
+def report(found: Sequence[Difference], show: int = 4, most: int = 40) -> str:
+    """The first differences of each case, and how many there are."""
+    by_case: dict[str, list[Difference]] = {}
+    for one in found:
+        by_case.setdefault(one.case, []).append(one)
+    lines = []
+    for case, listed in list(by_case.items())[:most]:
+        lines.append(f"{case}: {len(listed)} differences" if len(listed) > 1 else f"{case}:")
+        lines += [f"    {one}" for one in listed[:show]]
+    if len(by_case) > most:
+        lines.append(f"… and {len(by_case) - most} more cases")
+    lines.append(f"{len(found):,} differences in {len(by_case):,} cases" if found else "no differences")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser: argparse.ArgumentParser = options("Compare this tree's numbers with the snapshot.")
+    parser.add_argument("--show", type=int, default=4, metavar="N", help="differences shown per case")
+    given = parser.parse_args()
+    times: dict[str, float] = {}
+    clock = time.perf_counter()
+    found = compare(given.only, given.fast, given.spark, times)
+    print(report(found, given.show))
+    if not given.only and not given.fast:
+        for entry in sorted(set(renames.entries()) - renames.used):
+            print(f"renames.py: no case needs {entry}")
+    print(f"{len(times)} cases in {time.perf_counter() - clock:.0f} s")
+    if given.times:
+        show_times(times)
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()
