@@ -450,10 +450,11 @@ def test_a_relation_and_a_frame_move_the_same_people(tmp_path: Path) -> None:
 
     table = fairtrial.load("compas", backend="pyarrow")
     path = tmp_path / "compas.parquet"
-    duckdb.connect().from_arrow(table).write_parquet(str(path))
+    connection = duckdb.connect()  # before DuckDB 1.5 a relation does not keep its connection open
+    connection.from_arrow(table).write_parquet(str(path))
     kinds = {"outcome": "two_year_recid", "score": "decile_score", "threshold": 5, "groups": "race"}
     expected = transport(Audit(table, **kinds), "equalized_odds", distance=role.score)
-    for data in (duckdb.connect().from_arrow(table), str(path)):
+    for data in (connection.from_arrow(table), str(path)):
         other = transport(Audit(data, **kinds), "equalized_odds")
         assert other.statistic == pytest.approx(expected.statistic)
         assert other.p_value == pytest.approx(expected.p_value, rel=1e-9)
