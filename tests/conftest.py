@@ -12,7 +12,7 @@ from requirements import CHROMIUM_FLAGS, require_chromium, require_java
 
 TESTS = Path(__file__).parent
 # Folders whose tests run whole commands, reports, pages or published tables.
-WHOLE = {"cli", "docs", "golden", "report", "web"}
+WHOLE = {"cli", "docs", "golden", "report", "snapshot", "web"}
 # For many queries over few rows: compiling each query would take longer than running it.
 SPARK_SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
