@@ -26,7 +26,7 @@ from fairtrial import (
 from fairtrial.cli import program
 from fairtrial.errors import NotApplicable
 from fairtrial.metrics.values import Role
-from frames.makers import make
+from frames.makers import KINDS, make
 
 QUANTILE = 0.9
 
@@ -76,7 +76,7 @@ def rates(result):
     return {row["group"]: row["rate"] for row in result.estimates}
 
 
-@pytest.mark.parametrize("kind", ["pandas", "polars", "polars-lazy", "pyarrow", "duckdb", "csv", "parquet"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_engine_gives_the_mean_by_hand(kind, tmp_path, request):
     audit = Audit(make(kind, COLUMNS, tmp_path, request), groups="group", **ROLES)
     assert rates(measure(audit, "pinball")) == pytest.approx(MEAN, rel=1e-12)
