@@ -240,6 +240,10 @@ class Cancelled(FairtrialError):
     """Long work was stopped between two batches; what was finished is kept in its store."""
 
 
+class GateClosed(FairtrialError, AssertionError):
+    """A trial ended in a way that the caller does not let pass."""
+
+
 class FairtrialWarning(UserWarning):
     """Something was done in a weaker way than asked; the result's notes say the same."""
 

@@ -134,3 +134,52 @@ def test_bad_input_has_one_clear_message(compas, arguments, message):
     with pytest.raises(InputError, match=message) as caught:
         flag(compas, "fpr", **arguments)
     assert str(caught.value).startswith("flag: ")
+
+
+@pytest.mark.parametrize(
+    ("options", "question", "null"),
+    [
+        (
+            {"direction": "below"},
+            "more than 0.0 points below everyone else?",
+            "is not more than 0.0 points below",
+        ),
+        (
+            {"direction": "above", "tolerance": 0.05},
+            "more than 5.0 points above",
+            "is not more than 5.0 points above",
+        ),
+        (
+            {"direction": "above", "tolerance": [-0.1, -0.02]},
+            "less than 2.0 points below",
+            "is not less than 2.0",
+        ),
+        (
+            {"direction": "below", "tolerance": [0.01, 0.05]},
+            "less than 1.0 points above",
+            "is not less than 1.0",
+        ),
+        ({"direction": "differs"}, "different from everyone else?", "is not different from everyone else."),
+        (
+            {"direction": "differs", "tolerance": 0.05},
+            "other than 5.0 points above",
+            "is 5.0 points above everyone",
+        ),
+        (
+            {"direction": "differs", "tolerance": -0.05},
+            "other than 5.0 points below",
+            "is 5.0 points below everyone",
+        ),
+        (
+            {"direction": "outside", "tolerance": 0.05},
+            "more than 5.0 points from",
+            "is not more than 5.0 points from",
+        ),
+    ],
+)
+def test_question_and_null_read_as_english(compas, options, question, null):
+    result = flag(compas, "fpr", depth=1, **options)
+    assert question in result.question
+    assert null in result.null
+    assert "not not" not in result.null
+    assert "-0.0" not in result.question + result.null

@@ -14,6 +14,7 @@ import pytest
 import fairtrial
 from fairtrial.results.charts import theme
 from fairtrial.results.charts.page import DARK, json_text, script_text
+from fairtrial.trial.report.builder import build_section
 from fairtrial.trial.report.tables import build_table, csv_text, safe_cell, write_parquet
 
 
@@ -63,3 +64,18 @@ def test_every_colour_of_the_theme_has_a_dark_one() -> None:
     used = set(theme.COLOURS.values()) | set(theme.CATEGORIES)
     used |= set(re.findall(r"#[0-9a-f]{6}", str(theme.CONFIG)))
     assert used <= set(DARK)
+
+
+@pytest.mark.parametrize(("significant", "tone"), [(True, "bad"), (False, "open")])
+def test_marks_follow_the_corrected_verdict(significant: bool, tone: str) -> None:
+    """A section that is no longer significant after correction over the trial is not red."""
+    audit = fairtrial.Audit(fairtrial.load("ricci"), decision="passed", groups="race")
+    result = fairtrial.measure(audit, "selection_rate")
+    section = {
+        "id": "measure", "method": "measure", "title": "", "status": "done", "error": "", "arguments": {},
+        "result": result.to_dict(),
+    }  # fmt: skip
+    shown = build_section(section, [{"section": "measure", "significant": significant}])
+    assert shown["verdict"]["code"] == "violated"
+    assert shown["verdict"]["tone"] == tone
+    assert ("no longer significant" in shown["verdict"]["after"]) is not significant

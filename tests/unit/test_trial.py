@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import fairtrial
-from fairtrial.errors import InputError
+from fairtrial.errors import GateClosed, InputError
 from fairtrial.trial import Event, load_results, run
 from fairtrial.trial.results_file import check_schema
 from fairtrial.trial.unfinished import FOLDER
@@ -221,3 +221,21 @@ def test_saved_results_that_are_none(tmp_path: Path) -> None:
             (tmp_path / name).write_text(text)
         with pytest.raises(InputError, match=message):
             load_results(tmp_path / name)
+
+
+def test_a_gate_lets_pass_what_it_is_told_to() -> None:
+    """The same policy as `fairtrial run --fail-on`."""
+    spec = {"data": {"dataset": "ricci", "decision": "passed", "groups": ["race"]}, "measure": {}}
+    trial = run(spec)
+    assert trial.verdict.code == "violated"
+    trial.check(fail_on="undetermined")
+    with pytest.raises(GateClosed, match="shows? a disparity that remains"):
+        trial.check()
+    with pytest.raises(AssertionError):  # so that pytest and plain asserts take it
+        trial.check(fail_on=["violated", "undetermined"])
+    with pytest.raises(
+        InputError, match=r"'fail_on' must be one of .*, got 'vioalted'. Did you mean 'violated'"
+    ):
+        trial.check(fail_on="vioalted")
+    with pytest.raises(TypeError, match="compare its code, here 'violated'"):
+        assert trial.verdict

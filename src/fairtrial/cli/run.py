@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any
 
 import typer
 
 from fairtrial.cli.declared_options import option_parameter, read, set_signature, writable
 from fairtrial.cli.live import show_trial
-from fairtrial.errors import Fault, InputError, choice_fault
+from fairtrial.errors import GateClosed, check_choice
 from fairtrial.options import arguments_of
 from fairtrial.trial import Trial
 from fairtrial.trial import run as run_trial
+from fairtrial.trial.record import GATES
 
 app = typer.Typer(add_completion=False)
 
 SpecPath = Annotated[str, typer.Argument(help="The spec, as `fairtrial init` writes it.")]
-Condition = Literal["violated", "undetermined"]
 FailOn = Annotated[
     list[str] | None,
     typer.Option("--fail-on", help="Exit with 3 when the verdict is: violated, undetermined; repeat it."),
@@ -34,9 +34,7 @@ def run(spec: str = "audit.toml", fail_on: list[str] | None = None, **texts: Any
     Exit codes: 0 done, 1 unexpected failure, 2 bad input, 3 the --fail-on condition is met, 4 some sections failed.
     """
     for condition in fail_on or []:
-        fault: Fault | None = choice_fault("fail_on", condition, get_args(Condition))
-        if fault:
-            raise InputError("run", fault)
+        check_choice("run", "fail_on", condition, GATES)
     given = read(RUN_OPTIONS, texts)
     folder = Path(given.pop("out", Path(spec).parent / "audit-report"))
     with show_trial() as tell:
@@ -72,7 +70,7 @@ def finish(trial: Trial, folder: Path, fail_on: list[str], again: str) -> None:
     typer.echo(f"report   {folder / 'report.html'}")
     if any(answer.unexpected for answer in trial.answers):
         raise typer.Exit(UNEXPECTED)
-    if not trial.complete:
-        raise typer.Exit(SOME_FAILED)
-    if trial.verdict.code in fail_on:
-        raise typer.Exit(CONDITION_MET)
+    try:
+        trial.check(fail_on)
+    except GateClosed:
+        raise typer.Exit(CONDITION_MET if trial.complete else SOME_FAILED) from None

@@ -86,10 +86,19 @@ MASKED = StateKind("masked", compared=False)
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A code for machines and a sentence a person can quote."""
+    """A code for machines and a sentence a person can quote.
+
+    A verdict is neither true nor false: `assert result.verdict` would pass whatever was found.
+    """
 
     code: str
     text: str
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            f"a verdict is neither true nor false; compare its code, here {self.code!r}: "
+            "result.verdict.code == 'certified', or let trial.check(fail_on=…) decide"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from fairtrial.errors import GateClosed, check_choice
 from fairtrial.methods.declaration import find_method
 from fairtrial.results.column import Verdict
 from fairtrial.results.masking import mask_entry, mask_groups, mask_result
@@ -19,6 +20,7 @@ from fairtrial.trial.results_file import SCHEMA
 from fairtrial.trial.spec import Section, Spec
 
 Status = Literal["done", "failed", "stopped"]
+GATES = ("violated", "undetermined")  # verdicts that a gate may refuse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +110,30 @@ class Trial:
     def stopped(self) -> bool:
         """Whether the run was stopped before its last question."""
         return any(answer.status == "stopped" for answer in self.answers)
+
+    def check(self, fail_on: str | Sequence[str] = ("violated",)) -> None:
+        """Raise when the trial did not end as it must, as `fairtrial run --fail-on` leaves with a code of its own.
+
+        Parameters
+        ----------
+        fail_on : str or list
+            Verdicts that must not pass: "violated", "undetermined". A trial that is not complete never passes.
+
+        Raises
+        ------
+        GateClosed
+            With the verdict, or with what was not answered.
+        """
+        conditions = [fail_on] if isinstance(fail_on, str) else list(fail_on)
+        for condition in conditions:
+            check_choice("check", "fail_on", condition, GATES)
+        open_ones = [
+            f"{answer.section.id}: {answer.error}" for answer in self.answers if answer.status != "done"
+        ]
+        if open_ones:
+            raise GateClosed("not every question was answered: " + "; ".join(open_ones))
+        if self.verdict.code in conditions:
+            raise GateClosed(self.verdict.text)
 
     def to_dict(self) -> dict[str, Any]:
         """What results.json holds; numbers about fewer than `suppress_below` people are masked."""

@@ -164,15 +164,25 @@ def _untested_row(disparities: Disparities, item: Untested) -> dict[str, Any]:
 
 
 def _beyond(direction: str, band: tuple[float, float], binary: bool) -> str:
-    if direction == "above":
-        return f"more than {disparity_words(band[1], binary)} above"
-    if direction == "below":
-        return f"more than {disparity_words(-band[0], binary)} below"
+    if direction in ("above", "below"):
+        return _one_side(band[1] if direction == "above" else -band[0], direction, binary)
     if direction == "differs":
-        return "different from" if band[1] == 0 else f"not {disparity_words(band[1], binary)} above"
+        return "different from" if band[1] == 0 else f"other than {_exactly(band[1], binary)}"
     if band[0] == -band[1]:
         return f"more than {disparity_words(band[1], binary)} from"
     return f"outside [{disparity_words(band[0], binary)}, {disparity_words(band[1], binary)}] of"
+
+
+def _one_side(edge: float, direction: str, binary: bool) -> str:
+    """How far beyond the target on one side; a negative edge lies on the other one."""
+    if edge < 0:
+        other = "below" if direction == "above" else "above"
+        return f"less than {disparity_words(-edge, binary)} {other}"
+    return f"more than {disparity_words(abs(edge), binary)} {direction}"
+
+
+def _exactly(gap: float, binary: bool) -> str:
+    return f"{disparity_words(abs(gap), binary)} {'above' if gap > 0 else 'below'}"
 
 
 def _question(disparities: Disparities, direction: str, band: tuple[float, float]) -> str:
@@ -181,8 +191,10 @@ def _question(disparities: Disparities, direction: str, band: tuple[float, float
 
 
 def _null(disparities: Disparities, direction: str, band: tuple[float, float]) -> str:
-    text = _beyond(direction, band, disparities.binary)
-    return f"The group's {disparities.metric.label} is not {text} {disparities.target_label}."
+    label, target, binary = disparities.metric.label, disparities.target_label, disparities.binary
+    if direction == "differs" and band[1] != 0:
+        return f"The group's {label} is {_exactly(band[1], binary)} {target}."
+    return f"The group's {label} is not {_beyond(direction, band, binary)} {target}."
 
 
 def _verdict(

@@ -97,11 +97,12 @@ def _answered(section: Mapping[str, Any], result: Result) -> dict[str, Any]:
 def _verdict(
     section: Mapping[str, Any], result: Result, family: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
+    after = _after_correction(section, result.tone, family)
     return {
         "code": result.verdict.code,
         "text": capital(result.verdict.text),
-        "tone": result.tone,
-        "after": _after_correction(section, result.tone, family),
+        "tone": "open" if after else result.tone,  # marks follow the corrected verdict
+        "after": after,
     }
 
 
