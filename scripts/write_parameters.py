@@ -25,7 +25,7 @@ from fairtrial.trial.running import run
 ROOT = Path(__file__).resolve().parents[1]
 WIDTH = 110
 SECTION = re.compile(
-    r"(?P<indent>[ ]*)Parameters\n[ ]*-{10}\n(?P<body>.*?)(?=\n\s*\n[ ]*(?:[A-Z]\w+)\n[ ]*-{3,}|\Z)", re.S
+    r"(?P<indent>[ ]*)Parameters\n[ ]*-{10}\n(?P<body>.*?)(?=\s*\n[ ]*[A-Z]\w+\n[ ]*-{3,}|\Z)", re.S
 )
 TABLE = re.compile(r"(<!-- options of (\w+) -->\n).*?(<!-- end of options -->)", re.S)
 
@@ -85,14 +85,16 @@ def rewritten(function: Callable[..., Any], source: str, docstring: str) -> str:
     declared = {argument.name for argument in arguments_of(function)}
     own = _own_entries(textwrap.dedent(match["body"]), declared)
     lines = [f"{indent}{line}" if line else "" for line in parameters(function, own)]
-    section = f"{indent}Parameters\n{indent}----------\n" + "\n".join(lines)
-    return docstring[: match.start()] + section + docstring[match.end() :]
+    section = f"{indent}Parameters\n{indent}----------\n" + "\n".join(lines) + "\n"
+    rest = docstring[match.end() :].lstrip("\n")
+    return docstring[: match.start()] + section + ("\n" if rest.strip() else "") + rest
 
 
 def _own_entries(body: str, declared: set[str]) -> str:
     """Entries of the section that are not declared options."""
     entries = re.split(r"\n(?=\w[\w, ]* : )", body.strip("\n"))
-    kept = [entry for entry in entries if entry.strip() and entry.split(" : ")[0].strip() not in declared]
+    names = [set(entry.split(" : ")[0].strip().split(", ")) for entry in entries]
+    kept = [entry for entry, own in zip(entries, names, strict=True) if entry.strip() and not own <= declared]
     return "\n".join(kept)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import fairtrial
-from fairtrial.errors import InputError
+from fairtrial.errors import Fault, InputError
 from validity.board import METHODS, Cell, Judged, cells, judge
 
 # What only shows results; changing it does not change a line of the board.
@@ -64,7 +64,7 @@ def run_board(
     """Judge every cell of the methods named; results in `folder` are used again."""
     unknown = [name for name in methods if name not in METHODS]
     if unknown:
-        raise InputError("validity", f"'method' must be one of {list(METHODS)}, got {unknown[0]!r}")
+        raise InputError("validity", Fault("method", f"must be one of {list(METHODS)}", got=unknown[0]))
     chosen = [cell for method in methods for cell in cells(method)]
     found = {cell.key: judged for cell in chosen if (judged := _load(folder, cell, form, seed)) is not None}
     waiting = [cell for cell in chosen if cell.key not in found]

@@ -24,7 +24,6 @@ from fairtrial.inference.evidence.atoms import Atoms
 from fairtrial.inference.joint.joint_test import joint_test
 from fairtrial.inference.means.empirical_likelihood import Sample, el_log_ratio
 from fairtrial.inference.multiplicity import benjamini_hochberg
-from fairtrial.results.charts.files import charts_for
 from fairtrial.results.charts.theme import COLOURS, finish
 
 TABLE_1 = {
@@ -335,7 +334,7 @@ def figures_5_and_6(audit: fairtrial.Audit) -> tuple[str, list[tuple[int, Any]]]
             f"| {number} | {'Caucasian' if number == 5 else 'overall'} | {direction} | {said[number]} | "
             f"{flagged(old)} | {flagged(new)} |"
         )
-        charts.append((number, charts_for(new)[1].chart))
+        charts.append((number, new.pictures()[1].chart))
     return "\n".join(lines), charts
 
 

@@ -215,10 +215,9 @@ class InputError(FairtrialError, ValueError):
       - 'score' is infinite
     """
 
-    def __init__(self, who: str, faults: Fault | str | Iterable[Fault | str]) -> None:
+    def __init__(self, who: str, faults: Fault | Iterable[Fault]) -> None:
         self.who = who
-        listed = [faults] if isinstance(faults, Fault | str) else list(faults)
-        self.faults = tuple(Fault("", fault) if isinstance(fault, str) else fault for fault in listed)
+        self.faults = (faults,) if isinstance(faults, Fault) else tuple(faults)
         super().__init__(self.said(PYTHON))
 
     def said(self, speech: Speech) -> str:
@@ -260,8 +259,8 @@ class Faults:
         self.who = who
         self.found: list[Fault] = []
 
-    def add(self, fault: Fault | str) -> None:
-        fault = Fault("", fault) if isinstance(fault, str) else fault
+    def add(self, fault: Fault) -> None:
+        """Add one, unless the same sentence is there."""
         if str(fault) not in [str(other) for other in self.found]:
             self.found.append(fault)
 
@@ -306,9 +305,3 @@ Did you mean 'empirical'?
     fault = choice_fault(argument, value, options)
     if fault:
         raise InputError(who, fault)
-
-
-def check_between(who: str, argument: str, value: float, low: float, high: float) -> None:
-    """Raise InputError unless low < value < high."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not low < value < high:
-        raise InputError(who, Fault(argument, f"must be a number between {low} and {high}", got=value))

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import sys
+import warnings
+from collections.abc import Iterator
 
 import pytest
 
 from fairtrial.cli import main
+from fairtrial.errors import FairtrialWarning
+
+
+@pytest.fixture(autouse=True)
+def notes_instead_of_warnings() -> Iterator[None]:
+    """As `main` does: the results' notes say what a FairtrialWarning says."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FairtrialWarning)
+        yield
 
 
 @pytest.fixture

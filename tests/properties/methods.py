@@ -73,11 +73,11 @@ CASES: dict[str, Case] = {
     ),
     "certify": Case(
         lambda frame: ft.certify(audit(frame), "fpr", target=reference(frame)),
-        gap="disparity", points=("rate", "disparity"),
+        gap="difference", points=("rate", "difference"),
     ),
     "flag": Case(
         lambda frame: ft.flag(audit(frame), "fpr", by="g", depth=1, direction="differs", target=reference(frame)),
-        gap="disparity", points=("rate", "disparity"),
+        gap="difference", points=("rate", "difference"),
     ),
     "scan": Case(
         lambda frame: ft.scan(audit(frame), "fpr", protected=reference(frame), permutations=99, top=1),

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import numpy as np
 import pytest
 
 from fairtrial.errors import (
+    PYTHON,
     Cancelled,
     FairtrialError,
+    Fault,
     Faults,
     InputError,
     MissingExtra,
+    Named,
     NotApplicable,
-    check_between,
+    Set,
+    Use,
+    Words,
     check_choice,
     did_you_mean,
 )
+from fairtrial.options import Option, checked
 
 
 def test_one_fault_is_one_line():
-    error = InputError("flag", "'by' is missing")
+    error = InputError("flag", Fault("by", "is missing"))
     assert str(error) == "flag: 'by' is missing"
     assert [str(fault) for fault in error.faults] == ["'by' is missing"]
     assert isinstance(error, ValueError)
@@ -27,9 +36,10 @@ def test_one_fault_is_one_line():
 def test_faults_are_collected_once_each():
     faults = Faults("flag")
     faults.raise_any()
-    faults.add("one")
-    faults.add("one")
-    faults.extend(InputError("other", ["two", "one"]))
+    one, two = Fault("", "one"), Fault("", "two")
+    faults.add(one)
+    faults.add(one)
+    faults.extend(InputError("other", [two, one]))
     with pytest.raises(InputError, match="flag: 2 faults:\n  - one\n  - two"):
         faults.raise_any()
 
@@ -44,9 +54,46 @@ def test_suggestions():
 
 @pytest.mark.parametrize("value", [0, 1, True, "0.5", float("nan"), None])
 def test_numbers_between(value):
-    with pytest.raises(InputError, match="'level' must be a number between 0 and 1, got"):
-        check_between("x", "level", value, 0, 1)
-    check_between("x", "level", 0.5, 0, 1)
+    """Bounds are declared; whoever calls the function is checked by them."""
+
+    @checked
+    def ask(level: Annotated[float, Option("A level.", above=0, below=1)]) -> float:
+        return level
+
+    with pytest.raises(InputError, match="ask: 'level' must be a number between 0 and 1, got"):
+        ask(value)
+    assert ask(0.5) == 0.5
+    assert type(ask(np.float64(0.5))) is float
+
+
+def test_a_fault_is_worded_by_its_front_end():
+    class Shouting:
+        def subject(self, argument):
+            return argument.upper()
+
+        def name(self, argument, of):
+            return f"<{of}.{argument}>"
+
+        def setting(self, argument, value, of):
+            return f"<{of}.{argument}: {value}>"
+
+        def method(self, name):
+            return f"<{name}>"
+
+        def value(self, value):
+            return f"<{value}>"
+
+    cure = Words("give {} with {}, or use {}", Named("score", of="Audit"), Set("cut", 3), Use("scan"))
+    fault = Fault("by", "must be a column", got=1, cure=cure, hint="Did you mean 'g'?")
+    assert fault.said(PYTHON) == (
+        "'by' must be a column, got 1: give score= in the Audit with cut=3, or use scan. Did you mean 'g'?"
+    )
+    assert fault.said(Shouting()) == (
+        "BY must be a column, got 1: give <Audit.score> with <.cut: 3>, or use <scan>. Did you mean 'g'?"
+    )
+    assert fault.about(PYTHON, "").startswith("must be a column")
+    with pytest.raises(ValueError, match="one {} for each"):
+        Words("{} and {}", Use("scan")).said(PYTHON)
 
 
 def test_kinds_of_errors():

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
+from fairtrial.methods.declaration import find_method
 from fairtrial.results.column import Primary, Verdict
 from fairtrial.results.result import Result
 from fairtrial.trial.family import conclude, correct
+from fairtrial.trial.report.builder import not_asked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -94,3 +96,55 @@ def test_drivers_and_alternatives_are_findings_but_no_disparity() -> None:
 def test_unanswered_questions_are_told() -> None:
     assert "2 questions could not be answered" in verdict_of(answered("measure", 0.5), unanswered=2).text
     assert verdict_of(unanswered=1).code == "undetermined"
+
+
+def test_several_equalities_at_once_are_not_said_as_one_rate() -> None:
+    one = Primary("odds", "A", 1e-9, 0.3, 0.2, 0.4, "points", "B", of_many=True)
+    other = Primary("fpr", "A", 1e-6, 0.1, 0.05, 0.15, "points", "B")
+    verdict = verdict_of(Told(answered("measure"), [one, other]))  # type: ignore[arg-type]
+    assert "The clearest: the fpr of A is 10.0 points above B." in verdict.text
+
+
+class Told:
+    """A result that tells these primary p-values."""
+
+    def __init__(self, result: Result, told: list[Primary]) -> None:
+        self.result, self.told = result, told
+
+    def primary(self) -> list[Primary]:
+        return self.told
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.result, name)
+
+
+# verdict codes that a reader must see in red or green; every other one is open
+TONES = {
+    ("measure", "violated"): "bad",
+    ("certify", "violated"): "bad",
+    ("certify", "certified"): "good",
+    ("flag", "flagged"): "bad",
+    ("scan", "found"): "bad",
+    ("scan_all", "found"): "bad",
+    ("transport", "violated"): "bad",
+    ("explain", "violated"): "bad",
+    ("improve", "alternative-exists"): "bad",
+    ("transport", "none-shown"): "open",
+    ("scan", "not-shown"): "open",
+    ("measure", "not-tested"): "open",
+    ("certify", "undetermined"): "open",
+    ("explain", "no violation shown"): "open",
+}
+
+
+@pytest.mark.parametrize(("name", "code"), TONES)
+def test_tones_of_verdicts(name: str, code: str) -> None:
+    kind = find_method(name).result
+    assert kind(question="?", null="", verdict=Verdict(code, "said"), estimates=()).tone == TONES[name, code]
+
+
+def test_what_was_not_asked() -> None:
+    asked = ["measure", "certify", "flag", "transport", "explain", "improve"]
+    assert not_asked(asked) == ["Which unknown subgroups are harmed?"]
+    assert not_asked([*asked, "scan"]) == []
+    assert not_asked([*asked, "scan_all"]) == [], "it asks the same question, of every group"

@@ -18,6 +18,11 @@ from fairtrial.trial.spec.tables import PRESETS
 from fairtrial.trial.whole_files import write_whole
 
 app = typer.Typer(add_completion=False)
+_COLUMNS = {
+    "decision": "Column of the decision",
+    "outcome": "Column of what really happened",
+    "score": "Column of the score",
+}
 
 
 @app.command()
@@ -32,11 +37,7 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Write over an existing spec.")] = False,
 ) -> None:
     """Look at a data file and write a commented audit.toml."""
-    target = Path(out)
-    if target.is_file() and not force:
-        cure = Words("choose another name with {}, or write over it with {}", Set("out"), Set("force"))
-        raise InputError("init", Fault("out", "exists already", cure=cure, subject=repr(out)))
-    check_output_file("init", target)
+    target = _target(out, force)
     if preset is not None:
         check_choice("init", "preset", preset, PRESETS)
     if not yes and not sys.stdin.isatty():
@@ -54,6 +55,15 @@ def init(
     except OSError as error:
         raise InputError("init", Fault("out", f"cannot be written: {error.strerror}", got=out)) from None
     _tell(found, target)
+
+
+def _target(out: str, force: bool) -> Path:
+    """The file to write, which may be there already only when it may be written over."""
+    target = Path(out)
+    if target.is_file() and not force:
+        cure = Words("choose another name with {}, or write over it with {}", Set("out"), Set("force"))
+        raise InputError("init", Fault("out", "exists already", cure=cure, subject=repr(out)))
+    return check_output_file("init", target)
 
 
 def _check(found: Guess) -> None:
@@ -75,20 +85,9 @@ def _ask(found: Guess, profiles: list[Profile]) -> Guess:
     ) not in PRESETS:
         typer.echo(f"There is no preset {preset!r}.{did_you_mean(preset, PRESETS)}", err=True)
     found.preset = preset
-    for role, words in (
-        ("decision", "Column of the decision"),
-        ("outcome", "Column of what really happened"),
-        ("score", "Column of the score"),
-    ):
+    for role, words in _COLUMNS.items():
         setattr(found, role, _ask_column(words, getattr(found, role), by_name))
-    found.positive = {
-        role: typer.prompt(
-            f"Label of {role} that counts as 1 ({', '.join(by_name[name].labels)})",
-            default=positive_label(by_name[name]),
-        )
-        for role in ("decision", "outcome")
-        if (name := getattr(found, role)) is not None and by_name[name].binary and not by_name[name].zero_one
-    }
+    found.positive = _ask_labels(found, by_name)
     if found.positive:
         found.remarks["positive"] = "the labels that count as 1"
     if found.score is not None and found.decision is None:
@@ -100,6 +99,19 @@ def _ask(found: Guess, profiles: list[Profile]) -> Guess:
     groups = typer.prompt("Attributes to compare, with commas", default=", ".join(found.groups))
     found.groups = [_existing(name.strip(), by_name) for name in groups.split(",") if name.strip()]
     return found
+
+
+def _ask_labels(found: Guess, by_name: dict[str, Profile]) -> dict[str, str]:
+    """Which label counts as 1, where a role has two others."""
+    named = {role: getattr(found, role) for role in ("decision", "outcome")}
+    return {
+        role: typer.prompt(
+            f"Label of {role} that counts as 1 ({', '.join(by_name[name].labels)})",
+            default=positive_label(by_name[name]),
+        )
+        for role, name in named.items()
+        if name is not None and by_name[name].binary and not by_name[name].zero_one
+    }
 
 
 def _ask_column(words: str, default: str | None, by_name: dict[str, Profile]) -> str | None:

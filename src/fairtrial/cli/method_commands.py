@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -15,6 +16,7 @@ from fairtrial.cli.live import show_progress
 from fairtrial.cli.printing import OUTPUT_OPTIONS, OutputFiles
 from fairtrial.cli.speech import CommandSpeech
 from fairtrial.data.audit import Audit
+from fairtrial.errors import FairtrialWarning
 from fairtrial.methods.declaration import Method, declared_methods
 from fairtrial.options import Argument
 from fairtrial.results.result import Result
@@ -59,7 +61,8 @@ class Question:
     def ask(self, data: str | None, texts: Mapping[str, Any]) -> Result:
         """The answer to what was typed."""
         given = read(self.own, texts)
-        with work.session(progress=show_progress()):
+        with work.session(progress=show_progress()), warnings.catch_warnings():
+            warnings.simplefilter("ignore", FairtrialWarning)  # the result's notes say the same
             if data is None:
                 return self.method.function(**given)
             return self.method.function(Audit(data, **self.opening(texts, given)), **given)

@@ -38,27 +38,27 @@ class Audit(Roles):
     ----------
     data : object
         A dataframe (pandas, Polars, PyArrow, DuckDB, PySpark), or a path or glob of CSV or Parquet files.
-    outcome : str, optional
+    outcome : str or None, default None
         Column of what really happened: 0 and 1, two labels, or numbers.
-    decision : str, optional
+    decision : str or None, default None
         Column of the decision: 0 and 1, or two labels.
-    score : str, optional
+    score : str or None, default None
         Column of the score that the decision rests on.
-    threshold : float, optional
+    threshold : float or None, default None
         Makes the decision from the score: 1 where score ≥ threshold.
-    groups : str or sequence of str, optional
+    groups : str or list, default ()
         Columns whose groups are compared where a method is not told otherwise.
-    features : str or sequence of str, optional
+    features : str or list, default ()
         Columns that models see and subgroups are built from.
-    positive : object, optional
+    positive : object, default None
         The label that counts as 1, for both the decision and the outcome, or one for each by its name.
-    bins : mapping, optional
+    bins : dict or None, default None
         Cuts of continuous columns: edges (25 and 45) or a number of equal parts (4).
-    missing : {'error', 'drop', 'category'}
+    missing : {'error', 'drop', 'category'}, default 'error'
         Missing values are an error, drop their row, or are a group of their own.
-    weight : str, optional
+    weight : str or None, default None
         Column of survey weights.
-    unit : str, optional
+    unit : str or None, default None
         Column that names the person of repeated rows.
 
     Examples

@@ -149,7 +149,18 @@ def trial_methods() -> dict[str, Method]:
 
 
 def read_result(content: Any) -> Result:
-    """A saved result of any kind, from `to_dict()` or from the JSON it was saved as."""
+    """A saved result of any kind again.
+
+    Parameters
+    ----------
+    content : dict
+        From a result's `to_dict()`, or from the JSON it was saved as.
+
+    Returns
+    -------
+    Result
+        Of the class that its method returns.
+    """
     kinds = {found.result.kind: found.result for found in declared_methods().values()}
     check_content("read_result", content, kinds)
     return kinds[content["kind"]].from_dict(content)

@@ -77,16 +77,9 @@ def _employment(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
     share = spec.employment.smallest_category
     smallest = max(SMALLEST_COMPARED, math.ceil(share * total))
     by = known_groups(audit, _depth(audit))
+    rates = {"metrics": ["selection_rate"], "by": by, "minimum": smallest}
     questions: Questions = [
-        (
-            "measure",
-            {
-                "metrics": ["selection_rate"],
-                "by": by,
-                "minimum": smallest,
-                "title": "What are the selection rates?",
-            },
-        ),
+        ("measure", {**rates, "title": "What are the selection rates?"}),
         ("certify", {"metric": "selection_rate", "tolerance": TOLERANCE, "minimum": smallest}),
         ("flag", {"metric": "selection_rate", "by": by, "direction": "below", "minimum": smallest}),
     ]

@@ -124,27 +124,13 @@ def run(
     >>> trial.verdict.code
     'violated'
     """
-    loaded = load_spec(spec)
-    loaded = replace(
-        loaded,
-        run=Run(
-            seed=loaded.run.seed if seed is None else seed,
-            jobs=loaded.run.jobs if jobs is None else jobs,
-            alpha=loaded.run.alpha if alpha is None else alpha,
-        ),
-    )
     if resume and out is None:
         required = Words("needs {}, the folder of the run to go on with", Named("out"))
         raise InputError("run", Fault("resume", required))
+    loaded = _loaded(spec, {"seed": seed, "jobs": jobs, "alpha": alpha})
     audit = open_audit(loaded, data)
-    sections, notes = complete(loaded, audit)
-    faults = loaded.faults()
-    check_sections(audit, sections, faults)
-    faults.raise_any()
-    folder = None
-    if out is not None:
-        written = {"files": ("results.json", "report.html"), "folders": ("tables", "charts")}
-        folder = make_output_folder("run", "out", out, **written)
+    sections, notes = _questions(loaded, audit)
+    folder = None if out is None else _folder(out)
     runner = _Runner(
         loaded, audit, data is not None, progress or (lambda event: None), cancel or (lambda: False)
     )
@@ -154,6 +140,30 @@ def run(
         if trial.complete and runner.keeper:
             runner.keeper.discard()
     return trial
+
+
+def _loaded(spec: str | os.PathLike[str] | Mapping[str, Any] | Spec, given: Mapping[str, Any]) -> Spec:
+    """The checked spec, with what the call gives in place of its own [run]."""
+    loaded = load_spec(spec)
+    own = {name: value for name, value in given.items() if value is not None}
+    chosen: Run = replace(loaded.run, **own)
+    return replace(loaded, run=chosen)
+
+
+def _questions(spec: Spec, audit: Audit) -> tuple[tuple[Section, ...], list[str]]:
+    """Every section, the preset's too, checked against the data, and what the reader must know of them."""
+    sections, notes = complete(spec, audit)
+    faults = spec.faults()
+    check_sections(audit, sections, faults)
+    faults.raise_any()
+    return sections, notes
+
+
+def _folder(out: str | os.PathLike[str]) -> Path:
+    """The folder of the run, made before any work is done for it."""
+    return make_output_folder(
+        "run", "out", out, files=("results.json", "report.html"), folders=("tables", "charts")
+    )
 
 
 def _save(trial: Trial, folder: Path, tell: Tell) -> None:

@@ -63,6 +63,38 @@ def certify(
     ----------
     audit : Audit
         The data and their roles.
+    metric : str or Metric or dict
+        The metric by name, such as fpr, or one of your own.
+    by : str or dict or list or None, default None
+        Attributes whose groups are compared, or groups such as race=Caucasian; default: the audit's
+        groups.
+    depth : int, default 1
+        Intersections of up to this many attributes.
+    target : str or float or dict, default 'rest'
+        What each group is compared with: rest, overall, a number, or a reference group such as
+        race=Caucasian.
+    tolerance : float or list or None, default None
+        The largest gap that is tolerated, 0.05, or two numbers low,high.
+    likelihood : {'empirical', 'euclidean'}, default 'empirical'
+        The likelihood of real values: of the rows, or of means and variances.
+    target_method : {'profile', 'orthogonal', 'scaled', 'plug-in'}, default 'profile'
+        How an estimated target enters; 'plug-in' is the ELFA paper's and does not hold its level.
+    rule : {'equivalence', 'paper'}, default 'equivalence'
+        'paper' certifies whatever is not rejected, as the ELFA paper does, and says so.
+    vector : dict or list or None, default None
+        Gaps by group, such as Hispanic=0.02: do they lie in the joint confidence region?
+    rate_interval : {'wilson', 'likelihood', 'half-count', 'exact'}, default 'wilson'
+        The interval of a rate against a known target.
+    refinement : {'bartlett', 'balanced', 'adjusted', 'none'} or None, default None
+        The refinement of a real-valued metric against a known target.
+    minimum : int, default 30
+        Groups with fewer members are listed as not tested.
+    confidence_level : float, default 0.95
+        Of the intervals.
+    power : float, default 0.8
+        The chance of success that needed sizes are planned for.
+    seed : int, default 0
+        Same seed, same numbers.
 
     Returns
     -------

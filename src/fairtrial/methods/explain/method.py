@@ -151,6 +151,51 @@ def explain(
     ----------
     audit : Audit
         The data and their roles.
+    metric : str or Metric or dict
+        The metric by name, such as fpr, or one of your own.
+    by : str or dict or list or None, default None
+        Attributes whose groups are compared, or groups such as race=Caucasian; default: the audit's
+        groups.
+    model : {'logistic', 'tree', 'forest', 'boosting'} or Classifier or None, default None
+        The classifier that is refitted or imputed: logistic, tree, forest, boosting, or in Python any of
+        scikit-learn's.
+    features : str or list or dict or None, default None
+        Columns the model sees, or players with their columns; default: the audit's features.
+    allocation : {'shapley', 'equal_surplus', 'solidarity', 'consensus', 'lsp'} or dict or callable, default 'shapley'
+        How the gap is shared out: one of the five ESL members, or sequences of your own.
+    coalitions : {'retrain', 'marginal'} or callable or dict or ndarray or list, default 'retrain'
+        What leaving a feature out means: refit the model without it (retrain) or impute it (marginal); in
+        Python also decisions made elsewhere: a function of the feature names, a matrix of rows ×
+        2^features (bit k of the column for feature k), or a dict of tuples of names.
+    sensitive : {'player', 'always', 'absent'} or None, default None
+        Whether models see the attributes of the groups: as a player (default when it is a feature),
+        always, or not at all.
+    baseline : {'random', 'prior'} or float, default 'random'
+        What rates are divided by: those of a coin (random), of a coin that shows 1 as often as the
+        outcome (prior), or a number.
+    reference : dict or None, default None
+        The group that the others are compared with, such as sex=Female.
+    test : float or str or list or ndarray or None, default None
+        Rows that are evaluated: a share, a column of train/test, or booleans; default 0.3 when models are
+        fitted.
+    budget : int or None, default None
+        Coalitions to evaluate when there are too many features for all of them.
+    averaged : {'decisions', 'probabilities'}, default 'decisions'
+        What is averaged over the background rows when features are imputed.
+    background : int, default 100
+        Rows whose values stand in for the features that are left out when imputing.
+    favourable : {'higher', 'lower'} or None, default None
+        Which side of the metric is better for people; default: what the metric says.
+    interval : {'certify', 'paper'}, default 'certify'
+        Of the whole gap: as certify gives it, or the paper's, which does not hold its level.
+    confidence_level : float, default 0.95
+        Of the intervals.
+    seed : int, default 0
+        Same seed, same numbers.
+    jobs : int or None, default None
+        Parallel workers; numbers do not depend on it.
+    progress : callable or None, default None
+        Called as long loops go on. Python only: it is a function; the command line shows a progress bar.
 
     Returns
     -------
@@ -204,8 +249,12 @@ def compare(
 
     Parameters
     ----------
-    explanation, other : ExplainResult
-        The explanations before and after.
+    explanation : ExplainResult
+        A result of explain. Python only: it is a result of this session.
+    other : ExplainResult
+        A result of explain. Python only: it is a result of this session.
+    confidence_level : float, default 0.95
+        Of the intervals.
 
     Returns
     -------

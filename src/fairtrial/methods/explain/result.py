@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from fairtrial.results.column import Column, Kind, Primary, StateKind, scalar
+from fairtrial.results.column import Column, Kind, Primary, StateKind, Tone, scalar
 from fairtrial.results.result import Result
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class ExplainResult(Result):
         Column("monte_carlo", "Monte-Carlo error", "points"),
         Column("allocation", "allocation", "text", shown=False),
     )
+    verdict_tones: ClassVar[Mapping[str, Tone]] = {"violated": "bad"}
     states: ClassVar[tuple[StateKind, ...]] = (DIFFERS, CARRIES, NOT_SHOWN, UNDETERMINED, MEASURED)
     method: ClassVar[str] = (
         "First stage: the groups' rates over a baseline are shared out by an efficient, symmetric and linear (ESL) "

@@ -56,6 +56,33 @@ def flag(
     ----------
     audit : Audit
         The data and their roles.
+    metric : str or Metric or dict
+        The metric by name, such as fpr, or one of your own.
+    by : str or dict or list or None, default None
+        Attributes whose groups are compared, or groups such as race=Caucasian; default: the audit's
+        groups.
+    depth : int, default 2
+        Intersections of up to this many attributes.
+    target : str or float or dict, default 'rest'
+        What each group is compared with: rest, overall, a number, or a reference group such as
+        race=Caucasian.
+    tolerance : float or list or None, default None
+        The largest gap that is tolerated, 0.05, or two numbers low,high.
+    direction : {'above', 'below', 'outside', 'differs'} or None, default None
+        Which gaps are flagged: above the tolerance, below minus the tolerance, outside both, or any that
+        differs from it; default: the side that harms.
+    fdr : float, default 0.05
+        The share of wrong flags that is accepted.
+    correction : {'bh', 'by', 'holm'}, default 'bh'
+        Over all groups at once: bh, by (proven for any dependence) or holm (no wrong flag at all).
+    likelihood : {'empirical', 'euclidean'}, default 'empirical'
+        The likelihood of real values: of the rows, or of means and variances.
+    target_method : {'profile', 'orthogonal', 'scaled', 'plug-in'}, default 'profile'
+        How an estimated target enters; 'plug-in' is the ELFA paper's and does not hold its level.
+    minimum : int, default 30
+        Groups with fewer members are listed as not tested.
+    confidence_level : float, default 0.95
+        Of the intervals.
 
     Returns
     -------

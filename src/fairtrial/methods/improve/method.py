@@ -53,6 +53,60 @@ def improve(
     ----------
     audit : Audit
         The data and their roles.
+    accuracy : str or Metric or Payoff or dict, default 'accuracy'
+        The metric, or payoff, that must not get worse.
+    fairness : str or Metric or Payoff or dict or list, default 'selection_rate'
+        The metrics whose gaps between the groups must shrink.
+    by : str or dict or list or None, default None
+        Attributes whose groups are compared, or groups such as race=Caucasian; default: the audit's
+        groups.
+    candidates : str or ScikitEstimator or OwnCandidate or callable or list, default 'portfolio'
+        The rules to try: portfolio, reductions, group-thresholds, the programs F.5, F.6 and P', columns
+        with a rule's decisions or scores; in Python also scikit-learn estimators and functions from
+        training data to a rule.
+    delta : list or dict, default (0, 0, 0)
+        Accuracy Δ per group and fairness Δ, 0,0,0.1: the alternative must be (1+Δ) times as accurate and
+        have less than (1−Δ) times the gap.
+    splits : int, default 7
+        Random splits into a half to choose on and a half to test on.
+    train_share : float, default 0.5
+        The share of rows to fit and choose on.
+    capacity : float or {'status quo'} or None, default None
+        The largest share that may be selected; the threshold comes from each training half.
+    blind : bool, default True
+        Whether rules must decide without knowing the group.
+    banned : str or list, default ()
+        Features that no rule may use.
+    monotone : dict or None, default None
+        Features with which a rule may never fall, income=1, or never rise, debt=-1.
+    method : {'smooth', 'paper'}, default 'smooth'
+        'paper' is the article's fairness component, which rejects too often when gaps are one or two
+        standard errors from zero.
+    aggregate : {'median', 'running-median', 'single'}, default 'median'
+        How the splits' p-values become one: median holds under any dependence, running-median has more
+        power, single is the first split alone.
+    bootstrap : int, default 10000
+        Bootstrap draws per split.
+    scale : {'ratio', 'difference'}, default 'ratio'
+        How levels are compared.
+    pooled : bool, default False
+        Whether accuracy is that of everybody together.
+    direction : {'differs', 'below', 'above'}, default 'differs'
+        Which gaps count: all of them, or only those in which a group lies below or above the target.
+    target : dict or None, default None
+        The group that one-sided gaps are counted from, race=Caucasian.
+    fitted_elsewhere : bool, default False
+        States that candidate columns were not fitted on these rows.
+    folds : int, default 3
+        Parts of a training half in which candidates are judged out of fold.
+    confidence_level : float, default 0.95
+        Of the intervals.
+    seed : int, default 0
+        Same seed, same numbers.
+    jobs : int or None, default None
+        Parallel workers; numbers do not depend on it.
+    progress : callable or None, default None
+        Called as long loops go on. Python only: it is a function; the command line shows a progress bar.
 
     Returns
     -------

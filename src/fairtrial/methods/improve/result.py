@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from fairtrial.errors import Fault, InputError
-from fairtrial.results.column import Column, Primary
+from fairtrial.results.column import Column, Primary, Tone
 from fairtrial.results.result import Result
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class ImproveResult(Result):
         Column("p_delta_method", "delta-method p", "p", shown=False),
         Column("p_split", "p of the split", "p"),
     )
+    verdict_tones: ClassVar[Mapping[str, Tone]] = {"alternative-exists": "bad"}
     people_in_details: ClassVar[frozenset[str]] = frozenset(
         {"n", "gain_decision", "lose_decision", "selected_status_quo", "selected_alternative"}
     )

@@ -45,6 +45,23 @@ def measure(
     ----------
     audit : Audit
         The data and their roles.
+    metrics : str or Metric or dict or list, default ('selection_rate',)
+        Metrics by name, such as fpr, or of your own.
+    by : str or dict or list or None, default None
+        Attributes whose groups are compared, or groups such as race=Caucasian; default: the audit's
+        groups.
+    depth : int, default 1
+        Intersections of up to this many attributes.
+    target : str or float or dict, default 'rest'
+        What each group is compared with: rest, overall, a number, or a reference group such as
+        race=Caucasian.
+    interval : {'wilson', 'likelihood', 'half-count', 'exact', 't', 'empirical-likelihood'} or None, default None
+        Of single rates: wilson (default), likelihood, half-count, exact; of means: t (default),
+        empirical-likelihood.
+    minimum : int, default 30
+        Groups with fewer people are listed as not tested.
+    confidence_level : float, default 0.95
+        Of the intervals.
 
     Returns
     -------

@@ -58,6 +58,27 @@ def plan(
 
     Parameters
     ----------
+    metric : str or Metric or dict
+        The metric by name, such as fpr, or one of your own.
+    rate : float or None, default None
+        The target's assumed rate, of a binary metric, such as 0.2.
+    deviation : float or None, default None
+        The assumed standard deviation, of a real-valued metric.
+    tolerance : float or list or None, default None
+        The largest gap that is tolerated, 0.05, or two numbers low,high.
+    disparity : float or None, default None
+        To detect: this gap; together with a tolerance, that it lies outside of it.
+    target_known : bool, default False
+        Whether the target is a known number.
+    target_ratio : float, default 1.0
+        How many members the target has per member of the group; 1: equally many.
+    groups : int, default 1
+        How many groups will be tested: detection is planned at the level Holm gives its first group; a
+        certificate for all groups needs none.
+    power : float, default 0.8
+        The chance of success.
+    confidence_level : float, default 0.95
+        Of the intervals.
 
     Returns
     -------

@@ -54,6 +54,56 @@ def scan(
     ----------
     audit : Audit
         The data and their roles.
+    metric : str or Metric or dict
+        The metric by name, such as fpr, or one of your own.
+    protected : dict or Group
+        The protected class, such as race=African-American.
+    reference : dict or Group or None, default None
+        Compare with this group only, such as race=Caucasian, not with everybody else.
+    features : str or list or None, default None
+        Attributes that subgroups are built from; default: the audit's features, else its other groups.
+    direction : {'above', 'below', 'differs'} or None, default None
+        Rates above what comparable people get, below, or either (differs); default: the one that hurts.
+    condition : {0, 1, 'any'} or None, default None
+        0, 1, or any for both values at once, instead of the metric's own condition.
+    penalty : float, default 1.0
+        What every listed value of a subgroup costs its score.
+    search : {'auto', 'exact', 'restarts'}, default 'auto'
+        'exact' is a proof, 'restarts' climbs from many starts; 'auto' is exact where that is affordable.
+    restarts : int, default 50
+        From how many starts a search without proof climbs.
+    null : {'stratified', 'bootstrap', 'propensity', 'global'} or None, default 'stratified'
+        How luck is simulated; 'stratified' needs no model to be right, none skips it.
+    null_model : {'pairwise', 'saturated', 'main'}, default 'pairwise'
+        The model that a bootstrap or propensity null draws from.
+    permutations : int, default 999
+        How often luck is drawn.
+    top : int, default 5
+        How many subgroups are listed.
+    sigma : float or {'estimated'}, default 'estimated'
+        The spread of log-odds, for mean scores.
+    expectation : {'logistic', 'doubly-robust'} or Classifier, default 'logistic'
+        How expected rates are fitted; in Python also a scikit-learn classifier.
+    propensity : {'logistic'} or Classifier, default 'logistic'
+        How class membership is fitted; in Python also a scikit-learn classifier.
+    ridge : float, default 0.01
+        The ridge of the logistic models.
+    unsupported : {'flag', 'drop'}, default 'flag'
+        People with no counterpart outside the class: counted, or left out.
+    scores : {'exact', 'bins'}, default 'exact'
+        Every distinct score, or the audit's score bins for many rows.
+    probability : {'score', 'outcome-rate'}, default 'score'
+        'outcome-rate' reads a score that is no probability as the outcome rate of those who have it.
+    strata_bins : int, default 10
+        Bins of a continuous score within which the stratified null permutes.
+    confidence_level : float, default 0.95
+        Of the intervals.
+    seed : int, default 0
+        Same seed, same numbers.
+    jobs : int or None, default None
+        Parallel workers; numbers do not depend on it.
+    progress : callable or None, default None
+        Called as long loops go on. Python only: it is a function; the command line shows a progress bar.
 
     Returns
     -------
@@ -97,6 +147,7 @@ def scan(
     order=41,
     shows="disparity",
     result=ScanAllResult,
+    variant_of="scan",
 )
 def scan_all(
     audit: Audit,
@@ -136,6 +187,56 @@ def scan_all(
     ----------
     audit : Audit
         The data and their roles.
+    metric : str or Metric or dict
+        The metric by name, such as fpr, or one of your own.
+    by : str or list or None, default None
+        Attributes of which every value is scanned as the protected class; default: the audit's groups.
+    features : str or list or None, default None
+        Attributes that subgroups are built from besides those scanned; default: the audit's features.
+    direction : {'above', 'below', 'differs'} or None, default None
+        Rates above what comparable people get, below, or either (differs); default: the one that hurts.
+    condition : {0, 1, 'any'} or None, default None
+        0, 1, or any for both values at once, instead of the metric's own condition.
+    penalty : float, default 1.0
+        What every listed value of a subgroup costs its score.
+    search : {'auto', 'exact', 'restarts'}, default 'auto'
+        'exact' is a proof, 'restarts' climbs from many starts; 'auto' is exact where that is affordable.
+    restarts : int, default 50
+        From how many starts a search without proof climbs.
+    null : {'stratified', 'bootstrap', 'propensity', 'global'}, default 'stratified'
+        How luck is simulated; 'stratified' needs no model to be right. The correction needs p-values.
+    null_model : {'pairwise', 'saturated', 'main'}, default 'pairwise'
+        The model that a bootstrap or propensity null draws from.
+    permutations : int or {'enough'}, default 'enough'
+        How often luck is drawn in each scan; 'enough' lets a clear finding survive the correction.
+    sequential : bool, default True
+        Whether a scan that is clearly not significant stops drawing early.
+    top : int, default 5
+        How many subgroups are listed.
+    sigma : float or {'estimated'}, default 'estimated'
+        The spread of log-odds, for mean scores.
+    expectation : {'logistic', 'doubly-robust'} or Classifier, default 'logistic'
+        How expected rates are fitted; in Python also a scikit-learn classifier.
+    propensity : {'logistic'} or Classifier, default 'logistic'
+        How class membership is fitted; in Python also a scikit-learn classifier.
+    ridge : float, default 0.01
+        The ridge of the logistic models.
+    unsupported : {'flag', 'drop'}, default 'flag'
+        People with no counterpart outside the class: counted, or left out.
+    scores : {'exact', 'bins'}, default 'exact'
+        Every distinct score, or the audit's score bins for many rows.
+    probability : {'score', 'outcome-rate'}, default 'score'
+        'outcome-rate' reads a score that is no probability as the outcome rate of those who have it.
+    strata_bins : int, default 10
+        Bins of a continuous score within which the stratified null permutes.
+    confidence_level : float, default 0.95
+        Of the intervals.
+    seed : int, default 0
+        Same seed, same numbers.
+    jobs : int or None, default None
+        Parallel workers; numbers do not depend on it.
+    progress : callable or None, default None
+        Called as long loops go on. Python only: it is a function; the command line shows a progress bar.
 
     Returns
     -------

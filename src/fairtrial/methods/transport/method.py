@@ -109,6 +109,45 @@ def transport(
     ----------
     audit : Audit
         The data and their roles.
+    criterion : str or Metric or dict or list
+        Which rates are to be equal: equal_opportunity, predictive_equality, equalized_odds,
+        statistical_parity, conditional_parity (with strata), accuracy_equality, fnr_parity, a metric such
+        as fpr, or cells and contrasts of one's own.
+    by : str or dict or list or None, default None
+        Attributes whose groups are compared, or groups such as race=Caucasian; default: the audit's
+        groups.
+    distance : str or Role or dict or Classifier or callable or None, default None
+        How far a person is from the other decision: score (the default), log-odds, a column, a linear
+        rule (coefficients and intercept; on the command line a .json file), a fitted classifier or a
+        predict function.
+    tolerance : float, default 0.0
+        The rates may differ by this much, such as 0.05.
+    direction : {'differs', 'above', 'below'}, default 'differs'
+        Whether gaps to both sides of the reference group have to go, or only those above or below.
+    target : dict or None, default None
+        The reference group, such as race=Caucasian; default: the largest.
+    strata : str or list or None, default None
+        Compare within the strata of these columns.
+    calibration : {'pooled', 'paper'}, default 'pooled'
+        'paper' is the article's p-value, which does not hold its level for discrete scores.
+    bandwidth : float or None, default None
+        Of the article's p-value.
+    norm : {'l1', 'l2', 'linf'}, default 'l2'
+        How a move of several features is measured.
+    units : {'model', 'standard'} or None, default None
+        Whether features are measured as the model sees them or in standard deviations.
+    immutable : str or list, default ()
+        Features that may not move.
+    discrete : str or list, default ()
+        Features that jump, together, at step_cost.
+    step_cost : float or None, default None
+        What changing the discrete features costs.
+    minimum : int, default 30
+        Groups with fewer members are listed as not compared.
+    confidence_level : float, default 0.95
+        Of the intervals.
+    seed : int, default 0
+        Same seed, same numbers.
 
     Returns
     -------

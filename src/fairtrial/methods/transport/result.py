@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fairtrial.errors import Fault, InputError
-from fairtrial.results.column import Column, Primary, StateKind, reason, scalar
+from fairtrial.results.column import Column, Primary, StateKind, Tone, reason, scalar
 from fairtrial.results.result import Result
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class TransportResult(Result):
         Column("state_reason", "reason", "text", shown=False),
     )
     # which way the rate goes is no judgement; "compared" where no change could be computed
+    verdict_tones: ClassVar[Mapping[str, Tone]] = {"violated": "bad"}
     states: ClassVar[tuple[StateKind, ...]] = (
         *(StateKind(code) for code in ("rises", "falls", "stays", "compared")),
         *(StateKind(f"reference{more}") for more in (", rises", ", falls", ", stays", "")),
@@ -131,14 +133,18 @@ class TransportResult(Result):
         compared = [row for row in self.estimates if scalar(row["difference"]) is not None]
         if not compared:
             subject = f"by {', '.join(self.details['by'])}" if self.details["by"] else "between its cells"
-            return [Primary(criterion, subject, p)]
+            return [Primary(criterion, subject, p, of_many=True)]
         widest = max(compared, key=lambda row: abs(float(scalar(row["difference"]))))
         gap, low, high = (
             _number(widest[name]) for name in ("difference", "difference_low", "difference_high")
         )
         metric = f"{criterion} ({widest['metric']})" if widest["metric"] else criterion
         against = str(widest["target"])
-        return [Primary(metric, str(widest["group"]), p, gap, low, high, against=against, n=int(widest["n"]))]
+        return [
+            Primary(
+                metric, str(widest["group"]), p, gap, low, high, against=against, n=int(widest["n"]), of_many=True
+            )
+        ]  # fmt: skip
 
 
 def _number(cell: Any) -> float | None:

@@ -70,21 +70,18 @@ def build_section(section: Mapping[str, Any], family: Sequence[Mapping[str, Any]
     if section["result"] is None:
         return shown
     result = read_result(section["result"])
-    # charts and sentences are about the rows one may see
+    return shown | _answered(section, result) | {"verdict": _verdict(section, result, family)}
+
+
+def _answered(section: Mapping[str, Any], result: Result) -> dict[str, Any]:
+    """What a section shows besides its verdict; charts and sentences are about the rows one may see."""
     visible = published_rows(result)
     reading = [sentence for sentence in visible.reading() if sentence.strip() != result.verdict.text.strip()]
     shown_at_once = len(reading) if len(reading) == READ_AT_ONCE + 1 else READ_AT_ONCE
-    verdict = {
-        "code": result.verdict.code,
-        "text": capital(result.verdict.text),
-        "tone": result.tone,
-        "after": _after_correction(section, result.tone, family),
-    }
-    return shown | {
+    return {
         "title": section["title"] or result.question,
         "question": result.question if section["title"] else "",
         "null": result.null,
-        "verdict": verdict,
         "reading": reading[:shown_at_once],
         "further": reading[shown_at_once:],
         "charts": _charts(section["id"], visible),
@@ -94,6 +91,17 @@ def build_section(section: Mapping[str, Any], family: Sequence[Mapping[str, Any]
         "notes": [note.text for note in result.notes],
         "citation": result.citation,
         "arguments": _arguments(section),
+    }
+
+
+def _verdict(
+    section: Mapping[str, Any], result: Result, family: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    return {
+        "code": result.verdict.code,
+        "text": capital(result.verdict.text),
+        "tone": result.tone,
+        "after": _after_correction(section, result.tone, family),
     }
 
 

@@ -13,6 +13,11 @@ _PRESETS = {
     "risk-score": "false positive and negative rates, predictive value, calibration",
     "healthcare": "how great the need is among those who were selected",
 }
+_ROLES = {
+    "decision": "what the system decided, 1 or 0",
+    "outcome": "what really happened or was needed",
+    "score": "what the decision rests on",
+}
 _METRICS = {
     "employment": "selection_rate",
     "lending": "selection_rate",
@@ -41,12 +46,22 @@ def compose(guess: Guess, source: str, title: str) -> str:
         "",
         "[data]",
         f"source = {value_text(source)}",
+        *_roles(guess),
+        "",
+        "[run]",
+        "seed = 0",
+        "jobs = 1",
+        "alpha = 0.05                 # chance of even one false finding in the whole trial",
+        "",
+        *_further(guess),
     ]
-    for role, words in (
-        ("decision", "what the system decided, 1 or 0"),
-        ("outcome", "what really happened or was needed"),
-        ("score", "what the decision rests on"),
-    ):
+    return "\n".join(lines) + "\n"
+
+
+def _roles(guess: Guess) -> list[str]:
+    """Which column plays which part."""
+    lines = []
+    for role, words in _ROLES.items():
         name = getattr(guess, role)
         if name is not None:
             lines.append(_line(role, name, guess.remarks.get(role, words)))
@@ -56,27 +71,13 @@ def compose(guess: Guess, source: str, title: str) -> str:
         lines.append(_line("threshold", guess.threshold, guess.remarks["threshold"]))
     if guess.positive:
         lines.append(_line("positive", guess.positive, guess.remarks["positive"]))
-    lines.append(
-        _line("groups", guess.groups, "the attributes to compare; sections may use their intersections")
-    )
-    features = guess.features or ["…"]
-    lines.append("# " + _line("features", features, "needed by explain, improve and scan"))
-    lines.append(
-        _line(
-            "missing",
-            guess.missing,
-            "error (refuse), drop (leave rows out, and say so) or category (for groups)",
-        )
-    )
-    lines += [
-        "",
-        "[run]",
-        "seed = 0",
-        "jobs = 1",
-        "alpha = 0.05                 # chance of even one false finding in the whole trial",
-        "",
+    rule = "error (refuse), drop (leave rows out, and say so) or category (for groups)"
+    return [
+        *lines,
+        _line("groups", guess.groups, "the attributes to compare; sections may use their intersections"),
+        "# " + _line("features", guess.features or ["…"], "needed by explain, improve and scan"),
+        _line("missing", guess.missing, rule),
     ]
-    return "\n".join([*lines, *_further(guess)]) + "\n"
 
 
 def _line(key: str, value: Any, remark: str) -> str:

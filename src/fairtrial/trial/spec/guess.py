@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fairtrial.trial.spec.profile import Profile
@@ -75,23 +75,9 @@ def guess(profiles: Sequence[Profile], preset: str | None = None) -> Guess:
 
 
 def _settle(found: Guess, profiles: Sequence[Profile]) -> None:
-    """What follows from the parts: a decision from the outcome or the score, labels, missing values, "
-    "features."""
+    """What follows from the parts: a decision from the outcome or the score, labels, missing values, features."""
     by_name = {profile.name: profile for profile in profiles}
-    if (
-        found.preset in ("lending", "employment")
-        and found.decision is None
-        and found.score is None
-        and found.outcome
-    ):
-        found.decision, found.outcome = found.outcome, None
-        found.remarks["decision"] = (
-            "no column of decisions was found: this one is audited as if it were the decision"
-        )
-    if found.decision is None and found.score is not None:
-        found.threshold, found.remarks["threshold"] = _threshold(found.preset, by_name[found.score])
-    if found.decision is not None and found.score is not None and found.preset == "employment":
-        found.score = None  # the decision says all that is asked
+    _settle_decision(found, by_name)
     for role in ("decision", "outcome"):
         name = getattr(found, role)
         if name is not None and by_name[name].binary and not by_name[name].zero_one:
@@ -102,15 +88,29 @@ def _settle(found: Guess, profiles: Sequence[Profile]) -> None:
         found.missing = "drop"
     elif found.preset == "employment" or any(by_name[name].missing for name in found.groups):
         found.missing = "category"
+    taken = {*roles, *found.groups}
     found.features = [
-        profile.name
-        for profile in profiles
-        if profile.name not in {*roles, *found.groups}
-        and not profile.missing
-        and not profile.identifier
-        and (profile.numeric or profile.category)
-        and len(profile.labels) > 1
+        profile.name for profile in profiles if profile.name not in taken and _is_feature(profile)
     ]
+
+
+def _settle_decision(found: Guess, by_name: Mapping[str, Profile]) -> None:
+    """Where no column of decisions was found, the outcome or the score stands for them."""
+    alone = found.decision is None and found.score is None and found.outcome is not None
+    if alone and found.preset in ("lending", "employment"):
+        found.decision, found.outcome = found.outcome, None
+        found.remarks["decision"] = (
+            "no column of decisions was found: this one is audited as if it were the decision"
+        )
+    if found.decision is None and found.score is not None:
+        found.threshold, found.remarks["threshold"] = _threshold(found.preset, by_name[found.score])
+    if found.decision is not None and found.score is not None and found.preset == "employment":
+        found.score = None  # the decision says all that is asked
+
+
+def _is_feature(profile: Profile) -> bool:
+    usable = profile.numeric or profile.category
+    return usable and len(profile.labels) > 1 and not profile.missing and not profile.identifier
 
 
 def _preset(profiles: Sequence[Profile]) -> str:

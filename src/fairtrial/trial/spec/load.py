@@ -128,9 +128,12 @@ def _read_data(content: Mapping[str, Any], faults: SpecFaults) -> Data:
         cure = "it names the data file and its roles; `fairtrial init DATA.csv` writes such a file"
         faults.add(("data",), Fault("", "is missing", cure=cure))
         return Data()
+    known = len(faults.found)
     data = Data.of(read_table(("data",), content["data"], data_keys(), faults))
-    _check_rows(data, faults)
-    _check_roles(data.roles, faults)
+    if len(faults.found) == known:  # a key that is misspelt is not missing as well
+        _check_rows(data, faults)
+        _check_roles(data.roles, faults)
+    _check_columns(data.roles, faults)
     return data
 
 
@@ -159,6 +162,10 @@ def _check_roles(roles: Mapping[str, Any], faults: SpecFaults) -> None:
     if not roles.get("groups"):
         text = 'is missing: name the attributes to compare, such as groups = ["sex", "race"]'
         faults.add(("data", "groups"), Fault("", text))
+
+
+def _check_columns(roles: Mapping[str, Any], faults: SpecFaults) -> None:
+    """Lists of columns, each named once."""
     for key in ("groups", "features"):
         try:
             listed = column_list(key, roles.get(key, ()))
