@@ -10,7 +10,13 @@ import numpy as np
 from fairtrial.inference.multiplicity import holm
 from fairtrial.inference.rates.proportions import difference_interval
 from fairtrial.methods.explain.solver.coalitions import contributions
-from fairtrial.methods.explain.solver.esl import b_sequence, coefficients
+from fairtrial.methods.explain.solver.esl import (
+    b_sequence,
+    coefficients,
+    monte_carlo_variance,
+    sample_orders,
+    sampled_coefficients,
+)
 from fairtrial.methods.explain.solver.esl_groups import (
     baseline_of,
     homogeneity,
@@ -24,11 +30,6 @@ from fairtrial.methods.explain.solver.influence import (
     spread,
     two_sided_p,
     with_estimated_scale,
-)
-from fairtrial.methods.explain.solver.shapley_sampling import (
-    monte_carlo_variance,
-    sample_orders,
-    sampled_coefficients,
 )
 from validity.board import Cell
 from validity.explain_designs import (

@@ -11,18 +11,20 @@ from fairtrial.methods.explain.solver.coalitions import (
     contributions,
     undefined_unions,
 )
-from fairtrial.methods.explain.solver.esl import MEMBERS, b_sequence, coefficients
+from fairtrial.methods.explain.solver.esl import (
+    MEMBERS,
+    b_sequence,
+    coefficients,
+    monte_carlo_variance,
+    sample_orders,
+    sampled_coefficients,
+    smallest_budget,
+)
 from fairtrial.methods.explain.solver.esl_groups import (
     baseline_of,
     group_targets,
     merge_targets,
     pair_targets,
-)
-from fairtrial.methods.explain.solver.shapley_sampling import (
-    monte_carlo_variance,
-    sample_orders,
-    sampled_coefficients,
-    smallest_budget,
 )
 from oracles.esl import DEFINITIONS
 

@@ -10,20 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial.errors import Fault, InputError, Set, Words, check_choice, choice_fault
-from fairtrial.methods.explain.metric import WHO
 from fairtrial.methods.explain.solver.coalitions import RowForm
 from fairtrial.methods.explain.solver.esl import (
     LARGEST_PLAYERS,
     MEMBERS,
     Floats,
     Masks,
+    SampledOrders,
     all_coalitions,
     b_sequence,
     given_sequence,
     needed_coalitions,
+    sample_orders,
+    smallest_budget,
     tells_groups_apart,
 )
-from fairtrial.methods.explain.solver.shapley_sampling import SampledOrders, sample_orders, smallest_budget
+from fairtrial.methods.explain.wanted import WHO
 from fairtrial.work import generator
 
 # All coalitions are evaluated up to this many players; a budget that covers them allows a few more.

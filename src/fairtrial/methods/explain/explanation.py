@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairtrial.methods.explain.coalition_source import CoalitionSource
 from fairtrial.methods.explain.explained_rows import ExplainedRows
 from fairtrial.methods.explain.first_stage import FirstStage
 from fairtrial.methods.explain.second_stage import SecondStage
 from fairtrial.methods.explain.solver.coalitions import group_members
 from fairtrial.methods.explain.two_stage_game import TwoStageGame
+from fairtrial.methods.explain.wanted import Wanted
 from fairtrial.metrics.metric import Metric
 
 NO_VARIATION = "it contributes the same for everybody of a group, so there is no sampling error to judge by"
@@ -23,14 +23,21 @@ INTERACTION = "interaction"
 class Explanation:
     """Both stages' numbers with the metric, the rows and the choices behind them."""
 
-    metric: Metric
+    wanted: Wanted
     by_text: str
-    source: CoalitionSource
     explained: ExplainedRows
     game: TwoStageGame
     first: FirstStage
     second: SecondStage
-    favourable: str  # "higher" or "lower"
+
+    @property
+    def metric(self) -> Metric:
+        return self.wanted.metric
+
+    @property
+    def favourable(self) -> str:
+        """Which side is better for people: "higher" or "lower"."""
+        return self.wanted.favourable or ("lower" if self.metric.hurts == "above" else "higher")
 
     @property
     def labels(self) -> list[str]:

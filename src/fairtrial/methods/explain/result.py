@@ -173,7 +173,7 @@ class CompareResult(Result):
 
     def pictures(self) -> list[Picture]:
         """Every feature's contribution before and after."""
-        from fairtrial.methods.explain.chart_before_after import before_after
+        from fairtrial.methods.explain.chart import before_after
 
         return [before_after(self)]
 

@@ -8,13 +8,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial.methods.explain.allocation import Allocation
-from fairtrial.methods.explain.estimates import Estimates, add_variance, estimates_of, in_units_of_baseline
 from fairtrial.methods.explain.solver.coalitions import CoalitionRates, Contributions, Targets, contributions
-from fairtrial.methods.explain.solver.esl import MEMBERS, Floats, b_sequence, coefficients
+from fairtrial.methods.explain.solver.esl import (
+    MEMBERS,
+    Floats,
+    b_sequence,
+    coefficients,
+    monte_carlo_variance,
+    sampled_coefficients,
+)
 from fairtrial.methods.explain.solver.esl_groups import group_targets, interaction_contrasts, merge_targets
 from fairtrial.methods.explain.solver.influence import Spread, spread, with_estimated_scale
-from fairtrial.methods.explain.solver.shapley_sampling import monte_carlo_variance, sampled_coefficients
-from fairtrial.methods.explain.two_stage_game import TwoStageGame
+from fairtrial.methods.explain.two_stage_game import (
+    Estimates,
+    TwoStageGame,
+    add_variance,
+    estimates_of,
+    in_units_of_baseline,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -140,24 +140,21 @@ def _takes_part(pairs: list[tuple[str, str]], groups: list[str]) -> NDArray[np.b
     return np.array([*both, *np.eye(len(groups), dtype=bool)], dtype=bool)
 
 
-def _check(explanation: object, other: object) -> None:
+def _check(explanation: ExplainResult, other: ExplainResult) -> None:
     for name, given in (("explanation", explanation), ("other", other)):
         if not isinstance(given, ExplainResult):
             raise InputError(WHO, Fault(name, f"must be a result of explain, got {type(given).__name__}"))
         if "found" not in given.objects:
             required = "was read from a file, which does not keep influence values"
             raise InputError(WHO, Fault(name, required, cure=Words("run {} again", Use("explain"))))
-    assert isinstance(explanation, ExplainResult)
-    assert isinstance(other, ExplainResult)
     for key in ("metric", "features", "allocation"):
         first, second = explanation.details[key], other.details[key]
         if first != second:
             raise _differ(f"must have the same {key}, got {first!r} and {second!r}")
     if explanation.objects["pairs"] != other.objects["pairs"]:
         raise _differ("must compare the same groups in the same order")
-    if any(
-        not np.array_equal(explanation.objects[name], other.objects[name]) for name in ("rows", "stratum")
-    ):
+    people = [(result.objects["rows"], result.objects["stratum"]) for result in (explanation, other)]
+    if not all(np.array_equal(*arrays) for arrays in zip(*people, strict=True)):
         cure = Words("same data, same {}, same {}", Set("test"), Set("seed"))
         raise _differ("must be of the same people", cure)
 
