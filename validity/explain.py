@@ -98,7 +98,7 @@ def _sampled_coverage(sizes: tuple[int, int], features: int, budget: int) -> Run
     def run(repeats: int, random: np.random.Generator) -> np.ndarray:
         people = population(features)
         truth = truth_of(people, "tpr", sizes)[2, 0]
-        gap = pair_targets(2, np.ones(1), BASELINE)[1]
+        gap = pair_targets(2, [(0, 1)], np.ones(1), BASELINE)
         missed = np.empty(repeats)
         for r in range(repeats):
             kinds, group = draw(people, sizes, "tpr", random)
@@ -123,7 +123,7 @@ def _family(sizes: tuple[int, int], shape: Shape, *, adjust: bool = True) -> Run
     def run(repeats: int, random: np.random.Generator) -> np.ndarray:
         people = population(4, alike=True)
         stacked = coefficients(b_sequence("shapley", 4))[None]
-        gap = pair_targets(2, np.ones(1), BASELINE)[1]
+        gap = pair_targets(2, [(0, 1)], np.ones(1), BASELINE)
         flagged = np.empty(repeats)
         for r in range(repeats):
             kinds, group = draw(people, sizes, shape, random)

@@ -120,7 +120,7 @@ def equal_rates(*, by_features: bool) -> Run:
     """
     sizes = (286, 50)
     stacked = coefficients(b_sequence("shapley", 2))[None]
-    gap = pair_targets(2, np.ones(1), BASE)[1]
+    gap = pair_targets(2, [(0, 1)], np.ones(1), BASE)
 
     def run(repeats: int, random: Random) -> np.ndarray:
         group, rejected = _people(sizes), np.empty(repeats)

@@ -126,7 +126,7 @@ def form_of(metric, y):
 
 
 STACKED = np.stack([coefficients(b_sequence(member, 4)) for member in MEMBERS])
-GAP = pair_targets(2, np.array([b_sequence(member, 2)[1] for member in MEMBERS]), 0.5)[1]
+GAP = pair_targets(2, [(0, 1)], np.array([b_sequence(member, 2)[1] for member in MEMBERS]), 0.5)
 
 
 @pytest.mark.parametrize("metric", ["tpr", "ppv"])

@@ -69,14 +69,13 @@ def plan_coalitions(allocation: Any, players: int, budget: int | None, seed: int
         raise InputError(WHO, Fault("features", "can be players", got=players, cure=cure, subject=subject))
     if allocation == "equal_surplus":
         return CoalitionPlan(needed_coalitions(b_sequence("equal_surplus", players)))
-    count = (1 << players) - 1
+    whole = (1 << players) - 1  # the full coalition, and the number of all but the empty one
     most = EXACT_PLAYERS if budget is None else LARGEST_EXACT_BUDGET
-    if players <= most and (budget is None or count <= budget):
+    if players <= most and (budget is None or whole <= budget):
         return CoalitionPlan(all_coalitions(players)[1:])
     orders = sample_orders(
         players, _checked_budget(allocation, players, budget) - 2 * players, generator(seed, "explain orders")
     )
-    whole = (1 << players) - 1
     apart = [1 << k for k in range(players)] + [whole - (1 << k) for k in range(players)] + [whole]
     return CoalitionPlan(np.unique(np.concatenate([orders.masks, np.array(apart, dtype=np.int64)])), orders)
 

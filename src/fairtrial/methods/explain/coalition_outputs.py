@@ -110,9 +110,9 @@ def _from_model(wanted: Wanted, audit: Audit, explained: ExplainedRows, masks: M
     inputs = ModelInputs(audit, explained, model)
     if wanted.kind == "retrain":
         check_both_outcomes(explained)
-        task = _refit_task(wanted, explained, inputs, model, masks)
+        task = _refit_task(wanted, inputs, masks)
     else:
-        task = _impute_task(wanted, explained, inputs, model, masks)
+        task = _impute_task(wanted, inputs, masks)
     with work.session() as current:
         store = current.store or CACHE
     answers = work.map_batches(
@@ -123,11 +123,9 @@ def _from_model(wanted: Wanted, audit: Audit, explained: ExplainedRows, masks: M
     return answers["outputs"].T
 
 
-def _refit_task(
-    wanted: Wanted, explained: ExplainedRows, inputs: ModelInputs, model: Any, masks: Masks
-) -> work.Task:
+def _refit_task(wanted: Wanted, inputs: ModelInputs, masks: Masks) -> work.Task:
     """Clone, fit on the coalition's columns, decide the test rows. All coalitions share one random state."""
-    state = _random_state(wanted)
+    explained, state = inputs.explained, _random_state(wanted)
     outcome = _training_outcome(explained)
     scores, prior = wanted.scores, float(outcome.mean())
 
@@ -138,9 +136,8 @@ def _refit_task(
             if not columns:  # nothing to see: the prior
                 outputs.append(np.full(explained.test.size, prior if scores else float(prior >= 0.5)))
                 continue
-            fitted = seeded_clone(inputs.restricted(model, columns), state).fit(
-                inputs.take(columns, explained.train), outcome
-            )
+            unfitted = seeded_clone(inputs.restricted(columns), state)
+            fitted = unfitted.fit(inputs.take(columns, explained.train), outcome)
             outputs.append(decide(fitted, inputs.take(columns, explained.test), scores))
         return {"outputs": np.array(outputs, dtype=np.float64 if scores else np.uint8)}
 
@@ -171,12 +168,11 @@ class _Imputation:
         return np.asarray(total / self.background.size)
 
 
-def _impute_task(
-    wanted: Wanted, explained: ExplainedRows, inputs: ModelInputs, model: Any, masks: Masks
-) -> work.Task:
+def _impute_task(wanted: Wanted, inputs: ModelInputs, masks: Masks) -> work.Task:
     """Absent features take the values of background rows; decisions or probabilities are averaged over them."""
+    explained = inputs.explained
     everything = explained.columns_of((1 << len(explained.players)) - 1)
-    fitted, positive = _fitted(wanted, explained, inputs, model, everything)
+    fitted, positive = _fitted(wanted, inputs, everything)
     pool = explained.train if explained.train.size else explained.test
     random = work.generator(wanted.seed, "explain background")
     background = np.sort(random.choice(pool, min(wanted.background, pool.size), replace=False))
@@ -199,18 +195,17 @@ def _impute_task(
     return task
 
 
-def _fitted(
-    wanted: Wanted, explained: ExplainedRows, inputs: ModelInputs, model: Any, columns: list[str]
-) -> tuple[Any, str | None]:
+def _fitted(wanted: Wanted, inputs: ModelInputs, columns: list[str]) -> tuple[Any, str | None]:
     """The caller's fitted model and its label that counts as 1, or a fit on the rows set aside for that."""
-    if is_fitted(model):
-        inputs.check_fitted(model, columns)
-        return model, inputs.positive
+    explained = inputs.explained
+    if is_fitted(inputs.model):
+        inputs.check_fitted(columns)
+        return inputs.model, inputs.positive
     if not explained.train.size:
         cure = Words("fit it, or give {} so that it is fitted on the other rows", Set("test"))
         raise InputError(WHO, Fault("model", "is not fitted", cure=cure))
     check_both_outcomes(explained)
-    copy = seeded_clone(model, _random_state(wanted))
+    copy = seeded_clone(inputs.model, _random_state(wanted))
     return copy.fit(inputs.take(columns, explained.train), _training_outcome(explained)), None
 
 

@@ -15,13 +15,12 @@ from fairtrial.methods.explain.result import (
     CARRIES,
     DIFFERS,
     MEASURED,
-    NOT_SHOWN,
-    UNDETERMINED,
     ExplainResult,
+    tested,
 )
 from fairtrial.methods.explain.second_stage import pair_b1, scaled_gap
 from fairtrial.methods.explain.two_stage_game import Estimates
-from fairtrial.results.column import State, StateKind, defined_or, undefined
+from fairtrial.results.column import State, defined_or, undefined
 
 LIMITS = ("difference_low", "difference_high")
 
@@ -43,17 +42,10 @@ def _blank(
     }  # fmt: skip
 
 
-def _tested(p_adjusted: Any, alpha: float, shown: StateKind) -> dict[str, Any]:
-    """The state of a row by its corrected p-value; why there is none stands in the cell itself."""
-    if not isinstance(p_adjusted, float):
-        return State(UNDETERMINED.code).cells()
-    return State(shown.code if p_adjusted <= alpha else NOT_SHOWN.code).cells()
-
-
 def _gap_rows(explanation: Explanation) -> list[dict[str, Any]]:
     rows = []
-    tested = [gap for gap in explanation.first.gaps if gap is not None]
-    adjusted = iter(holm([gap.p_value for gap in tested]).tolist() if tested else [])
+    p = [gap.p_value for gap in explanation.first.gaps if gap is not None]
+    adjusted = iter(holm(p).tolist() if p else [])
     factor = pair_b1(explanation.game.allocations[0]) / explanation.game.baseline.value
     for (group, target), gap in zip(explanation.pair_labels, explanation.first.gaps, strict=False):
         row = _blank(explanation, "gap", ALL_FEATURES, group, target)
@@ -66,7 +58,7 @@ def _gap_rows(explanation: Explanation) -> list[dict[str, Any]]:
                 "p_value": gap.p_value, "p_adjusted": next(adjusted),
                 "value": gap.gap * factor, "value_low": gap.low * factor, "value_high": gap.high * factor,
             }  # fmt: skip
-        rows.append(row | _tested(row["p_adjusted"], explanation.alpha, DIFFERS))
+        rows.append(row | tested(row["p_adjusted"], explanation.alpha, DIFFERS).cells())
     return rows
 
 
@@ -86,7 +78,7 @@ def _feature_gap_rows(explanation: Explanation) -> list[dict[str, Any]]:
             row |= _known(scaled, (t, k), "value")
             if second.monte_carlo is not None:
                 row["monte_carlo"] = float(second.monte_carlo[t, k])
-            rows.append(row | _tested(row["p_adjusted"], explanation.alpha, CARRIES))
+            rows.append(row | tested(row["p_adjusted"], explanation.alpha, CARRIES).cells())
     return rows
 
 

@@ -62,10 +62,6 @@ class ExplainedRows:
     def names_of(self, mask: int) -> tuple[str, ...]:
         return tuple(player.name for k, player in enumerate(self.players) if mask >> k & 1)
 
-    def matrix(self, columns: Sequence[str], rows: NDArray[np.intp]) -> Floats:
-        """Numbers as they are, categories one-hot."""
-        return np.hstack([self.blocks[name][rows] for name in columns])
-
 
 def read_explained_rows(audit: Audit, wanted: Wanted) -> ExplainedRows:
     """Read all columns in one query, so that every array has the same order on every engine."""

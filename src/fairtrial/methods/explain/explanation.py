@@ -73,13 +73,14 @@ class Explanation:
         """Names the first coalition and group whose rate has no denominator."""
         weights = self.second.targets.weights[target, allocation]
         members = group_members(self.second.targets.unions, self.game.groups)
-        for j in np.flatnonzero(weights):
-            for m in np.flatnonzero(~self.second.rates.defined[j]):
-                who = " and ".join(self.labels[g] for g in np.flatnonzero(members[j]))
-                names = ", ".join(self.explained.names_of(int(self.game.masks[m])))
-                why = f"is undefined for the classifier of ({names}): nobody meets its condition"
-                return f"{self.metric.label} of {who} {why}"
-        return f"{self.metric.label} is undefined for one of the coalitions"
+        missing = np.argwhere((weights != 0)[:, None] & ~self.second.rates.defined)
+        if not missing.size:
+            return f"{self.metric.label} is undefined for one of the coalitions"
+        union, coalition = missing[0]
+        who = " and ".join(self.labels[g] for g in np.flatnonzero(members[union]))
+        names = ", ".join(self.explained.names_of(int(self.game.masks[coalition])))
+        why = f"is undefined for the classifier of ({names}): nobody meets its condition"
+        return f"{self.metric.label} of {who} {why}"
 
     def empty_group(self) -> str:
         """Which group has nobody who counts."""

@@ -109,6 +109,7 @@ class ModelInputs:
 
     def __init__(self, audit: Audit, explained: ExplainedRows, model: Any) -> None:
         self.explained = explained
+        self.model = model
         # the outcome's label that counts as 1, where the audit names it
         self.positive = canonical(audit.positive["outcome"]) if "outcome" in audit.positive else None
         self.columns: dict[str, NDArray[Any]] | None = None
@@ -125,9 +126,7 @@ class ModelInputs:
             self.columns = {name: np.asarray(frame[name]) for name in names}
 
     def take(self, columns: list[str], rows: NDArray[np.intp]) -> Any:
-        if self.columns is None:
-            return self.explained.matrix(columns, rows)
-        return self.make({name: self.columns[name][rows] for name in columns})
+        return self.mix(columns, [], rows, rows)
 
     def mix(
         self, columns: list[str], absent: list[str], rows: NDArray[np.intp], other: NDArray[np.intp]
@@ -138,17 +137,17 @@ class ModelInputs:
             return np.hstack([self.explained.blocks[name][source[name]] for name in columns])
         return self.make({name: self.columns[name][source[name]] for name in columns})
 
-    def restricted(self, model: Any, columns: list[str]) -> Any:
+    def restricted(self, columns: list[str]) -> Any:
         """The model without the named columns it will not see."""
-        return model if self.columns is None else _without_columns(model, set(columns))
+        return self.model if self.columns is None else _without_columns(self.model, set(columns))
 
-    def check_fitted(self, model: Any, columns: list[str]) -> None:
+    def check_fitted(self, columns: list[str]) -> None:
         """The columns must be those that the caller's model was fitted on."""
-        names = getattr(model, "feature_names_in_", None)
+        model, names = self.model, getattr(self.model, "feature_names_in_", None)
         if names is not None and self.columns is not None and list(names) != columns:
             words = f"must be the columns {{}} was fitted on, in order: {list(names)}"
             raise InputError(WHO, Fault("features", Words(words, Named("model")), got=columns))
-        width = self.explained.matrix(columns, np.arange(1)).shape[1]
+        width = sum(self.explained.blocks[name].shape[1] for name in columns)
         if self.columns is None and getattr(model, "n_features_in_", width) != width:
             required = f"was fitted on {model.n_features_in_} columns, the features give {width} (categories one-hot)"
             raise InputError(WHO, Fault("model", required))

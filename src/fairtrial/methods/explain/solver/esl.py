@@ -20,7 +20,15 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Masks = NDArray[np.int64]
 
-MEMBERS = ("shapley", "equal_surplus", "solidarity", "consensus", "lsp")
+# b_s of the named members (Section 4.1), from s and n
+_INNER: dict[str, Callable[[int, int], float]] = {
+    "shapley": lambda s, n: 1.0,
+    "equal_surplus": lambda s, n: n - 1.0 if s == 1 else 0.0,
+    "solidarity": lambda s, n: 1.0 / (s + 1),
+    "consensus": lambda s, n: n / 2.0 if s == 1 else 0.5,
+    "lsp": lambda s, n: comb(n - 1, s) * s / 2.0 ** (n - 2),
+}
+MEMBERS = tuple(_INNER)
 # Masks are 64-bit integers; all coalitions at once only up to this many players (2^20 columns).
 LARGEST_EXACT = 20
 LARGEST_PLAYERS = 62
@@ -32,23 +40,9 @@ def b_sequence(member: str, players: int) -> Floats:
     >>> b_sequence("solidarity", 3)
     array([0.        , 0.5       , 0.33333333, 1.        ])
     """
-    n = players
-    inner: list[float] = []
-    for s in range(1, n):
-        match member:
-            case "shapley":
-                inner.append(1.0)
-            case "equal_surplus":
-                inner.append(float(n - 1) if s == 1 else 0.0)
-            case "solidarity":
-                inner.append(1.0 / (s + 1))
-            case "consensus":
-                inner.append(n / 2.0 if s == 1 else 0.5)
-            case "lsp":
-                inner.append(comb(n - 1, s) * s / 2.0 ** (n - 2))
-            case _:
-                raise ValueError(f"member must be one of {MEMBERS}, got {member!r}")
-    return np.array([0.0, *inner, 1.0])
+    if member not in _INNER:
+        raise ValueError(f"member must be one of {MEMBERS}, got {member!r}")
+    return given_sequence(_INNER[member], players)
 
 
 def given_sequence(inner: Sequence[float] | Callable[[int, int], float], players: int) -> Floats:
@@ -122,15 +116,6 @@ def _all_memberships(players: int) -> tuple[Masks, NDArray[np.bool_]]:
     sizes, inside = _memberships(all_coalitions(players), players)
     sizes.flags.writeable = inside.flags.writeable = False
     return sizes, inside
-
-
-def esl_value(b: Floats, worth: Floats) -> Floats:
-    """φ of the game whose 2^n worths are `worth`, in mask order.
-
-    >>> esl_value(b_sequence("shapley", 2), np.array([0.0, 1.0, 3.0, 5.0]))
-    array([1.5, 3.5])
-    """
-    return np.asarray(coefficients(b) @ worth)
 
 
 def pooling_matrix(b: Floats, weights: Floats) -> Floats:
