@@ -67,7 +67,7 @@ def decomposition(features: int) -> tuple[Any, Any]:
     from fairtrial.methods.explain.solver.esl_groups import group_targets, merge_targets, pair_targets
 
     sequences = [b_sequence(member, 2) for member in MEMBERS]
-    gap = pair_targets(2, np.array([b[1] for b in sequences]), 0.5)[1]
+    gap = pair_targets(2, [(0, 1)], np.array([b[1] for b in sequences]), 0.5)
     stacked = np.stack([coefficients(b_sequence(member, features)) for member in MEMBERS])
     return stacked, merge_targets([group_targets(sequences, 0.5), gap])
 

@@ -41,7 +41,7 @@ def _changes(
 ) -> tuple[Floats, Floats, Floats]:
     """Limits and p-values of the gap's change and of every feature's, on one sample; `plain` for the usual error."""
     stacked = coefficients(b_sequence("shapley", people.features))[None]
-    gap = pair_targets(2, np.ones(1), BASELINE)[1]
+    gap = pair_targets(2, [(0, 1)], np.ones(1), BASELINE)
     kinds, group = draw(people, sizes, shape, random)
     form = form_of(shape, people.outcome[kinds])
     first, second = (

@@ -10,7 +10,13 @@ import numpy as np
 from fairtrial.inference.multiplicity import holm
 from fairtrial.inference.rates.proportions import difference_interval
 from fairtrial.methods.explain.solver.coalitions import contributions
-from fairtrial.methods.explain.solver.esl import b_sequence, coefficients
+from fairtrial.methods.explain.solver.esl import (
+    b_sequence,
+    coefficients,
+    monte_carlo_variance,
+    sample_orders,
+    sampled_coefficients,
+)
 from fairtrial.methods.explain.solver.esl_groups import (
     baseline_of,
     homogeneity,
@@ -24,11 +30,6 @@ from fairtrial.methods.explain.solver.influence import (
     spread,
     two_sided_p,
     with_estimated_scale,
-)
-from fairtrial.methods.explain.solver.shapley_sampling import (
-    monte_carlo_variance,
-    sample_orders,
-    sampled_coefficients,
 )
 from validity.board import Cell
 from validity.explain_designs import (
@@ -97,7 +98,7 @@ def _sampled_coverage(sizes: tuple[int, int], features: int, budget: int) -> Run
     def run(repeats: int, random: np.random.Generator) -> np.ndarray:
         people = population(features)
         truth = truth_of(people, "tpr", sizes)[2, 0]
-        gap = pair_targets(2, np.ones(1), BASELINE)[1]
+        gap = pair_targets(2, [(0, 1)], np.ones(1), BASELINE)
         missed = np.empty(repeats)
         for r in range(repeats):
             kinds, group = draw(people, sizes, "tpr", random)
@@ -122,7 +123,7 @@ def _family(sizes: tuple[int, int], shape: Shape, *, adjust: bool = True) -> Run
     def run(repeats: int, random: np.random.Generator) -> np.ndarray:
         people = population(4, alike=True)
         stacked = coefficients(b_sequence("shapley", 4))[None]
-        gap = pair_targets(2, np.ones(1), BASELINE)[1]
+        gap = pair_targets(2, [(0, 1)], np.ones(1), BASELINE)
         flagged = np.empty(repeats)
         for r in range(repeats):
             kinds, group = draw(people, sizes, shape, random)

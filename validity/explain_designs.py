@@ -86,7 +86,7 @@ def all_coefficients(features: int) -> Floats:
 def all_targets() -> Targets:
     """φ of both groups and their gap, for the five members."""
     sequences = [b_sequence(member, 2) for member in MEMBERS]
-    gap = pair_targets(2, np.array([b[1] for b in sequences]), BASELINE)[1]
+    gap = pair_targets(2, [(0, 1)], np.array([b[1] for b in sequences]), BASELINE)
     return merge_targets([group_targets(sequences, BASELINE), gap])
 
 

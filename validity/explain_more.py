@@ -8,13 +8,12 @@ import numpy as np
 
 from fairtrial.inference.multiplicity import holm
 from fairtrial.methods.explain.allocation import Allocation
-from fairtrial.methods.explain.baseline import Baseline
 from fairtrial.methods.explain.first_stage import FirstStage, first_stage
 from fairtrial.methods.explain.solver.coalitions import RowForm, contributions
 from fairtrial.methods.explain.solver.esl import MEMBERS, Floats, b_sequence, coefficients
 from fairtrial.methods.explain.solver.esl_groups import group_targets, pair_targets, pooled_p
 from fairtrial.methods.explain.solver.influence import two_sided_p
-from fairtrial.methods.explain.two_stage_game import TwoStageGame
+from fairtrial.methods.explain.two_stage_game import Baseline, TwoStageGame
 from validity.board import Cell
 from validity.explain_designs import LEVEL, Run
 
@@ -121,7 +120,7 @@ def equal_rates(*, by_features: bool) -> Run:
     """
     sizes = (286, 50)
     stacked = coefficients(b_sequence("shapley", 2))[None]
-    gap = pair_targets(2, np.ones(1), BASE)[1]
+    gap = pair_targets(2, [(0, 1)], np.ones(1), BASE)
 
     def run(repeats: int, random: Random) -> np.ndarray:
         group, rejected = _people(sizes), np.empty(repeats)

@@ -105,13 +105,17 @@ def decided(audit):
     """Decisions of 15 trees that never see gender, on the test rows, by way of the public result."""
     tree = DecisionTreeClassifier(max_depth=6, class_weight="balanced", random_state=0)
     from fairtrial.methods.explain.coalition_outputs import coalition_outputs
-    from fairtrial.methods.explain.coalition_source import CoalitionSource
-    from fairtrial.methods.explain.explained_rows import RowsWanted, read_explained_rows
+    from fairtrial.methods.explain.explained_rows import read_explained_rows
+    from fairtrial.methods.explain.wanted import Wanted
     from fairtrial.metrics.table import METRICS
 
-    explained = read_explained_rows(audit, METRICS["tpr"], RowsWanted(sensitive="absent", test=0.3))
-    source = CoalitionSource("retrain", tree, "decisions", 1, scores=False, positive=None, seed=0)
-    outputs = coalition_outputs(source, audit, explained, np.arange(1, 16))
+    wanted = Wanted(
+        metric=METRICS["tpr"], by=None, features=None, sensitive="absent", test=0.3, reference=None, model=tree,
+        coalitions="retrain", averaged="decisions", background=1, allocation="shapley", baseline="random",
+        budget=None, favourable=None, interval="certify", confidence_level=0.95, seed=0, jobs=None, progress=None,
+    )  # fmt: skip
+    explained = read_explained_rows(audit, wanted)
+    outputs = coalition_outputs(wanted, audit, explained, np.arange(1, 16))
     decisions = np.column_stack([np.zeros(len(outputs), dtype=np.uint8), outputs])
     return decisions, explained.group[explained.test], explained.rows.roles["outcome"][explained.test]
 
@@ -122,7 +126,7 @@ def form_of(metric, y):
 
 
 STACKED = np.stack([coefficients(b_sequence(member, 4)) for member in MEMBERS])
-GAP = pair_targets(2, np.array([b_sequence(member, 2)[1] for member in MEMBERS]), 0.5)[1]
+GAP = pair_targets(2, [(0, 1)], np.array([b_sequence(member, 2)[1] for member in MEMBERS]), 0.5)
 
 
 @pytest.mark.parametrize("metric", ["tpr", "ppv"])

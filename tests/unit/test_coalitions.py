@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
@@ -9,20 +11,21 @@ from fairtrial.methods.explain.solver.coalitions import (
     RowForm,
     coalition_rates,
     contributions,
-    undefined_unions,
 )
-from fairtrial.methods.explain.solver.esl import MEMBERS, b_sequence, coefficients
+from fairtrial.methods.explain.solver.esl import (
+    MEMBERS,
+    b_sequence,
+    coefficients,
+    monte_carlo_variance,
+    sample_orders,
+    sampled_coefficients,
+    smallest_budget,
+)
 from fairtrial.methods.explain.solver.esl_groups import (
     baseline_of,
     group_targets,
     merge_targets,
     pair_targets,
-)
-from fairtrial.methods.explain.solver.shapley_sampling import (
-    monte_carlo_variance,
-    sample_orders,
-    sampled_coefficients,
-    smallest_budget,
 )
 from oracles.esl import DEFINITIONS
 
@@ -82,7 +85,8 @@ def people():
 
 def both_targets(sequences, baseline, groups=2):
     values = np.array([b_sequence(member, 2)[1] for member in MEMBERS])
-    pairs, gaps = pair_targets(groups, values, baseline)
+    pairs = list(combinations(range(groups), 2))
+    gaps = pair_targets(groups, pairs, values, baseline)
     return pairs, merge_targets([group_targets(sequences, baseline), gaps])
 
 
@@ -187,7 +191,8 @@ def test_three_groups_add_up_and_pairs_match_two_group_games(people):
     group = random.integers(0, 3, y.size)
     form = form_of("ppv", y)
     stacked = coefficients(b_sequence("shapley", players))[None]
-    pairs, gaps = pair_targets(3, np.array([1.0]), 0.5)
+    pairs = list(combinations(range(3), 2))
+    gaps = pair_targets(3, pairs, np.array([1.0]), 0.5)
     targets = merge_targets([group_targets([b_sequence("shapley", 3)], 0.5), gaps])
     found = contributions(decisions, form, group, 3, stacked, targets)
     rates = coalition_rates(decisions, form, group, 3, np.array([7]))
@@ -195,7 +200,7 @@ def test_three_groups_add_up_and_pairs_match_two_group_games(people):
     for t, (g, h) in enumerate(pairs):
         rows = np.isin(group, (g, h))
         relabelled = (group[rows] == h).astype(np.int64)
-        _, alone = pair_targets(2, np.array([1.0]), 0.5)
+        alone = pair_targets(2, [(0, 1)], np.array([1.0]), 0.5)
         pair = contributions(decisions[rows], form.take(np.flatnonzero(rows)), relabelled, 2, stacked, alone)
         np.testing.assert_allclose(found.estimate[3 + t], pair.estimate[0], rtol=0, atol=1e-12)
         np.testing.assert_allclose(found.spread().error[3 + t], pair.spread().error[0], rtol=1e-5)
@@ -215,7 +220,7 @@ def test_a_rate_without_denominator_is_marked_for_exactly_the_values_that_use_it
         "lsp": True,
     }
     rates = coalition_rates(silent, form, group, 2, np.array([1, 2]))
-    assert undefined_unions(np.ones(8, dtype=bool), rates) == [(0, 3), (1, 3)]
+    assert np.argwhere(~rates.defined).tolist() == [[0, 3], [1, 3]]
 
 
 def test_baselines_are_the_metric_of_a_blind_classifier(people):

@@ -14,7 +14,6 @@ from fairtrial.methods.explain.solver.esl import (
     b_sequence,
     cells_in,
     coefficients,
-    esl_value,
     given_sequence,
     needed_coalitions,
     pooling_matrix,
@@ -30,6 +29,11 @@ from fairtrial.methods.explain.solver.esl_groups import (
     pooled_z,
 )
 from oracles.esl import DEFINITIONS, esl_by_sum
+
+
+def esl_value(b, worth):
+    """φ of the game whose 2^n worths are `worth`, in mask order."""
+    return coefficients(b) @ worth
 
 
 def random_game(players, seed):

@@ -400,7 +400,7 @@ def test_a_second_metric_needs_no_second_fit(audit):
 @pytest.mark.slow
 def test_one_seed_gives_the_same_numbers_for_any_number_of_jobs(audit):
     alone = explain(audit, "tpr", model="forest", features=["age", "skill"], seed=5, jobs=1)
-    from fairtrial.methods.explain.model_outputs import CACHE
+    from fairtrial.methods.explain.coalition_outputs import CACHE
 
     CACHE.batches.clear()
     pair = explain(audit, "tpr", model="forest", features=["age", "skill"], seed=5, jobs=2)

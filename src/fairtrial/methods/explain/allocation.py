@@ -10,20 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial.errors import Fault, InputError, Set, Words, check_choice, choice_fault
-from fairtrial.methods.explain.metric import WHO
 from fairtrial.methods.explain.solver.coalitions import RowForm
 from fairtrial.methods.explain.solver.esl import (
     LARGEST_PLAYERS,
     MEMBERS,
     Floats,
     Masks,
+    SampledOrders,
     all_coalitions,
     b_sequence,
     given_sequence,
     needed_coalitions,
+    sample_orders,
+    smallest_budget,
     tells_groups_apart,
 )
-from fairtrial.methods.explain.solver.shapley_sampling import SampledOrders, sample_orders, smallest_budget
+from fairtrial.methods.explain.wanted import WHO
 from fairtrial.work import generator
 
 # All coalitions are evaluated up to this many players; a budget that covers them allows a few more.
@@ -67,14 +69,13 @@ def plan_coalitions(allocation: Any, players: int, budget: int | None, seed: int
         raise InputError(WHO, Fault("features", "can be players", got=players, cure=cure, subject=subject))
     if allocation == "equal_surplus":
         return CoalitionPlan(needed_coalitions(b_sequence("equal_surplus", players)))
-    count = (1 << players) - 1
+    whole = (1 << players) - 1  # the full coalition, and the number of all but the empty one
     most = EXACT_PLAYERS if budget is None else LARGEST_EXACT_BUDGET
-    if players <= most and (budget is None or count <= budget):
+    if players <= most and (budget is None or whole <= budget):
         return CoalitionPlan(all_coalitions(players)[1:])
     orders = sample_orders(
         players, _checked_budget(allocation, players, budget) - 2 * players, generator(seed, "explain orders")
     )
-    whole = (1 << players) - 1
     apart = [1 << k for k in range(players)] + [whole - (1 << k) for k in range(players)] + [whole]
     return CoalitionPlan(np.unique(np.concatenate([orders.masks, np.array(apart, dtype=np.int64)])), orders)
 

@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.groups import by_attributes
-from fairtrial.errors import Fault, InputError
+from fairtrial.errors import Fault, InputError, check_choice
 from fairtrial.methods.explain.allocation import check_allocation, plan_coalitions
-from fairtrial.methods.explain.baseline import check_baseline
-from fairtrial.methods.explain.classifiers import is_fitted
 from fairtrial.methods.explain.coalition_outputs import coalition_outputs
-from fairtrial.methods.explain.coalition_source import CoalitionSource
-from fairtrial.methods.explain.estimate_rows import estimate_rows
-from fairtrial.methods.explain.explained_rows import (
-    ExplainedRows,
-    RowsWanted,
-    read_explained_rows,
-    with_reference_last,
-)
+from fairtrial.methods.explain.estimate_rows import estimate_rows, panel_rows, pareto_rows, votes
+from fairtrial.methods.explain.explained_rows import ExplainedRows, read_explained_rows, with_reference_last
 from fairtrial.methods.explain.explanation import Explanation
 from fairtrial.methods.explain.first_stage import first_stage
-from fairtrial.methods.explain.metric import WHO
-from fairtrial.methods.explain.mitigation import pareto_rows
-from fairtrial.methods.explain.panel import panel_rows, votes
+from fairtrial.methods.explain.metric import check_metric
+from fairtrial.methods.explain.models import is_fitted
 from fairtrial.methods.explain.result import ALLOCATION_NAMES, ExplainResult
 from fairtrial.methods.explain.second_stage import counted_strata, second_stage
-from fairtrial.methods.explain.two_stage_game import GameChoices, make_game
+from fairtrial.methods.explain.two_stage_game import make_game
 from fairtrial.methods.explain.verdict_and_notes import drivers_text, notes, verdict
-from fairtrial.metrics.metric import Metric
+from fairtrial.methods.explain.wanted import WHO, Wanted
 from fairtrial.results.column import defined_or, undefined
 
 # The share of rows evaluated when models are fitted here.
@@ -41,29 +31,10 @@ TEST_SHARE = 0.3
 LISTED_COALITIONS = 64
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What is asked, besides where the coalitions' decisions come from."""
-
-    by: Any
-    features: Any
-    sensitive: str | None
-    test: Any
-    reference: Mapping[str, Any] | None
-    allocation: Any
-    baseline: str | float
-    budget: int | None
-    favourable: str | None
-    interval: str
-    confidence_level: float
-    seed: int
-
-
-def answer(audit: Audit, metric: Metric, wanted: Wanted, source: CoalitionSource) -> ExplainResult:
+def answer(audit: Audit, wanted: Wanted) -> ExplainResult:
     """Evaluate the coalitions, solve both stages, and say what they show."""
-    check_baseline(wanted.baseline, metric, source.scores)
-    check_allocation(wanted.allocation)
-    explanation = _solve(audit, metric, wanted, source)
+    _check(wanted)
+    explanation = _solve(audit, wanted)
     trained = explanation.explained.train.size > 0
     rows, panel = estimate_rows(explanation), panel_rows(explanation)
     details = _details(explanation) | {
@@ -73,64 +44,63 @@ def answer(audit: Audit, metric: Metric, wanted: Wanted, source: CoalitionSource
         "drivers_text": drivers_text(explanation, rows),
     }
     told = [note for note in audit.notes() if not (note.code == "not-fitted-here" and trained)]
+    label = wanted.metric.label
     return ExplainResult(
-        question=f"Which features carry the disparity in {metric.label} by {explanation.by_text}?",
-        null=f"Every group has the same {metric.label}.",
+        question=f"Which features carry the disparity in {label} by {explanation.by_text}?",
+        null=f"Every group has the same {label}.",
         verdict=verdict(explanation),
         estimates=tuple(rows),
         details=details,
         notes=(*told, *notes(explanation, _agreement(explanation), details["votes"], details["pareto"])),
-        provenance=_provenance(audit, explanation, wanted),
+        provenance=_provenance(audit, explanation),
         objects=_objects(explanation),
     )
 
 
-def _read(audit: Audit, metric: Metric, wanted: Wanted, source: CoalitionSource) -> ExplainedRows:
+def _check(wanted: Wanted) -> None:
+    """What can be refused before any data are read."""
+    metric = wanted.metric
+    check_metric(metric, wanted.scores)
+    if wanted.from_model:
+        check_choice(WHO, "coalitions", wanted.coalitions, ["retrain", "marginal"])
+    if wanted.scores and wanted.baseline == "prior":
+        required = f"must be a number: no coin has such a {metric.label}"
+        raise InputError(WHO, Fault("baseline", required, subject=f"'baseline' of {metric.name!r}"))
+    check_allocation(wanted.allocation)
+
+
+def _read(audit: Audit, wanted: Wanted) -> ExplainedRows:
     """The rows, with a part of them set aside where models are fitted here."""
-    test = wanted.test
-    if test is None and source.from_model and (source.kind == "retrain" or not is_fitted(source.model)):
-        test = TEST_SHARE
-    asked = RowsWanted(
-        by=wanted.by, features=wanted.features, sensitive=wanted.sensitive, test=test, seed=wanted.seed,
-        reads_columns=source.from_model, needs_outcome=test is not None or wanted.baseline == "prior",
-    )  # fmt: skip
-    explained = read_explained_rows(audit, metric, asked)
-    if not source.from_model and not audit.source.ordered:
+    fits = wanted.from_model and (wanted.kind == "retrain" or not is_fitted(wanted.model))
+    if wanted.test is None and fits:
+        wanted = replace(wanted, test=TEST_SHARE)
+    explained = read_explained_rows(audit, wanted)
+    if not wanted.from_model and not audit.source.ordered:
         subject = "decisions given as a function or a matrix"
         required, cure = "need rows in a fixed order", "collect the data first"
         raise InputError(WHO, Fault("coalitions", required, cure=cure, subject=subject))
     return with_reference_last(explained, wanted.reference)
 
 
-def _solve(audit: Audit, metric: Metric, wanted: Wanted, source: CoalitionSource) -> Explanation:
+def _solve(audit: Audit, wanted: Wanted) -> Explanation:
     """Both stages on the decisions of every coalition."""
-    explained = _read(audit, metric, wanted, source)
+    explained = _read(audit, wanted)
     plan = plan_coalitions(wanted.allocation, len(explained.players), wanted.budget, wanted.seed)
-    outputs = coalition_outputs(source, audit, explained, plan.masks)
-    choices = GameChoices(
-        wanted.allocation, wanted.baseline, wanted.reference, wanted.confidence_level, source.scores
-    )
-    game = make_game(metric, explained, plan, outputs, choices)
+    game = make_game(wanted, explained, plan, coalition_outputs(wanted, audit, explained, plan.masks))
+    by_text = ", ".join(by_attributes(WHO, audit, wanted.by))
     return Explanation(
-        metric=metric,
-        by_text=", ".join(by_attributes(WHO, audit, wanted.by)),
-        source=source,
-        explained=explained,
-        game=game,
-        first=first_stage(game, wanted.interval),
-        second=second_stage(game),
-        favourable=wanted.favourable or ("lower" if metric.hurts == "above" else "higher"),
+        wanted, by_text, explained, game, first_stage(game, wanted.interval), second_stage(game)
     )
 
 
-def _provenance(audit: Audit, explanation: Explanation, wanted: Wanted) -> dict[str, Any]:
+def _provenance(audit: Audit, explanation: Explanation) -> dict[str, Any]:
     """The data and the arguments; decisions and marks of rows are data and are not recorded."""
-    explained, source = explanation.explained, explanation.source
+    explained, wanted = explanation.explained, explanation.wanted
     told = {
-        "metric": explanation.metric.to_dict(),
-        "model": source.model_name,
+        "metric": wanted.metric.to_dict(),
+        "model": wanted.model_name,
         "features": {player.name: list(player.columns) for player in explained.players},
-        "coalitions": source.kind,
+        "coalitions": wanted.kind,
         "sensitive": explained.sensitive,
     }
     if not isinstance(wanted.test, str | float | int | None):
@@ -162,8 +132,8 @@ def _details(explanation: Explanation) -> dict[str, Any]:
         "confidence_level": game.level,
         "allocation": explanation.allocation,
         "allocation_label": ALLOCATION_NAMES[explanation.allocation],
-        "coalitions": explanation.source.kind,
-        "meaning": explanation.source.meaning,
+        "coalitions": explanation.wanted.kind,
+        "meaning": explanation.wanted.meaning,
         "sensitive": explanation.explained.sensitive,
         "features": list(explanation.explained.names),
         "baseline": {"kind": game.baseline.kind, "value": game.baseline.value},
@@ -238,7 +208,7 @@ def _multi_stage(explanation: Explanation) -> dict[str, Any] | None:
 def _agreement(explanation: Explanation) -> float | None:
     """Share of rows whose audited decision is the full coalition's."""
     explained = explanation.explained
-    if "decision" not in explained.rows.roles or explanation.source.scores:
+    if "decision" not in explained.rows.roles or explanation.wanted.scores:
         return None
     audited = explained.rows.roles["decision"][explained.test]
     return float((audited == explanation.game.whole[:, 0]).mean())

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,37 +13,39 @@ from numpy.typing import NDArray
 
 from fairtrial import work
 from fairtrial.data.audit import Audit
-from fairtrial.errors import Fault, InputError
-from fairtrial.methods.explain.coalition_source import CoalitionSource
-from fairtrial.methods.explain.explained_rows import ExplainedRows
-from fairtrial.methods.explain.metric import WHO
-from fairtrial.methods.explain.model_outputs import model_outputs
+from fairtrial.errors import Fault, InputError, Set, Words
+from fairtrial.methods.explain.explained_rows import ExplainedRows, check_both_outcomes
+from fairtrial.methods.explain.models import ModelInputs, decide, find_classifier, is_fitted, seeded_clone
 from fairtrial.methods.explain.solver.esl import Floats, Masks
+from fairtrial.methods.explain.wanted import WHO, Wanted
+
+# Decisions of earlier calls are kept up to this many bytes, so that a second metric needs no second fit.
+CACHE_BYTES = 256_000_000
+# Rows imputed in one call of the model.
+IMPUTED_ROWS = 200_000
 
 
-def coalition_outputs(
-    source: CoalitionSource, audit: Audit, explained: ExplainedRows, masks: Masks
-) -> NDArray[Any]:
+def coalition_outputs(wanted: Wanted, audit: Audit, explained: ExplainedRows, masks: Masks) -> NDArray[Any]:
     """Decisions (0/1, or shares of imputed decisions) or scores: test rows × coalitions."""
-    if isinstance(source.coalitions, Mapping):
-        outputs = _from_mapping(source.coalitions, explained, masks)
-    elif source.from_model:
-        outputs = model_outputs(source, audit, explained, masks)
-    elif callable(source.coalitions):
-        outputs = _from_callable(source, explained, masks)
+    if isinstance(wanted.coalitions, Mapping):
+        outputs = _from_mapping(wanted.coalitions, explained, masks)
+    elif wanted.from_model:
+        outputs = _from_model(wanted, audit, explained, masks)
+    elif callable(wanted.coalitions):
+        outputs = _from_callable(wanted, explained, masks)
     else:
-        outputs = _from_matrix(source.coalitions, explained, masks)
-    return _tidy(outputs, source.scores)
+        outputs = _from_matrix(wanted.coalitions, explained, masks)
+    return _tidy(outputs, wanted.scores)
 
 
-def _from_callable(source: CoalitionSource, explained: ExplainedRows, masks: Masks) -> NDArray[Any]:
+def _from_callable(wanted: Wanted, explained: ExplainedRows, masks: Masks) -> NDArray[Any]:
     def task(part: range, random: np.random.Generator) -> work.Arrays:
         names = [explained.names_of(int(masks[i])) for i in part]
-        return {"outputs": np.array([_checked(source.coalitions(seen), explained, seen) for seen in names])}
+        return {"outputs": np.array([_checked(wanted.coalitions(seen), explained, seen) for seen in names])}
 
     answers = work.map_batches(
-        task, masks.size, name="explain: coalitions", seed=source.seed, batch_size=1,
-        jobs=source.jobs, progress=source.progress, store=work.MemoryStore(),
+        task, masks.size, name="explain: coalitions", seed=wanted.seed, batch_size=1,
+        jobs=wanted.jobs, progress=wanted.progress, store=work.MemoryStore(),
     )  # fmt: skip
     return answers["outputs"].T
 
@@ -97,3 +102,156 @@ def _tidy(outputs: NDArray[Any], scores: bool) -> NDArray[Any]:
         raise InputError(WHO, Fault("coalitions", required))
     whole = bool(np.isin(values, (0.0, 1.0)).all())
     return np.ascontiguousarray(values.astype(np.uint8) if whole else values)
+
+
+def _from_model(wanted: Wanted, audit: Audit, explained: ExplainedRows, masks: Masks) -> NDArray[Any]:
+    """Decisions or scores of the model's coalitions: test rows × coalitions."""
+    model = find_classifier(wanted.model)
+    inputs = ModelInputs(audit, explained, model)
+    if wanted.kind == "retrain":
+        check_both_outcomes(explained)
+        task = _refit_task(wanted, inputs, masks)
+    else:
+        task = _impute_task(wanted, inputs, masks)
+    with work.session() as current:
+        store = current.store or CACHE
+    answers = work.map_batches(
+        task, masks.size, name=f"explain: {wanted.kind}", seed=wanted.seed, batch_size=1,
+        key=_identity(wanted, explained, model, masks), jobs=wanted.jobs, progress=wanted.progress, store=store,
+        prefer="processes",
+    )  # fmt: skip
+    return answers["outputs"].T
+
+
+def _refit_task(wanted: Wanted, inputs: ModelInputs, masks: Masks) -> work.Task:
+    """Clone, fit on the coalition's columns, decide the test rows. All coalitions share one random state."""
+    explained, state = inputs.explained, _random_state(wanted)
+    outcome = _training_outcome(explained)
+    scores, prior = wanted.scores, float(outcome.mean())
+
+    def task(part: range, random: np.random.Generator) -> work.Arrays:
+        outputs = []
+        for i in part:
+            columns = explained.columns_of(int(masks[i]))
+            if not columns:  # nothing to see: the prior
+                outputs.append(np.full(explained.test.size, prior if scores else float(prior >= 0.5)))
+                continue
+            unfitted = seeded_clone(inputs.restricted(columns), state)
+            fitted = unfitted.fit(inputs.take(columns, explained.train), outcome)
+            outputs.append(decide(fitted, inputs.take(columns, explained.test), scores))
+        return {"outputs": np.array(outputs, dtype=np.float64 if scores else np.uint8)}
+
+    return task
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Imputation:
+    """One fitted model and the background rows whose values stand in for absent columns."""
+
+    fitted: Any
+    positive: str | None
+    inputs: ModelInputs
+    columns: list[str]
+    background: NDArray[np.intp]
+    probabilities: bool
+
+    def mean(self, absent: list[str], rows: NDArray[np.intp]) -> Floats:
+        """Mean decision (or probability) of every row over the background's values of the absent columns."""
+        total = np.zeros(rows.size)
+        step = max(1, IMPUTED_ROWS // rows.size)
+        for start in range(0, self.background.size, step):
+            filled = self.background[start : start + step]
+            present, other = np.tile(rows, filled.size), np.repeat(filled, rows.size)
+            mixed = self.inputs.mix(self.columns, absent, present, other)
+            decided = decide(self.fitted, mixed, self.probabilities, self.positive)
+            total += decided.reshape(filled.size, rows.size).sum(axis=0)
+        return np.asarray(total / self.background.size)
+
+
+def _impute_task(wanted: Wanted, inputs: ModelInputs, masks: Masks) -> work.Task:
+    """Absent features take the values of background rows; decisions or probabilities are averaged over them."""
+    explained = inputs.explained
+    everything = explained.columns_of((1 << len(explained.players)) - 1)
+    fitted, positive = _fitted(wanted, inputs, everything)
+    pool = explained.train if explained.train.size else explained.test
+    random = work.generator(wanted.seed, "explain background")
+    background = np.sort(random.choice(pool, min(wanted.background, pool.size), replace=False))
+    scores, by_probability = wanted.scores, wanted.scores or wanted.averaged == "probabilities"
+    imputation = _Imputation(fitted, positive, inputs, everything, background, by_probability)
+
+    def task(part: range, random: np.random.Generator) -> work.Arrays:
+        outputs = []
+        for i in part:
+            seen = set(explained.columns_of(int(masks[i])))
+            absent = [name for name in everything if name not in seen]
+            if not absent:
+                whole = inputs.take(everything, explained.test)
+                outputs.append(decide(fitted, whole, scores, positive))
+                continue
+            mean = imputation.mean(absent, explained.test)
+            outputs.append(mean if scores or not by_probability else (mean >= 0.5).astype(float))
+        return {"outputs": np.array(outputs)}
+
+    return task
+
+
+def _fitted(wanted: Wanted, inputs: ModelInputs, columns: list[str]) -> tuple[Any, str | None]:
+    """The caller's fitted model and its label that counts as 1, or a fit on the rows set aside for that."""
+    explained = inputs.explained
+    if is_fitted(inputs.model):
+        inputs.check_fitted(columns)
+        return inputs.model, inputs.positive
+    if not explained.train.size:
+        cure = Words("fit it, or give {} so that it is fitted on the other rows", Set("test"))
+        raise InputError(WHO, Fault("model", "is not fitted", cure=cure))
+    check_both_outcomes(explained)
+    copy = seeded_clone(inputs.model, _random_state(wanted))
+    return copy.fit(inputs.take(columns, explained.train), _training_outcome(explained)), None
+
+
+def _random_state(wanted: Wanted) -> int:
+    return int(work.generator(wanted.seed, "explain model").integers(2**31 - 1))
+
+
+def _training_outcome(explained: ExplainedRows) -> NDArray[np.int64]:
+    return explained.rows.roles["outcome"].astype(np.int64)[explained.train]
+
+
+# -- what was computed before ---------------------------------------------------------------------------------------
+class _Cache:
+    """The newest batches of earlier calls in this process."""
+
+    def __init__(self) -> None:
+        self.batches: OrderedDict[str, work.Arrays] = OrderedDict()
+        self.size = 0
+
+    def load(self, key: str) -> work.Arrays | None:
+        found = self.batches.get(key)
+        if found is not None:
+            self.batches.move_to_end(key)
+        return found
+
+    def save(self, key: str, arrays: Mapping[str, NDArray[np.generic]]) -> None:
+        self.batches[key] = dict(arrays)
+        self.size += sum(array.nbytes for array in arrays.values())
+        while self.size > CACHE_BYTES and len(self.batches) > 1:
+            _, oldest = self.batches.popitem(last=False)
+            self.size -= sum(array.nbytes for array in oldest.values())
+
+
+CACHE = _Cache()
+
+
+def _identity(wanted: Wanted, explained: ExplainedRows, model: Any, masks: Masks) -> str:
+    """Everything the decisions depend on."""
+    import joblib
+
+    content = hashlib.sha256()
+    asked = (wanted.coalitions, wanted.averaged, wanted.background, wanted.scores)
+    content.update(repr((*asked, explained.players, explained.always)).encode())
+    content.update(joblib.hash(model).encode())
+    outcome = explained.rows.roles.get("outcome")
+    for array in (masks, explained.test, explained.train, *explained.blocks.values(), outcome):
+        if array is not None:
+            content.update(np.ascontiguousarray(array).tobytes())
+    return content.hexdigest()

@@ -13,8 +13,8 @@ from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Coded, Rows
 from fairtrial.data.groups import by_attributes, find_groups
 from fairtrial.errors import Fault, InputError, Set, Words, did_you_mean
-from fairtrial.methods.explain.metric import WHO, Needed, needed
 from fairtrial.methods.explain.players import (
+    Placed,
     Player,
     find_players,
     join_one_hot,
@@ -22,29 +22,12 @@ from fairtrial.methods.explain.players import (
     without_copies,
 )
 from fairtrial.methods.explain.solver.esl import Floats
+from fairtrial.methods.explain.wanted import WHO, Wanted
 from fairtrial.metrics.groups import Group
-from fairtrial.metrics.metric import Metric
 from fairtrial.work import generator
 
 LARGEST_GROUPS = 8
 _TEST_LABELS = {"test": True, "true": True, "1": True, "train": False, "false": False, "0": False}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowsWanted:
-    """What is asked about the rows.
-
-    `reads_columns` says whether models look at the features here, `needs_outcome` whether anything besides the metric
-    looks at the outcome.
-    """
-
-    by: Any = None
-    features: Any = None
-    sensitive: str | None = None
-    test: Any = None
-    seed: int = 0
-    reads_columns: bool = True
-    needs_outcome: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,31 +62,23 @@ class ExplainedRows:
     def names_of(self, mask: int) -> tuple[str, ...]:
         return tuple(player.name for k, player in enumerate(self.players) if mask >> k & 1)
 
-    def matrix(self, columns: Sequence[str], rows: NDArray[np.intp]) -> Floats:
-        """Numbers as they are, categories one-hot."""
-        return np.hstack([self.blocks[name][rows] for name in columns])
 
-
-def read_explained_rows(audit: Audit, metric: Metric, wanted: RowsWanted) -> ExplainedRows:
+def read_explained_rows(audit: Audit, wanted: Wanted) -> ExplainedRows:
     """Read all columns in one query, so that every array has the same order on every engine."""
     attributes = by_attributes(WHO, audit, wanted.by)
-    players = find_players(audit, wanted.features)
-    placed = place_sensitive(players, attributes, wanted.sensitive, wanted.reads_columns)
-    used = list(
-        dict.fromkeys([name for player in placed.players for name in player.columns] + list(placed.always))
+    placed = place_sensitive(
+        find_players(audit, wanted.features), attributes, wanted.sensitive, wanted.from_model
     )
-    rows = _read(audit, needed(metric), attributes, used if wanted.reads_columns else [], wanted)
+    used: list[str] = []
+    if wanted.from_model:
+        listed = [name for player in placed.players for name in player.columns]
+        used = list(dict.fromkeys([*listed, *placed.always]))
+    rows = _read(audit, attributes, used, wanted)
     groups, levels = _groups(audit, wanted.by, attributes)
     group = _group_codes(rows, groups)
     train, test = _split(rows, group, wanted.test, wanted.seed)
-    players = placed.players
-    notes: list[tuple[str, str]] = []
-    blocks: dict[str, Floats] = {}
-    if wanted.reads_columns:
-        blocks = {name: _block(rows, name) for name in used}
-        players = without_copies(placed, attributes, rows, blocks)
-        if not isinstance(wanted.features, Mapping):
-            players, notes = join_one_hot(players, blocks)
+    blocks = {name: _block(rows, name) for name in used}
+    players, notes = _distinct_players(placed, attributes, rows, blocks, wanted)
     outside = int((group < 0).sum())
     if outside:
         text = f"{outside:,} rows are in none of the groups compared and are not evaluated."
@@ -114,22 +89,40 @@ def read_explained_rows(audit: Audit, metric: Metric, wanted: RowsWanted) -> Exp
     )  # fmt: skip
 
 
-def _read(
-    audit: Audit, need: Needed, attributes: Sequence[str], used: Sequence[str], wanted: RowsWanted
-) -> Rows:
+def _read(audit: Audit, attributes: Sequence[str], used: Sequence[str], wanted: Wanted) -> Rows:
+    metric, test = wanted.metric, wanted.test
     numeric = [name for name in used if _is_numeric(audit, name)]
-    labelled = [*attributes, *(name for name in used if name not in numeric), *need.attributes]
-    if isinstance(wanted.test, str):
-        audit.check_column(WHO, "test", wanted.test)
-        labelled.append(wanted.test)
-    roles = ["outcome"] if need.outcome or wanted.needs_outcome else []
-    if roles and audit.has("outcome") and audit.outcome_is_real:
+    conditions = [key for key in metric.conditions if isinstance(key, str)]
+    labelled = [*attributes, *(name for name in used if name not in numeric), *conditions]
+    if isinstance(test, str):
+        audit.check_column(WHO, "test", test)
+        labelled.append(test)
+    columns = [*numeric, metric.value] if isinstance(metric.value, str) else numeric
+    return audit.rows(
+        attributes=list(dict.fromkeys(labelled)), roles=_roles(audit, wanted), columns=list(dict.fromkeys(columns)),
+        who=WHO,
+    )  # fmt: skip
+
+
+def _roles(audit: Audit, wanted: Wanted) -> list[str]:
+    """The outcome where the metric, the split or the baseline looks at it, and the decision where there is one."""
+    roles = ["decision"] if audit.has("decision") else []
+    if "outcome" not in wanted.metric.needs and wanted.test is None and wanted.baseline != "prior":
+        return roles
+    if audit.has("outcome") and audit.outcome_is_real:
         required, cure = "holds numbers other than 0 and 1", "explain needs a binary outcome"
         raise InputError(WHO, Fault("outcome", required, cure=cure, subject="the outcome"))
-    if audit.has("decision"):
-        roles.append("decision")
-    columns = list(dict.fromkeys([*numeric, *need.columns]))
-    return audit.rows(attributes=list(dict.fromkeys(labelled)), roles=roles, columns=columns, who=WHO)
+    return ["outcome", *roles]
+
+
+def _distinct_players(
+    placed: Placed, attributes: Sequence[str], rows: Rows, blocks: dict[str, Floats], wanted: Wanted
+) -> tuple[list[Player], list[tuple[str, str]]]:
+    """Who plays once copies of the attribute are out and one-hot columns are joined, with notes."""
+    if not wanted.from_model:
+        return placed.players, []
+    players = without_copies(placed, attributes, rows, blocks)
+    return (players, []) if isinstance(wanted.features, Mapping) else join_one_hot(players, blocks)
 
 
 def _is_numeric(audit: Audit, name: str) -> bool:
@@ -149,26 +142,20 @@ def one_hot(coded: Coded) -> Floats:
 
 # -- groups ---------------------------------------------------------------------------------------------------------
 def _groups(audit: Audit, by: object, attributes: tuple[str, ...]) -> tuple[list[Group], tuple[int, ...]]:
-    """The groups of one attribute, the cells of several, or the groups given as dicts in their order."""
-    listed = [by] if isinstance(by, str | Mapping) else by
-    entries = list(listed) if isinstance(listed, list | tuple) else list(attributes)
+    """The groups of one attribute, the cells of several with their levels, or the groups given in their order."""
+    entries = by if isinstance(by, list | tuple) else [by]
     given = [entry for entry in entries if isinstance(entry, Mapping)]
-    levels: tuple[int, ...] = ()
-    if given:
-        if len(given) < len(entries):
-            raise InputError(WHO, Fault("by", "must be columns or group dicts, not both", got=by))
-        groups = find_groups(WHO, audit, given)
-    elif len(attributes) == 1:
-        groups = find_groups(WHO, audit, list(attributes))
-    else:
+    if not given:
         depth = len(attributes)
-        groups = [g for g in find_groups(WHO, audit, list(attributes), depth) if len(g.attributes) == depth]
-        levels = tuple(len(audit.levels(name)) for name in attributes)
-    _check_count(groups)
-    return groups, levels
+        groups = find_groups(WHO, audit, list(attributes), depth)
+        levels = tuple(len(audit.levels(name)) for name in attributes) if depth > 1 else ()
+        return _checked([group for group in groups if len(group.attributes) == depth]), levels
+    if len(given) < len(entries):
+        raise InputError(WHO, Fault("by", "must be columns or group dicts, not both", got=by))
+    return _checked(find_groups(WHO, audit, given)), ()
 
 
-def _check_count(groups: Sequence[Group]) -> None:
+def _checked(groups: list[Group]) -> list[Group]:
     if len(groups) < 2:
         got = [group.label for group in groups]
         raise InputError(WHO, Fault("by", "must give at least two groups to compare", got=got))
@@ -176,6 +163,7 @@ def _check_count(groups: Sequence[Group]) -> None:
         required = f"gives {len(groups)} groups, more than {LARGEST_GROUPS}"
         cure = Words("name some, such as {}", Set("by", [group.to_dict() for group in groups[:2]]))
         raise InputError(WHO, Fault("by", required, cure=cure))
+    return groups
 
 
 def _group_codes(rows: Rows, groups: Sequence[Group]) -> NDArray[np.int64]:

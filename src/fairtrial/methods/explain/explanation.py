@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairtrial.methods.explain.coalition_source import CoalitionSource
 from fairtrial.methods.explain.explained_rows import ExplainedRows
 from fairtrial.methods.explain.first_stage import FirstStage
 from fairtrial.methods.explain.second_stage import SecondStage
 from fairtrial.methods.explain.solver.coalitions import group_members
 from fairtrial.methods.explain.two_stage_game import TwoStageGame
+from fairtrial.methods.explain.wanted import Wanted
 from fairtrial.metrics.metric import Metric
 
 NO_VARIATION = "it contributes the same for everybody of a group, so there is no sampling error to judge by"
@@ -23,14 +23,21 @@ INTERACTION = "interaction"
 class Explanation:
     """Both stages' numbers with the metric, the rows and the choices behind them."""
 
-    metric: Metric
+    wanted: Wanted
     by_text: str
-    source: CoalitionSource
     explained: ExplainedRows
     game: TwoStageGame
     first: FirstStage
     second: SecondStage
-    favourable: str  # "higher" or "lower"
+
+    @property
+    def metric(self) -> Metric:
+        return self.wanted.metric
+
+    @property
+    def favourable(self) -> str:
+        """Which side is better for people: "higher" or "lower"."""
+        return self.wanted.favourable or ("lower" if self.metric.hurts == "above" else "higher")
 
     @property
     def labels(self) -> list[str]:
@@ -66,13 +73,14 @@ class Explanation:
         """Names the first coalition and group whose rate has no denominator."""
         weights = self.second.targets.weights[target, allocation]
         members = group_members(self.second.targets.unions, self.game.groups)
-        for j in np.flatnonzero(weights):
-            for m in np.flatnonzero(~self.second.rates.defined[j]):
-                who = " and ".join(self.labels[g] for g in np.flatnonzero(members[j]))
-                names = ", ".join(self.explained.names_of(int(self.game.masks[m])))
-                why = f"is undefined for the classifier of ({names}): nobody meets its condition"
-                return f"{self.metric.label} of {who} {why}"
-        return f"{self.metric.label} is undefined for one of the coalitions"
+        missing = np.argwhere((weights != 0)[:, None] & ~self.second.rates.defined)
+        if not missing.size:
+            return f"{self.metric.label} is undefined for one of the coalitions"
+        union, coalition = missing[0]
+        who = " and ".join(self.labels[g] for g in np.flatnonzero(members[union]))
+        names = ", ".join(self.explained.names_of(int(self.game.masks[coalition])))
+        why = f"is undefined for the classifier of ({names}): nobody meets its condition"
+        return f"{self.metric.label} of {who} {why}"
 
     def empty_group(self) -> str:
         """Which group has nobody who counts."""

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from fairtrial.inference.means.from_moments import mean_difference_interval, mean_difference_p, mean_interval
 from fairtrial.inference.rates.proportions import difference_interval, rate_interval
-from fairtrial.methods.explain.estimates import Estimates, in_units_of_baseline
 from fairtrial.methods.explain.solver.coalitions import Targets, coalition_rates, contributions
 from fairtrial.methods.explain.solver.esl import Floats, b_sequence
 from fairtrial.methods.explain.solver.esl_groups import (
@@ -23,7 +22,7 @@ from fairtrial.methods.explain.solver.esl_groups import (
     paper_interval,
     pooled_p,
 )
-from fairtrial.methods.explain.two_stage_game import TwoStageGame
+from fairtrial.methods.explain.two_stage_game import Estimates, TwoStageGame, in_units_of_baseline
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -211,23 +211,18 @@ def explain(
     >>> [(row["feature"], round(100 * row["difference"], 1)) for row in result.drivers]
     [('priors_count', 9.9), ('age', -0.3)]
     """
-    from fairtrial.methods.explain.answer import Wanted, answer
-    from fairtrial.methods.explain.coalition_source import CoalitionSource, positive_outcome
-    from fairtrial.methods.explain.metric import needed
+    from fairtrial.methods.explain.answer import answer
+    from fairtrial.methods.explain.wanted import Wanted
     from fairtrial.metrics.table import find_metric
 
     audit.refuse("explain")
-    asked = find_metric("explain", metric)
-    source = CoalitionSource(
-        coalitions=coalitions, model=model, averaged=averaged, background=background, scores=needed(asked).scores,
-        positive=positive_outcome(audit), seed=seed, jobs=jobs, progress=progress,
-    )  # fmt: skip
     wanted = Wanted(
-        by=by, features=features, sensitive=sensitive, test=test, reference=reference, allocation=allocation,
-        baseline=baseline, budget=budget, favourable=favourable, interval=interval,
-        confidence_level=confidence_level, seed=seed,
+        metric=find_metric("explain", metric), by=by, features=features, sensitive=sensitive, test=test,
+        reference=reference, model=model, coalitions=coalitions, averaged=averaged, background=background,
+        allocation=allocation, baseline=baseline, budget=budget, favourable=favourable, interval=interval,
+        confidence_level=confidence_level, seed=seed, jobs=jobs, progress=progress,
     )  # fmt: skip
-    return answer(audit, asked, wanted, source)
+    return answer(audit, wanted)
 
 
 @method(

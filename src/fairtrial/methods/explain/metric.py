@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,28 +12,29 @@ from fairtrial.errors import Fault, NotApplicable, Use, Words
 from fairtrial.labels import canonical
 from fairtrial.methods.explain.solver.coalitions import RowForm
 from fairtrial.methods.explain.solver.esl import Floats
+from fairtrial.methods.explain.wanted import WHO
 from fairtrial.metrics.metric import Metric
-from fairtrial.metrics.values import Role
-
-WHO = "explain"
+from fairtrial.metrics.values import ROLES, Role
 
 
-@dataclass(frozen=True, slots=True)
-class Needed:
-    """What the metric reads besides the coalition's decisions or scores."""
+def check_metric(metric: Metric, scores: bool) -> None:
+    """Refuse a metric that the coalitions' decisions do not move, or whose condition moves with them."""
+    if metric.expression is not None:
+        raise _refused(metric, "has an expression as 'given', where explain takes a dict", "both")
+    if metric.each is not None or ROLES["score_bin"] in metric.conditions:
+        why = "conditions on the score's bin, which changes with every coalition"
+        raise _refused(metric, why, "one bin")
+    moved = "decision" in metric.needs
+    if moved and scores:
+        raise _refused(metric, "mixes scores and decisions, where explain takes one of them", "both")
+    if not moved and not scores:
+        raise _refused(metric, "does not depend on the decisions, so no feature of the model can carry it")
 
-    outcome: bool
-    attributes: tuple[str, ...]
-    columns: tuple[str, ...]
-    scores: bool
 
-
-def needed(metric: Metric) -> Needed:
-    """Check that the decisions move the metric, and list what it reads."""
-    _refuse(metric)
-    conditions = tuple(key for key in metric.conditions if isinstance(key, str))
-    value = (metric.value,) if isinstance(metric.value, str) else ()
-    return Needed("outcome" in metric.needs, conditions, value, _uses_scores(metric))
+def _refused(metric: Metric, why: str, takes: str = "it") -> NotApplicable:
+    """The metric is not for explain; certify takes it, or some form of it."""
+    cure = Words(f"{{}} takes {takes}", Use("certify"))
+    return NotApplicable(WHO, Fault("metric", why, cure=cure, subject=repr(metric.name)))
 
 
 def row_form(metric: Metric, rows: Rows) -> RowForm:
@@ -42,8 +42,7 @@ def row_form(metric: Metric, rows: Rows) -> RowForm:
 
     A metric of scores is linear in the value computed from the score: value 0 and value 1 bracket it the same way.
     """
-    ends = [_at(metric, rows, decision) for decision in (0.0, 1.0)]
-    (value0, weight0), (value1, weight1) = ends
+    (value0, weight0), (value1, weight1) = (_at(metric, rows, decision) for decision in (0.0, 1.0))
     return RowForm(value0 * weight0, value1 * weight1, weight0, weight1)
 
 
@@ -55,32 +54,6 @@ def score_values(metric: Metric, scores: Floats, outcome: Floats | None) -> Floa
     if metric.value.wants and not np.isfinite(values).all():
         raise _refused(metric, f"needs {metric.value.wants}, but the model gives others")
     return values
-
-
-def _refuse(metric: Metric) -> None:
-    if metric.expression is not None:
-        raise _refused(metric, "has an expression as 'given', where explain takes a dict", "both")
-    if metric.each is not None or any(
-        isinstance(key, Role) and key.name == "score_bin" for key in metric.conditions
-    ):
-        why = "conditions on the score's bin, which changes with every coalition"
-        raise _refused(metric, why, "one bin")
-    on_decision = any(isinstance(key, Role) and key.needs == ("decision",) for key in metric.conditions)
-    moved = on_decision or (isinstance(metric.value, Role) and "decision" in metric.value.needs)
-    if not moved and not _uses_scores(metric):
-        raise _refused(metric, "does not depend on the decisions, so no feature of the model can carry it")
-    if moved and _uses_scores(metric):
-        raise _refused(metric, "mixes scores and decisions, where explain takes one of them", "both")
-
-
-def _refused(metric: Metric, why: str, takes: str = "it") -> NotApplicable:
-    """The metric is not for explain; certify takes it, or some form of it."""
-    cure = Words(f"{{}} takes {takes}", Use("certify"))
-    return NotApplicable(WHO, Fault("metric", why, cure=cure, subject=repr(metric.name)))
-
-
-def _uses_scores(metric: Metric) -> bool:
-    return isinstance(metric.value, Role) and "score" in metric.value.needs
 
 
 def _at(metric: Metric, rows: Rows, decision: float) -> tuple[Floats, Floats]:
@@ -111,10 +84,8 @@ def _meets(key: Role | str, admitted: Sequence[object], rows: Rows, decision: fl
     numbers = [float(value) for value in admitted]  # type: ignore[arg-type]
     known = _role(key, rows, decision)
     if known is None:
-        why, cure = (
-            f"conditions on {key.words}, which explain does not know",
-            Words("{} does", Use("certify")),
-        )
+        why = f"conditions on {key.words}, which explain does not know"
+        cure = Words("{} does", Use("certify"))
         raise NotApplicable(WHO, Fault("metric", why, cure=cure, subject="'given'"))
     return np.isin(known, numbers).astype(float)
 

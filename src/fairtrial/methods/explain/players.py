@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Coded, Rows
 from fairtrial.errors import Fault, Faults, InputError, Named, Set, Words
-from fairtrial.methods.explain.metric import WHO
 from fairtrial.methods.explain.solver.esl import Floats
+from fairtrial.methods.explain.wanted import WHO
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,23 +67,16 @@ def place_sensitive(
     players: list[Player], attributes: tuple[str, ...], sensitive: str | None, reads_columns: bool
 ) -> Placed:
     """Whether the models see the sensitive attribute, and how: the answer depends on it more than on anything."""
-    inputs = {name for player in players for name in player.columns} | {player.name for player in players}
-    inside = [name for name in attributes if name in inputs]
+    inside = [name for name in attributes if any(name in (p.name, *p.columns) for p in players)]
     if sensitive is None:
         sensitive = _usual_place(inside, attributes, reads_columns)
-    if sensitive == "absent" and inside:
-        required = Words(f"is 'absent' but {{}} names {inside[0]!r}", Named("features"))
-        raise InputError(WHO, Fault("sensitive", required, cure="take it out, or say 'player'"))
+    _check_place(sensitive, inside, attributes, reads_columns)
     if sensitive == "player":
-        if inside != list(attributes) and not reads_columns:
-            required = Words(f"is 'player' but {{}} does not name {', '.join(attributes)}", Named("features"))
-            raise InputError(WHO, Fault("sensitive", required))
         more = [Player(name, (name,)) for name in attributes if name not in inside]
         return Placed(players + more, (), sensitive)
     if sensitive == "always":
-        kept = [Player(p.name, tuple(c for c in p.columns if c not in attributes)) for p in players]
         seen = attributes if reads_columns else ()
-        return Placed([player for player in kept if player.columns], seen, sensitive)
+        return Placed(_without_columns(players, attributes), seen, sensitive)
     return Placed(players, (), sensitive)
 
 
@@ -96,15 +90,28 @@ def _usual_place(inside: Sequence[str], attributes: Sequence[str], reads_columns
     return "player" if inside else "absent"
 
 
+def _check_place(sensitive: str, inside: list[str], attributes: tuple[str, ...], reads_columns: bool) -> None:
+    if sensitive == "absent" and inside:
+        required = Words(f"is 'absent' but {{}} names {inside[0]!r}", Named("features"))
+        raise InputError(WHO, Fault("sensitive", required, cure="take it out, or say 'player'"))
+    if sensitive == "player" and inside != list(attributes) and not reads_columns:
+        required = Words(f"is 'player' but {{}} does not name {', '.join(attributes)}", Named("features"))
+        raise InputError(WHO, Fault("sensitive", required))
+
+
+def _without_columns(players: Sequence[Player], columns: Sequence[str]) -> list[Player]:
+    kept = [Player(p.name, tuple(name for name in p.columns if name not in columns)) for p in players]
+    return [player for player in kept if player.columns]
+
+
 def without_copies(
     placed: Placed, attributes: Sequence[str], rows: Rows, blocks: Mapping[str, Floats]
 ) -> list[Player]:
     """A feature that is the sensitive attribute under another name must not pass for something else."""
-    names = [name for player in placed.players for name in player.columns if name not in attributes]
+    names = [name for player in _without_columns(placed.players, attributes) for name in player.columns]
     copies = {
         name: attribute
-        for attribute in attributes
-        for name in names
+        for attribute, name in product(attributes, names)
         if _repeats(blocks[name], rows.attributes[attribute])
     }
     if copies and placed.sensitive != "player":
@@ -112,8 +119,8 @@ def without_copies(
         required = f"names {name!r}, which says no more and no less than {attribute!r}"
         cure = Words("take it out, or say {}", Set("sensitive", "player"))
         raise InputError(WHO, Fault("features", required, cure=cure))
-    told = set(copies.values())
-    return [player for player in placed.players if player.columns[0] not in told or len(player.columns) > 1]
+    told = [(attribute,) for attribute in copies.values()]
+    return [player for player in placed.players if player.columns not in told]
 
 
 def _repeats(block: Floats, coded: Coded) -> bool:
@@ -128,23 +135,22 @@ def join_one_hot(
     players: list[Player], blocks: Mapping[str, Floats]
 ) -> tuple[list[Player], list[tuple[str, str]]]:
     """0/1 columns of one prefix of which a row has at most one are one variable, hence one player; with notes."""
-    families: dict[str, list[Player]] = {}
+    families: dict[str, list[str]] = {}
     for player in players:
-        prefix = _prefix(player.name)
-        if prefix and blocks[player.columns[0]].shape[1] == 1:
-            families.setdefault(prefix, []).append(player)
+        if blocks[player.columns[0]].shape[1] == 1:
+            families.setdefault(_prefix(player.name), []).append(player.name)
     joined: dict[str, Player] = {}
     notes = []
-    for prefix, members in families.items():
-        stacked = np.hstack([blocks[member.columns[0]] for member in members])
-        if len(members) > 1 and np.isin(stacked, (0.0, 1.0)).all() and stacked.sum(axis=1).max() <= 1:
-            union = Player(prefix, tuple(member.columns[0] for member in members))
-            joined |= {member.name: union for member in members}
-            text = (
-                f"{len(members)} one-hot columns are one player, {prefix}; a features= dict separates them."
-            )
+    for prefix, names in families.items():
+        if prefix and len(names) > 1 and _is_one_hot(np.hstack([blocks[name] for name in names])):
+            joined |= dict.fromkeys(names, Player(prefix, tuple(names)))
+            text = f"{len(names)} one-hot columns are one player, {prefix}; a features= dict separates them."
             notes.append(("joined-columns", text))
     return list(dict.fromkeys(joined.get(player.name, player) for player in players)), notes
+
+
+def _is_one_hot(stacked: Floats) -> bool:
+    return bool(np.isin(stacked, (0.0, 1.0)).all() and stacked.sum(axis=1).max() <= 1)
 
 
 def _prefix(name: str) -> str:

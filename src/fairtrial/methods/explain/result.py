@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from fairtrial.results.column import Column, Kind, Primary, StateKind, Tone, scalar
+from fairtrial.results.column import Column, Kind, Primary, State, StateKind, Tone, scalar
 from fairtrial.results.result import Result
 
 if TYPE_CHECKING:
@@ -28,6 +28,22 @@ NOT_SHOWN = StateKind("not shown")
 UNDETERMINED = StateKind("undetermined")
 MEASURED = StateKind("measured")  # about one group: estimated, with an interval, and not part of the tests
 
+_ABOUT = (
+    Column("metric", "metric", "text", shown=False),
+    Column("value_kind", "values are", "text", shown=False),
+    Column("part", "part", "text"),
+    Column("feature", "feature", "text"),
+    Column("group", "group", "text"),
+    Column("target", "minus", "text"),
+)
+_TESTED = (
+    Column("difference_low", "low", "points"),
+    Column("difference_high", "high", "points"),
+    Column("p_value", "p", "p", shown=False),
+    Column("p_adjusted", "adjusted p", "p"),
+    Column("state", "finding", "state", shown=False),
+    Column("state_reason", "reason", "text", shown=False),
+)
 _CITATION = (
     "Amri-Jouidel, Kemel & Mussard (2026), Shapley meets Rawls, arXiv:2603.26476; Radzik & Driessen (2013), "
     "Mathematical Social Sciences 65; Castro, Gómez & Tejada (2009), Computers & Operations Research 36; "
@@ -41,19 +57,9 @@ class ExplainResult(Result):
 
     kind: ClassVar[str] = "explain"
     columns: ClassVar[tuple[Column, ...]] = (
-        Column("metric", "metric", "text", shown=False),
-        Column("value_kind", "values are", "text", shown=False),
-        Column("part", "part", "text"),
-        Column("feature", "feature", "text"),
-        Column("group", "group", "text"),
-        Column("target", "minus", "text"),
+        *_ABOUT,
         Column("difference", "points", "points"),
-        Column("difference_low", "low", "points"),
-        Column("difference_high", "high", "points"),
-        Column("p_value", "p", "p", shown=False),
-        Column("p_adjusted", "adjusted p", "p"),
-        Column("state", "finding", "state", shown=False),
-        Column("state_reason", "reason", "text", shown=False),
+        *_TESTED,
         Column("value", "value", "number"),
         Column("value_low", "low", "number", shown=False),
         Column("value_high", "high", "number", shown=False),
@@ -123,19 +129,8 @@ class ExplainResult(Result):
             return []
         row = max(known, key=lambda gap: abs(gap["difference"]))
         people = {entry["group"]: entry["n"] for entry in self.details["groups"]}
-        return [
-            Primary(
-                self.details["label"],
-                row["group"],
-                p,
-                effect=row["difference"],
-                low=row["difference_low"],
-                high=row["difference_high"],
-                kind=_kind(self),
-                against=row["target"],
-                n=people.get(row["group"]),  # a masked result has no count of few
-            )
-        ]
+        n = people.get(row["group"])  # a masked result has no count of few
+        return [_primary(self, row, p, subject=row["group"], against=row["target"], n=n)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -144,21 +139,11 @@ class CompareResult(Result):
 
     kind: ClassVar[str] = "compare"
     columns: ClassVar[tuple[Column, ...]] = (
-        Column("metric", "metric", "text", shown=False),
-        Column("value_kind", "values are", "text", shown=False),
-        Column("part", "part", "text"),
-        Column("feature", "feature", "text"),
-        Column("group", "group", "text"),
-        Column("target", "minus", "text"),
+        *_ABOUT,
         Column("before", "before", "points"),
         Column("after", "after", "points"),
         Column("difference", "change", "points"),
-        Column("difference_low", "low", "points"),
-        Column("difference_high", "high", "points"),
-        Column("p_value", "p", "p", shown=False),
-        Column("p_adjusted", "adjusted p", "p"),
-        Column("state", "finding", "state", shown=False),
-        Column("state_reason", "reason", "text", shown=False),
+        *_TESTED,
         Column("error", "standard error", "points", shown=False),
     )
     states: ClassVar[tuple[StateKind, ...]] = (CHANGED, NOT_SHOWN, UNDETERMINED, MEASURED)
@@ -175,7 +160,7 @@ class CompareResult(Result):
 
     def pictures(self) -> list[Picture]:
         """Every feature's contribution before and after."""
-        from fairtrial.methods.explain.chart_before_after import before_after
+        from fairtrial.methods.explain.chart import before_after
 
         return [before_after(self)]
 
@@ -189,19 +174,19 @@ class CompareResult(Result):
         p = scalar(row["p_value"])
         if p is None:
             return []
-        return [
-            Primary(
-                self.details["label"],
-                f"{row['group']} minus {row['target']}, change",
-                float(p),
-                effect=row["difference"],
-                low=row["difference_low"],
-                high=row["difference_high"],
-                kind=_kind(self),
-                against="before",
-            )
-        ]
+        change = f"{row['group']} minus {row['target']}, change"
+        return [_primary(self, row, float(p), subject=change, against="before")]
 
 
-def _kind(result: Result) -> Kind:
-    return "points" if result.details["value_kind"] == "percent" else "number"
+def _primary(result: Result, row: dict[str, Any], p: float, **about: Any) -> Primary:
+    kind: Kind = "points" if result.details["value_kind"] == "percent" else "number"
+    limits = {"low": row["difference_low"], "high": row["difference_high"]}
+    label = result.details["label"]
+    return Primary(label, p_value=p, effect=row["difference"], kind=kind, **limits, **about)
+
+
+def tested(p_adjusted: Any, alpha: float, shown: StateKind) -> State:
+    """The state of a row by its corrected p-value; why there is none stands in the cell itself."""
+    if not isinstance(p_adjusted, float):
+        return State(UNDETERMINED.code)
+    return State(shown.code if p_adjusted <= alpha else NOT_SHOWN.code)

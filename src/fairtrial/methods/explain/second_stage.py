@@ -8,13 +8,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial.methods.explain.allocation import Allocation
-from fairtrial.methods.explain.estimates import Estimates, add_variance, estimates_of, in_units_of_baseline
 from fairtrial.methods.explain.solver.coalitions import CoalitionRates, Contributions, Targets, contributions
-from fairtrial.methods.explain.solver.esl import MEMBERS, Floats, b_sequence, coefficients
-from fairtrial.methods.explain.solver.esl_groups import group_targets, interaction_contrasts, merge_targets
+from fairtrial.methods.explain.solver.esl import (
+    MEMBERS,
+    Floats,
+    b_sequence,
+    coefficients,
+    monte_carlo_variance,
+    sampled_coefficients,
+)
+from fairtrial.methods.explain.solver.esl_groups import (
+    group_targets,
+    interaction_contrasts,
+    merge_targets,
+    pair_targets,
+)
 from fairtrial.methods.explain.solver.influence import Spread, spread, with_estimated_scale
-from fairtrial.methods.explain.solver.shapley_sampling import monte_carlo_variance, sampled_coefficients
-from fairtrial.methods.explain.two_stage_game import TwoStageGame
+from fairtrial.methods.explain.two_stage_game import (
+    Estimates,
+    TwoStageGame,
+    add_variance,
+    estimates_of,
+    in_units_of_baseline,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,7 +118,10 @@ def _coefficients(game: TwoStageGame) -> Floats:
     for allocation in game.allocations:
         if allocation.sampled:
             assert game.orders is not None
-            lines.append(_spread_over(game, sampled_coefficients(game.orders, _share_empty(game))))
+            line = np.zeros((game.players, game.masks.size))
+            places = np.searchsorted(game.masks, game.orders.masks)
+            line[:, places] = sampled_coefficients(game.orders, _share_empty(game))
+            lines.append(line)
         else:
             lines.append(coefficients(allocation.players, game.masks))
     if game.removals is not None:
@@ -111,14 +130,6 @@ def _coefficients(game: TwoStageGame) -> Floats:
         leave[:, game.full] -= 1.0
         lines.append(leave)
     return np.stack(lines)
-
-
-def _spread_over(game: TwoStageGame, values: Floats) -> Floats:
-    """Columns of the sampled orders' coalitions placed among all coalitions evaluated."""
-    assert game.orders is not None
-    result = np.zeros((values.shape[0], game.masks.size))
-    result[:, np.searchsorted(game.masks, game.orders.masks)] = values
-    return result
 
 
 def _share_empty(game: TwoStageGame) -> bool:
@@ -138,15 +149,12 @@ def _targets(game: TwoStageGame) -> Targets:
         first = Targets(first.unions, np.concatenate([first.weights, padding], axis=1))
     values = len(sequences) + extra
     own = np.repeat(np.eye(game.groups)[:, None, :], values, axis=1)
-    lines = []
-    for g, h in game.pairs:
-        line = np.zeros(game.groups)
-        line[g], line[h] = 1.0, -1.0
-        lines.append(line)
+    gaps = pair_targets(game.groups, game.pairs, np.ones(values), 1.0)
+    parts = [first, Targets(game.singles, own), gaps]
     if _interactions(game):
-        lines.append(interaction_contrasts(game.levels)[0])
-    gaps = np.repeat(np.array(lines)[:, None, :], values, axis=1)
-    return merge_targets([first, Targets(game.singles, own), Targets(game.singles, gaps)])
+        contrast = interaction_contrasts(game.levels)[:1, None]
+        parts.append(Targets(game.singles, np.repeat(contrast, values, axis=1)))
+    return merge_targets(parts)
 
 
 def _interactions(game: TwoStageGame) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,9 @@ from fairtrial.methods.explain.result import (
     ALL_FEATURES,
     CHANGED,
     MEASURED,
-    NOT_SHOWN,
-    UNDETERMINED,
     CompareResult,
     ExplainResult,
+    tested,
 )
 from fairtrial.methods.explain.solver.esl import Floats
 from fairtrial.methods.explain.solver.influence import interval, spread_of_changes, two_sided_p
@@ -28,23 +26,6 @@ from fairtrial.results.column import State, Verdict, defined_or, reason, undefin
 WHO = "compare"
 SAME = "the same for everybody under both rules"
 INFERRED = ("difference_low", "difference_high", "p_value", "p_adjusted", "error")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Changes:
-    """Everything that is compared: gaps then groups' rates (rows), the total then the features (columns)."""
-
-    before: Floats
-    after: Floats
-    low: Floats
-    high: Floats
-    error: Floats
-    p_value: Floats
-    p_adjusted: Floats  # of the gaps; the rates are not part of the tests
-
-    @property
-    def difference(self) -> Floats:
-        return self.after - self.before
 
 
 def compare_rules(explanation: ExplainResult, other: ExplainResult, level: float) -> CompareResult:
@@ -75,7 +56,8 @@ def compare_rules(explanation: ExplainResult, other: ExplainResult, level: float
     )
 
 
-def _changes(explanation: ExplainResult, other: ExplainResult, level: float) -> _Changes:
+def _changes(explanation: ExplainResult, other: ExplainResult, level: float) -> dict[str, Floats]:
+    """Everything that is compared: gaps then groups' rates (rows), the total then the features (columns)."""
     before, influence = _numbers(explanation)
     after, influence_after = _numbers(other)
     pairs, groups = explanation.objects["pairs"], explanation.objects["groups"]
@@ -84,14 +66,17 @@ def _changes(explanation: ExplainResult, other: ExplainResult, level: float) -> 
     )
     low, high = interval(after - before, error, level)
     p = two_sided_p(after - before, error)
-    adjusted = np.ones_like(p)
+    adjusted = np.ones_like(p)  # of the gaps; the rates are not part of the tests
     family = np.nan_to_num(p[: len(pairs), 1:], nan=1.0)
     adjusted[: len(pairs), 1:] = holm(family.ravel()).reshape(family.shape)
     adjusted[: len(pairs), 0] = holm(np.nan_to_num(p[: len(pairs), 0], nan=1.0))
-    return _Changes(before, after, low, high, error.error, p, adjusted)
+    return {
+        "before": before, "after": after, "difference": after - before, "difference_low": low,
+        "difference_high": high, "p_value": p, "p_adjusted": adjusted, "error": error.error,
+    }  # fmt: skip
 
 
-def _rows(explanation: ExplainResult, changes: _Changes, alpha: float) -> list[dict[str, Any]]:
+def _rows(explanation: ExplainResult, changes: dict[str, Floats], alpha: float) -> list[dict[str, Any]]:
     """The gaps first, each with all features together before its own."""
     details = explanation.details
     about = {"metric": details["metric"], "value_kind": details["value_kind"]}
@@ -101,37 +86,21 @@ def _rows(explanation: ExplainResult, changes: _Changes, alpha: float) -> list[d
     for j, (part, group, target) in enumerate(places):
         for k, name in enumerate([ALL_FEATURES, *details["features"]]):
             named = {"part": part, "feature": name, "group": group, "target": target}
-            row = {**about, **named, **_row_numbers(changes, (j, k), tested=part == "gap")}
-            rows.append(row | _state(row, alpha).cells())
+            numbers = _row_numbers({key: float(array[j, k]) for key, array in changes.items()})
+            state = tested(numbers["p_adjusted"], alpha, CHANGED) if part == "gap" else State(MEASURED.code)
+            if part != "gap" and isinstance(numbers["p_adjusted"], float):
+                numbers["p_adjusted"] = None
+            rows.append({**about, **named, **numbers, **state.cells()})
     return sorted(rows, key=lambda row: (row["part"] != "gap", row["feature"] != ALL_FEATURES))
 
 
-def _row_numbers(changes: _Changes, place: tuple[int, int], tested: bool) -> dict[str, Any]:
+def _row_numbers(found: dict[str, float]) -> dict[str, Any]:
+    """As cells; without variation there is no interval and no test."""
     why = "undefined in one of the two explanations"
-    row = {
-        "before": defined_or(changes.before[place], why),
-        "after": defined_or(changes.after[place], why),
-        "difference": defined_or(changes.difference[place], why),
-    }
-    if not changes.error[place] > 0 or math.isnan(changes.low[place]):
-        return {**row, **dict.fromkeys(INFERRED, undefined(SAME))}
-    return {
-        **row,
-        "difference_low": float(changes.low[place]),
-        "difference_high": float(changes.high[place]),
-        "p_value": float(changes.p_value[place]),
-        "p_adjusted": float(changes.p_adjusted[place]) if tested else None,
-        "error": float(changes.error[place]),
-    }
-
-
-def _state(row: dict[str, Any], alpha: float) -> State:
-    """By the corrected p-value; why there is none stands in the cell itself."""
-    if row["part"] != "gap":
-        return State(MEASURED.code)
-    if not isinstance(row["p_adjusted"], float):
-        return State(UNDETERMINED.code)
-    return State(CHANGED.code if row["p_adjusted"] <= alpha else NOT_SHOWN.code)
+    if found["error"] > 0 and not math.isnan(found["difference_low"]):
+        return {name: value if name in INFERRED else defined_or(value, why) for name, value in found.items()}
+    known = {name: defined_or(found[name], why) for name in ("before", "after", "difference")}
+    return known | dict.fromkeys(INFERRED, undefined(SAME))
 
 
 def _takes_part(pairs: list[tuple[str, str]], groups: list[str]) -> NDArray[np.bool_]:
@@ -140,24 +109,21 @@ def _takes_part(pairs: list[tuple[str, str]], groups: list[str]) -> NDArray[np.b
     return np.array([*both, *np.eye(len(groups), dtype=bool)], dtype=bool)
 
 
-def _check(explanation: object, other: object) -> None:
+def _check(explanation: ExplainResult, other: ExplainResult) -> None:
     for name, given in (("explanation", explanation), ("other", other)):
         if not isinstance(given, ExplainResult):
             raise InputError(WHO, Fault(name, f"must be a result of explain, got {type(given).__name__}"))
         if "found" not in given.objects:
             required = "was read from a file, which does not keep influence values"
             raise InputError(WHO, Fault(name, required, cure=Words("run {} again", Use("explain"))))
-    assert isinstance(explanation, ExplainResult)
-    assert isinstance(other, ExplainResult)
     for key in ("metric", "features", "allocation"):
         first, second = explanation.details[key], other.details[key]
         if first != second:
             raise _differ(f"must have the same {key}, got {first!r} and {second!r}")
     if explanation.objects["pairs"] != other.objects["pairs"]:
         raise _differ("must compare the same groups in the same order")
-    if any(
-        not np.array_equal(explanation.objects[name], other.objects[name]) for name in ("rows", "stratum")
-    ):
+    people = [(result.objects["rows"], result.objects["stratum"]) for result in (explanation, other)]
+    if not all(np.array_equal(*arrays) for arrays in zip(*people, strict=True)):
         cure = Words("same data, same {}, same {}", Set("test"), Set("seed"))
         raise _differ("must be of the same people", cure)
 

@@ -1,4 +1,4 @@
-"""The game that the two stages of explain solve: groups and players on the rows evaluated."""
+"""The game that both stages of explain solve, what rates are divided by, and the form of the answers."""
 
 from __future__ import annotations
 
@@ -15,14 +15,44 @@ from fairtrial.methods.explain.allocation import (
     check_tells_apart,
     find_allocations,
 )
-from fairtrial.methods.explain.baseline import Baseline, find_baseline
 from fairtrial.methods.explain.explained_rows import ExplainedRows
 from fairtrial.methods.explain.metric import row_form, score_values
-from fairtrial.methods.explain.solver.coalitions import RowForm
-from fairtrial.methods.explain.solver.esl import Masks
-from fairtrial.methods.explain.solver.shapley_sampling import SampledOrders
+from fairtrial.methods.explain.solver.coalitions import Contributions, RowForm
+from fairtrial.methods.explain.solver.esl import Floats, Masks, SampledOrders
+from fairtrial.methods.explain.solver.esl_groups import baseline_of
+from fairtrial.methods.explain.solver.influence import (
+    Spread,
+    combine,
+    interval,
+    spread,
+    two_sided_p,
+    with_estimated_scale,
+)
+from fairtrial.methods.explain.wanted import Wanted
 from fairtrial.metrics.groups import Group
-from fairtrial.metrics.metric import Metric
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Baseline:
+    """What rates are divided by, with its rows' influence when it is estimated."""
+
+    kind: str
+    value: float
+    influence: Floats | None
+
+
+def find_baseline(kind: object, form: RowForm, outcome: Floats | None) -> Baseline:
+    """A number, the metric of a coin ("random"), or of a coin that shows 1 as often as the outcome ("prior")."""
+    if isinstance(kind, int | float):
+        return Baseline("number", float(kind), None)
+    if kind == "random":
+        value, influence = baseline_of(form, 0.5)
+    else:
+        assert outcome is not None
+        share = float(outcome.mean())
+        value, influence = baseline_of(form, share, (outcome - share) / outcome.size)
+    estimated = bool(np.abs(influence).max() > 1e-15)
+    return Baseline(str(kind), value, influence if estimated else None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,35 +94,24 @@ class TwoStageGame:
         return [int(place[0]) for place in places] if all(place.size for place in places) else None
 
 
-@dataclass(frozen=True, slots=True)
-class GameChoices:
-    """How the game is to be solved."""
-
-    allocation: Any
-    baseline: str | float
-    reference: Mapping[str, Any] | None
-    level: float
-    scores: bool
-
-
 def make_game(
-    metric: Metric, explained: ExplainedRows, plan: CoalitionPlan, outputs: NDArray[Any], choices: GameChoices
+    wanted: Wanted, explained: ExplainedRows, plan: CoalitionPlan, outputs: NDArray[Any]
 ) -> TwoStageGame:
     """The game from the coalitions' decisions (or scores) on the rows evaluated."""
-    form = row_form(metric, explained.rows).take(explained.test)
+    form = row_form(wanted.metric, explained.rows).take(explained.test)
     outcome = explained.rows.roles.get("outcome")
     outcome = None if outcome is None else outcome[explained.test]
-    baseline = choices.baseline
-    if choices.scores:
-        outputs = score_values(metric, outputs, outcome)
+    baseline = wanted.baseline
+    if wanted.scores:
+        outputs = score_values(wanted.metric, outputs, outcome)
         baseline = 1.0 if baseline == "random" else baseline
     group, groups = explained.group[explained.test], len(explained.groups)
-    allocations = find_allocations(choices.allocation, groups, len(explained.players), plan)
+    allocations = find_allocations(wanted.allocation, groups, len(explained.players), plan)
     check_tells_apart(allocations[0], form, group, groups)
     return TwoStageGame(
         outputs=outputs, masks=plan.masks, form=form, group=group, groups=groups, levels=explained.levels,
-        pairs=_pairs(explained, choices.reference), players=len(explained.players), allocations=allocations,
-        orders=plan.orders, baseline=find_baseline(baseline, form, outcome), level=choices.level,
+        pairs=_pairs(explained, wanted.reference), players=len(explained.players), allocations=allocations,
+        orders=plan.orders, baseline=find_baseline(baseline, form, outcome), level=wanted.confidence_level,
     )  # fmt: skip
 
 
@@ -102,3 +121,65 @@ def _pairs(explained: ExplainedRows, reference: Mapping[str, Any] | None) -> tup
         last = explained.groups.index(Group.of(reference))
         return tuple((g, last) for g in range(count) if g != last)
     return tuple((g, h) for g in range(count) for h in range(g + 1, count))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimates:
+    """Estimates with intervals, standard errors and p-values, all of one shape; NaN where undefined."""
+
+    value: Floats
+    low: Floats
+    high: Floats
+    error: Floats
+    p_value: Floats
+
+    def at(self, allocation: int) -> Estimates:
+        """Those of one allocation, the second axis."""
+        parts = (self.value, self.low, self.high, self.error, self.p_value)
+        return Estimates(*(part[:, allocation] for part in parts))
+
+    def times(self, factor: float) -> Estimates:
+        """In other units; p-values stay."""
+        return Estimates(
+            self.value * factor, self.low * factor, self.high * factor, self.error * factor, self.p_value
+        )
+
+
+def estimates_of(value: Floats, error: Spread, undefined: NDArray[np.bool_], level: float) -> Estimates:
+    """Intervals and tests at the level; NaN where undefined."""
+    gone = np.broadcast_to(
+        undefined.reshape(undefined.shape + (1,) * (value.ndim - undefined.ndim)), value.shape
+    )
+    value = np.where(np.abs(value) < 1e-13, 0.0, value)
+    low, high = interval(value, error, level)
+    p = two_sided_p(value, error)
+    parts = [np.where(gone, np.nan, part) for part in (value, low, high, error.error, p)]
+    return Estimates(*parts)
+
+
+def in_units_of_baseline(
+    game: TwoStageGame, found: Contributions, error: Spread, part: slice, chance: Floats | None = None
+) -> Estimates:
+    """C^k_g in units of the baseline; an estimated baseline adds its influence."""
+    base, real = game.baseline, len(game.allocations)
+    value = found.estimate[part, :real] / base.value
+    undefined = found.undefined[part, :real]
+    scaled = Spread(error.error[part, :real] / base.value, error.df[part, :real])
+    if base.influence is not None:
+        errors, df = scaled.error.copy(), scaled.df.copy()
+        for v in range(value.shape[1]):
+            raw = found.influence(v)[:, part] / base.value
+            joined = spread(with_estimated_scale(raw, value[:, v], base.influence, base.value), game.group)
+            if chance is not None and game.allocations[v].sampled:
+                joined = add_variance(joined, chance / base.value**2, game)
+            errors[:, v], df[:, v] = joined.error, joined.df
+        scaled = Spread(errors, df)
+    return estimates_of(value, scaled, undefined, game.level)
+
+
+def add_variance(error: Spread, chance: Floats, game: TwoStageGame) -> Spread:
+    """One more independent variance, known from the sampled pairs of orders."""
+    assert game.orders is not None
+    freedom = np.where(np.isfinite(error.df), error.df, 1e12)
+    both = np.stack([error.error**2, chance])
+    return combine(both, np.stack([freedom, np.full_like(freedom, game.orders.pairs - 1.0)]))

@@ -25,25 +25,31 @@ _COINS = {"random": "a coin", "prior": "a coin that shows 1 as often as the outc
 
 def verdict(explanation: Explanation) -> Verdict:
     """The first stage's test is the verdict; features only say who carries it."""
-    first, label, level = explanation.first, explanation.metric.label, explanation.game.level
-    test = first.omnibus
-    gaps = [
-        (pair, gap) for pair, gap in zip(explanation.pair_labels, first.gaps, strict=False) if gap is not None
-    ]
-    if test is None or len(gaps) < len(first.gaps):
-        empty = any(math.isnan(rate) for rate in first.rate)
-        text = explanation.empty_group() if empty else f"no variation in {label}"
+    test = explanation.first.omnibus
+    if test is None or None in explanation.first.gaps:
+        empty = any(math.isnan(rate) for rate in explanation.first.rate)
+        text = explanation.empty_group() if empty else f"no variation in {explanation.metric.label}"
         return Verdict("undetermined", f"undetermined: {text}")
-    (group, target), gap = max(gaps, key=lambda entry: abs(entry[1].gap))
-    side = "above" if gap.gap >= 0 else "below"
-    low, high = sorted((abs(gap.low), abs(gap.high))) if gap.low * gap.high > 0 else (gap.low, gap.high)
-    span = f"{_amount(explanation, low)} to {_amount(explanation, high)}"
-    size = f"{label} of {group} is {_amount(explanation, abs(gap.gap))}{_unit(explanation)} {side} {target}"
-    size += f", {level:.0%} interval {span}{' (the largest gap)' if len(gaps) > 1 else ''}"
+    size = _largest_gap(explanation)
     if test.p_value <= explanation.alpha:
         return Verdict("violated", f"violated: {size}; equality is rejected, {p_text(test.p_value)}")
     text = f"no violation shown: {size}; equality is not rejected, {p_text(test.p_value)}"
     return Verdict("no violation shown", text)
+
+
+def _largest_gap(explanation: Explanation) -> str:
+    """The largest gap with its interval, where every gap is known."""
+    gaps = [gap for gap in explanation.first.gaps if gap is not None]
+    # what comes after the pairs is the interaction of two attributes, which has no gap
+    named = zip(explanation.pair_labels, gaps, strict=False)
+    (group, target), gap = max(named, key=lambda entry: abs(entry[1].gap))
+    side = "above" if gap.gap >= 0 else "below"
+    low, high = sorted((abs(gap.low), abs(gap.high))) if gap.low * gap.high > 0 else (gap.low, gap.high)
+    span = f"{_amount(explanation, low)} to {_amount(explanation, high)}"
+    size = f"{_amount(explanation, abs(gap.gap))}{_unit(explanation)} {side} {target}"
+    largest = " (the largest gap)" if len(gaps) > 1 else ""
+    level = f"{explanation.game.level:.0%}"
+    return f"{explanation.metric.label} of {group} is {size}, {level} interval {span}{largest}"
 
 
 def p_text(value: float) -> str:
@@ -95,7 +101,7 @@ def notes(
     """Everything a reader must know to quote the numbers."""
     explained = explanation.explained
     found = {
-        "coalitions": explanation.source.meaning,
+        "coalitions": explanation.wanted.meaning,
         "sensitive": _SENSITIVE[explained.sensitive].format(by=explanation.by_text),
         "conditional": _conditional(explanation),
         "drivers": "Feature tests are about drivers; only the gap's test is a test of the criterion.",
@@ -151,7 +157,7 @@ def _of_the_groups(explanation: Explanation) -> dict[str, str]:
     """Rates that do not exist, and groups of few."""
     found = {}
     undefined = explanation.second.undefined.any() and not np.isnan(explanation.first.rate).any()
-    if undefined and explanation.source.kind == "retrain":
+    if undefined and explanation.wanted.kind == "retrain":
         found["undefined-rates"] = (
             "A classifier of few features may select nobody, which leaves some rates undefined. With "
             "coalitions='marginal' decisions are shares and such rates exist; it asks another question."
@@ -166,14 +172,14 @@ def _of_the_groups(explanation: Explanation) -> dict[str, str]:
 
 
 def _conditional(explanation: Explanation) -> str:
-    source = explanation.source
-    if source.kind == "marginal":
-        what = "probabilities" if source.averaged == "probabilities" or source.scores else "decisions"
+    wanted = explanation.wanted
+    if wanted.kind == "marginal":
+        what = "probabilities" if wanted.averaged == "probabilities" or wanted.scores else "decisions"
         return (
-            f"Intervals hold the fitted model and the {source.background} background rows fixed; {what} were averaged "
+            f"Intervals hold the fitted model and the {wanted.background} background rows fixed; {what} were averaged "
             "over the background."
         )
-    what = "probabilities" if source.scores else "decisions"
+    what = "probabilities" if wanted.scores else "decisions"
     return f"Intervals hold the fitted classifiers fixed; their {what} on the rows evaluated are compared."
 
 

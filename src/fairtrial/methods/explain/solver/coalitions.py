@@ -179,12 +179,6 @@ def undefined_targets(coefficients: Floats, targets: Targets, rates: CoalitionRa
     return np.asarray(((targets.weights != 0) & hit[None, :, :]).any(axis=2))
 
 
-def undefined_unions(used: NDArray[np.bool_], rates: CoalitionRates) -> list[tuple[int, int]]:
-    """The (union, coalition) positions without a denominator among the coalitions used."""
-    places = np.argwhere(~rates.defined & used[None, :])
-    return [(int(union), int(coalition)) for union, coalition in places]
-
-
 def _mean_forms(
     decisions: Decisions, form: RowForm, group: Codes, groups: int, coefficients: Floats, targets: Targets
 ) -> tuple[list[GroupForms], CoalitionRates]:

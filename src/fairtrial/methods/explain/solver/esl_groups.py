@@ -8,7 +8,6 @@ rate of the groups in S over a baseline, two groups have φ_1 − φ_2 = b_1·(p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -118,15 +117,14 @@ def multi_attribute_targets(sequences: Sequence[Floats], baseline: float) -> Tar
     return Targets(unions, (product / baseline)[:, None, :])
 
 
-def pair_targets(groups: int, first_b: Floats, baseline: float) -> tuple[list[tuple[int, int]], Targets]:
+def pair_targets(groups: int, pairs: Sequence[tuple[int, int]], first_b: Floats, baseline: float) -> Targets:
     """b_1·(p_g − p_h)/baseline for every pair of groups, b_1 of the two-player game of that pair alone."""
-    pairs = list(combinations(range(groups), 2))
     unions = np.left_shift(np.int64(1), np.arange(groups, dtype=np.int64))
     weights = np.zeros((len(pairs), first_b.size, groups))
     for t, (g, h) in enumerate(pairs):
         weights[t, :, g] = first_b / baseline
         weights[t, :, h] = -first_b / baseline
-    return pairs, Targets(unions, weights)
+    return Targets(unions, weights)
 
 
 def interaction_contrasts(levels: Sequence[int]) -> Floats:

@@ -109,10 +109,3 @@ def with_estimated_scale(
     """Influence of estimate = θ/scale when the scale is estimated too: subtract estimate·(its influence)/scale."""
     shape = (-1,) + (1,) * estimate.ndim
     return influence - estimate[None] * (scale_influence.reshape(shape) / scale)
-
-
-def wald(estimate: Floats, covariance: Floats) -> tuple[float, int, float]:
-    """Statistic, degrees of freedom (the covariance's rank) and p-value of 'all estimates are zero'."""
-    rank = int(np.linalg.matrix_rank(covariance))
-    statistic = float(estimate @ np.linalg.pinv(covariance) @ estimate)
-    return statistic, rank, float(special.chdtrc(rank, statistic)) if rank else float("nan")

@@ -1,17 +1,16 @@
-"""Where the decisions of a coalition's classifier come from, and what leaving a feature out means there."""
+"""What explain is asked, in one piece."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fairtrial.data.audit import Audit
-from fairtrial.errors import check_choice
-from fairtrial.labels import canonical
-from fairtrial.methods.explain.metric import WHO
+from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.values import Role
 from fairtrial.work import Progress
 
+WHO = "explain"
 _MEANING = {
     "retrain": "A coalition's classifier is refitted on its features alone: contributions answer what the features are "
     "worth to a system built with them.",
@@ -22,23 +21,34 @@ _MEANING = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CoalitionSource:
-    """How coalition decisions (or scores) are made."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Wanted:
+    """The arguments of explain, and what they mean for where a coalition's decisions (or scores) come from."""
 
-    coalitions: Any
+    metric: Metric
+    by: Any
+    features: Any
+    sensitive: str | None
+    test: Any
+    reference: Mapping[str, Any] | None
     model: Any
+    coalitions: Any
     averaged: str
     background: int
-    scores: bool  # whether the metric is one of scores
-    positive: str | None  # the outcome's label that counts as 1, where the audit names it
+    allocation: Any
+    baseline: str | float
+    budget: int | None
+    favourable: str | None
+    interval: str
+    confidence_level: float
     seed: int
-    jobs: int | None = None
-    progress: Callable[[Progress], None] | None = None
+    jobs: int | None
+    progress: Callable[[Progress], None] | None
 
-    def __post_init__(self) -> None:
-        if self.from_model:
-            check_choice(WHO, "coalitions", self.coalitions, ["retrain", "marginal"])
+    @property
+    def scores(self) -> bool:
+        """Whether the metric is one of scores."""
+        return isinstance(self.metric.value, Role) and "score" in self.metric.value.needs
 
     @property
     def from_model(self) -> bool:
@@ -61,8 +71,3 @@ class CoalitionSource:
     def model_name(self) -> str | None:
         """The model as it is recorded."""
         return self.model if self.model is None or isinstance(self.model, str) else type(self.model).__name__
-
-
-def positive_outcome(audit: Audit) -> str | None:
-    """The outcome's label that counts as 1, where the audit names it."""
-    return canonical(audit.positive["outcome"]) if "outcome" in audit.positive else None
