@@ -185,7 +185,12 @@ def _number_words(kind: type, option: Option) -> str:
     high = option.most if option.most is not None else option.below
     if low is not None and high is not None:
         return f"{name} between {_shown(low)} and {_shown(high)}"
-    bounds = {"of at least": option.least, "above": option.above, "of at most": option.most, "below": option.below}
+    bounds = {
+        "of at least": option.least,
+        "above": option.above,
+        "of at most": option.most,
+        "below": option.below,
+    }
     words = [f"{name} {word} {_shown(bound)}" for word, bound in bounds.items() if bound is not None]
     return words[0] if words else name
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import altair as alt
 
-from fairtrial.methods.improve.solver.improvement_splits import split_level
+from fairtrial.methods.improve.solver.all_splits import split_level
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.charts.theme import COLOURS, finish
 from fairtrial.results.result import Result

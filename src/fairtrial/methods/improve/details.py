@@ -9,11 +9,12 @@ import numpy as np
 
 from fairtrial.methods.improve.candidates.contest import Contest
 from fairtrial.methods.improve.candidates.utilities import evaluate
-from fairtrial.methods.improve.solver.delta_surface import Corner, staircase
-from fairtrial.methods.improve.solver.improvement_splits import (
+from fairtrial.methods.improve.solver.all_splits import (
     ASSUMES,
+    Corner,
     combine_p_values,
     splits_against_manipulation,
+    staircase,
 )
 from fairtrial.methods.improve.splits import TestedSplits, gaps
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from fairtrial.errors import Note
 from fairtrial.methods.improve.candidates.contest import Contest
-from fairtrial.methods.improve.solver.improvement_splits import ASSUMES, splits_against_manipulation
+from fairtrial.methods.improve.solver.all_splits import ASSUMES, splits_against_manipulation
 from fairtrial.methods.improve.splits import FEWEST, Settings, TestedSplits
 
 PAPER = (

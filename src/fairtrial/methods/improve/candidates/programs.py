@@ -10,13 +10,7 @@ from fairtrial.errors import Fault, NotApplicable
 from fairtrial.methods.improve.candidates.contest import Contest
 from fairtrial.methods.improve.candidates.rules import Floats, Index, Inputs, Rule, capacity_threshold
 from fairtrial.methods.improve.candidates.utilities import evaluate
-from fairtrial.methods.improve.solver.milp import (
-    LinearRule,
-    Program,
-    fairest_classifier,
-    fairest_selection,
-    most_accurate_classifier,
-)
+from fairtrial.methods.improve.solver.milp import LinearRule, Program, Sample, best_linear_rule
 from fairtrial.metrics.metric import Metric
 
 MAX_COLUMNS = 6
@@ -95,16 +89,14 @@ class LinearProgram:
         levels = _levels(contest, few, index)
         start = _least_squares(x, y - (0.5 if contest.outcome_is_binary else 0.0))
         start = start / max(float(np.abs(start).max()), 1e-12)
-        if self.program == "F.5":
-            return fairest_classifier(x, y, group, levels, time_limit=self.seconds, start=start)
-        if self.program == "F.6":
-            return most_accurate_classifier(x, y, group, levels, time_limit=self.seconds, start=start)
-        assert contest.constraints.capacity is not None
-        capacity = max(2, round(contest.constraints.capacity * few.size))
-        shifted = start.copy()
-        shifted[0] -= capacity_threshold(x @ start, capacity / few.size)
-        shifted = shifted / max(float(np.abs(shifted).max()), 1e-12)
-        return fairest_selection(x, y, group, levels, capacity, time_limit=self.seconds, start=shifted)
+        capacity = 0
+        if self.program == "P'":
+            assert contest.constraints.capacity is not None
+            capacity = max(2, round(contest.constraints.capacity * few.size))
+            start[0] -= capacity_threshold(x @ start, capacity / few.size)
+            start = start / max(float(np.abs(start).max()), 1e-12)
+        sample = Sample(x, y, group, levels, capacity)
+        return best_linear_rule(self.program, sample, time_limit=self.seconds, start=start)
 
 
 def _subsample(contest: Contest, index: Index, rows: int, rng: np.random.Generator) -> Index:
