@@ -113,25 +113,14 @@ class TestedSplits:
 def run_splits(contest: Contest, candidates: Sequence[Candidate], settings: Settings) -> TestedSplits:
     """Steps 1 to 5 of Section 3.1 for all splits."""
     variants = _variants(contest, candidates)
-    halves = [settings.split(contest, k) for k in range(settings.splits)]
-    merits = _choose(contest, candidates, [train for train, _ in halves], settings)
+    halves = [settings.split(contest, k)[0] for k in range(settings.splits)]
+    merits = _choose(contest, candidates, halves, settings)
 
     def task(part: range, rng: np.random.Generator) -> Arrays:
         (k,) = part
-        train, test = halves[k]
         best = int(np.argmax(merits[k]))
-        candidate, name = variants[best]
-        rule = _fitted(contest, candidate, train, rng)[name]
-        check_rule(rule, contest, train)
-        new, new_score = rule.outcome_of(contest.inputs)
-        cells = contest.cells(test, contest.status_quo_of(test, train), (new[test], new_score[test]))
-        tested = _claim_test(contest, cells, _status_quo_pairs(contest, train), settings.bootstrap, rng)
-        return {
-            "chosen": np.array([best]),
-            "merit": np.array([merits[k][best]]),
-            "statement": np.array([rule.statement[:STATEMENT]], dtype=f"<U{STATEMENT}"),
-            **_numbers_of(tested, contest, settings),
-        }
+        numbers = _test_split(contest, settings, variants[best], k, rng)
+        return {"chosen": np.array([best]), "merit": np.array([merits[k][best]]), **numbers}
 
     name = "improve: testing on the other half of each split"
     arrays = _loop(task, settings.splits, name, settings.key, settings)
@@ -149,8 +138,21 @@ def run_splits(contest: Contest, candidates: Sequence[Candidate], settings: Sett
     )
 
 
-def _numbers_of(tested: Tested, contest: Contest, settings: Settings) -> Arrays:
+def _test_split(
+    contest: Contest, settings: Settings, variant: tuple[Candidate, str], k: int, rng: np.random.Generator
+) -> Arrays:
     """The numbers of one split, each with a first axis of length one."""
+    (candidate, name), (train, test) = variant, settings.split(contest, k)
+    rule = _fitted(contest, candidate, train, rng)[name]
+    check_rule(rule, contest, train)
+    new, new_score = rule.outcome_of(contest.inputs)
+    cells = contest.cells(test, contest.status_quo_of(test, train), (new[test], new_score[test]))
+    tested = _claim_test(contest, cells, _status_quo_pairs(contest, train), settings.bootstrap, rng)
+    statement = np.array([rule.statement[:STATEMENT]], dtype=f"<U{STATEMENT}")
+    return {"statement": statement, **_numbers_of(tested, contest, settings)}
+
+
+def _numbers_of(tested: Tested, contest: Contest, settings: Settings) -> Arrays:
     used = tested.levels.support[..., -1:] if contest.claim.pooled else tested.levels.support[..., :-1]
     enough = bool((used >= FEWEST).all())
     pairs = list(zip(tested.components, tested.deltas, strict=True))
