@@ -20,6 +20,7 @@ from fairtrial.inference.numeric.cell_bootstrap import (
     draw_counts,
     level_cells,
 )
+from fairtrial.methods.improve.solver.all_splits import Aggregation, combine_p_values
 from fairtrial.methods.improve.solver.improvement import (
     Component,
     Scale,
@@ -29,7 +30,6 @@ from fairtrial.methods.improve.solver.improvement import (
     smooth_fairness_components,
     worst_pair,
 )
-from fairtrial.methods.improve.solver.improvement_splits import Aggregation, combine_p_values
 
 Floats = NDArray[np.float64]
 

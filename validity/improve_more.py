@@ -79,8 +79,8 @@ def printed_p_rejections(repeats: int, rng: Random, *, rows: int, gap0: float, g
     rejected = np.zeros(repeats)
     for i, levels in enumerate(gap_levels(repeats, rng, rows, (gap0, gap1), DRAWS)):
         part = paper_fairness_component(levels, 0, scale="ratio", pairs=directed_pairs(2), one_sided=False)
-        held = part.status_quo - part.candidate
-        draws = part.status_quo_draws - part.candidate_draws
+        held = part.status_quo.estimate - part.candidate.estimate
+        draws = part.status_quo.draws - part.candidate.draws
         rejected[i] = np.mean(math.sqrt(rows) * (draws - held) >= held) <= 0.05
     return rejected
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairtrial.inference.numeric.cell_bootstrap import Utility, bootstrap_levels, level_cells
+from fairtrial.methods.improve.solver.all_splits import split_level, split_thresholds, staircase
 from fairtrial.methods.improve.solver.improvement import (
     accuracy_components,
     directed_pairs,
@@ -34,6 +35,14 @@ def split_components(*, splits, method, rows=600, draws=400):
             )
         found.append([*accuracy, *fairness])
     return found
+
+
+def surface(splits, levels, aggregation):
+    """The staircases of several levels from the components of all splits."""
+    return [
+        staircase([split_thresholds(c, split_level(level, aggregation)) for c in splits], level, aggregation)
+        for level in levels
+    ]
 
 
 def misled_people(rows=2000, seed=0, groups=2):

@@ -5,9 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from fairtrial.methods.improve.solver.delta_surface import Corner, Staircase, staircase, surface
-from fairtrial.methods.improve.solver.improvement_splits import combine_p_values
-from oracles.improve_data import split_components
+from fairtrial.methods.improve.solver.all_splits import Corner, Staircase, combine_p_values, staircase
+from oracles.improve_data import split_components, surface
 
 
 @pytest.mark.parametrize("aggregation", ["median", "running-median", "single"])

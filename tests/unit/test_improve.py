@@ -78,7 +78,7 @@ def test_the_status_quo_itself_is_no_improvement():
 
 def test_levels_are_the_metrics_of_the_test_half():
     """The first split's levels agree with means over the rows of its test half."""
-    from fairtrial.methods.improve.candidates.choice import split_rows
+    from fairtrial.methods.improve.splits import split_rows
     from fairtrial.work import generator
 
     data = misled_people()

@@ -6,6 +6,12 @@ import numpy as np
 import pytest
 
 from fairtrial.inference.numeric.cell_bootstrap import Utility, bootstrap_levels, level_cells
+from fairtrial.methods.improve.solver.all_splits import (
+    combine_p_values,
+    lower_median,
+    rejection_prefixes,
+    splits_against_manipulation,
+)
 from fairtrial.methods.improve.solver.improvement import (
     accuracy_components,
     directed_pairs,
@@ -13,12 +19,6 @@ from fairtrial.methods.improve.solver.improvement import (
     paper_fairness_component,
     smooth_fairness_components,
     worst_pair,
-)
-from fairtrial.methods.improve.solver.improvement_splits import (
-    combine_p_values,
-    lower_median,
-    rejection_prefixes,
-    splits_against_manipulation,
 )
 from oracles.improve import resampled_levels
 

@@ -1,8 +1,9 @@
-"""The options of improve."""
+"""The options of improve, and all that was asked together."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Protocol
 
 from fairtrial import options
@@ -104,3 +105,25 @@ FittedElsewhere = Annotated[bool, Option("States that candidate columns were not
 Folds = Annotated[
     int, Option("Parts of a training half in which candidates are judged out of fold.", least=2)
 ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """The question as it was asked: what would count as an improvement, which rules are tried, what they must keep."""
+
+    accuracy: object
+    fairness: object
+    by: object
+    delta: object
+    method: str
+    scale: str
+    pooled: bool
+    direction: str
+    target: object
+    candidates: object
+    fitted_elsewhere: bool
+    folds: int
+    capacity: float | str | None
+    blind: bool
+    banned: tuple[str, ...]
+    monotone: Mapping[str, int]

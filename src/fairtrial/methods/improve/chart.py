@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 
-from fairtrial.methods.improve.solver.improvement_splits import split_level
+from fairtrial.methods.improve.solver.all_splits import split_level
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.charts.theme import COLOURS, finish
 from fairtrial.results.result import Result
@@ -158,53 +157,35 @@ def _with_rules(chart: Any) -> Any:
 
 def _surface(details: Mapping[str, Any]) -> Any:
     """Figure 3 without a grid: nested staircases, the one at α outlined."""
-    frame = _frame(details)
-    levels = sorted((steps["level"] for steps in details["surface"]), reverse=True)
-    shades = {f"p < {level:g}": SHADES[i * len(SHADES) // len(levels)] for i, level in enumerate(levels)}
-    layers: list[Any] = []
-    outline: list[Any] = []
-    for level in levels:
-        steps = next(s for s in details["surface"] if s["level"] == level)
-        path = _path(steps["corners"], frame.left, frame.bottom)
-        if not path:
-            continue
-        layers.append(frame.area(path, f"p < {level:g}", shades))
-        if math.isclose(level, details["alpha"]):
-            edge = alt.Chart(alt.Data(values=path)).mark_line(
-                color=COLOURS["violated"], strokeWidth=2.5, clip=True
-            )
-            outline.append(edge.encode(x=frame.x, y=frame.y, order="order:Q"))
+    x, y, left, bottom = _axes(details)
+    surface = sorted(details["surface"], key=lambda steps: -steps["level"])
+    names = [f"p < {steps['level']:g}" for steps in surface]
+    shades = [SHADES[i * len(SHADES) // len(names)] for i in range(len(names))]
+    legend = alt.Legend(symbolType="square", symbolStrokeWidth=0, symbolSize=160)
+    scale = alt.Scale(domain=names, range=shades)
+    color = alt.Color("level:N", title="rejected at", legend=legend, scale=scale)
+    areas, outline = [], []
+    for name, steps in zip(names, surface, strict=True):
+        path = _path(steps["corners"], left, bottom)
+        values = [{**point, "floor": bottom, "level": name} for point in path]
+        area = alt.Chart(alt.Data(values=values)).mark_area(interpolate="linear", clip=True)
+        edge = alt.Chart(alt.Data(values=path)).mark_line(
+            color=COLOURS["violated"], strokeWidth=2.5, clip=True
+        )
+        if path:
+            areas.append(area.encode(x=x, y=y, y2="floor:Q", color=color))
+        if path and math.isclose(steps["level"], details["alpha"]):
+            outline.append(edge.encode(x=x, y=y, order="order:Q"))
     zero = alt.Chart(alt.Data(values=[{"accuracy": 0.0, "fairness": 0.0}])).mark_rule(
         color="#20262e", strokeWidth=0.8
     )
-    layers += [zero.encode(y=frame.y), zero.encode(x=frame.x), *outline]
+    layers = [*areas, zero.encode(y=y), zero.encode(x=x), *outline]
     title = _title(f"Rejected below the line (outlined: α = {details['alpha']:g})", _caption(details))
     return alt.layer(*layers, title=title).properties(width=460, height=320)
 
 
-@dataclass(frozen=True, slots=True)
-class _Frame:
+def _axes(details: Mapping[str, Any]) -> tuple[alt.X, alt.Y, float, float]:
     """The axes of the surface, and its left and lower edge."""
-
-    x: alt.X
-    y: alt.Y
-    left: float
-    bottom: float
-
-    def area(self, path: list[dict[str, float]], level: str, shades: Mapping[str, str]) -> Any:
-        """What is rejected at one level."""
-        values = [{**point, "floor": self.bottom, "level": level} for point in path]
-        color = alt.Color(
-            "level:N",
-            title="rejected at",
-            legend=alt.Legend(symbolType="square", symbolStrokeWidth=0, symbolSize=160),
-            scale=alt.Scale(domain=list(shades), range=list(shades.values())),
-        )
-        chart = alt.Chart(alt.Data(values=values)).mark_area(interpolate="linear", clip=True)
-        return chart.encode(x=self.x, y=self.y, y2="floor:Q", color=color)
-
-
-def _frame(details: Mapping[str, Any]) -> _Frame:
     ratio = details["claim"]["scale"] == "ratio"
     corners = [corner for steps in details["surface"] for corner in steps["corners"]]
     gains, gained = [c["fairness"] for c in corners], [c["accuracy"] for c in corners]
@@ -217,7 +198,7 @@ def _frame(details: Mapping[str, Any]) -> _Frame:
     across, up = (alt.Scale(domain=ends, nice=False) for ends in ([left, right], [bottom, top]))
     x = alt.X("fairness:Q", title="reduction of the gap by more than", scale=across, axis=axis)
     y = alt.Y("accuracy:Q", title="gain in accuracy by more than", scale=up, axis=axis)
-    return _Frame(x, y, left, bottom)
+    return x, y, left, bottom
 
 
 def _path(corners: list[dict[str, float]], left: float, bottom: float) -> list[dict[str, float]]:

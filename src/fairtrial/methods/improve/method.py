@@ -126,19 +126,16 @@ def improve(
     """
     from fairtrial.methods.improve.answer import answer
     from fairtrial.methods.improve.splits import Settings
-    from fairtrial.methods.improve.wanted import Wanted, WantedClaim, WantedRules, find_monotone
 
     audit.refuse("improve")
-    claim = WantedClaim(
+    wanted = i.Wanted(
         accuracy=accuracy, fairness=fairness, by=by, delta=delta, method=method, scale=scale, pooled=pooled,
-        direction=direction, target=target,
-    )  # fmt: skip
-    rules = WantedRules(
-        candidates=candidates, fitted_elsewhere=fitted_elsewhere, folds=folds, capacity=capacity, blind=blind,
-        banned=(banned,) if isinstance(banned, str) else tuple(banned), monotone=find_monotone(monotone),
+        direction=direction, target=target, candidates=candidates, fitted_elsewhere=fitted_elsewhere, folds=folds,
+        capacity=capacity, blind=blind, banned=(banned,) if isinstance(banned, str) else tuple(banned),
+        monotone={} if monotone is None else monotone,
     )  # fmt: skip
     settings = Settings(
         splits=1 if aggregate == "single" else splits, train_share=train_share, bootstrap=bootstrap,
         aggregate=aggregate, alpha=1 - confidence_level, seed=seed, jobs=jobs, progress=progress,
     )  # fmt: skip
-    return answer(audit, Wanted(claim, rules), settings)
+    return answer(audit, wanted, settings)

@@ -13,7 +13,7 @@ from fairtrial.results.result import Result
 
 if TYPE_CHECKING:
     from fairtrial.methods.improve.candidates.rules import Rule
-    from fairtrial.methods.improve.solver.delta_surface import Staircase
+    from fairtrial.methods.improve.solver.all_splits import Staircase
     from fairtrial.results.charts.picture import Picture
 
 
@@ -73,7 +73,7 @@ class ImproveResult(Result):
 
     def surface(self, level: float | None = None) -> Staircase:
         """The region of (Δ accuracy, Δ fairness) rejected at a level that was computed (default: α)."""
-        from fairtrial.methods.improve.solver.delta_surface import Corner, Staircase
+        from fairtrial.methods.improve.solver.all_splits import Corner, Staircase
 
         wanted = self.details["alpha"] if level is None else level
         for steps in self.details["surface"]:

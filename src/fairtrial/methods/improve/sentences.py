@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from fairtrial.methods.improve.solver.improvement_splits import split_level
+from fairtrial.methods.improve.solver.all_splits import split_level
 from fairtrial.results.column import Verdict
 from fairtrial.results.text import format_value
 

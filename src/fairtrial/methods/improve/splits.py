@@ -11,20 +11,26 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from fairtrial.methods.improve.candidates.choice import (
-    Tested,
-    claim_test,
-    decisions_of,
-    fitted,
-    out_of_fold_merits,
-    split_rows,
-    status_quo_pairs,
-)
+from fairtrial.errors import FairtrialError
+from fairtrial.inference.numeric.cell_bootstrap import LevelCells, Levels, bootstrap_levels
+from fairtrial.methods.improve.candidates.constraints import check_rule
 from fairtrial.methods.improve.candidates.contest import Candidate, Contest
-from fairtrial.methods.improve.candidates.rules import Index, Rule
-from fairtrial.methods.improve.solver.delta_surface import split_thresholds
-from fairtrial.methods.improve.solver.improvement import gap_of
-from fairtrial.methods.improve.solver.improvement_splits import Aggregation, combine_p_values, split_level
+from fairtrial.methods.improve.candidates.rules import Index, Rule, refusal
+from fairtrial.methods.improve.solver.all_splits import (
+    Aggregation,
+    combine_p_values,
+    split_level,
+    split_thresholds,
+)
+from fairtrial.methods.improve.solver.improvement import (
+    Component,
+    Pair,
+    accuracy_components,
+    gap_of,
+    paper_fairness_component,
+    smooth_fairness_components,
+    worst_pair,
+)
 from fairtrial.work import Arrays, Progress, Task, generator, map_batches
 
 # Levels at which the Δ-surface is kept, besides α
@@ -34,6 +40,8 @@ FEWEST = 10
 STATEMENT = 300
 # A status quo of zero is improved by any factor: the surface ends here
 LARGEST = 10.0
+# A z of this size stands for a difference that has no spread at all
+CERTAIN = 50.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +66,17 @@ class Settings:
     def split(self, contest: Contest, k: int) -> tuple[Index, Index]:
         """Split k is the same for every candidate."""
         return split_rows(contest.rows, self.train_share, generator(self.seed, "improve/split", k))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tested:
+    """Components of the claim in the order accuracy, then each fairness metric, each with the Δ it is tested at;
+    `block` says which metric."""
+
+    components: list[Component]
+    deltas: list[float]
+    block: list[int]
+    levels: Levels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -94,35 +113,49 @@ class TestedSplits:
 def run_splits(contest: Contest, candidates: Sequence[Candidate], settings: Settings) -> TestedSplits:
     """Steps 1 to 5 of Section 3.1 for all splits."""
     variants = _variants(contest, candidates)
-    halves = [settings.split(contest, k) for k in range(settings.splits)]
-    merits = _choose(contest, candidates, [train for train, _ in halves], settings)
+    halves = [settings.split(contest, k)[0] for k in range(settings.splits)]
+    merits = _choose(contest, candidates, halves, settings)
 
     def task(part: range, rng: np.random.Generator) -> Arrays:
         (k,) = part
-        train, test = halves[k]
-        best = int(np.argmax(merits[k])) if merits is not None else 0
-        candidate = _owner(candidates, contest, best)
-        new, new_score, statement = decisions_of(contest, candidate, variants[best], train, rng)
-        cells = contest.cells(test, contest.status_quo_of(test, train), (new[test], new_score[test]))
-        tested = claim_test(contest, cells, status_quo_pairs(contest, train), settings.bootstrap, rng)
-        return {
-            "chosen": np.array([best]),
-            "merit": np.array([merits[k][best] if merits is not None else np.nan]),
-            "statement": np.array([statement[:STATEMENT]], dtype=f"<U{STATEMENT}"),
-            **_numbers_of(tested, contest, settings),
-        }
+        best = int(np.argmax(merits[k]))
+        numbers = _test_split(contest, settings, variants[best], k, rng)
+        return {"chosen": np.array([best]), "merit": np.array([merits[k][best]]), **numbers}
 
     name = "improve: testing on the other half of each split"
     arrays = _loop(task, settings.splits, name, settings.key, settings)
-    names, block = _component_names(contest)
-    return TestedSplits(settings=settings, variants=variants, arrays=arrays, block=block, names=names)
+    everyone = np.arange(contest.rows)
+    old = contest.status_quo(everyone)
+    claimed = _claim_test(
+        contest, contest.cells(everyone, old, old), _status_quo_pairs(contest, everyone), 0, generator(0, "")
+    )
+    return TestedSplits(
+        settings=settings,
+        variants=[name for _, name in variants],
+        arrays=arrays,
+        block=claimed.block,
+        names=[component.name for component in claimed.components],
+    )
+
+
+def _test_split(
+    contest: Contest, settings: Settings, variant: tuple[Candidate, str], k: int, rng: np.random.Generator
+) -> Arrays:
+    """The numbers of one split, each with a first axis of length one."""
+    (candidate, name), (train, test) = variant, settings.split(contest, k)
+    rule = _fitted(contest, candidate, train, rng)[name]
+    check_rule(rule, contest, train)
+    new, new_score = rule.outcome_of(contest.inputs)
+    cells = contest.cells(test, contest.status_quo_of(test, train), (new[test], new_score[test]))
+    tested = _claim_test(contest, cells, _status_quo_pairs(contest, train), settings.bootstrap, rng)
+    statement = np.array([rule.statement[:STATEMENT]], dtype=f"<U{STATEMENT}")
+    return {"statement": statement, **_numbers_of(tested, contest, settings)}
 
 
 def _numbers_of(tested: Tested, contest: Contest, settings: Settings) -> Arrays:
-    """The numbers of one split, each with a first axis of length one."""
     used = tested.levels.support[..., -1:] if contest.claim.pooled else tested.levels.support[..., :-1]
     enough = bool((used >= FEWEST).all())
-    pairs = list(zip(tested.components, tested.deltas(contest.claim), strict=True))
+    pairs = list(zip(tested.components, tested.deltas, strict=True))
     thresholds = [
         split_thresholds(tested.components, split_level(level, settings.aggregate))
         for level in settings.levels
@@ -132,7 +165,7 @@ def _numbers_of(tested: Tested, contest: Contest, settings: Settings) -> Arrays:
         "estimate": tested.levels.estimate[None],
         "support": tested.levels.support[None],
         "p": np.array([[c.p_value(d) if enough else 1.0 for c, d in pairs]]),
-        "delta": np.array([[_number(c.delta_method(d)) for c, d in pairs]]),
+        "delta": np.array([[c.delta_method(d) for c, d in pairs]], dtype=np.float64),
         "statistic": np.array([[c.statistic(d) for c, d in pairs]]),
         "error": np.array([[c.standard_error(d) for c, d in pairs]]),
         "thresholds": np.array([corner]),
@@ -145,12 +178,11 @@ def refit_rule(
 ) -> tuple[Rule, dict[str, Any]]:
     """The selection rule applied to all data (Section 3.1), and whose decision would change."""
     everyone = np.arange(contest.rows)
-    variants = _variants(contest, candidates)
     merits = _choose(contest, candidates, [everyone], settings)
-    best = int(np.argmax(merits[0])) if merits is not None else 0
+    candidate, name = _variants(contest, candidates)[int(np.argmax(merits[0]))]
     rng = generator(settings.seed, "improve/refit")
     with threadpool_limits(1):
-        rule = fitted(contest, _owner(candidates, contest, best), everyone, rng)[variants[best]]
+        rule = _fitted(contest, candidate, everyone, rng)[name]
     decision, _ = rule.outcome_of(contest.inputs)
     old, _ = contest.status_quo(everyone)
     changes = []
@@ -176,17 +208,17 @@ def refit_rule(
 
 def _choose(
     contest: Contest, candidates: Sequence[Candidate], halves: Sequence[Index], settings: Settings
-) -> NDArray[np.float64] | None:
-    """Out-of-fold merit of every variant in every training half; None when there is nothing to choose."""
+) -> NDArray[np.float64]:
+    """Out-of-fold merit of every variant in every training half; NaN when there is nothing to choose."""
     widths = [len(candidate.variants(contest)) for candidate in candidates]
     if sum(widths) == 1:
-        return None
+        return np.full((len(halves), 1), np.nan)
 
     def task(part: range, rng: np.random.Generator) -> Arrays:
         (i,) = part
         half, which = divmod(i, len(candidates))
         found = np.full((1, max(widths)), -np.inf)
-        found[0, : widths[which]] = out_of_fold_merits(contest, candidates[which], halves[half], rng)
+        found[0, : widths[which]] = _out_of_fold_merits(contest, candidates[which], halves[half], rng)
         return {"merit": found}
 
     key = f"{settings.key}|{[half.size for half in halves]}"
@@ -196,6 +228,26 @@ def _choose(
     return np.array(
         [np.concatenate([row[:width] for row, width in zip(half, widths, strict=True)]) for half in by_half]
     )
+
+
+def _out_of_fold_merits(
+    contest: Contest, candidate: Candidate, train: Index, rng: np.random.Generator
+) -> list[float]:
+    """Merit of each variant from decisions on folds it was not fitted on, constraints checked in each."""
+    decided = {name: np.empty((2, train.size)) for name in candidate.variants(contest)}
+    fold = rng.permutation(train.size) % contest.folds
+    for held in range(contest.folds):
+        rest, out = train[fold != held], train[fold == held]
+        rules = _fitted(contest, candidate, rest, rng)
+        inputs = contest.inputs.part(out)
+        for name, both in decided.items():
+            check_rule(rules[name], contest, rest)
+            both[:, fold == held] = rules[name].outcome_of(inputs)
+    worst = _status_quo_pairs(contest, train)
+    old = contest.status_quo_of(train)
+    return [
+        _merit(contest, contest.cells(train, old, (both[0], both[1])), worst) for both in decided.values()
+    ]
 
 
 def _loop(task: Task, steps: int, name: str, key: str, settings: Settings) -> Arrays:
@@ -214,32 +266,72 @@ def _loop(task: Task, steps: int, name: str, key: str, settings: Settings) -> Ar
         )
 
 
-def _variants(contest: Contest, candidates: Sequence[Candidate]) -> list[str]:
-    return [name for candidate in candidates for name in candidate.variants(contest)]
+def _variants(contest: Contest, candidates: Sequence[Candidate]) -> list[tuple[Candidate, str]]:
+    """Every rule that can be chosen, with the candidate that gives it."""
+    return [(candidate, name) for candidate in candidates for name in candidate.variants(contest)]
 
 
-def _owner(candidates: Sequence[Candidate], contest: Contest, variant: int) -> Candidate:
-    """The candidate that a position in the list of all variants belongs to."""
-    for candidate in candidates:
-        width = len(candidate.variants(contest))
-        if variant < width:
-            return candidate
-        variant -= width
-    raise IndexError(variant)
+def _fitted(
+    contest: Contest, candidate: Candidate, index: Index, rng: np.random.Generator
+) -> dict[str, Rule]:
+    """The candidate's rules; whatever goes wrong inside it is told with its name."""
+    try:
+        return candidate.fit(contest, index, rng)
+    except FairtrialError:
+        raise
+    except Exception as error:
+        raise refusal(candidate.name, f"could not be fitted: {error}") from error
 
 
-def _component_names(contest: Contest) -> tuple[list[str], list[int]]:
-    rows = np.arange(contest.rows)
-    old, score = contest.status_quo(rows)
-    cells = contest.cells(rows, (old, score), (old, score))
-    tested = claim_test(contest, cells, status_quo_pairs(contest, rows), 0, np.random.default_rng(0))
-    return [component.name for component in tested.components], tested.block
+def split_rows(rows: int, share: float, rng: np.random.Generator) -> tuple[Index, Index]:
+    """⌊β·n⌋ training rows uniformly at random, and the rest (Section 3.1, step 1)."""
+    order = rng.permutation(rows)
+    train = math.floor(share * rows)
+    return np.sort(order[:train]), np.sort(order[train:])
+
+
+def _status_quo_pairs(contest: Contest, train: Index) -> list[Pair]:
+    """The worst pair of the status quo in the training half, per fairness metric."""
+    old = contest.status_quo_of(train)
+    levels = bootstrap_levels(contest.cells(train, old, old), 0, np.random.default_rng(0))
+    return [worst_pair(estimate[0, :-1], contest.claim.pairs) for estimate in levels.estimate[1:]]
+
+
+def _claim_test(
+    contest: Contest, cells: LevelCells, worst: list[Pair], draws: int, rng: np.random.Generator
+) -> Tested:
+    """Every component of the claim on the given cells."""
+    claim = contest.claim
+    levels = bootstrap_levels(cells, draws, rng)
+    names = [*contest.names, "everyone"]
+    components = accuracy_components(levels, 0, names, scale=claim.scale, pooled=claim.pooled)
+    deltas, block = list(claim.accuracy_delta), [0] * len(components)
+    for m, pair in enumerate(worst, start=1):
+        how: Any = {"scale": claim.scale, "pairs": claim.pairs, "one_sided": claim.one_sided}
+        if claim.method == "paper":
+            found = [paper_fairness_component(levels, m, **how)]
+        else:
+            found = smooth_fairness_components(levels, m, names, worst=pair, **how)
+        components += found
+        deltas += [claim.fairness_delta] * len(found)
+        block += [m] * len(found)
+    return Tested(components, deltas, block, levels)
+
+
+def _merit(contest: Contest, cells: LevelCells, worst: list[Pair]) -> float:
+    """The smallest z of all components: how sure the weakest part of the claim is."""
+    tested = _claim_test(contest, cells, worst, 0, np.random.default_rng(0))
+    smallest = math.inf
+    for component, delta in zip(tested.components, tested.deltas, strict=True):
+        estimate, error = component.statistic(delta), component.standard_error(delta)
+        if not math.isfinite(estimate):
+            return -math.inf
+        z = estimate / error if error > component.tie else CERTAIN * float(np.sign(round(estimate, 12)))
+        smallest = min(smallest, z)
+    return smallest
 
 
 def gaps(contest: Contest, estimate: NDArray[np.float64], m: int) -> tuple[float, float]:
     """Gap of the status quo and of the alternative in fairness metric m (1-based) of one split."""
-    return tuple(gap_of(estimate[m, rule, :-1], contest.claim.pairs) for rule in (0, 1))  # type: ignore[return-value]
-
-
-def _number(value: float | None) -> float:
-    return math.nan if value is None else value
+    old, new = (gap_of(estimate[m, rule, :-1], contest.claim.pairs) for rule in (0, 1))
+    return old, new

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fairtrial.methods.improve.candidates.contest import Contest
+from fairtrial.methods.improve.candidates.contest import Contest, OneRule
 from fairtrial.methods.improve.candidates.rules import (
     Floats,
     Index,
@@ -23,7 +23,7 @@ LARGEST_SEED = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Estimator:
+class Estimator(OneRule):
     """A scikit-learn classifier or regressor of the outcome; its score is thresholded on the training half.
 
     `features` restricts it to some of the audit's features. `frame` gives it the original columns as a
@@ -41,37 +41,27 @@ class Estimator:
         """What it is called in results."""
         return self.label or type(self.model).__name__
 
-    def variants(self, contest: Contest) -> tuple[str, ...]:
-        """The names of the rules it can give."""
-        return (self.name,)
-
     def fit(self, contest: Contest, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
         """Its rules, fitted on the rows of `index`."""
         model = seeded(self.model, rng)
-        outcome = contest.seen.outcome
-        assert outcome is not None
-        columns = self._columns(contest)
+        if self.features is None:
+            columns: Any = slice(None)
+        else:
+            columns = np.concatenate([contest.columns_of(feature) for feature in self.features])
         frame = self.frame if self.frame is not None else _names_columns(model)
 
         def data(inputs: Inputs) -> Any:
             return inputs.frame if frame else inputs.matrix[:, columns]
 
-        model.fit(data(contest.inputs.part(index)), outcome[index])
-
         def score_of(inputs: Inputs) -> Floats:
             return model_score(model, data(inputs))
 
-        score = score_of(contest.inputs.part(index))
-        threshold = (
-            self.threshold if self.threshold is not None else chosen_threshold(contest, index, score, model)
-        )
-        rule = Rule(self.name, score_of, threshold, contest.features, contest.inputs.names, model)
-        return {self.name: rule}
-
-    def _columns(self, contest: Contest) -> Any:
-        if self.features is None:
-            return slice(None)
-        return np.concatenate([contest.columns_of(feature) for feature in self.features])
+        training = contest.inputs.part(index)
+        model.fit(data(training), contest.outcome[index])
+        threshold = self.threshold
+        if threshold is None:
+            threshold = chosen_threshold(contest, index, score_of(training), model)
+        return {self.name: contest.rule(self.name, score_of, threshold, model=model)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,7 +93,7 @@ class Training:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Function:
+class Function(OneRule):
     """A callable train → rule, where rule(inputs) gives decisions (0/1), or scores to be thresholded."""
 
     function: Callable[[Training], Callable[[Inputs], Any]] = field(repr=False)
@@ -114,13 +104,18 @@ class Function:
         """What it is called in results."""
         return self.label or getattr(self.function, "__name__", type(self.function).__name__)
 
-    def variants(self, contest: Contest) -> tuple[str, ...]:
-        """The names of the rules it can give."""
-        return (self.name,)
-
     def fit(self, contest: Contest, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
         """Its rules, fitted on the rows of `index`."""
-        training = _training(contest, index, int(rng.integers(LARGEST_SEED)))
+        decision, score = contest.status_quo_of(index)
+        training = Training(
+            contest.inputs.part(index),
+            None if contest.seen.outcome is None else contest.outcome[index],
+            tuple(contest.names[code] for code in contest.group[index]),
+            decision,
+            score,
+            contest.constraints.capacity,
+            int(rng.integers(LARGEST_SEED)),
+        )
         found = self.function(training)
         if not callable(found):
             raise refusal(self.name, "must return a rule (a function of the inputs)")
@@ -131,28 +126,13 @@ class Function:
             except (KeyError, AttributeError) as error:
                 raise refusal(self.name, f"asks for {error}, which is not a permitted input") from error
 
-        score = score_of(training.inputs)
-        decides = bool(np.isin(score, (0.0, 1.0)).all())
-        threshold = None if decides else chosen_threshold(contest, index, score, None)
-        rule = Rule(self.name, score_of, threshold, contest.features, contest.inputs.names, found)
-        return {self.name: rule}
-
-
-def _training(contest: Contest, index: Index, seed: int) -> Training:
-    decision, score = contest.status_quo_of(index)
-    return Training(
-        contest.inputs.part(index),
-        None if contest.seen.outcome is None else contest.seen.outcome[index],
-        tuple(contest.names[code] for code in contest.group[index]),
-        decision,
-        score,
-        contest.constraints.capacity,
-        seed,
-    )
+        output = score_of(training.inputs)
+        threshold = None if _decides(output) else chosen_threshold(contest, index, output)
+        return {self.name: contest.rule(self.name, score_of, threshold, model=found)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FixedColumn:
+class FixedColumn(OneRule):
     """A column with another rule's decisions (0/1) or scores; it must not have been fitted on these rows."""
 
     column: str
@@ -162,30 +142,24 @@ class FixedColumn:
         """What it is called in results."""
         return self.column
 
-    def variants(self, contest: Contest) -> tuple[str, ...]:
-        """The names of the rules it can give."""
-        return (self.name,)
-
     def fit(self, contest: Contest, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
         """Its rules, fitted on the rows of `index`."""
         values = contest.inputs.fixed[self.column]
-        decisions = bool(np.isin(values, (0.0, 1.0)).all())
-        threshold = None if decisions else chosen_threshold(contest, index, values[index], None)
+        threshold = None if _decides(values) else chosen_threshold(contest, index, values[index])
         return {self.name: Rule(self.name, lambda inputs: inputs.fixed[self.column], threshold)}
 
 
-def chosen_threshold(contest: Contest, index: Index, score: Floats, model: Any) -> float:
-    """Capacity if there is one; else ½ for a probability, else as many as the status quo selects."""
-    if contest.constraints.capacity is not None:
-        return capacity_threshold(score, contest.constraints.capacity)
-    if model is not None and contest.outcome_is_binary and hasattr(model, "predict_proba"):
-        return 0.5
-    return capacity_threshold(score, status_quo_share(contest, index))
+def chosen_threshold(contest: Contest, index: Index, score: Floats, model: Any = None) -> float:
+    """½ for a probability unless there is a capacity; else what selects as many as may be selected."""
+    free = contest.constraints.capacity is None and contest.outcome_is_binary
+    return (
+        0.5 if free and hasattr(model, "predict_proba") else capacity_threshold(score, contest.share(index))
+    )
 
 
-def status_quo_share(contest: Contest, index: Index) -> float:
-    """The share the status quo selects in the training half."""
-    return float(contest.status_quo_of(index)[0].mean())
+def _decides(output: Floats) -> bool:
+    """Whether a rule gives decisions, not scores."""
+    return bool(np.isin(output, (0.0, 1.0)).all())
 
 
 def model_score(model: Any, data: Any) -> Floats:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from fairtrial.data.audit import Audit
 from fairtrial.errors import Fault, InputError, MissingExtra, NotApplicable, Note, did_you_mean
 from fairtrial.methods.improve.candidates.adapters import FixedColumn, as_candidate
-from fairtrial.methods.improve.candidates.contest import Candidate, Contest
-from fairtrial.methods.improve.candidates.portfolio import GroupThresholds, portfolio
+from fairtrial.methods.improve.candidates.contest import WHO, Candidate, Contest
+from fairtrial.methods.improve.candidates.portfolio import (
+    GroupThresholds,
+    Reductions,
+    applicable,
+    installed,
+    portfolio,
+)
 from fairtrial.methods.improve.candidates.programs import LinearProgram
-from fairtrial.methods.improve.candidates.reductions import Reductions, applicable, installed
 
-WHO = "improve"
 BUILT_IN = ("portfolio", "reductions", "group-thresholds", "F.5", "F.6", "P'")
 
 
@@ -53,16 +58,19 @@ def build_candidates(listed: Sequence[Any], contest: Contest) -> tuple[list[Cand
     for candidate in found:
         if isinstance(candidate, LinearProgram):
             candidate.check(contest)
-            notes.append(
-                Note("time-limit", "The program's time limit makes its result depend on the machine's speed.")
-            )
-    names = [name for candidate in found for name in candidate.variants(contest)]
-    twice = sorted({name for name in names if names.count(name) > 1})
+            text = "The program's time limit makes its result depend on the machine's speed."
+            notes.append(Note("time-limit", text))
+    _check_names(found, contest)
+    return found, notes
+
+
+def _check_names(candidates: Sequence[Candidate], contest: Contest) -> None:
+    names = Counter(name for candidate in candidates for name in candidate.variants(contest))
+    twice = sorted(name for name, times in names.items() if times > 1)
     if twice:
         cure = "name each once, and give estimators labels of their own"
         fault = Fault("candidates", f"have the same name {twice}", subject="two candidates", cure=cure)
         raise InputError(WHO, fault)
-    return found, notes
 
 
 def _built(item: Any, contest: Contest) -> list[Candidate]:
@@ -71,14 +79,14 @@ def _built(item: Any, contest: Contest) -> list[Candidate]:
     if item == "portfolio":
         return [*portfolio(), *([Reductions()] if installed() and applicable(contest) else [])]
     if item == "reductions":
-        return [_reductions(contest)]
+        _check_reductions(contest)
+        return [Reductions()]
     return [GroupThresholds() if item == "group-thresholds" else LinearProgram(item)]  # type: ignore[arg-type]
 
 
-def _reductions(contest: Contest) -> Reductions:
+def _check_reductions(contest: Contest) -> None:
     if not installed():
         raise MissingExtra("improve: 'reductions' needs fairlearn: install fairtrial[fair]")
     if not applicable(contest):
         required = "needs a binary outcome, a parity metric, no capacity and no monotone features"
         raise NotApplicable(WHO, Fault("candidates", required, subject="'reductions'"))
-    return Reductions()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +11,11 @@ from numpy.typing import NDArray
 from fairtrial.errors import Fault, InputError, Set, Words
 from fairtrial.inference.numeric.cell_bootstrap import distinct_rows
 from fairtrial.methods.improve.candidates.adapters import Estimator, FixedColumn
-from fairtrial.methods.improve.candidates.contest import Candidate, Contest
+from fairtrial.methods.improve.candidates.contest import WHO, Candidate, Contest
 from fairtrial.methods.improve.candidates.rules import Floats, Index, Inputs, Rule, candidate_fault, refusal
 
 PROBES = 200  # rows in which a feature is moved to see whether the score follows
 STEPS = 12  # values it is moved to
-WHO = "improve"
-
 
 # why a rule may not look at a column
 BANNED = "banned"
@@ -64,74 +61,61 @@ def check_rule(rule: Rule, contest: Contest, index: Index) -> None:
     """Raise InputError when a fitted rule breaks the capacity, a monotone direction or blindness."""
     constraints = contest.constraints
     fixed = not rule.features and bool(contest.inputs.fixed)
-    if constraints.capacity is None and not constraints.monotone and not fixed:
+    if not (fixed or constraints.monotone) and constraints.capacity is None:
         return  # blindness and bans hold by construction: the rule only ever gets permitted inputs
     inputs = contest.inputs.part(index)
     decision, score = rule.outcome_of(inputs)
-    if constraints.capacity is not None:
-        _check_capacity(rule, decision, constraints.capacity)
+    _check_capacity(rule, decision, constraints.capacity)
     for feature, sign in constraints.monotone.items():
-        direction = _Direction(feature, sign, int(contest.columns_of(feature)[0]))
+        column = int(contest.columns_of(feature)[0])
         if fixed:
-            _check_monotone_rows(rule, score, inputs, direction)
+            _check_monotone(rule, feature, sign, _falls_in_rows(score, inputs, column, sign))
         else:
-            _check_monotone_moves(rule, inputs, direction)
+            _check_monotone(rule, feature, sign, _falls_when_moved(rule, inputs, feature, column, sign))
     if fixed and constraints.blind and contest.features:
         _check_blind_rows(rule, decision, inputs, contest.group[index])
 
 
-def _check_capacity(rule: Rule, decision: Floats, capacity: float) -> None:
+def _check_monotone(rule: Rule, feature: str, sign: int, where: str) -> None:
+    if where:
+        wrong, right = ("falls", "never fall") if sign > 0 else ("rises", "never rise")
+        raise refusal(rule.name, f"{wrong} as {feature!r} rises {where}; it must {right} with it")
+
+
+def _check_capacity(rule: Rule, decision: Floats, capacity: float | None) -> None:
+    if capacity is None:
+        return
     chance = 3 * math.sqrt(capacity * (1 - capacity) / decision.size)
     share = float(decision.mean())
     if share > capacity + chance:
-        raise refusal(
-            rule.name, f"selects {share:.1%} of the training half, above the capacity of {capacity:.1%}"
-        )
+        required = f"selects {share:.1%} of the training half, above the capacity of {capacity:.1%}"
+        raise refusal(rule.name, required)
 
 
-@dataclass(frozen=True, slots=True)
-class _Direction:
-    """A feature that the score may only follow one way: never falling (1) or never rising (-1) with it."""
-
-    feature: str
-    sign: int
-    column: int
-
-    def broken(self, where: str) -> str:
-        wrong, right = ("falls", "never fall") if self.sign > 0 else ("rises", "never rise")
-        return f"{wrong} as {self.feature!r} rises {where}; it must {right} with it"
-
-
-def _check_monotone_moves(rule: Rule, inputs: Inputs, direction: _Direction) -> None:
-    """Move the feature through its range in some rows, everything else held: the score must follow the sign."""
-    column = direction.column
+def _falls_when_moved(rule: Rule, inputs: Inputs, feature: str, column: int, sign: int) -> str:
+    """Move the feature through its range in some rows, everything else held: where the score goes the wrong way."""
     rows = np.linspace(0, len(inputs) - 1, min(PROBES, len(inputs))).astype(np.intp)
     probes = inputs.part(rows)
-    steps = np.unique(np.quantile(inputs.matrix[:, column], np.linspace(0, 1, STEPS)))
     scores = []
-    for value in steps:
+    for value in np.unique(np.quantile(inputs.matrix[:, column], np.linspace(0, 1, STEPS))):
         matrix = probes.matrix.copy()
         matrix[:, column] = value
-        frame = None if probes.frame is None else _with_value(probes.frame, direction.feature, float(value))
-        moved = rule.outcome_of(probes.replaced(matrix, frame))
-        scores.append(moved[1] if rule.threshold is not None else moved[0])
-    moves = direction.sign * np.diff(np.array(scores), axis=0)
+        frame = None if probes.frame is None else _with_value(probes.frame, feature, float(value))
+        scores.append(rule.outcome_of(probes.replaced(matrix, frame))[1])
+    moves = sign * np.diff(np.array(scores), axis=0)
     tolerance = 1e-9 * (1.0 + float(np.abs(scores).max()))
     wrong = int(np.count_nonzero((moves < -tolerance).any(axis=0)))
-    if wrong:
-        raise refusal(rule.name, direction.broken(f"in {wrong} of {len(rows)} rows tried"))
+    return f"in {wrong} of {len(rows)} rows tried" if wrong else ""
 
 
-def _check_monotone_rows(rule: Rule, score: Floats, inputs: Inputs, direction: _Direction) -> None:
+def _falls_in_rows(score: Floats, inputs: Inputs, column: int, sign: int) -> str:
     """A fixed column cannot be asked about other values: compare rows that are equal in all other features."""
-    along = direction.sign * inputs.matrix[:, direction.column]
-    alike = _alike(np.delete(inputs.matrix, direction.column, axis=1))
+    along = sign * inputs.matrix[:, column]
+    alike = _alike(np.delete(inputs.matrix, column, axis=1))
     order = np.lexsort((along, alike))
     group, value, output = alike[order], along[order], score[order]
-    wrong = (np.diff(group) == 0) & (np.diff(value) > 0) & (np.diff(output) < -1e-9)
-    if wrong.any():
-        pairs = f"in {int(wrong.sum())} pairs of rows that are equal in everything else"
-        raise refusal(rule.name, direction.broken(pairs))
+    wrong = int(((np.diff(group) == 0) & (np.diff(value) > 0) & (np.diff(output) < -1e-9)).sum())
+    return f"in {wrong} pairs of rows that are equal in everything else" if wrong else ""
 
 
 def _check_blind_rows(rule: Rule, decision: Floats, inputs: Inputs, group: NDArray[np.int64]) -> None:

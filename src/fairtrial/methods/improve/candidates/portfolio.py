@@ -4,24 +4,45 @@ Every extra candidate adds to the winner's curse of choosing on the training hal
 logistic regression and boosted trees of the outcome, with their thresholds moved and with score − λ·P(group | x)
 (group-blind when it decides); reweighing (Kamiran and Calders); one feature dropped. Group thresholds are offered
 by name only, because they decide by group.
+
+Where fairlearn is installed (the extra `fair`), its reductions are tried as well (Agarwal, Beygelzimer, Dudík,
+Langford and Wallach, "A reductions approach to fair classification"): classifiers that trade the error rate against a
+parity constraint. The grid search is used: its classifiers are not random, and blind to the group when they decide.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
-from fairtrial.methods.improve.candidates.adapters import LARGEST_SEED, model_score, status_quo_share
-from fairtrial.methods.improve.candidates.contest import Contest
+from fairtrial.methods.improve.candidates.adapters import LARGEST_SEED, model_score
+from fairtrial.methods.improve.candidates.contest import Contest, OneRule
 from fairtrial.methods.improve.candidates.rules import Floats, Index, Inputs, Rule, capacity_threshold
 from fairtrial.methods.improve.candidates.utilities import evaluate
 from fairtrial.methods.improve.solver.improvement import worst_pair
 
 PENALTIES = (-0.5, -0.25, 0.25, 0.5)
 MOVES = (0.9, 1.1)
+# fairness metric -> fairlearn's constraint
+CONSTRAINTS = {
+    "selection_rate": "DemographicParity",
+    "tpr": "TruePositiveRateParity",
+    "fnr": "TruePositiveRateParity",
+    "fpr": "FalsePositiveRateParity",
+    "tnr": "FalsePositiveRateParity",
+    "accuracy": "ErrorRateParity",
+    "error_rate": "ErrorRateParity",
+}
+GRID = 7  # multipliers tried; each is one logistic regression
+LIMIT = 1.0  # of the multipliers: beyond it the constraint swamps the accuracy
+WEIGHTS = (0.25, 0.5, 0.75)  # of the constraint's violation against the error, one variant each
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,31 +62,26 @@ class Scored:
     `penalised` adds score + λ·P(worse-off group | x), both scaled to unit spread, at the same share selected.
     """
 
-    label: str
+    name: str
     kind: str
     strength: float = 1.0
     reweighed: bool = False
     penalised: bool = False
     drop: bool = False
 
-    @property
-    def name(self) -> str:
-        """What it is called in results."""
-        return self.label
-
     def variants(self, contest: Contest) -> tuple[str, ...]:
         """The names of the rules it can give."""
         return tuple(variant.name for variant in self._variants(contest))
 
     def _variants(self, contest: Contest) -> list[_Variant]:
-        found = [_Variant(self.label)]
+        found = [_Variant(self.name)]
         if contest.constraints.capacity is None:
-            moved = [_Variant(f"{self.label}, {move:g}× share", share=move) for move in MOVES]
-            found = [_Variant(f"{self.label}, same share"), *moved]
+            moved = [_Variant(f"{self.name}, {move:g}× share", share=move) for move in MOVES]
+            found = [_Variant(f"{self.name}, same share"), *moved]
             if contest.outcome_is_binary:
-                found.insert(0, _Variant(f"{self.label}, at ½", half=True))
+                found.insert(0, _Variant(f"{self.name}, at ½", half=True))
         if self.penalised and not contest.constraints.monotone:
-            found += [_Variant(f"{self.label}, λ={penalty:g}", penalty=penalty) for penalty in PENALTIES]
+            found += [_Variant(f"{self.name}, λ={penalty:g}", penalty=penalty) for penalty in PENALTIES]
         return found
 
     def fit(self, contest: Contest, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
@@ -76,7 +92,7 @@ class Scored:
             return model_score(model, inputs.matrix[:, columns])
 
         score = model_score(model, contest.inputs.matrix[np.ix_(index, columns)])
-        share = contest.constraints.capacity or status_quo_share(contest, index)
+        share = contest.share(index)
         variants = self._variants(contest)
         penalised = any(variant.penalty is not None for variant in variants)
         penalty = _penalty(contest, index, model, columns, score) if penalised else None
@@ -89,14 +105,12 @@ class Scored:
                 values = scorer(contest.inputs.part(index))
             selected = min(share * variant.share, 1.0)
             threshold = 0.5 if variant.half else capacity_threshold(values, selected)
-            seen = (contest.features, contest.inputs.names)
-            rules[variant.name] = Rule(variant.name, scorer, threshold, *seen, model)
+            rules[variant.name] = contest.rule(variant.name, scorer, threshold, model=model)
         return rules
 
     def _fitted_model(self, contest: Contest, index: Index, rng: np.random.Generator) -> tuple[Any, Any]:
         """The model of the outcome and the columns it looks at."""
-        outcome, binary = contest.seen.outcome, contest.outcome_is_binary
-        assert outcome is not None
+        outcome, binary = contest.outcome, contest.outcome_is_binary
         columns = _without_proxy(contest, index) if self.drop else np.arange(contest.inputs.matrix.shape[1])
         weight = reweighing(outcome[index], contest.group[index], binary) if self.reweighed else None
         signs = _signs(contest, columns)
@@ -106,30 +120,18 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupThresholds:
+class GroupThresholds(OneRule):
     """Logistic regression with the same share selected in each group: decides by group, only on request."""
 
-    label: str = "group thresholds"
+    name: str = "group thresholds"
     needs_group: bool = True
-
-    @property
-    def name(self) -> str:
-        """What it is called in results."""
-        return self.label
-
-    def variants(self, contest: Contest) -> tuple[str, ...]:
-        """The names of the rules it can give."""
-        return (self.label,)
 
     def fit(self, contest: Contest, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
         """Its rules, fitted on the rows of `index`."""
-        outcome = contest.seen.outcome
-        assert outcome is not None
         model = _Logistic(1.0, contest.outcome_is_binary, _signs(contest, slice(None)))
-        model.fit(contest.inputs.matrix[index], outcome[index], None)
+        model.fit(contest.inputs.matrix[index], contest.outcome[index], None)
         score = model_score(model, contest.inputs.matrix[index])
-        share = contest.constraints.capacity or status_quo_share(contest, index)
-        group = contest.group[index]
+        group, share = contest.group[index], contest.share(index)
         thresholds = np.array(
             [capacity_threshold(score[group == g], share) for g in range(len(contest.names))]
         )
@@ -138,7 +140,7 @@ class GroupThresholds:
             assert inputs.group is not None
             return np.asarray(model_score(model, inputs.matrix) - thresholds[inputs.group])
 
-        return {self.label: Rule(self.label, margin, 0.0, contest.features, contest.inputs.names, model)}
+        return {self.name: contest.rule(self.name, margin, 0.0, model=model)}
 
 
 def portfolio() -> list[Scored]:
@@ -232,20 +234,7 @@ def _model(kind: str, strength: float, binary: bool, signs: Floats | None, seed:
 
     model = HistGradientBoostingClassifier if binary else HistGradientBoostingRegressor
     constraints = None if signs is None else signs.astype(int)
-    return _Weighted(model(max_iter=60, max_leaf_nodes=8, monotonic_cst=constraints, random_state=seed))
-
-
-class _Weighted:
-    """A model whose fit takes the weight as third argument."""
-
-    def __init__(self, model: Any) -> None:
-        self.model = model
-        if hasattr(model, "predict_proba"):
-            self.predict_proba = model.predict_proba
-        self.predict = model.predict
-
-    def fit(self, x: Floats, y: Floats, weight: Floats | None) -> None:
-        self.model.fit(x, y, sample_weight=weight)
+    return model(max_iter=60, max_leaf_nodes=8, monotonic_cst=constraints, random_state=seed)
 
 
 class _Logistic:
@@ -282,3 +271,68 @@ class _Logistic:
 
     def predict(self, x: Floats) -> Any:
         return self.model.predict(self._standard(x))
+
+
+@dataclass(frozen=True, slots=True)
+class Reductions:
+    """Grid search over Lagrange multipliers; each variant weighs violation and error differently."""
+
+    name: str = "fairlearn reductions"
+
+    def variants(self, contest: Contest) -> tuple[str, ...]:
+        """The names of the rules it can give."""
+        return tuple(f"{self.name}, {weight:g}" for weight in WEIGHTS)
+
+    def fit(self, contest: Contest, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
+        """Its rules, fitted on the rows of `index`."""
+        from fairlearn import reductions
+        from sklearn.linear_model import LogisticRegression
+
+        x = contest.inputs.matrix
+        mean, spread = x[index].mean(axis=0), x[index].std(axis=0)
+        factor = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
+        constraint = getattr(reductions, CONSTRAINTS[contest.claim.fairness[0].name])()
+        search = reductions.GridSearch(
+            LogisticRegression(max_iter=200), constraint, grid_size=GRID, grid_limit=LIMIT
+        )
+        with warnings.catch_warnings(), _no_advice_on_the_grid():
+            warnings.simplefilter("ignore")  # fairlearn's own use of pandas
+            search.fit(
+                (x[index] - mean) * factor, contest.outcome[index], sensitive_features=contest.group[index]
+            )
+        errors = np.asarray(search.objectives_, dtype=np.float64)
+        violations = np.asarray([float(gamma.max()) for gamma in search.gammas_.to_numpy().T])
+        rules = {}
+        for weight, name in zip(WEIGHTS, self.variants(contest), strict=True):
+            model = search.predictors_[int(np.argmin((1 - weight) * errors + weight * violations))]
+
+            def score_of(inputs: Inputs, model: Any = model) -> Floats:
+                return model_score(model, (inputs.matrix - mean) * factor)
+
+            rules[name] = contest.rule(name, score_of, 0.5, model=model)
+        return rules
+
+
+@contextmanager
+def _no_advice_on_the_grid() -> Iterator[None]:
+    """fairlearn logs at every fit that a finer grid is recommended; the grid is coarse on purpose, see `GRID`."""
+    logger = logging.getLogger("fairlearn.reductions._grid_search._grid_generator")
+    disabled, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = disabled
+
+
+def installed() -> bool:
+    return find_spec("fairlearn") is not None
+
+
+def applicable(contest: Contest) -> bool:
+    """The reduction needs a binary outcome and a constraint it knows; it cannot keep monotone directions."""
+    return (
+        contest.outcome_is_binary
+        and contest.claim.fairness[0].name in CONSTRAINTS
+        and not contest.constraints.monotone
+        and contest.constraints.capacity is None
+    )

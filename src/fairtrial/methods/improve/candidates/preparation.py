@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,29 +13,23 @@ from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Rows
 from fairtrial.data.groups import MINIMUM_SIZE, find_groups
 from fairtrial.errors import Fault, Faults, InputError, Note, Set, Words, did_you_mean
+from fairtrial.methods.improve.arguments import Wanted
 from fairtrial.methods.improve.candidates.adapters import FixedColumn
 from fairtrial.methods.improve.candidates.candidate_names import build_candidates, listed_candidates
-from fairtrial.methods.improve.candidates.claim import find_claim
 from fairtrial.methods.improve.candidates.constraints import check_declared
-from fairtrial.methods.improve.candidates.contest import Candidate, Constraints, Contest
-from fairtrial.methods.improve.candidates.refusals import check_ratios, refuse_equal_levels
+from fairtrial.methods.improve.candidates.contest import (
+    WHO,
+    Candidate,
+    Constraints,
+    Contest,
+    check_ratios,
+    find_claim,
+    refuse_equal_levels,
+)
 from fairtrial.methods.improve.candidates.rules import Index, Inputs
 from fairtrial.methods.improve.candidates.utilities import Observed, Worth, find_worth
-from fairtrial.methods.improve.wanted import Wanted, WantedRules
 from fairtrial.metrics.groups import Group
 from fairtrial.metrics.table import joined_metrics
-
-WHO = "improve"
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """The contest, its candidates, the rows it came from, and what the reader must know."""
-
-    contest: Contest
-    candidates: list[Candidate]
-    rows: Rows
-    notes: list[Note]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +55,10 @@ class _Named:
         """Whether any candidate has yet to be fitted."""
         return len(self.fixed) < len(self.listed)
 
+    def need(self, role: str) -> bool:
+        """Whether a level of the claim depends on the outcome or the score."""
+        return any(worth.needs(role) for worth in self.worths)
+
 
 @dataclass(frozen=True, slots=True)
 class _Members:
@@ -70,19 +68,18 @@ class _Members:
     group: NDArray[np.int64]
     inside: Index = field(repr=False)
 
-    @property
-    def outside(self) -> int:
-        return self.rows.n - self.inside.size
-
     def role(self, name: str) -> Any:
         values = self.rows.roles.get(name)
         return None if values is None else values[self.inside]
 
 
-def prepare(audit: Audit, wanted: Wanted) -> Prepared:
-    """Check everything, read the rows once, and refuse what cannot be tested."""
+def prepare(audit: Audit, wanted: Wanted) -> tuple[Contest, list[Candidate], Rows, list[Note]]:
+    """Check everything, read the rows once, and refuse what cannot be tested.
+
+    Gives the contest, its candidates, the rows it came from, and what the reader must know.
+    """
     named = _named(audit, wanted)
-    _check_roles(audit, wanted.rules, named)
+    _check_roles(audit, wanted, named)
     members = _members(_read(audit, named), named.groups)
     if audit.has("outcome") and audit.outcome_is_real:
         named = replace(named, worths=tuple(worth.of_real_outcome() for worth in named.worths))
@@ -91,22 +88,17 @@ def prepare(audit: Audit, wanted: Wanted) -> Prepared:
     refuse_equal_levels(contest)
     candidates, told = build_candidates(named.listed, contest)
     check_declared(candidates, contest)
-    notes = [
-        *_feature_notes(audit, wanted.rules, named),
-        *_outside_notes(members),
-        *told,
-        *_fixed_notes(named),
-    ]
-    return Prepared(contest, candidates, members.rows, notes)
+    return contest, candidates, members.rows, _notes(audit, wanted, named, members, told)
 
 
 def _named(audit: Audit, wanted: Wanted) -> _Named:
-    claim = wanted.claim
-    groups = find_groups(WHO, audit, claim.by)
-    accuracy = find_worth(WHO, "accuracy", claim.accuracy, accuracy=True)
-    fairness = [find_worth(WHO, "fairness", one, accuracy=False) for one in _fairness(claim.fairness)]
-    named = _Named(groups, (accuracy, *fairness), listed_candidates(audit, wanted.rules.candidates))
-    return replace(named, features=_permitted(audit, wanted.rules, named.attributes))
+    if not isinstance(wanted.monotone, Mapping) or "" in wanted.monotone:
+        raise InputError(WHO, Fault("monotone", "must pair features with 1 or -1", got=wanted.monotone))
+    groups = find_groups(WHO, audit, wanted.by)
+    accuracy = find_worth(WHO, "accuracy", wanted.accuracy, accuracy=True)
+    fairness = [find_worth(WHO, "fairness", one, accuracy=False) for one in _fairness(wanted.fairness)]
+    named = _Named(groups, (accuracy, *fairness), listed_candidates(audit, wanted.candidates))
+    return replace(named, features=_permitted(audit, wanted, named.attributes))
 
 
 def _fairness(asked: object) -> list[object]:
@@ -117,54 +109,62 @@ def _fairness(asked: object) -> list[object]:
     return [part for item in items for part in joined_metrics(item)]
 
 
-def _permitted(audit: Audit, rules: WantedRules, attributes: tuple[str, ...]) -> tuple[str, ...]:
+def _permitted(audit: Audit, wanted: Wanted, attributes: tuple[str, ...]) -> tuple[str, ...]:
+    """The features that rules may use; every fault in what was said of single ones."""
     faults, columns = Faults(WHO), audit.source.columns
-    for argument, names in (("banned", rules.banned), ("monotone", list(rules.monotone))):
+    for argument, names in (("banned", wanted.banned), ("monotone", wanted.monotone)):
         for name in names:
             if name not in columns:
                 hint = did_you_mean(name, columns)
                 faults.add(Fault(argument, f"names the unknown column {name!r}", hint=hint))
-    features = tuple(
-        name
-        for name in audit.features
-        if name not in rules.banned and not (rules.blind and name in attributes)
-    )
-    for name, sign in rules.monotone.items():
+    forbidden = {*wanted.banned, *(attributes if wanted.blind else ())}
+    features = tuple(name for name in audit.features if name not in forbidden)
+    for name, sign in wanted.monotone.items():
+        required = _monotone_required(audit, name, features)
         if sign not in (1, -1):
             required = f"must give 1 (never falls) or -1 (never rises) for {name!r}"
             faults.add(Fault("monotone", required, got=sign))
-        elif name in columns and name not in features:
-            faults.add(Fault("monotone", f"names {name!r}, which is not a permitted feature"))
-        elif name in features and audit.kind(name) not in ("bool", "int", "float"):
-            faults.add(Fault("monotone", f"names {name!r}, which is not numeric"))
+        elif required:
+            faults.add(Fault("monotone", required))
     faults.raise_any()
     return features
 
 
-def _check_roles(audit: Audit, rules: WantedRules, named: _Named) -> None:
+def _monotone_required(audit: Audit, name: str, features: tuple[str, ...]) -> str:
+    """Why no rule can be monotone in a column of the audit."""
+    if name not in features:
+        known = name in audit.source.columns
+        return f"names {name!r}, which is not a permitted feature" if known else ""
+    numeric = audit.kind(name) in ("bool", "int", "float")
+    return "" if numeric else f"names {name!r}, which is not numeric"
+
+
+def _check_roles(audit: Audit, wanted: Wanted, named: _Named) -> None:
     """What the audit must have for this claim and these candidates."""
     faults = Faults(WHO)
-    _check_status_quo(audit, rules, faults)
-    if (named.fitted or any(worth.needs_outcome for worth in named.worths)) and not audit.has("outcome"):
+    _check_status_quo(audit, wanted, faults)
+    if (named.fitted or named.need("outcome")) and not audit.has("outcome"):
         faults.add(Fault("", "is needed", subject="the outcome", cure=_column_of("outcome")))
     if named.fitted and not named.features:
         cure = Words("name them with {} (permitted ones are left)", Set("features", of="Audit"))
         faults.add(Fault("candidates", "are fitted on features", subject="candidates", cure=cure))
-    if any(worth.needs_score for worth in named.worths) and not audit.has("score"):
+    if named.need("score") and not audit.has("score"):
         subject, required = "a metric of the score", "needs the status quo's score"
         faults.add(Fault("", required, subject=subject, cure=_column_of("score")))
-    if named.fixed and not rules.fitted_elsewhere:
+    if named.fixed and not wanted.fitted_elsewhere:
         cure = Words("if that is so, say {}", Set("fitted_elsewhere", True))
         required = "must hold a rule that was not fitted on these rows"
         faults.add(Fault("candidates", required, subject=f"the candidate columns {named.fixed}", cure=cure))
     faults.raise_any()
 
 
-def _check_status_quo(audit: Audit, rules: WantedRules, faults: Faults) -> None:
-    if not audit.has("decision") and not (audit.has("score") and rules.capacity is not None):
+def _check_status_quo(audit: Audit, wanted: Wanted, faults: Faults) -> None:
+    if audit.has("decision"):
+        return
+    if not audit.has("score") or wanted.capacity is None:
         required = "needs a decision, or a score with a threshold or a capacity"
         faults.add(Fault("", required, subject="the status quo"))
-    if rules.capacity == "status quo" and not audit.has("decision"):
+    if wanted.capacity == "status quo":
         faults.add(Fault("capacity", "cannot be 'status quo' without the status quo's decisions"))
 
 
@@ -201,13 +201,11 @@ def _members(rows: Rows, groups: Sequence[Group]) -> _Members:
 
 
 def _contest(audit: Audit, wanted: Wanted, named: _Named, members: _Members) -> Contest:
-    rules, rows = wanted.rules, members.rows
-    claim = find_claim(wanted.claim, named.worths, named.groups)
-    decision = members.role("decision")
-    constraints = _constraints(rules, named.attributes, decision)
+    rows, decision = members.rows, members.role("decision")
+    constraints = _constraints(wanted, named.attributes, decision)
     if audit.decision is None and constraints.capacity is not None:
         decision = None  # the capacity's threshold is found anew on each training half
-    inputs, feature_of = _inputs(audit, named, members, blind=rules.blind)
+    inputs, feature_of = _inputs(audit, named, members, blind=wanted.blind)
     return Contest(
         inputs=inputs,
         seen=Observed(rows.roles.get("outcome"), rows.columns, rows.attributes).part(members.inside),
@@ -215,40 +213,39 @@ def _contest(audit: Audit, wanted: Wanted, named: _Named, members: _Members) -> 
         names=tuple(_name(group) for group in named.groups),
         decision=decision,
         score=members.role("score"),
-        claim=claim,
+        claim=find_claim(wanted, named.worths, named.groups),
         constraints=constraints,
         features=named.features,
         feature_of=feature_of,
-        folds=rules.folds,
+        folds=wanted.folds,
     )
 
 
-def _constraints(rules: WantedRules, attributes: tuple[str, ...], decision: Any) -> Constraints:
-    capacity = rules.capacity
+def _constraints(wanted: Wanted, attributes: tuple[str, ...], decision: Any) -> Constraints:
+    capacity = float(decision.mean()) if wanted.capacity == "status quo" else wanted.capacity
     return Constraints(
-        capacity=float(decision.mean()) if capacity == "status quo" else None if capacity is None else float(capacity),
-        blind=rules.blind,
-        banned=tuple(rules.banned),
+        capacity=None if capacity is None else float(capacity),
+        blind=wanted.blind,
+        banned=wanted.banned,
         group_attributes=attributes,
-        monotone={name: int(sign) for name, sign in rules.monotone.items()},
-    )  # fmt: skip
+        monotone={name: int(sign) for name, sign in wanted.monotone.items()},
+    )
 
 
 def _inputs(
     audit: Audit, named: _Named, members: _Members, *, blind: bool
 ) -> tuple[Inputs, NDArray[np.int64]]:
     """What rules may look at, and which feature each column of the matrix stands for."""
-    rows = members.rows
-    matrix, feature_of = np.empty((rows.n, 0)), np.zeros(0, dtype=np.int64)
-    columns: tuple[str, ...] = ()
-    frame = None
+    group = None if blind else members.group
+    fixed = {name: members.rows.columns[name] for name in named.fixed}
+    inputs = Inputs(np.empty((members.rows.n, 0)), (), None, None, group, fixed)
+    feature_of = np.zeros(0, dtype=np.int64)
     if named.features:
         design = audit.design(named.features, who=WHO)
-        matrix, columns, feature_of = design.matrix, design.names, design.feature_of.astype(np.int64)
         frame = audit.features_frame(named.features, who=WHO)
-    group = None if blind else members.group
-    fixed = {name: rows.columns[name] for name in named.fixed}
-    return Inputs(matrix, tuple(columns), frame, None, group, fixed).part(members.inside), feature_of
+        inputs = replace(inputs, matrix=design.matrix, names=tuple(design.names), source=frame)
+        feature_of = design.feature_of.astype(np.int64)
+    return inputs.part(members.inside), feature_of
 
 
 def _name(group: Group) -> str:
@@ -257,28 +254,23 @@ def _name(group: Group) -> str:
     return f"{group.attributes[0]} {group.label}" if bare and len(group.attributes) == 1 else group.label
 
 
-def _feature_notes(audit: Audit, rules: WantedRules, named: _Named) -> list[Note]:
-    left_out = [name for name in audit.features if name in rules.banned]
-    grouped = [name for name in audit.features if name in named.attributes and rules.blind]
+def _notes(
+    audit: Audit, wanted: Wanted, named: _Named, members: _Members, told: Sequence[Note]
+) -> list[Note]:
+    """What was left out, what was told of the candidates, and what is taken on trust."""
+    banned = ", ".join(name for name in audit.features if name in wanted.banned)
+    of_groups = ", ".join(name for name in audit.features if name in named.attributes and wanted.blind)
+    outside = members.rows.n - members.inside.size
     notes = []
-    if left_out:
-        notes.append(
-            Note("banned-features", f"Rules could not use the banned features {', '.join(left_out)}.")
-        )
-    if grouped:
-        notes.append(Note("blind", f"Rules could not use {', '.join(grouped)}: they are blind to the group."))
+    if banned:
+        notes.append(Note("banned-features", f"Rules could not use the banned features {banned}."))
+    if of_groups:
+        notes.append(Note("blind", f"Rules could not use {of_groups}: they are blind to the group."))
+    if outside:
+        text = f"{outside:,} of {members.rows.n:,} rows are in none of the groups and were left out."
+        notes.append(Note("outside-groups", text))
+    notes += told
+    if named.fixed:
+        text = f"The columns {', '.join(named.fixed)} are taken as not fitted on these rows."
+        notes.append(Note("fitted-elsewhere", text))
     return notes
-
-
-def _outside_notes(members: _Members) -> list[Note]:
-    if not members.outside:
-        return []
-    counts = f"{members.outside:,} of {members.rows.n:,} rows"
-    return [Note("outside-groups", f"{counts} are in none of the groups and were left out.")]
-
-
-def _fixed_notes(named: _Named) -> list[Note]:
-    if not named.fixed:
-        return []
-    columns = ", ".join(named.fixed)
-    return [Note("fitted-elsewhere", f"The columns {columns} are taken as not fitted on these rows.")]

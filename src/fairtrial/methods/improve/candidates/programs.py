@@ -7,23 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairtrial.errors import Fault, NotApplicable
-from fairtrial.methods.improve.candidates.contest import Contest
+from fairtrial.methods.improve.candidates.contest import Contest, OneRule
 from fairtrial.methods.improve.candidates.rules import Floats, Index, Inputs, Rule, capacity_threshold
 from fairtrial.methods.improve.candidates.utilities import evaluate
-from fairtrial.methods.improve.solver.milp import (
-    LinearRule,
-    Program,
-    fairest_classifier,
-    fairest_selection,
-    most_accurate_classifier,
-)
+from fairtrial.methods.improve.solver.milp import LinearRule, Program, Sample, best_linear_rule
 from fairtrial.metrics.metric import Metric
 
 MAX_COLUMNS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class LinearProgram:
+class LinearProgram(OneRule):
     """(F.5), (F.6) or (P′) on `rows` rows of the training half, within `seconds`.
 
     Accuracy and fairness must both be "accuracy" for (F.5) and (F.6), and both the mean outcome of the selected
@@ -41,10 +35,6 @@ class LinearProgram:
         """What it is called in results."""
         return f"linear program {self.program}"
 
-    def variants(self, contest: Contest) -> tuple[str, ...]:
-        """The names of the rules it can give."""
-        return (self.name,)
-
     def check(self, contest: Contest) -> None:
         """Refuse what the program was not made for."""
         required = self._lacks(contest)
@@ -54,21 +44,18 @@ class LinearProgram:
             )
 
     def _lacks(self, contest: Contest) -> str:
-        needed = "ppv" if self.program == "P'" else "accuracy"
-        worths, outcome = contest.claim.worths, contest.seen.outcome
-        fits = all(isinstance(w.what, Metric) and w.name == needed for w in worths) and len(worths) == 2
-        if not fits or len(contest.names) != 2:
+        selects = self.program == "P'"
+        needed = "ppv" if selects else "accuracy"
+        named = [isinstance(worth.what, Metric) and worth.name for worth in contest.claim.worths]
+        if named != [needed, needed] or len(contest.names) != 2:
             return f"needs two groups and {needed!r} as accuracy and as fairness"
-        if self.program == "P'" and contest.constraints.capacity is None:
+        if selects and contest.constraints.capacity is None:
             return "needs a capacity"
-        if self.program == "P'" and outcome is not None and outcome.min() < 0:
-            return "needs outcomes of at least 0"
-        return ""
+        return "needs outcomes of at least 0" if selects and contest.outcome.min() < 0 else ""
 
     def fit(self, contest: Contest, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
         """Its rules, fitted on the rows of `index`."""
-        outcome, capacity = contest.seen.outcome, contest.constraints.capacity
-        assert outcome is not None
+        outcome, capacity = contest.outcome, contest.constraints.capacity
         few = _subsample(contest, index, self.rows, rng)
         columns = _leading_columns(contest.inputs.matrix[index], outcome[index])
         x = contest.inputs.matrix[:, columns]
@@ -86,25 +73,22 @@ class LinearProgram:
             return np.asarray(design(inputs.matrix[:, columns]) @ beta)
 
         threshold = 0.0 if capacity is None else capacity_threshold(design(x[index]) @ beta, capacity)
-        seen, proved = (contest.features, contest.inputs.names), found.statement()
-        return {self.name: Rule(self.name, score_of, threshold, *seen, found, statement=proved)}
+        rule = contest.rule(self.name, score_of, threshold, model=found, statement=found.statement())
+        return {self.name: rule}
 
     def _solve(self, contest: Contest, few: Index, x: Floats, index: Index) -> LinearRule:
-        assert contest.seen.outcome is not None
-        y, group = contest.seen.outcome[few], contest.group[few]
+        y, group = contest.outcome[few], contest.group[few]
         levels = _levels(contest, few, index)
         start = _least_squares(x, y - (0.5 if contest.outcome_is_binary else 0.0))
         start = start / max(float(np.abs(start).max()), 1e-12)
-        if self.program == "F.5":
-            return fairest_classifier(x, y, group, levels, time_limit=self.seconds, start=start)
-        if self.program == "F.6":
-            return most_accurate_classifier(x, y, group, levels, time_limit=self.seconds, start=start)
-        assert contest.constraints.capacity is not None
-        capacity = max(2, round(contest.constraints.capacity * few.size))
-        shifted = start.copy()
-        shifted[0] -= capacity_threshold(x @ start, capacity / few.size)
-        shifted = shifted / max(float(np.abs(shifted).max()), 1e-12)
-        return fairest_selection(x, y, group, levels, capacity, time_limit=self.seconds, start=shifted)
+        capacity = 0
+        if self.program == "P'":
+            assert contest.constraints.capacity is not None
+            capacity = max(2, round(contest.constraints.capacity * few.size))
+            start[0] -= capacity_threshold(x @ start, capacity / few.size)
+            start = start / max(float(np.abs(start).max()), 1e-12)
+        sample = Sample(x, y, group, levels, capacity)
+        return best_linear_rule(self.program, sample, time_limit=self.seconds, start=start)
 
 
 def _subsample(contest: Contest, index: Index, rows: int, rng: np.random.Generator) -> Index:

@@ -50,7 +50,11 @@ class Inputs:
     @property
     def frame(self) -> Any:
         """The rows as a dataframe, taken from the source only when a rule asks for it."""
-        return self.source if self.source is None or self.rows is None else take(self.source, self.rows)
+        if self.source is None or self.rows is None:
+            return self.source
+        import narwhals as nw
+
+        return nw.from_native(self.source, eager_only=True)[self.rows.tolist()].to_native()
 
     def replaced(self, matrix: Floats, frame: Any) -> Inputs:
         """The same people with other values."""
@@ -100,15 +104,12 @@ class Rule:
         if not self.features:
             return Inputs(np.empty((audit.rows().n, 0)), ())
         design = audit.design(self.features)
-        position = {name: i for i, name in enumerate(design.names)}
         new = sorted(set(design.names) - set(self.columns))
         if new:
             fault = Fault("audit", f"was not fitted with the labels {new}", subject="the rule")
             raise InputError("decide", fault)
         matrix = np.zeros((len(design.matrix), len(self.columns)))
-        for i, name in enumerate(self.columns):
-            if name in position:
-                matrix[:, i] = design.matrix[:, position[name]]
+        matrix[:, [self.columns.index(name) for name in design.names]] = design.matrix
         return Inputs(matrix, self.columns, audit.features_frame(self.features))
 
 
@@ -120,13 +121,6 @@ def candidate_fault(name: str, required: str, cure: str | Words = "") -> Fault:
 def refusal(name: str, required: str) -> InputError:
     """The error that names the candidate at fault."""
     return InputError("improve", candidate_fault(name, required))
-
-
-def take(frame: Any, index: Index) -> Any:
-    """Rows of a native dataframe, whichever library it comes from."""
-    import narwhals as nw
-
-    return nw.from_native(frame, eager_only=True)[index.tolist()].to_native()
 
 
 def capacity_threshold(score: Floats, capacity: float) -> float:

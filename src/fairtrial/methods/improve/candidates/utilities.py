@@ -6,8 +6,9 @@ A utility is a pair of row values (u, w) whose group level is Σu/Σw. For a met
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,13 +45,9 @@ class Worth:
         means = {"ppv": "mean outcome of the selected", "for": "mean outcome of the rejected"}
         return replace(self, words=means.get(self.name, ""))
 
-    @property
-    def needs_score(self) -> bool:
-        return isinstance(self.what, Metric) and "score" in self.what.needs
-
-    @property
-    def needs_outcome(self) -> bool:
-        return isinstance(self.what, Metric) and "outcome" in self.what.needs
+    def needs(self, role: str) -> bool:
+        """Whether its level depends on the outcome or the score."""
+        return isinstance(self.what, Metric) and role in self.what.needs
 
     @property
     def value_columns(self) -> tuple[str, ...]:
@@ -138,26 +135,25 @@ def evaluate(worth: Worth, seen: Observed, decision: Floats, score: Floats | Non
         )
         return np.where(decision == 1, selected, rejected), np.ones(decision.size)
     metric = worth.what
+    roles = {"decision": decision, "outcome": seen.outcome, "score": score}
     given = np.ones(decision.size, dtype=bool)
     for key, admitted in metric.conditions.items():
-        if isinstance(key, Role):
-            given &= np.isin(_role_value(key, seen, decision, score), [float(value) for value in admitted])
-        else:
-            coded = seen.labels[key]
-            wanted = {canonical(value) for value in admitted}
-            given &= np.isin(coded.codes, [i for i, label in enumerate(coded.labels) if label in wanted])
-    value = (
-        _role_value(metric.value, seen, decision, score)
-        if isinstance(metric.value, Role)
-        else seen.values[metric.value]
-    )
-    if isinstance(metric.value, Role) and metric.value.wants and not np.isfinite(value[given]).all():
-        required = f"needs {metric.value.wants}, but the scores of a rule are others"
-        raise NotApplicable("improve", Fault("", f"{metric.name!r} {required}"))
-    weight = given.astype(np.float64)
-    return worth.sign * np.where(given, value, 0.0), weight
+        given &= _meets(key, admitted, seen, roles)
+    if not isinstance(metric.value, Role):
+        value = seen.values[metric.value]
+    else:
+        value = np.asarray(metric.value.of(roles), dtype=np.float64)
+        if metric.value.wants and not np.isfinite(value[given]).all():
+            required = f"needs {metric.value.wants}, but the scores of a rule are others"
+            raise NotApplicable("improve", Fault("", f"{metric.name!r} {required}"))
+    return worth.sign * np.where(given, value, 0.0), given.astype(np.float64)
 
 
-def _role_value(part: Role, seen: Observed, decision: Floats, score: Floats | None) -> Floats:
-    inputs = {"decision": decision, "outcome": seen.outcome, "score": score}
-    return np.asarray(part.of(inputs), dtype=np.float64)
+def _meets(
+    key: Role | str, admitted: Collection[Any], seen: Observed, roles: Mapping[str, Any]
+) -> NDArray[np.bool_]:
+    """Whose role, or label in a column, is among those admitted."""
+    if isinstance(key, Role):
+        return np.isin(np.asarray(key.of(roles), dtype=np.float64), [float(value) for value in admitted])
+    coded, wanted = seen.labels[key], {canonical(value) for value in admitted}
+    return np.isin(coded.codes, [i for i, label in enumerate(coded.labels) if label in wanted])

@@ -18,21 +18,17 @@ the status quo chosen on the *training* half, (1−Δ)(F0a − F0b) > F1j − F1
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from fairtrial.inference.numeric.cell_bootstrap import Levels
 
-    from numpy.typing import NDArray
-
-    from fairtrial.inference.numeric.cell_bootstrap import Levels
-
-    Floats = NDArray[np.float64]
-
+Floats = NDArray[np.float64]
 Scale = Literal["ratio", "difference"]
 Part = Literal["accuracy", "fairness"]
 Pair = tuple[int, int]
@@ -41,9 +37,28 @@ Pair = tuple[int, int]
 TIE = 1e-12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
+class Side:
+    """One side of an inequality, a level or a gap: its estimate, bootstrap draws and influence values."""
+
+    estimate: float
+    draws: Floats
+    influence: Floats
+
+    @classmethod
+    def of(cls, levels: Levels, utility: int, rule: int, plus: int, minus: int | None = None) -> Side:
+        """A group's level under one rule, or its difference from another group's."""
+
+        def picked(array: Floats) -> Floats:
+            level = array[..., utility, rule, plus]
+            return np.asarray(level if minus is None else level - array[..., utility, rule, minus])
+
+        return cls(float(picked(levels.estimate)), picked(levels.draws), picked(levels.influence))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Component:
-    """One inequality of the claim: estimates, bootstrap draws and influence values of both of its sides.
+    """One inequality of the claim between the candidate and the status quo.
 
     Draws whose reflected status quo 2D − D* is negative count against rejection, which makes the p-value monotone in
     Δ. The article's own component (`kinked`) is left as printed.
@@ -52,27 +67,27 @@ class Component:
     name: str
     part: Part
     scale: Scale
-    candidate: float
-    status_quo: float
-    candidate_draws: Floats
-    status_quo_draws: Floats
-    candidate_influence: Floats
-    status_quo_influence: Floats
+    candidate: Side
+    status_quo: Side
     counts: NDArray[np.int64]
     kinked: bool = False
 
+    @property
+    def tie(self) -> float:
+        """What rounding alone can make of a difference of the two sides."""
+        return TIE * (1.0 + abs(self.candidate.estimate) + abs(self.status_quo.estimate))
+
     def statistic(self, delta: float) -> float:
         """T, by how much the inequality holds (positive: it does)."""
-        return float(self._statistic(self.candidate, self.status_quo, delta))
+        return float(self._statistic(self.candidate.estimate, self.status_quo.estimate, delta))
 
     def p_value(self, delta: float) -> float:
         """Bootstrap p-value (1+k)/(1+Q), k the draws with T* − T ≥ T; undefined draws count against rejection."""
         estimate = self.statistic(delta)
         if not math.isfinite(estimate):
             return 1.0
-        draws = np.asarray(self._statistic(self.candidate_draws, self.status_quo_draws, delta))
-        slack = TIE * (1.0 + abs(self.candidate) + abs(self.status_quo))
-        against = ~(draws - estimate < estimate - slack)
+        draws = np.asarray(self._statistic(self.candidate.draws, self.status_quo.draws, delta))
+        against = ~(draws - estimate < estimate - self.tie)
         if self.scale == "ratio" and not self.kinked:
             against |= ~(self._reflected_status_quo() >= 0)
         return float((1 + np.count_nonzero(against)) / (1 + against.size))
@@ -81,14 +96,14 @@ class Component:
         """Normal-theory p-value of the same inequality; None where its standard error is zero."""
         error = self.standard_error(delta)
         estimate = self.statistic(delta)
-        if not math.isfinite(estimate) or error <= TIE * (1.0 + abs(self.candidate) + abs(self.status_quo)):
+        if not math.isfinite(estimate) or error <= self.tie:
             return None
         return float(ndtr(-estimate / error))
 
     def standard_error(self, delta: float) -> float:
         """Standard error of T from the influence values of its two levels."""
         factor = 1.0 if self.scale == "difference" else (1 + delta if self.part == "accuracy" else 1 - delta)
-        psi = self.candidate_influence - factor * self.status_quo_influence
+        psi = self.candidate.influence - factor * self.status_quo.influence
         rows = float(self.counts.sum())
         return math.sqrt(float(self.counts @ psi**2)) / rows
 
@@ -98,30 +113,28 @@ class Component:
         T* − T ≥ T can be solved for Δ: p is the share of (2N−N*)/(2D−D*) at or below 1+Δ (accuracy), or at or
         above 1−Δ (fairness); negative denominators count against rejection.
         """
-        allowed = math.ceil(level * (1 + self.candidate_draws.size) - 1) - 1
-        if allowed < 0 or allowed >= self.candidate_draws.size or not math.isfinite(self.statistic(0.0)):
+        size = self.candidate.draws.size
+        allowed = math.ceil(level * (1 + size) - 1) - 1
+        if allowed < 0 or allowed >= size or not math.isfinite(self.statistic(0.0)):
             return -math.inf
-        numerator = 2 * self.candidate - self.candidate_draws
+        numerator = 2 * self.candidate.estimate - self.candidate.draws
         denominator = self._reflected_status_quo()
+        sign = 1.0 if self.part == "accuracy" else -1.0
         if self.scale == "difference":
-            sign = 1.0 if self.part == "accuracy" else -1.0
-            against_below = sign * (numerator - denominator)
-            shift = 0.0
+            against_below, shift = sign * (numerator - denominator), 0.0
         else:
             # A reflected status quo of exactly zero leaves Δ out: such a draw is against rejection, or never is.
-            sign = 1.0 if self.part == "accuracy" else -1.0
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratio = np.where(denominator > 0, sign * numerator / denominator, np.nan)
             zero = np.where(sign * numerator > 0, np.inf, -np.inf)
-            against_below = np.where(denominator == 0, zero, ratio)
-            shift = -sign
+            against_below, shift = np.where(denominator == 0, zero, ratio), -sign
         ordered = np.sort(np.where(np.isnan(against_below), -np.inf, against_below))
         largest = float(ordered[allowed]) + shift
         # A gap cannot shrink by its whole size or more.
         return min(largest, 1.0) if self.scale == "ratio" and self.part == "fairness" else largest
 
     def _reflected_status_quo(self) -> Floats:
-        return 2 * self.status_quo - self.status_quo_draws
+        return 2 * self.status_quo.estimate - self.status_quo.draws
 
     def _statistic(
         self, candidate: Floats | float, status_quo: Floats | float, delta: float
@@ -157,11 +170,11 @@ def accuracy_components(
 ) -> list[Component]:
     """T_g = A1g − (1+Δg)A0g for each group, or for everybody pooled."""
     groups = levels.estimate.shape[-1] - 1
-    chosen = [groups] if pooled else list(range(groups))
-    return [
-        _component(levels, names[g], "accuracy", scale, _Side(utility, 1, g), _Side(utility, 0, g))
-        for g in chosen
-    ]
+    found = []
+    for g in [groups] if pooled else range(groups):
+        new, old = (Side.of(levels, utility, rule, g) for rule in (1, 0))
+        found.append(Component(names[g], "accuracy", scale, new, old, levels.counts))
+    return found
 
 
 def smooth_fairness_components(
@@ -179,86 +192,26 @@ def smooth_fairness_components(
     The pair (a, b) must come from the training half. Testing (a, b) alone would miss a candidate that opens an
     equal gap elsewhere; without F0a − F0b > 0 a one-sided test rejects when there is no disparity at all.
     """
-    status_quo = _Side(utility, 0, *worst)
-    components = [
-        _component(levels, f"{names[j]} − {names[k]}", "fairness", scale, _Side(utility, 1, j, k), status_quo)
-        for j, k in pairs
-    ]
+    old = Side.of(levels, utility, 0, *worst)
+    sides = [(f"{names[j]} − {names[k]}", Side.of(levels, utility, 1, j, k)) for j, k in pairs]
     if one_sided:
-        name = f"{names[worst[0]]} − {names[worst[1]]} exists"
-        components.append(_component(levels, name, "fairness", scale, None, status_quo))
-    return components
+        nothing = Side(0.0, np.zeros_like(old.draws), np.zeros_like(old.influence))
+        sides.append((f"{names[worst[0]]} − {names[worst[1]]} exists", nothing))
+    return [Component(name, "fairness", scale, new, old, levels.counts) for name, new in sides]
 
 
 def paper_fairness_component(
-    levels: Levels,
-    utility: int,
-    *,
-    scale: Scale,
-    pairs: Sequence[Pair],
-    one_sided: bool,
+    levels: Levels, utility: int, *, scale: Scale, pairs: Sequence[Pair], one_sided: bool
 ) -> Component:
     """The article's T_f = |F1r − F1b| − (1−Δf)|F0r − F0b|, kink included; more groups: the largest gap."""
-    gaps, draws, influences = [], [], []
-    for rule in (1, 0):
-        estimates = levels.estimate[utility, rule]
-        j, k = worst_pair(estimates, pairs)
-        drawn = np.max(
-            [levels.draws[:, utility, rule, j] - levels.draws[:, utility, rule, k] for j, k in pairs], 0
-        )
-        influence = levels.influence[:, utility, rule, j] - levels.influence[:, utility, rule, k]
-        gap = float(estimates[j] - estimates[k])
-        if one_sided:
-            gap, drawn = max(gap, 0.0), np.maximum(drawn, 0.0)
-            influence = influence if gap > 0 else np.zeros_like(influence)
-        gaps.append(gap)
-        draws.append(drawn)
-        influences.append(influence)
-    return Component(
-        name="gap",
-        part="fairness",
-        scale=scale,
-        candidate=gaps[0],
-        status_quo=gaps[1],
-        candidate_draws=draws[0],
-        status_quo_draws=draws[1],
-        candidate_influence=influences[0],
-        status_quo_influence=influences[1],
-        counts=levels.counts,
-        kinked=True,
-    )
+    new, old = (_largest_gap(levels, utility, rule, pairs, one_sided) for rule in (1, 0))
+    return Component("gap", "fairness", scale, new, old, levels.counts, kinked=True)
 
 
-@dataclass(frozen=True, slots=True)
-class _Side:
-    """One side of an inequality: a level, or the difference of two groups' levels."""
-
-    utility: int
-    rule: int
-    plus: int
-    minus: int | None = None
-
-    def of(self, array: Floats) -> Floats:
-        picked = array[..., self.utility, self.rule, self.plus]
-        if self.minus is not None:
-            picked = picked - array[..., self.utility, self.rule, self.minus]
-        return np.asarray(picked, dtype=np.float64)
-
-
-def _component(
-    levels: Levels, name: str, part: Part, scale: Scale, candidate: _Side | None, status_quo: _Side
-) -> Component:
-    zero = np.zeros_like(status_quo.of(levels.draws))
-    none = np.zeros_like(status_quo.of(levels.influence))
-    return Component(
-        name=name,
-        part=part,
-        scale=scale,
-        candidate=float(candidate.of(levels.estimate)) if candidate else 0.0,
-        status_quo=float(status_quo.of(levels.estimate)),
-        candidate_draws=candidate.of(levels.draws) if candidate else zero,
-        status_quo_draws=status_quo.of(levels.draws),
-        candidate_influence=candidate.of(levels.influence) if candidate else none,
-        status_quo_influence=status_quo.of(levels.influence),
-        counts=levels.counts,
-    )
+def _largest_gap(levels: Levels, utility: int, rule: int, pairs: Sequence[Pair], one_sided: bool) -> Side:
+    worst = Side.of(levels, utility, rule, *worst_pair(levels.estimate[utility, rule], pairs))
+    draws = np.max([Side.of(levels, utility, rule, *pair).draws for pair in pairs], 0)
+    if not one_sided:
+        return Side(worst.estimate, draws, worst.influence)
+    influence = worst.influence if worst.estimate > 0 else np.zeros_like(worst.influence)
+    return Side(max(worst.estimate, 0.0), np.maximum(draws, 0.0), influence)

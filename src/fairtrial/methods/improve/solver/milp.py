@@ -13,19 +13,16 @@ proved holds on that subsample only.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 Program = Literal["F.5", "F.6", "P'"]
 Proof = Literal["optimal", "bounded", "infeasible", "nothing"]
@@ -56,7 +53,6 @@ class LinearRule:
     bound: float | None
     rows: int
     seconds: float
-    from_start: bool
 
     def statement(self) -> str:
         """What was proved, in one sentence."""
@@ -113,7 +109,6 @@ class _Search:
     """A program with its objective (minimise sense·target), and the true value of a rule, None if it breaks a
     constraint."""
 
-    program: Program
     model: _Model
     beta: NDArray[np.int64]
     target: int
@@ -121,96 +116,118 @@ class _Search:
     score: Callable[[Floats], float | None]
 
 
-def fairest_classifier(
-    x: Floats,
-    y: Floats,
-    group: NDArray[np.integer],
-    status_quo: tuple[float, float],
-    *,
-    iota: float = 0.0,
-    time_limit: float = 10.0,
-    start: Floats | None = None,
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """The rows that a program is solved on, the least level of each group there, and how many rows (P′) selects."""
+
+    x: Floats
+    y: Floats
+    group: NDArray[np.integer]
+    least: tuple[float, float]
+    capacity: int = 0
+
+
+def best_linear_rule(
+    program: Program, sample: Sample, *, time_limit: float = 10.0, start: Floats | None = None
 ) -> LinearRule:
-    """(F.5): min |U^0 − U^1| over linear classifiers with U^g ≥ Û_0^g + ι; U^g the classification rate."""
-    model, beta, decision = _linear_classifier(x)
-    rates = _classification_rates(model, y, group, decision)
-    gap = int(model.variables(1, 0.0, 1.0)[0])
-    for sign in (1.0, -1.0):
-        model.row([(gap, 1.0), (rates[0], -sign), (rates[1], sign)], 0.0, np.inf)
-    for rate, level in zip(rates, status_quo, strict=True):
-        model.row([(rate, 1.0)], level + iota, np.inf)
+    """Solve a program, from `start` where one is given: HiGHS takes none from SciPy, so it enters as a cutoff."""
+    search = SEARCHES[program](sample)
+    started = time.monotonic()
+    value = None if start is None else search.score(start)
+    if value is not None:
+        cutoff = search.sense * value + CUTOFF_SLACK
+        search.model.row([(search.target, search.sense)], -np.inf, cutoff)
+    answer = _answer(search, time_limit)
+    coefficients = None if answer.x is None else np.asarray(answer.x)[search.beta]
+    found = None if coefficients is None else search.score(coefficients)
+    from_start = found is None and value is not None
+    if from_start:
+        coefficients, found = start, value
+    proof, bound = _what_was_proved(answer, search.sense, found, from_start)
+    return LinearRule(
+        program=program,
+        proof=proof,
+        coefficients=coefficients if found is not None else None,
+        objective=found,
+        bound=bound,
+        rows=len(sample.y),
+        seconds=time.monotonic() - started,
+    )
+
+
+def _fairest_classifier(sample: Sample) -> _Search:
+    """(F.5): min |U^0 − U^1| over linear classifiers with U^g of at least the given levels; U^g the classification
+    rate."""
+    model, beta, decision = _linear_classifier(sample.x)
+    rates = _classification_rates(model, sample, decision)
+    gap = _gap(model, rates, 1.0)
+    for rate, level in zip(rates, sample.least, strict=True):
+        model.row([(rate, 1.0)], level, np.inf)
 
     def score(coefficients: Floats) -> float | None:
-        found = _rates_of(x, y, group, coefficients)
-        feasible = all(u >= level + iota - ROUNDING for u, level in zip(found, status_quo, strict=True))
+        found = _rates_of(sample, coefficients)
+        feasible = all(u >= level - ROUNDING for u, level in zip(found, sample.least, strict=True))
         return abs(found[0] - found[1]) if feasible else None
 
-    return _solve(_Search("F.5", model, beta, gap, 1.0, score), len(y), time_limit, start)
+    return _Search(model, beta, gap, 1.0, score)
 
 
-def most_accurate_classifier(
-    x: Floats,
-    y: Floats,
-    group: NDArray[np.integer],
-    status_quo: tuple[float, float],
-    *,
-    iota: float = 0.0,
-    time_limit: float = 10.0,
-    start: Floats | None = None,
-) -> LinearRule:
-    """(F.6): max U^0 over linear classifiers with U^1 ≥ Û_0^1 + ι and |U^0 − U^1| ≤ |Û_0^0 − Û_0^1| − ι."""
-    model, beta, decision = _linear_classifier(x)
-    rates = _classification_rates(model, y, group, decision)
-    gap = abs(status_quo[0] - status_quo[1]) - iota
-    model.row([(rates[1], 1.0)], status_quo[1] + iota, np.inf)
+def _most_accurate_classifier(sample: Sample) -> _Search:
+    """(F.6): max U^0 over linear classifiers with U^1 ≥ Û_0^1 and |U^0 − U^1| ≤ |Û_0^0 − Û_0^1|."""
+    model, beta, decision = _linear_classifier(sample.x)
+    rates = _classification_rates(model, sample, decision)
+    first, second = sample.least
+    gap = abs(first - second)
+    model.row([(rates[1], 1.0)], second, np.inf)
     model.row([(rates[0], 1.0), (rates[1], -1.0)], -gap, gap)
 
     def score(coefficients: Floats) -> float | None:
-        rate = _rates_of(x, y, group, coefficients)
-        feasible = rate[1] >= status_quo[1] + iota - ROUNDING and abs(rate[0] - rate[1]) <= gap + ROUNDING
+        rate = _rates_of(sample, coefficients)
+        feasible = rate[1] >= second - ROUNDING and abs(rate[0] - rate[1]) <= gap + ROUNDING
         return rate[0] if feasible else None
 
-    return _solve(_Search("F.6", model, beta, rates[0], -1.0, score), len(y), time_limit, start)
+    return _Search(model, beta, rates[0], -1.0, score)
 
 
-def fairest_selection(
-    x: Floats,
-    y: Floats,
-    group: NDArray[np.integer],
-    status_quo: tuple[float, float],
-    capacity: int,
-    *,
-    iota: float = 0.0,
-    time_limit: float = 10.0,
-    start: Floats | None = None,
-) -> LinearRule:
+def _fairest_selection(sample: Sample) -> _Search:
     """(P′): min |U^0 − U^1|, U^g = E[Y | selected, g], selecting `capacity` rows by a linear rule.
 
     The ratios become linear by t_g = 1/Σ_g D and s_g = t_g·D (F.8), which the constraints pin down because D is
     binary (Proposition F.1).
     """
+    x, y, capacity = sample.x, sample.y, sample.capacity
     model, beta, decision = _linear_classifier(x)
     largest = float(np.max(y))
-    levels = model.variables(2, 0.0, largest)
+    levels = [int(level) for level in model.variables(2, 0.0, largest)]
+    members = [sample.group == code for code in (0, 1)]
     model.row([(int(d), 1.0) for d in decision], capacity, capacity)
-    for code in (0, 1):
-        _mean_of_selected(model, int(levels[code]), y, group == code, decision)
-        model.row([(int(levels[code]), 1.0)], status_quo[code] + iota, np.inf)
-    gap = int(model.variables(1, 0.0, largest)[0])
-    for sign in (1.0, -1.0):
-        model.row([(gap, 1.0), (int(levels[0]), -sign), (int(levels[1]), sign)], 0.0, np.inf)
+    for level, member, least in zip(levels, members, sample.least, strict=True):
+        _mean_of_selected(model, level, y, member, decision)
+        model.row([(level, 1.0)], least, np.inf)
+    gap = _gap(model, levels, largest)
 
     def score(coefficients: Floats) -> float | None:
         chosen = x @ coefficients >= 0
-        means = [
-            float(y[chosen & (group == g)].mean()) if (chosen & (group == g)).any() else -1.0 for g in (0, 1)
-        ]
-        feasible = chosen.sum() == capacity and all(
-            m >= u + iota for m, u in zip(means, status_quo, strict=True)
-        )
-        return abs(means[0] - means[1]) if feasible else None
+        means = [float(y[chosen & m].mean()) if (chosen & m).any() else -1.0 for m in members]
+        reached = all(mean >= least for mean, least in zip(means, sample.least, strict=True))
+        return abs(means[0] - means[1]) if reached and chosen.sum() == capacity else None
 
-    return _solve(_Search("P'", model, beta, gap, 1.0, score), len(y), time_limit, start)
+    return _Search(model, beta, gap, 1.0, score)
+
+
+SEARCHES: dict[Program, Callable[[Sample], _Search]] = {
+    "F.5": _fairest_classifier,
+    "F.6": _most_accurate_classifier,
+    "P'": _fairest_selection,
+}
+
+
+def _gap(model: _Model, levels: Sequence[int], largest: float) -> int:
+    """A variable that is no less than the difference of two levels, in either direction."""
+    gap = int(model.variables(1, 0.0, largest)[0])
+    for sign in (1.0, -1.0):
+        model.row([(gap, 1.0), (levels[0], -sign), (levels[1], sign)], 0.0, np.inf)
+    return gap
 
 
 def _mean_of_selected(
@@ -241,48 +258,20 @@ def _linear_classifier(x: Floats) -> tuple[_Model, NDArray[np.int64], NDArray[np
     return model, beta, decision
 
 
-def _classification_rates(
-    model: _Model, y: Floats, group: NDArray[np.integer], decision: NDArray[np.int64]
-) -> tuple[int, int]:
+def _classification_rates(model: _Model, sample: Sample, decision: NDArray[np.int64]) -> tuple[int, int]:
     """U^g = (1/n_g) Σ_g (1 − Y) + (2Y − 1)·D (F.4)."""
     rates = model.variables(2, 0.0, 1.0)
     for code in (0, 1):
-        member = np.flatnonzero(group == code)
-        terms = [(int(decision[j]), -(2.0 * float(y[j]) - 1.0) / member.size) for j in member]
-        constant = float(np.mean(1.0 - y[member]))
+        member = np.flatnonzero(sample.group == code)
+        terms = [(int(decision[j]), -(2.0 * float(sample.y[j]) - 1.0) / member.size) for j in member]
+        constant = float(np.mean(1.0 - sample.y[member]))
         model.row([(int(rates[code]), 1.0), *terms], constant, constant)
     return int(rates[0]), int(rates[1])
 
 
-def _rates_of(x: Floats, y: Floats, group: NDArray[np.integer], coefficients: Floats) -> tuple[float, float]:
-    right = (x @ coefficients >= 0) == (y == 1)
-    return float(right[group == 0].mean()), float(right[group == 1].mean())
-
-
-def _solve(search: _Search, rows: int, time_limit: float, start: Floats | None) -> LinearRule:
-    """HiGHS takes no starting point from SciPy, so the start enters as a cutoff."""
-    started = time.monotonic()
-    value = None if start is None else search.score(start)
-    if value is not None:
-        cutoff = search.sense * value + CUTOFF_SLACK
-        search.model.row([(search.target, search.sense)], -np.inf, cutoff)
-    answer = _answer(search, time_limit)
-    coefficients = None if answer.x is None else np.asarray(answer.x)[search.beta]
-    found = None if coefficients is None else search.score(coefficients)
-    from_start = found is None and value is not None
-    if from_start:
-        coefficients, found = start, value
-    proof, bound = _what_was_proved(answer, search.sense, found, from_start)
-    return LinearRule(
-        program=search.program,
-        proof=proof,
-        coefficients=coefficients if found is not None else None,
-        objective=found,
-        bound=bound,
-        rows=rows,
-        seconds=time.monotonic() - started,
-        from_start=from_start,
-    )
+def _rates_of(sample: Sample, coefficients: Floats) -> tuple[float, float]:
+    right = (sample.x @ coefficients >= 0) == (sample.y == 1)
+    return float(right[sample.group == 0].mean()), float(right[sample.group == 1].mean())
 
 
 def _answer(search: _Search, time_limit: float) -> Any:
