@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fairtrial.data.audit import Audit
 from fairtrial.errors import Fault, InputError, Named, NotApplicable, Set, Words
-from fairtrial.methods.transport.solver.searched_distances import leaf_boxes
+from fairtrial.methods.transport.solver.distances import leaf_boxes
 
 WHO = "transport"
 Floats = NDArray[np.float64]

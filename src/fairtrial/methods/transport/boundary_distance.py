@@ -20,8 +20,8 @@ from fairtrial.methods.transport.boundary import (
     TreeBoundary,
 )
 from fairtrial.methods.transport.moves import DecidedRows, Distances, Moves
-from fairtrial.methods.transport.solver import closed_form_distances as closed
-from fairtrial.methods.transport.solver.searched_distances import predict_distance, tree_distance
+from fairtrial.methods.transport.solver import distances as closed
+from fairtrial.methods.transport.solver.distances import predict_distance, tree_distance
 
 WHO = "transport"
 

@@ -12,7 +12,7 @@ from fairtrial.errors import Fault, InputError, NotApplicable, Set, Words, did_y
 from fairtrial.methods.transport.boundary import LinearBoundary, read_boundary
 from fairtrial.methods.transport.boundary_distance import boundary_distance
 from fairtrial.methods.transport.moves import DecidedRows, Distances, Moves
-from fairtrial.methods.transport.solver.closed_form_distances import score_distance
+from fairtrial.methods.transport.solver.distances import score_distance
 from fairtrial.metrics.values import ROLES, Role
 
 WHO = "transport"

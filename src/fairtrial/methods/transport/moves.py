@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairtrial.data.audit import Audit
 from fairtrial.errors import Fault, Faults, Note
-from fairtrial.methods.transport.solver.closed_form_distances import Norm
+from fairtrial.methods.transport.solver.distances import Norm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
