@@ -110,6 +110,10 @@ class RateContrasts:
         change = (moved[:, 0] - moved[:, 1]) @ self.cells
         return np.asarray((self.cell_events + change) / self.cell_rows)
 
+    def sum_per_cell(self, weights: NDArray[np.generic]) -> Floats:
+        """Σ of the rows' weights over each cell; a row in two cells counts in both."""
+        return np.asarray(np.bincount(self.pattern, weights=weights, minlength=len(self.cells)) @ self.cells)
+
     def moved_mass(self, plan: Floats) -> Floats:
         """Σ of the plan's move probabilities per (pattern, T)."""
         sums = np.bincount(self.class_of_row, weights=plan, minlength=2 * len(self.cells))
