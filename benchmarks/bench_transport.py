@@ -60,8 +60,8 @@ def against_argsort(n: int) -> list[Row]:
 
 
 def against_highs(n: int) -> list[Row]:
-    from fairtrial.methods.transport.solver.linear_program import project_by_rows
     from fairtrial.methods.transport.solver.rate_contrasts import band
+    from oracles.transport_by_rows import project_by_rows
 
     rows: list[Row] = []
     for name, made, goal in (

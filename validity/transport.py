@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from fairtrial.inference.rates.proportions import difference_interval
-from fairtrial.methods.transport.solver.closed_form_distances import linear_distance
+from fairtrial.methods.transport.solver.distances import linear_distance
 from fairtrial.methods.transport.solver.gap_test import article_test, pooled_test
 from fairtrial.methods.transport.solver.projection import project
 from fairtrial.methods.transport.solver.rate_contrasts import (

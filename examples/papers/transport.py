@@ -25,7 +25,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import fairtrial
-from fairtrial.methods.transport.solver.closed_form_distances import linear_distance
+from fairtrial.methods.transport.solver.distances import linear_distance
 from fairtrial.methods.transport.solver.gap_test import article_test, pooled_test
 from fairtrial.methods.transport.solver.projection import project
 from fairtrial.methods.transport.solver.rate_contrasts import RateContrasts, band, disjoint_families

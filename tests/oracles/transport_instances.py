@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairtrial.methods.transport.solver import closed_form_distances, searched_distances
+from fairtrial.methods.transport.solver import distances
 from fairtrial.methods.transport.solver.rate_contrasts import (
     RateContrasts,
     band,
@@ -112,28 +112,26 @@ _THETA = np.array([1.0, -0.6, 0.4])
 
 def _linear(x: Floats, norm: str) -> tuple[Floats, Floats]:
     margin = x @ _THETA - 0.1
-    return margin >= 0, closed_form_distances.linear_distance(
-        margin, _THETA, norm, np.array([True, True, False])
-    )
+    return margin >= 0, distances.linear_distance(margin, _THETA, norm, np.array([True, True, False]))
 
 
 def _mixed(x: Floats) -> tuple[Floats, Floats]:
     discrete = np.round(x[:, :1])
     margin = discrete[:, 0] * _THETA[0] + x[:, 1:] @ _THETA[1:]
     part, reachable = discrete[:, 0] * _THETA[0], np.unique(discrete) * _THETA[0]
-    return margin >= 0, closed_form_distances.mixed_distance(margin, part, reachable, _THETA[1:], 0.3)
+    return margin >= 0, distances.mixed_distance(margin, part, reachable, _THETA[1:], 0.3)
 
 
 def _score(x: Floats, units: str) -> tuple[Floats, Floats]:
     score = np.round(1 / (1 + np.exp(-x @ _THETA)), 1 if units == "score" else 2).clip(0.01, 0.99)
-    return score >= 0.5, closed_form_distances.score_distance(score, 0.5, units)
+    return score >= 0.5, distances.score_distance(score, 0.5, units)
 
 
 def _predict(x: Floats) -> tuple[Floats, Floats]:
     def rule(points: Floats) -> Floats:
         return ((points[:, 0] ** 2 + points[:, 1]) > 0.7).astype(int)
 
-    return rule(x), searched_distances.predict_distance(x, rule(x), rule)
+    return rule(x), distances.predict_distance(x, rule(x), rule)
 
 
 def _labels(x: Floats) -> Floats:
@@ -148,9 +146,7 @@ def _kernel(x: Floats) -> tuple[Floats, Floats]:
     model = SVC(kernel="rbf", gamma=0.5).fit(x, _labels(x))
     squared = ((model.support_vectors_[:, None] - model.support_vectors_[None]) ** 2).sum(axis=2)
     values = model.decision_function(x)
-    return values >= 0, closed_form_distances.kernel_distance(
-        values, model.dual_coef_, np.exp(-0.5 * squared)
-    )
+    return values >= 0, distances.kernel_distance(values, model.dual_coef_, np.exp(-0.5 * squared))
 
 
 def _tree(x: Floats) -> tuple[Floats, Floats]:
@@ -159,11 +155,11 @@ def _tree(x: Floats) -> tuple[Floats, Floats]:
     x = x.astype(np.float32).astype(float)
     model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(x, _labels(x))
     tree, decision = model.tree_, model.predict(x)
-    nodes, lows, highs = searched_distances.leaf_boxes(
+    nodes, lows, highs = distances.leaf_boxes(
         tree.children_left, tree.children_right, tree.feature, tree.threshold, x.shape[1]
     )
     leaf_decision = tree.value[nodes, 0].argmax(axis=1)
-    return decision, searched_distances.tree_distance(x, decision, lows, highs, leaf_decision)
+    return decision, distances.tree_distance(x, decision, lows, highs, leaf_decision)
 
 
 DISTANCES: dict[str, Callable[[Floats], tuple[Floats, Floats]]] = {

@@ -24,7 +24,7 @@ from sklearn.tree import DecisionTreeClassifier
 import fairtrial
 from fairtrial import Audit, Metric, role, transport
 from fairtrial.errors import FairtrialWarning, InputError, NotApplicable
-from fairtrial.methods.transport.linear_rule import linear_rule
+from fairtrial.methods.transport.method import linear_rule
 from fairtrial.methods.transport.result import TransportResult
 from fairtrial.results.column import scalar
 from fairtrial.results.masking import mask_result

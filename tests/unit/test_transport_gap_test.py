@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairtrial.methods.transport.solver.closed_form_distances import linear_distance
+from fairtrial.methods.transport.solver.distances import linear_distance
 from fairtrial.methods.transport.solver.gap_test import article_test, pooled_test
 from fairtrial.methods.transport.solver.projection import project, transport_plan
 from fairtrial.methods.transport.solver.rate_contrasts import (

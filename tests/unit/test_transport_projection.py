@@ -7,7 +7,6 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from fairtrial.methods.transport.solver.linear_program import project_by_rows
 from fairtrial.methods.transport.solver.projection import project, transport_plan
 from fairtrial.methods.transport.solver.rate_contrasts import (
     band,
@@ -15,6 +14,7 @@ from fairtrial.methods.transport.solver.rate_contrasts import (
     from_matrices,
     overlapping_families,
 )
+from oracles.transport_by_rows import project_by_rows
 from oracles.transport_instances import CRITERIA, DISTANCES, EDGES, make_instance
 
 GRID = [(c, d, e) for c in CRITERIA for d in DISTANCES for e in EDGES]

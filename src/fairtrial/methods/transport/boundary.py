@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fairtrial.data.audit import Audit
 from fairtrial.errors import Fault, InputError, Named, NotApplicable, Set, Words
-from fairtrial.methods.transport.solver.searched_distances import leaf_boxes
+from fairtrial.methods.transport.solver.distances import leaf_boxes
 
 WHO = "transport"
 Floats = NDArray[np.float64]
@@ -100,7 +100,8 @@ def read_boundary(audit: Audit, model: Any) -> Boundary:
         return LinearBoundary(margin=margin, coefficients=coefficients.ravel(), **known)
     if kind == "kernel":
         return KernelBoundary(margin=np.ravel(last.decision_function(seen)), **_kernel(last), **known)
-    return TreeBoundary(**_tree(last, seen, points.shape[1]), **{**known, "points": _single(points)})
+    known["points"] = points.astype(np.float32).astype(float)  # trees compare in single precision
+    return TreeBoundary(**_tree(last, seen, points.shape[1]), **known)
 
 
 def _kind(classifier: Any) -> str:
@@ -161,18 +162,22 @@ def _numbers(values: Any) -> Floats:
 
 def _columns(before: Any, names: tuple[str, ...], width: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Names of the model's columns, and the feature each comes from."""
-    if before is None or (width == len(names) and _scale(before, width) is not None):
-        return names, tuple(name.split("=", 1)[0] for name in names) if before is None else names
+    if before is None:
+        return names, tuple(name.split("=", 1)[0] for name in names)
+    if width == len(names) and _scale(before, width) is not None:
+        return names, names
     try:
         made = [str(name) for name in before.get_feature_names_out()]
     except (AttributeError, ValueError):
         made = [f"column {index + 1}" for index in range(width)]
-    sources = []
-    for column in made:
-        bare = column.split("__", 1)[-1]
-        fitting = [name for name in names if bare == name or bare.startswith(f"{name}_")]
-        sources.append(max(fitting, key=len) if fitting else column)
-    return tuple(made), tuple(sources)
+    return tuple(made), tuple(_source(column, names) for column in made)
+
+
+def _source(column: str, names: tuple[str, ...]) -> str:
+    """The feature that a transformer made the column from, by its name."""
+    bare = column.split("__", 1)[-1]
+    fitting = [name for name in names if bare == name or bare.startswith(f"{name}_")]
+    return max(fitting, key=len) if fitting else column
 
 
 def _scale(before: Any, width: int) -> Floats | None:
@@ -200,11 +205,6 @@ def _kernel(machine: Any) -> dict[str, Any]:
     options = {"gamma": machine._gamma, "degree": machine.degree, "coef0": machine.coef0}
     gram = pairwise_kernels(vectors, metric=machine.kernel, filter_params=True, **options)
     return {"dual": np.ravel(machine.dual_coef_), "gram": gram}
-
-
-def _single(points: Floats) -> Floats:
-    """Trees compare in single precision."""
-    return points.astype(np.float32).astype(float)
 
 
 def _tree(classifier: Any, seen: Any, width: int) -> dict[str, Any]:

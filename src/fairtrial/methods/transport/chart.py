@@ -111,42 +111,31 @@ def _dots(base: Any, fields: tuple[str, str], size: int, tooltip: list[Any]) -> 
 def _distances(result: Result) -> Picture:
     """Signed distances per group: grey stays, colour moves; zero is the boundary."""
     bins = result.details["histogram"]
-    panels = list(dict.fromkeys((row["metric"], row["group"]) for row in bins))
-    shown = panels[:_MOST_PANELS]
+    panels: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in bins:
+        panels.setdefault((row["metric"], row["group"]), []).append(row)
     several = len({metric for metric, _ in panels}) > 1
     unit = result.details["distance"]["unit"]
     low, high = min(row["low"] for row in bins), max(row["high"] for row in bins)
-    charts = []
-    for metric, group in shown:
-        rows = [_bin(row) for row in bins if (row["metric"], row["group"]) == (metric, group)]
-        charts.append(_histogram(rows, f"{group}: {metric}" if several else group, unit, (low, high)))
+    charts = [
+        _histogram(rows, f"{group}: {metric}" if several else group, unit, (low, high))
+        for (metric, group), rows in list(panels.items())[:_MOST_PANELS]
+    ]
     chart = alt.concat(
         *charts, columns=2 if len(charts) > 2 else 1, spacing={"row": 70, "column": 60}
     ).resolve_scale(x="shared", color="shared")
     chart = chart.properties(bounds="flush", align="all")
     title = "How far from the boundary, and who moves"
-    missing = (
-        "" if len(shown) == len(panels) else f" The first {len(shown)} of {len(panels)} groups are shown."
-    )
-    alt_text = (
-        f"Histogram of signed distances to the decision boundary per group, the moved part coloured.{missing}"
-    )
-    return Picture("distances", title, alt_text, finish(chart))
-
-
-def _bin(row: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "low": row["low"],
-        "high": row["high"],
-        "count": row["count"],
-        "moved": row["moved"],
-        "stays_words": "stays",
-        "moves_words": "moves across",
-    }
+    words = "Histogram of signed distances to the decision boundary per group, the moved part coloured."
+    if len(charts) < len(panels):
+        words += f" The first {len(charts)} of {len(panels)} groups are shown."
+    return Picture("distances", title, words, finish(chart))
 
 
 def _histogram(rows: list[dict[str, Any]], title: str, unit: str, span: tuple[float, float]) -> Any:
-    base = alt.Chart(alt.Data(values=rows), title=title)
+    words = {"stays_words": "stays", "moves_words": "moves across"}
+    bins = [{name: row[name] for name in ("low", "high", "count", "moved")} | words for row in rows]
+    base = alt.Chart(alt.Data(values=bins), title=title)
     axis = alt.X(
         "low:Q",
         bin="binned",

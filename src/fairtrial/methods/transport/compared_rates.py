@@ -13,10 +13,11 @@ from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Rows
 from fairtrial.data.groups import by_attributes, check_not_continuous, check_target, find_groups
 from fairtrial.errors import Fault, InputError, NotApplicable, Set, Use, Words
-from fairtrial.methods.transport.criterion import WHO, check_roles, event_values, find_criterion, roles_of
+from fairtrial.methods.transport.criterion import WHO, check_roles, find_criterion, own_criterion
 from fairtrial.methods.transport.solver.rate_contrasts import (
     RateContrasts,
     disjoint_families,
+    from_matrices,
     overlapping_families,
 )
 from fairtrial.metrics.groups import Group, Target, find_target
@@ -84,7 +85,7 @@ def find_rates(audit: Audit, criterion: object, between: Between) -> ComparedRat
     rows = audit.rows(
         attributes=list(dict.fromkeys([*attributes, *strata])),
         metrics=found.metrics,
-        roles=roles_of(found.event),
+        roles=found.roles,
         who=WHO,
     )
     families = _Families(rows, reference, between.minimum)
@@ -97,9 +98,27 @@ def find_rates(audit: Audit, criterion: object, between: Between) -> ComparedRat
                     families.add_attribute(words, attribute, inside)
     _check_families(families, attributes)
     decision = rows.roles["decision"].astype(np.uint8)
-    contrasts, cells = families.build(event_values(found.event, rows, decision))
+    contrasts, cells = families.build(found.happened(rows, decision))
     asked = [group.to_dict() for group in groups] if groups is not None else attributes
     return ComparedRates(contrasts, decision, cells, rows, found.name, asked, families.left_out)
+
+
+def own_rates(audit: Audit, content: Mapping[str, Any]) -> ComparedRates:
+    """The rates of a criterion of one's own: each of its cells, and the contrasts between them."""
+    found = own_criterion(content)
+    check_roles(audit, found.metrics)
+    rows = audit.rows(metrics=found.metrics, roles=found.roles, who=WHO)
+    decision = rows.roles["decision"].astype(np.uint8)
+    cells = np.column_stack([rows.given[metric.name] for metric in found.metrics]).astype(float)
+    names = [metric.label for metric in found.metrics]
+    try:
+        contrasts = from_matrices(cells, content["contrasts"], found.happened(rows, decision), names)
+    except ValueError as error:
+        fault = Fault("criterion", f"do not fit: {error}", subject="the criterion's cells and contrasts")
+        raise InputError(WHO, fault) from None
+    # a contrast of one's own has no single reference cell: each line stands for itself
+    lines = [ComparedCell(found.name, "", label, -1) for label in contrasts.names]
+    return ComparedRates(contrasts, decision, lines, rows, found.name, [])
 
 
 def _strata(audit: Audit, name: str, strata: object) -> list[str]:
@@ -215,21 +234,21 @@ class _Families:
         """Keep the cells with enough rows, if there are two; the reference is a wanted one, else the largest."""
         labels, codes = family.labels, family.codes
         sizes = np.bincount(codes[codes >= 0], minlength=len(labels))
-        enough = [index for index in range(len(labels)) if sizes[index] >= self.minimum]
-        if len(enough) < 2:
-            enough = []
+        enough = np.flatnonzero(sizes >= self.minimum)
+        if enough.size < 2:
+            enough = enough[:0]
         self.left_out += [
-            LeftOut(family.metric, labels[index], int(sizes[index]))
-            for index in range(len(labels))
+            LeftOut(family.metric, label, int(sizes[index]))
+            for index, label in enumerate(labels)
             if index not in enough
         ]
-        if not enough:
+        if not enough.size:
             return
         renumber = np.full(len(labels) + 1, -1, dtype=np.int32)
         renumber[enough] = np.arange(len(enough))
-        named = [place for place, index in enumerate(enough) if labels[index] in wanted]
-        reference = named[0] if named else int(np.argmax(sizes[enough]))
         kept = [labels[index] for index in enough]
+        named = [place for place, label in enumerate(kept) if label in wanted]
+        reference = named[0] if named else int(np.argmax(sizes[enough]))
         self.kept.append(replace(family, labels=kept, codes=renumber[codes], reference=reference))
 
     def build(self, event: NDArray[np.uint8]) -> tuple[RateContrasts, list[ComparedCell]]:

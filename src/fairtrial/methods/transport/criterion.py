@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,15 @@ class Criterion:
     metrics: list[Metric]
     event: str
 
+    @property
+    def roles(self) -> list[str]:
+        """The roles that the event is made of."""
+        return ["decision", *(["outcome"] if self.event in ("correct", "error") else [])]
+
+    def happened(self, rows: Rows, decision: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """T of each row."""
+        return np.asarray(ROLES[self.event].of({**rows.roles, "decision": decision}), dtype=np.uint8)
+
 
 def find_criterion(criterion: object) -> Criterion:
     """The name, the metrics and the event of a criterion, refused with a pointer where the method cannot take it."""
@@ -35,7 +45,7 @@ def find_criterion(criterion: object) -> Criterion:
     if not metrics:
         raise InputError(WHO, Fault("criterion", "is empty", cure="name a criterion or at least one metric"))
     for metric in metrics:
-        check_movable(name, metric)
+        _check_movable(name, metric)
     events = {metric.value.name for metric in metrics if isinstance(metric.value, Role)}
     if len(events) > 1:
         required = f"joins rates of different events ({', '.join(sorted(events))}); ask for each alone"
@@ -64,7 +74,7 @@ def _fitting() -> list[str]:
     )
 
 
-def check_movable(criterion: str, metric: Metric) -> None:
+def _check_movable(criterion: str, metric: Metric) -> None:
     """Refuse what moving people does not change, or changes in who is counted."""
     conditions = {part.name for part in metric.conditions if isinstance(part, Role)}
     if conditions & {"decision", "score", "score_bin"}:
@@ -106,11 +116,43 @@ def check_roles(audit: Audit, metrics: Sequence[Metric]) -> None:
         raise InputError(WHO, faults)
 
 
-def roles_of(event: str) -> list[str]:
-    """The roles that the event is made of."""
-    return ["decision", *(["outcome"] if event in ("correct", "error") else [])]
+def own_criterion(content: Mapping[str, Any]) -> Criterion:
+    """The criterion {"cells": [conditions, …], "contrasts": [[1, -1], …], "event": role.decision}."""
+    unknown = sorted(set(content) - {"cells", "contrasts", "event", "names", "name"})
+    if unknown or "contrasts" not in content:
+        required = "needs 'cells' and 'contrasts' and may have 'event', 'names', 'name'"
+        required += f"; unknown: {unknown}" if unknown else ""
+        raise InputError(WHO, Fault("criterion", required, subject="a criterion of one's own"))
+    event = content.get("event", "role.decision")
+    name = event.name if isinstance(event, Role) else str(event).removeprefix("role.")
+    if name not in EVENTS:
+        required = f"must be one of {[f'role.{name}' for name in EVENTS]}"
+        raise InputError(WHO, Fault("criterion", required, got=event, subject="'event'"))
+    return Criterion(str(content.get("name", "own criterion")), _own_metrics(content), name)
 
 
-def event_values(event: str, rows: Rows, decision: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """T of each row."""
-    return np.asarray(ROLES[event].of({**rows.roles, "decision": decision}), dtype=np.uint8)
+def _own_metrics(content: Mapping[str, Any]) -> list[Metric]:
+    """The conditions of each of its cells as those of a metric."""
+    cells = list(content["cells"])
+    names = [str(name) for name in content.get("names", [f"cell {i + 1}" for i in range(len(cells))])]
+    metrics = []
+    for index, conditions in enumerate(cells):
+        given = {_part(key): value for key, value in dict(conditions).items()}
+        metric = Metric(f"cell {index + 1}", ROLES["decision"], given, label=names[index])
+        _check_movable(names[index], metric)
+        metrics.append(metric)
+    return metrics
+
+
+def _part(key: object) -> Role | str:
+    if isinstance(key, Role):
+        return key
+    text = str(key)
+    if not text.startswith("role."):
+        return text
+    name = text.removeprefix("role.")
+    if name not in ROLES:
+        cure = f"roles are {sorted(ROLES)}"
+        hint = did_you_mean(name, ROLES)
+        raise InputError(WHO, Fault("criterion", f"names the unknown role {text!r}", cure=cure, hint=hint))
+    return ROLES[name]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol
 
 from fairtrial import options
 from fairtrial.data.audit import Audit
 from fairtrial.data.groups import MINIMUM_SIZE
+from fairtrial.errors import Fault, InputError
 from fairtrial.methods import arguments as a
 from fairtrial.methods.declaration import method
-from fairtrial.methods.transport.linear_rule import linear_rule
 from fairtrial.methods.transport.result import TransportResult
 from fairtrial.metrics.metric import Metric
 from fairtrial.metrics.values import Role
@@ -21,6 +23,23 @@ class Classifier(Protocol):
     """A fitted model that decides."""
 
     def predict(self, features: Any, /) -> Any: ...
+
+
+def linear_rule(text: str) -> str | dict[str, Any]:
+    """The rule in a JSON file, {"coefficients": …, "intercept": …}; any text that names no such file stays itself.
+
+    Plain data: nothing is executed.
+    """
+    if not text.lower().endswith(".json"):
+        return text
+    try:
+        content = json.loads(Path(text).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError("transport", Fault("distance", f"{text!r} could not be read: {error}")) from None
+    if not isinstance(content, dict):
+        required = f"{text!r} must hold a JSON object with 'coefficients'"
+        raise InputError("transport", Fault("distance", required))
+    return content
 
 
 Criterion = Annotated[
@@ -165,10 +184,11 @@ def transport(
     """
     from fairtrial.methods.transport.answer import Wanted, answer, check_calibration
     from fairtrial.methods.transport.compared_rates import Between
-    from fairtrial.methods.transport.moves import moves_of
+    from fairtrial.methods.transport.moves import Moves, feature_lists
 
     audit.refuse("transport")
     wanted = Wanted(tolerance, direction, calibration, bandwidth, minimum, confidence_level, seed)
     check_calibration(wanted)
-    moves = moves_of(norm=norm, units=units, immutable=immutable, discrete=discrete, step_cost=step_cost)
+    named = feature_lists(immutable=immutable, discrete=discrete)
+    moves = Moves(norm=norm, units=units, step_cost=step_cost, **named)
     return answer(audit, criterion, Between(by, target, strata, minimum), (distance, moves), wanted)

@@ -59,7 +59,7 @@ class Change:
     why_none: str = ""
 
 
-def smallest_change(rates: ComparedRates, distances: Distances, allowed: Floats, direction: str) -> Change:
+def smallest_change(rates: ComparedRates, distances: Distances, allowed: float, direction: str) -> Change:
     """The cheapest plan under these distances that brings the gaps within what is allowed."""
     if distances.values is None:
         return Change(distances, None, None, distances.why_none or "")
@@ -76,23 +76,17 @@ def moved(rates: ComparedRates, distance: Floats, projection: Projection) -> Mov
     problem = rates.contrasts
     plan = transport_plan(problem, distance, projection)
     up = rates.decision == 0
-
-    def per_cell(weights: Floats) -> Floats:
-        return np.asarray(
-            np.bincount(problem.pattern, weights=weights, minlength=len(problem.cells)) @ problem.cells
-        )
-
     moving = plan > 0
     farthest = np.zeros(len(problem.cells))
     np.maximum.at(farthest, problem.pattern[moving], distance[moving])
     largest = (problem.cells * farthest[:, None]).max(axis=0)
     return Moved(
         plan=plan,
-        gained=per_cell(np.where(up, plan, 0.0)),
-        lost=per_cell(np.where(up, 0.0, plan)),
-        cost=per_cell(plan * np.where(moving, distance, 0.0)),
+        gained=problem.sum_per_cell(np.where(up, plan, 0.0)),
+        lost=problem.sum_per_cell(np.where(up, 0.0, plan)),
+        cost=problem.sum_per_cell(plan * np.where(moving, distance, 0.0)),
         largest=largest,
-        tied=per_cell(((plan > 0) & (plan < 1)).astype(float)),
+        tied=problem.sum_per_cell(((plan > 0) & (plan < 1)).astype(float)),
         rates_after=problem.rates_after(problem.moved_mass(plan)),
         cost_total=float(plan[moving] @ distance[moving]),
     )

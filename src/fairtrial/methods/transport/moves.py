@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairtrial.data.audit import Audit
 from fairtrial.errors import Fault, Faults, Note
-from fairtrial.methods.transport.solver.closed_form_distances import Norm
+from fairtrial.methods.transport.solver.distances import Norm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,43 +19,29 @@ class Moves:
     """What may move and how a move is measured."""
 
     norm: Norm = "l2"
+    units: str | None = None
     immutable: tuple[str, ...] = ()
     discrete: tuple[str, ...] = ()
     step_cost: float | None = None
-    units: str | None = None
 
     @property
     def given(self) -> list[str]:
         """The arguments that are not at their defaults."""
-        known = {
-            "norm": self.norm != "l2",
-            "units": self.units is not None,
-            "immutable": bool(self.immutable),
-            "discrete": bool(self.discrete),
-            "step_cost": self.step_cost is not None,
-        }
-        return [name for name, used in known.items() if used]
+        return [field.name for field in fields(self) if getattr(self, field.name) != field.default]
 
 
-def moves_of(
-    *,
-    norm: Norm,
-    units: str | None,
-    immutable: str | Sequence[str],
-    discrete: str | Sequence[str],
-    step_cost: float | None,
-) -> Moves:
-    """The arguments about moves, with one name as good as a list of one."""
+def feature_lists(**arguments: str | Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The arguments that name features, with one name as good as a list of one."""
     faults = Faults("transport")
     names = {}
-    for argument, given in (("immutable", immutable), ("discrete", discrete)):
+    for argument, given in arguments.items():
         listed = [given] if isinstance(given, str) else given
         if not isinstance(listed, Sequence) or not all(isinstance(name, str) for name in listed):
             faults.add(Fault(argument, "must be a feature or a list of features", got=given))
         else:
             names[argument] = tuple(listed)
     faults.raise_any()
-    return Moves(norm=norm, units=units, step_cost=step_cost, **names)
+    return names
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,4 +65,4 @@ class Distances:
     immutable: tuple[str, ...] = ()
     # change of each feature per unit of distance, in its own units
     per_feature: tuple[dict[str, Any], ...] = ()
-    notes: tuple[Note, ...] = field(default=())
+    notes: tuple[Note, ...] = ()

@@ -83,19 +83,11 @@ def notes(rates: ComparedRates, change: Change, calibration: str, minimum: int) 
     """What a reader must know of the test, the change and the groups."""
     found = [*change.distances.notes, _about_the_test(calibration), *_about_the_change(rates, change)]
     if rates.left_out:
-        found.append(
-            Note(
-                "left-out",
-                f"{len(rates.left_out)} groups were not compared: under {minimum} rows, or alone in their stratum.",
-            )
-        )
+        few = f"under {minimum} rows, or alone in their stratum"
+        found.append(Note("left-out", f"{len(rates.left_out)} groups were not compared: {few}."))
     if len(rates.contrasts.families) > 1 and not rates.contrasts.disjoint:
-        found.append(
-            Note(
-                "overlapping",
-                "People belong to several compared groups at once; all equalities are met by one plan.",
-            )
-        )
+        text = "People belong to several compared groups at once; all equalities are met by one plan."
+        found.append(Note("overlapping", text))
     return found
 
 
@@ -119,13 +111,8 @@ def _about_the_change(rates: ComparedRates, change: Change) -> list[Note]:
     found = []
     tied = 0 if change.after is None else change.after.shared
     if tied > 1:
-        found.append(
-            Note(
-                "ties",
-                f"{tied} people are tied at the edge of a moved band and share its last places: the moved set is not "
-                "unique.",
-            )
-        )
+        edge = "the edge of a moved band and share its last places: the moved set is not unique"
+        found.append(Note("ties", f"{tied} people are tied at {edge}."))
     stuck = int((np.isinf(distance) & rates.compared_rows).sum())
     if stuck:
         found.append(Note("cannot-move", f"{stuck:,} compared people cannot cross the boundary at any cost."))

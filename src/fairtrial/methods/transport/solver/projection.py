@@ -14,15 +14,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fairtrial.methods.transport.solver.bucket_refinement import refine
+from fairtrial.methods.transport.solver.bucket_refinement import Limits, refine
 from fairtrial.methods.transport.solver.common_rate import CellMoves, common_rate
-from fairtrial.methods.transport.solver.linear_program import Limits
 from fairtrial.methods.transport.solver.rate_contrasts import Floats, Integers, RateContrasts
 
+_Solved = tuple[float, str, str | None]  # cost, route, why it cannot be done
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Projection:
     """The cheapest plan. `statistic` is N·P; infinite, with the reason, when no plan exists."""
 
@@ -69,23 +69,18 @@ def project(problem: RateContrasts, distance: Floats, lower: Floats, upper: Floa
     _check_distance(problem, distance)
     movable = Movable(problem, distance)
     moved = np.zeros((len(problem.cells), 2))
+    edge = np.full_like(moved, -1.0)
     total, routes = 0.0, []
     for contrasts in problem.components:
-        cost, route, why = _solve_part(problem, movable, _part(problem, contrasts, lower, upper), moved)
+        part = _Part(problem, movable, contrasts, lower[contrasts], upper[contrasts])
+        cost, route, why = _solve(part, moved)
         routes.append(route)
         if why is not None:
-            return Projection(
-                statistic=np.inf,
-                moved=np.zeros_like(moved),
-                edge=np.full_like(moved, -1.0),
-                routes=(route,),
-                infeasible=why,
-            )
+            return Projection(np.inf, np.zeros_like(moved), edge, (route,), why)
         total += cost
-    edge = np.full_like(moved, -1.0)
     for kind in np.flatnonzero(moved.ravel()).tolist():
         edge.flat[kind] = _edge(movable.of(kind), float(moved.flat[kind]))
-    return Projection(statistic=total, moved=moved, edge=edge, routes=tuple(dict.fromkeys(routes)))
+    return Projection(total, moved, edge, tuple(dict.fromkeys(routes)))
 
 
 def transport_plan(problem: RateContrasts, distance: Floats, projection: Projection) -> Floats:
@@ -111,48 +106,46 @@ def _check_distance(problem: RateContrasts, distance: Floats) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
-    """Contrasts that share rows and are solved together, with what they compare and the limits of their gaps."""
+    """Contrasts that share rows and are solved together, with the limits of their gaps."""
 
+    problem: RateContrasts
+    movable: Movable
     contrasts: Integers
-    patterns: Integers  # with rows on which a contrast depends
-    phi: Floats  # of all patterns
-    gap: Floats
     low: Floats
     high: Floats
 
     @property
-    def is_within(self) -> bool:
-        return bool((self.gap >= self.low - 1e-15).all() and (self.gap <= self.high + 1e-15).all())
+    def gap(self) -> Floats:
+        return np.asarray(self.problem.gap[self.contrasts])
+
+    @property
+    def phi(self) -> Floats:
+        """Of all patterns."""
+        return np.asarray(self.problem.phi[:, self.contrasts])
+
+    @property
+    def patterns(self) -> Integers:
+        """Those with rows on which a contrast depends."""
+        return np.flatnonzero((self.phi != 0).any(axis=1) & (self.problem.class_count.sum(axis=1) > 0))
 
 
-def _part(problem: RateContrasts, contrasts: Integers, lower: Floats, upper: Floats) -> _Part:
-    phi = problem.phi[:, contrasts]
-    patterns = np.flatnonzero((phi != 0).any(axis=1) & (problem.class_count.sum(axis=1) > 0))
-    return _Part(contrasts, patterns, phi, problem.gap[contrasts], lower[contrasts], upper[contrasts])
-
-
-def _solve_part(
-    problem: RateContrasts, movable: Movable, part: _Part, moved: Floats
-) -> tuple[float, str, str | None]:
+def _solve(part: _Part, moved: Floats) -> _Solved:
     """Fill `moved` for one component; returns its cost, the route taken and why it cannot be done, if so."""
-    if part.is_within:
+    if (part.gap >= part.low - 1e-15).all() and (part.gap <= part.high + 1e-15).all():
         return 0.0, "already within", None
-    star = _star(problem, part.contrasts, part.patterns, exact=bool((part.low == part.high).all()))
+    star = _star(part)
     if star is not None:
-        return _by_common_rate(problem, movable, part, star, moved)
-    if part.contrasts.size == 1:
-        return _by_sorting(problem, movable, part, moved)
-    return _by_refinement(problem, movable, part, moved)
+        return _by_common_rate(part, star, moved)
+    return _by_sorting(part, moved) if part.contrasts.size == 1 else _by_refinement(part, moved)
 
 
-def _star(
-    problem: RateContrasts, contrasts: Integers, patterns: Integers, exact: bool
-) -> tuple[Integers, Integers] | None:
+def _star(part: _Part) -> tuple[Integers, Integers] | None:
     """(patterns with the reference first, their cells) where disjoint cells are compared with one reference.
 
     Without a tolerance any set of contrasts that makes all rates equal will do; with one, each must be a plain
     difference to the reference.
     """
+    problem, contrasts, patterns = part.problem, part.contrasts, part.patterns
     used = np.flatnonzero((problem.contrast[contrasts] != 0).any(axis=0))
     membership = problem.cells[np.ix_(patterns, used)]
     if not (membership.sum(axis=1) == 1).all() or len(patterns) != len(used):
@@ -164,7 +157,7 @@ def _star(
     if plain and reference.size and len(contrasts) == len(used) - 1:
         # every cell is used and every contrast names one beside the reference: each its own, so the rank is full
         sequence = np.concatenate([reference[:1], ones.argmax(axis=1)])
-    elif exact and np.linalg.matrix_rank(contrast) == len(used) - 1:
+    elif (part.low == part.high).all() and np.linalg.matrix_rank(contrast) == len(used) - 1:
         sequence = np.arange(len(used))
     else:
         return None
@@ -172,29 +165,29 @@ def _star(
     return pattern_of[sequence], used[sequence]
 
 
-def _by_common_rate(
-    problem: RateContrasts, movable: Movable, part: _Part, star: tuple[Integers, Integers], moved: Floats
-) -> tuple[float, str, str | None]:
+def _by_common_rate(part: _Part, star: tuple[Integers, Integers], moved: Floats) -> _Solved:
     patterns, cells = star
     # without a tolerance every cell meets the common rate exactly, whatever the contrasts were
     plain = len(part.contrasts) == len(cells) - 1
     offset_low = np.concatenate([[0.0], part.low if plain else np.zeros(len(cells) - 1)])
     offset_high = np.concatenate([[0.0], part.high if plain else np.zeros(len(cells) - 1)])
-    moves = _cell_moves(problem, movable, patterns, cells)
+    moves = _cell_moves(part, patterns, cells)
     answer = common_rate(moves, offset_low, offset_high)
     if isinstance(answer, tuple):
-        first, second = (_cell_name(problem, cells[index]) for index in answer)
-        a, b = moves[answer[0]], moves[answer[1]]
-        return np.inf, "common rate", _no_common_rate(first, a, second, b)
+        (first, a), (second, b) = ((part.problem.name_of(cells[index]), moves[index]) for index in answer)
+        why = (
+            f"{first} can reach rates from {a.lowest:.4f} to {a.highest:.4f} only and {second} from {b.lowest:.4f} to "
+            f"{b.highest:.4f}: the rows that would have to cross the decision boundary cannot move"
+        )
+        return np.inf, "common rate", why
     for pattern, up, down in zip(patterns, answer.up, answer.down, strict=True):
         moved[pattern] = up, down
     return answer.cost, "common rate", None
 
 
-def _cell_moves(
-    problem: RateContrasts, movable: Movable, patterns: Integers, cells: Integers
-) -> list[CellMoves]:
+def _cell_moves(part: _Part, patterns: Integers, cells: Integers) -> list[CellMoves]:
     """Who can move in each cell: no rate leaves the range of the rates there are, so the nearest rows suffice."""
+    problem, movable = part.problem, part.movable
     rows, events = problem.cell_rows[cells], problem.cell_events[cells]
     rates = (events / rows).tolist()
     lowest, highest = min(rates), max(rates)
@@ -213,29 +206,17 @@ def _cell_moves(
     ]
 
 
-def _no_common_rate(first: str, a: CellMoves, second: str, b: CellMoves) -> str:
-    return (
-        f"{first} can reach rates from {a.lowest:.4f} to {a.highest:.4f} only and {second} from {b.lowest:.4f} to "
-        f"{b.highest:.4f}: the rows that would have to cross the decision boundary cannot move"
-    )
-
-
-def _cell_name(problem: RateContrasts, cell: int) -> str:
-    return problem.names[cell] if problem.names else f"cell {cell}"
-
-
-def _by_sorting(
-    problem: RateContrasts, movable: Movable, part: _Part, moved: Floats
-) -> tuple[float, str, str | None]:
+def _by_sorting(part: _Part, moved: Floats) -> _Solved:
     """m = 1: take the rows with the least distance per gain until the gap is inside its band."""
+    rows = part.problem.rows
     gap, low, high = float(part.gap[0]), float(part.low[0]), float(part.high[0])
     sign = 1.0 if gap > high else -1.0
-    deficit = problem.rows * ((gap - high) if gap > high else (low - gap))
-    kind, gain, distance = _useful_rows(movable, part, sign)
+    deficit = rows * ((gap - high) if gap > high else (low - gap))
+    kind, gain, distance = _useful_rows(part, sign)
     if gain.sum() < deficit * (1 - 1e-12):
         why = (
-            f"all rows that can move close {gain.sum() / problem.rows:.4f} of the gap, "
-            f"{deficit / problem.rows:.4f} are needed"
+            f"all rows that can move close {gain.sum() / rows:.4f} of the gap, "
+            f"{deficit / rows:.4f} are needed"
         )
         return np.inf, "sort", why
     ratio = distance / gain
@@ -246,14 +227,15 @@ def _by_sorting(
     return float(mass @ distance[: mass.size]), "sort", None
 
 
-def _useful_rows(movable: Movable, part: _Part, sign: float) -> tuple[Floats, Floats, Floats]:
+def _useful_rows(part: _Part, sign: float) -> tuple[Floats, Floats, Floats]:
     """(class, gain, distance) of the rows that bring the gap nearer to its band when they move."""
     kinds, gains, pieces = [], [], []
+    phi = part.phi[:, 0]
     for pattern in part.patterns:
         for event in (0, 1):
-            gain = -sign * (1 - 2 * event) * part.phi[pattern, 0]
+            gain = -sign * (1 - 2 * event) * phi[pattern]
             if gain > 0:
-                distances = movable.nearest(2 * pattern + event)
+                distances = part.movable.nearest(2 * pattern + event)
                 kinds.append(np.full(distances.size, 2 * pattern + event))
                 gains.append(np.full(distances.size, gain))
                 pieces.append(distances)
@@ -268,37 +250,29 @@ def _mass_until(deficit: float, ratio: Floats, gain: Floats) -> Floats:
     """
     reached = np.cumsum(gain)
     last = min(int(np.searchsorted(reached, deficit * (1 - 1e-14))), ratio.size - 1)
-    first_tied, end_tied = (
-        np.searchsorted(ratio, ratio[last], "left"),
-        np.searchsorted(ratio, ratio[last], "right"),
-    )
+    first_tied = np.searchsorted(ratio, ratio[last], "left")
+    end_tied = np.searchsorted(ratio, ratio[last], "right")
     before = reached[first_tied - 1] if first_tied else 0.0
     share = min(1.0, (deficit - before) / gain[first_tied:end_tied].sum())
     return np.concatenate([np.ones(first_tied), np.full(end_tied - first_tied, share)])
 
 
-def _by_refinement(
-    problem: RateContrasts, movable: Movable, part: _Part, moved: Floats
-) -> tuple[float, str, str | None]:
+def _by_refinement(part: _Part, moved: Floats) -> _Solved:
+    problem, movable, phi = part.problem, part.movable, part.phi
     kinds = [2 * pattern + event for pattern in part.patterns for event in (0, 1)]
     distances = [movable.nearest(kind) for kind in kinds]
-    direction = np.array([(1 - 2 * (kind % 2)) * part.phi[kind // 2] for kind in kinds])
+    direction = np.array([(1 - 2 * (kind % 2)) * phi[kind // 2] for kind in kinds])
     limits = Limits(problem.rows * part.gap, problem.rows * part.low, problem.rows * part.high)
     answer = refine(distances, direction, limits)
     if answer is None:
-        stuck = [kind for kind in kinds if movable.count(kind) < movable.of(kind).size]
-        named = sorted(
-            {_cell_name(problem, cell) for kind in stuck for cell in _cells_of(problem, kind // 2)}
-        )
+        stuck = [kind // 2 for kind in kinds if movable.count(kind) < movable.of(kind).size]
+        compared = (problem.cells[stuck] > 0).any(axis=0) & (problem.contrast != 0).any(axis=0)
+        named = sorted({problem.name_of(cell) for cell in np.flatnonzero(compared).tolist()})
         return np.inf, "refinement", f"no plan exists: rows that cannot move are in {', '.join(named)}"
     cost, mass = answer
     for kind, value in zip(kinds, mass, strict=True):
         moved.flat[kind] = value
     return cost, "refinement", None
-
-
-def _cells_of(problem: RateContrasts, pattern: int) -> NDArray[np.intp]:
-    return np.flatnonzero((problem.cells[pattern] > 0) & (problem.contrast != 0).any(axis=0))
 
 
 def _edge(values: Floats, mass: float) -> float:

@@ -41,6 +41,10 @@ class RateContrasts:
         """m, the number of equalities."""
         return int(self.contrast.shape[0])
 
+    def name_of(self, cell: int) -> str:
+        """What people call a cell."""
+        return self.names[cell] if self.names else f"cell {cell}"
+
     @cached_property
     def class_of_row(self) -> NDArray[np.integer]:
         """2·pattern + T: rows of one class have the same φ and move the same way."""
@@ -65,12 +69,12 @@ class RateContrasts:
         """Rows of each cell with T = 1."""
         return np.asarray(self.class_count[:, 1] @ self.cells)
 
-    @property
+    @cached_property
     def rates(self) -> Floats:
         """E[T | cell]."""
         return self.cell_events / self.cell_rows
 
-    @property
+    @cached_property
     def gap(self) -> Floats:
         """W · rates, the vector the criterion sets to zero."""
         return np.asarray(self.contrast @ self.rates)
@@ -106,6 +110,10 @@ class RateContrasts:
         change = (moved[:, 0] - moved[:, 1]) @ self.cells
         return np.asarray((self.cell_events + change) / self.cell_rows)
 
+    def sum_per_cell(self, weights: NDArray[np.generic]) -> Floats:
+        """Σ of the rows' weights over each cell; a row in two cells counts in both."""
+        return np.asarray(np.bincount(self.pattern, weights=weights, minlength=len(self.cells)) @ self.cells)
+
     def moved_mass(self, plan: Floats) -> Floats:
         """Σ of the plan's move probabilities per (pattern, T)."""
         sums = np.bincount(self.class_of_row, weights=plan, minlength=2 * len(self.cells))
@@ -124,7 +132,10 @@ def _linked(incidence: NDArray[np.bool_]) -> list[Integers]:
     return [used[label[used] == root] for root in np.unique(label[used])]
 
 
-def _check(made: RateContrasts) -> RateContrasts:
+def _checked(
+    pattern: NDArray[np.integer], cells: Floats, contrast: Floats, event: ArrayLike, names: Sequence[str]
+) -> RateContrasts:
+    made = RateContrasts(pattern, cells, contrast, np.asarray(event, dtype=np.uint8), tuple(names))
     if made.size == 0:
         raise ValueError("nothing to compare: at least two cells are needed")
     if not np.isin(made.cells, (0.0, 1.0)).all():
@@ -134,14 +145,15 @@ def _check(made: RateContrasts) -> RateContrasts:
     compared = (made.contrast != 0).any(axis=0)
     empty = np.flatnonzero(compared & (made.cell_rows == 0))
     if empty.size:
-        named = [made.names[c] if made.names else f"cell {c}" for c in empty]
-        raise ValueError(f"no rows in {', '.join(named)}")
+        raise ValueError(f"no rows in {', '.join(made.name_of(cell) for cell in empty.tolist())}")
     return made
 
 
-def against_reference(cells: int, reference: int) -> Floats:
-    """Example 5's W: the rate of every cell minus the reference's."""
-    contrast = np.delete(np.eye(cells), reference, axis=0)
+def _against_reference(members: Sequence[int], reference: int, cells: int) -> Floats:
+    """Example 5's W: the rate of every member but the reference minus the reference's, in so many cells."""
+    others = [cell for cell in members if cell != reference]
+    contrast = np.zeros((len(others), cells))
+    contrast[np.arange(len(others)), others] = 1.0
     contrast[:, reference] = -1.0
     return contrast
 
@@ -158,24 +170,12 @@ def disjoint_families(
     stratum is conditional parity.
     """
     count = 1 + max(cell for members, _ in families for cell in members)
-    contrast = []
-    for members, reference in families:
-        others = [cell for cell in members if cell != reference]
-        block = np.zeros((len(others), count))
-        block[np.arange(len(others)), others] = 1.0
-        block[:, reference] = -1.0
-        contrast.append(block)
+    contrast = [_against_reference(members, reference, count) for members, reference in families]
     codes = np.asarray(codes)
     inside = np.where((codes >= 0) & (codes < count), codes, count)
-    return _check(
-        RateContrasts(
-            pattern=inside.astype(np.int16 if count < 32_000 else np.int32),
-            cells=np.vstack([np.eye(count), np.zeros((1, count))]),
-            contrast=np.vstack(contrast),
-            event=np.asarray(event, dtype=np.uint8),
-            names=tuple(names),
-        )
-    )
+    pattern: NDArray[np.integer] = inside.astype(np.int16 if count < 32_000 else np.int32)
+    cells = np.vstack([np.eye(count), np.zeros((1, count))])
+    return _checked(pattern, cells, np.vstack(contrast), event, names)
 
 
 def overlapping_families(
@@ -192,21 +192,11 @@ def overlapping_families(
     for index, member in enumerate(members.T):
         inside = np.flatnonzero(member >= 0)
         cells[inside, starts[index] + member[inside]] = 1.0
-    contrast = np.zeros((sum(sizes) - len(sizes), starts[-1]))
-    row = 0
-    for index, (size, reference) in enumerate(zip(sizes, references, strict=True)):
-        block = against_reference(size, reference)
-        contrast[row : row + size - 1, starts[index] : starts[index] + size] = block
-        row += size - 1
-    return _check(
-        RateContrasts(
-            pattern=pattern,
-            cells=cells,
-            contrast=contrast,
-            event=np.asarray(event, np.uint8),
-            names=tuple(names),
-        )
-    )
+    contrast = [
+        _against_reference(range(start, start + size), start + reference, starts[-1])
+        for start, size, reference in zip(starts.tolist(), sizes, references, strict=False)
+    ]
+    return _checked(pattern, cells, np.vstack(contrast), event, names)
 
 
 def _patterns(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int]) -> tuple[Integers, Integers]:
@@ -243,27 +233,14 @@ def from_matrices(u: ArrayLike, w: ArrayLike, event: ArrayLike, names: Sequence[
     # cells that no contrast uses must not split the patterns
     used = (contrast != 0).any(axis=0)
     matrix, contrast = matrix[:, used], contrast[:, used]
-    names = tuple(name for name, kept in zip(names, used, strict=False) if kept)
+    names = [name for name, kept in zip(names, used, strict=False) if kept]
     pattern, first, _ = distinct_rows(list(matrix.T))
-    return _check(
-        RateContrasts(
-            pattern=pattern,
-            cells=matrix[first],
-            contrast=contrast,
-            event=flips.astype(np.uint8),
-            names=tuple(names),
-        )
-    )
+    return _checked(pattern, matrix[first], contrast, flips, names)
 
 
 def band(size: int, tolerance: ArrayLike, direction: str) -> tuple[Floats, Floats]:
     """Limits on each gap: ±ε ("differs"), at most ε ("above", equation (8)), at least −ε ("below")."""
     width = np.broadcast_to(np.asarray(tolerance, dtype=float), (size,)).copy()
     unbounded = np.full(size, np.inf)
-    if direction == "differs":
-        return -width, width
-    if direction == "above":
-        return -unbounded, width
-    if direction == "below":
-        return -width, unbounded
-    raise ValueError(f"direction must be 'differs', 'above' or 'below', got {direction!r}")
+    limits = {"differs": (-width, width), "above": (-unbounded, width), "below": (-width, unbounded)}
+    return limits[direction]
