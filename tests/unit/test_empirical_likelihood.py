@@ -11,20 +11,20 @@ from fairtrial.inference.evidence.atoms import Atoms, Comparison, gap_covariance
 from fairtrial.inference.joint.joint_test import joint_test
 from fairtrial.inference.joint.region import region_test
 from fairtrial.inference.means.batched_likelihood import EndToEnd, mean_limits_of_many
-from fairtrial.inference.means.empirical_likelihood import Sample, el_log_ratio, el_mean_limits, el_weights
+from fairtrial.inference.means.empirical_likelihood import Sample, el_log_ratio, el_mean_limits
 from fairtrial.inference.means.known_targets import known_limits, known_log_ratio
 from fairtrial.inference.means.target_methods import estimate_gaps
 from fairtrial.inference.power import (
     certify_power,
     detect_power,
     error_to_certify,
-    error_to_detect,
     smallest_detectable,
 )
 from fairtrial.inference.rates.binary_gaps import PartCounts, gap_limits, gap_p, gap_root
 from fairtrial.inference.rates.exact_tails import binomial_tails, difference_tails
 from fairtrial.inference.rates.proportions import binomial_deviance, constrained_rates, difference_root
 from oracles.elfa_intervals import multinomial_statistic, vector_el_statistic
+from oracles.inverses import el_weights, error_to_detect
 
 
 def atoms_of(samples, binary=False):

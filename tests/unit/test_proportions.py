@@ -12,13 +12,13 @@ from fairtrial.inference.rates.proportions import (
     binomial_deviance,
     constrained_rates,
     difference_interval,
-    difference_p,
     difference_root,
     normal_quantile,
     rate_interval,
     ratio_interval,
 )
 from oracles.elfa_intervals import two_binomial_statistic
+from oracles.inverses import difference_p
 
 TABLES = [(12, 40, 31, 55), (1369, 2174, 505, 854), (200, 400, 11, 900), (15, 30, 20, 4000)]
 

@@ -44,21 +44,6 @@ def error_to_certify(low: float, high: float, level: float, power: float, gap: f
     )
 
 
-def error_to_detect(gap: float, low: float, high: float, level: float, power: float) -> float:
-    """Largest standard error with which a gap of `gap` is found outside [low, high] with this power."""
-    distance = max(gap - high, low - gap)
-    if distance <= 0:
-        return 0.0
-    return float(
-        optimize.brentq(
-            lambda error: detect_power(error, gap, low, high, level) - power,
-            distance * 1e-6,
-            distance * 10.0,
-            xtol=1e-14,
-        )
-    )
-
-
 def smallest_detectable(error: float, low: float, high: float, level: float, power: float) -> float:
     """Distance from zero at which a gap (on the upper side) is found outside [low, high] with this power."""
     if error <= 0 or not np.isfinite(error):

@@ -94,11 +94,6 @@ def el_log_ratio(g: Floats, counts: Floats | None = None) -> float:
     return max(2.0 * float(counts @ np.log1p(el_multiplier(g, counts) * g)), 0.0)
 
 
-def el_weights(g: Floats) -> Floats:
-    """The weights that maximise the likelihood under the moment condition (eq. 3.3)."""
-    return 1.0 / (g.size * (1.0 + el_multiplier(g) * g))
-
-
 def _tilt(sample: Sample, multiplier: float) -> tuple[float, float]:
     """The mean (relative to the sample's) and log ratio of the weights with this multiplier.
 

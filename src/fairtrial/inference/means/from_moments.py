@@ -17,7 +17,6 @@ from fairtrial.inference.means.empirical_likelihood import (
     Sample,
     difference_limits,
     difference_log_ratio,
-    el_log_ratio,
     el_mean_limits,
 )
 from fairtrial.inference.numeric.roots import Floats, floats
@@ -147,14 +146,6 @@ def el_mean_intervals(groups: Sequence[Floats], level: float = 0.95) -> tuple[Fl
     if small.any():
         critical[small] = t_quantile(np.maximum(size[small] - 1.0, 1.0), level) ** 2
     return mean_limits_of_many(rows, critical)
-
-
-def el_mean_p(values: ArrayLike, mean: float) -> float:
-    """Two-sided p-value of 'the mean is `mean`' by empirical likelihood."""
-    sample = Sample.of(values)
-    if sample.constant:
-        return np.nan
-    return log_ratio_p(el_log_ratio(sample.centred + (sample.mean - mean)), small_sample_df(sample))
 
 
 def el_mean_difference_interval(

@@ -169,18 +169,6 @@ def difference_root(
     return np.where((n1 > 0) & (n2 > 0), np.where(score, by_score, by_likelihood), 0.0)
 
 
-def difference_p(
-    k1: ArrayLike,
-    n1: ArrayLike,
-    k2: ArrayLike,
-    n2: ArrayLike,
-    delta: ArrayLike = 0.0,
-    method: DifferenceMethod = "auto",
-) -> Floats:
-    """Two-sided p-value of 'first rate minus second = delta'."""
-    return np.asarray(2.0 * special.ndtr(-np.abs(difference_root(k1, n1, k2, n2, delta, method))))
-
-
 def difference_interval(
     k1: ArrayLike,
     n1: ArrayLike,
