@@ -14,7 +14,7 @@ from fairtrial.inference.joint.joint_test import JointTest
 from fairtrial.methods.certify.region import region_details
 from fairtrial.methods.certify.result import CertifyResult
 from fairtrial.methods.gaps.disparities import Disparities
-from fairtrial.methods.gaps.judgement import Judgement, disparity_words, group_rows, judge, overall_verdict
+from fairtrial.methods.gaps.judgement import Judgement, band_words, group_rows, judge, overall_verdict
 from fairtrial.methods.gaps.tolerance import common_notes, plain_target
 
 
@@ -88,25 +88,18 @@ def _question(disparities: Disparities, band: tuple[float, float] | None) -> str
     label, target = disparities.metric.label, disparities.target_label
     if band is None:
         return f"Is the {label} of every group that of {target}?"
-    return f"Is the {label} of every group within {_band_text(disparities, band)} of {target}?"
+    return f"Is the {label} of every group within {band_words(band, disparities.binary)} of {target}?"
 
 
 def _null(disparities: Disparities, band: tuple[float, float] | None) -> str:
     label, target = disparities.metric.label, disparities.target_label
     if band is None:
         return f"Every group's {label} equals that of {target}."
-    text = _band_text(disparities, band)
+    text = band_words(band, disparities.binary)
     return (
         f"To be violated: every group's {label} lies within {text} of {target}. "
         f"To be certified: some group's lies outside."
     )
-
-
-def _band_text(disparities: Disparities, band: tuple[float, float]) -> str:
-    low, high = (disparity_words(value, disparities.binary) for value in band)
-    if band[0] == -band[1]:
-        return high
-    return f"[{low}, {high}]"
 
 
 def _notes(judgement: Judgement, rule: str, disparities: Disparities) -> list[Note]:

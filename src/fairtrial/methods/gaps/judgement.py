@@ -172,7 +172,7 @@ def overall_verdict(disparities: Disparities, judgement: Judgement, joint: Joint
     if judgement.band is None:
         return _without_tolerance(disparities, judgement, joint)
     label, target = disparities.metric.label, disparities.target_label
-    band = _band_words(judgement.band, disparities.binary)
+    band = band_words(judgement.band, disparities.binary)
     if (judgement.family == "violated").any():
         return Verdict("violated", f"violated: {_strongest(disparities, judgement)}")
     groups = len(disparities.groups)
@@ -265,7 +265,8 @@ def disparity_words(value: float, binary: bool) -> str:
     return f"{100 * value:.1f} points" if binary else f"{value:.3g}"
 
 
-def _band_words(band: tuple[float, float], binary: bool) -> str:
+def band_words(band: tuple[float, float], binary: bool) -> str:
+    """A tolerance in words: '5.0 points', or both its ends."""
     if band[0] == -band[1]:
         return disparity_words(band[1], binary)
     return f"[{disparity_words(band[0], binary)}, {disparity_words(band[1], binary)}]"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairtrial.data.audit import Audit
+from fairtrial.methods.gaps.judgement import sentence
 from fairtrial.methods.gaps.states import NOBODY, TOO_FEW
 from fairtrial.methods.measure.result import NOT_TESTED
 from fairtrial.metrics.groups import Group, Target
@@ -74,17 +75,7 @@ class Line:
     def sentence(self, level: float) -> str:
         """'false positive rate of A is 21.4 points above B, 95% interval 18.2 to 24.5'."""
         gap, low, high = self.difference or 0.0, self.difference_low or 0.0, self.difference_high or 0.0
-        where = "above" if gap >= 0 else "below"
-        if gap < 0:
-            low, high = -high, -low
-        scale, unit = (100.0, " points") if self.binary else (1.0, "")
-        numbers = [
-            f"{scale * value:.1f}" if self.binary else f"{value:.3g}" for value in (abs(gap), low, high)
-        ]
-        return (
-            f"{self.metric.label} of {self.group.label} is {numbers[0]}{unit} {where} {self.target}, "
-            f"{100 * level:g}% interval {numbers[1]} to {numbers[2]}"
-        )
+        return sentence(self.metric.label, self.group.label, self.target, gap, low, high, level, self.binary)
 
 
 def too_small(n: int, minimum: int) -> State | None:

@@ -13,6 +13,7 @@ from scipy import optimize
 from fairtrial.errors import Fault, Faults, InputError, Named, Note, Words
 from fairtrial.inference.power import certify_power, interval_critical
 from fairtrial.inference.rates.proportions import constrained_rates
+from fairtrial.methods.gaps.judgement import band_words, disparity_words
 from fairtrial.methods.plan.result import PlanResult
 from fairtrial.metrics.metric import Metric
 from fairtrial.results.column import Verdict
@@ -116,13 +117,13 @@ def _goals(
     design, binary, level = asked.design, asked.binary, asked.confidence_level
     goals: list[tuple[str, str, Power]] = []
     if band is not None:
-        words = f"certify within {_band_words(band, binary)}"
+        words = f"certify within {band_words(band, binary)}"
         goals.append(("certify", words, lambda n: _certify_power(design, n, band, level)))
     if disparity is not None:
         null = band or (0.0, 0.0)
         each = 1.0 - (1.0 - level) / asked.groups
-        beyond = f", {_band_words(band, binary)} tolerated" if band is not None else ""
-        words = f"detect {_words(disparity, binary)}{beyond}"
+        beyond = f", {band_words(band, binary)} tolerated" if band is not None else ""
+        words = f"detect {disparity_words(disparity, binary)}{beyond}"
         goals.append(("detect", words, lambda n: detection_power(design, n, disparity, null, each)))
     return goals
 
@@ -217,15 +218,6 @@ def _curve(name: str, words: str, function: Callable[[float], float], members: i
         }
         for size in sizes
     ]
-
-
-def _words(value: float, binary: bool) -> str:
-    return f"{100 * value:.1f} points" if binary else f"{value:.3g}"
-
-
-def _band_words(band: tuple[float, float], binary: bool) -> str:
-    low, high = (_words(value, binary) for value in band)
-    return high if band[0] == -band[1] else f"[{low}, {high}]"
 
 
 def _verdict(lines: list[dict[str, Any]], label: str, power: float) -> Verdict:
