@@ -51,7 +51,7 @@ def answer(audit: Audit, wanted: Wanted) -> ExplainResult:
         verdict=verdict(explanation),
         estimates=tuple(rows),
         details=details,
-        notes=(*told, *notes(explanation, _agreement(explanation), details["votes"], details["pareto"])),
+        notes=(*told, *notes(explanation, details, _agreement(explanation))),
         provenance=_provenance(audit, explanation),
         objects=_objects(explanation),
     )
@@ -96,9 +96,10 @@ def _solve(audit: Audit, wanted: Wanted) -> Explanation:
 def _provenance(audit: Audit, explanation: Explanation) -> dict[str, Any]:
     """The data and the arguments; decisions and marks of rows are data and are not recorded."""
     explained, wanted = explanation.explained, explanation.wanted
+    by_name = wanted.model is None or isinstance(wanted.model, str)
     told = {
         "metric": wanted.metric.to_dict(),
-        "model": wanted.model_name,
+        "model": wanted.model if by_name else type(wanted.model).__name__,
         "features": {player.name: list(player.columns) for player in explained.players},
         "coalitions": wanted.kind,
         "sensitive": explained.sensitive,
@@ -114,7 +115,6 @@ def _objects(explanation: Explanation) -> dict[str, Any]:
         "found": explanation.second.found,
         "rows": explanation.explained.test,
         "stratum": counted_strata(explanation.game),
-        "digest": explanation.explained.rows.digest,
         "pairs": explanation.pair_labels,
         "groups": explanation.labels,
     }

@@ -88,10 +88,8 @@ def _group_rows(explanation: Explanation) -> list[dict[str, Any]]:
     first, second, groups = explanation.first, explanation.second, explanation.game.groups
     for g, label in enumerate(explanation.labels):
         row = _blank(explanation, "group", ALL_FEATURES, label)
-        rate = defined_or(first.rate[g], explanation.empty_group())
-        row |= dict.fromkeys(("difference", *LIMITS), rate)
-        if not isinstance(rate, dict):
-            row |= {"difference_low": float(first.low[g]), "difference_high": float(first.high[g])}
+        numbers = zip(("difference", *LIMITS), (first.rate, first.low, first.high), strict=True)
+        row |= {name: defined_or(array[g], explanation.empty_group()) for name, array in numbers}
         rows.append(row | _known(first.value, (g, 0, 0), "value"))
         for k, name in enumerate(explanation.explained.names):
             row = _blank(explanation, "contribution to the group", name, label)

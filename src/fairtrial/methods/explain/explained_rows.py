@@ -133,10 +133,7 @@ def _is_numeric(audit: Audit, name: str) -> bool:
 def _block(rows: Rows, name: str) -> Floats:
     if name in rows.columns:
         return rows.columns[name][:, None]
-    return one_hot(rows.attributes[name])
-
-
-def one_hot(coded: Coded) -> Floats:
+    coded = rows.attributes[name]  # one-hot
     return np.asarray(coded.codes[:, None] == np.arange(len(coded.labels))[None, :], dtype=np.float64)
 
 

@@ -64,19 +64,12 @@ class Explanation:
         return pairs + [(INTERACTION, "")] * (self.second.gap.value.shape[0] - len(pairs))
 
     def reason(self, target: int, allocation: int) -> str:
-        """Why a contribution is undefined: a rate without a denominator, or no variation."""
+        """Why a contribution is undefined: no variation, or the first coalition and group without a denominator."""
         if not self.second.undefined[target, allocation]:
             return NO_VARIATION
-        return self._missing_rate(target, allocation)
-
-    def _missing_rate(self, target: int, allocation: int) -> str:
-        """Names the first coalition and group whose rate has no denominator."""
         weights = self.second.targets.weights[target, allocation]
         members = group_members(self.second.targets.unions, self.game.groups)
-        missing = np.argwhere((weights != 0)[:, None] & ~self.second.rates.defined)
-        if not missing.size:
-            return f"{self.metric.label} is undefined for one of the coalitions"
-        union, coalition = missing[0]
+        union, coalition = np.argwhere((weights != 0)[:, None] & ~self.second.rates.defined)[0]
         who = " and ".join(self.labels[g] for g in np.flatnonzero(members[union]))
         names = ", ".join(self.explained.names_of(int(self.game.masks[coalition])))
         why = f"is undefined for the classifier of ({names}): nobody meets its condition"

@@ -125,13 +125,11 @@ def _rate_limits(rates: _Rates, level: float) -> tuple[Floats, Floats]:
 
 def _all_equal(rates: _Rates, gaps: tuple[GapTest | None, ...]) -> WaldTest | None:
     """The pooled chi-square; with small counts it must also be rejected by the pairs' tests (Bonferroni)."""
-    groups = rates.count.size
     if not rates.binary:
-        contrasts = np.hstack([np.ones((groups - 1, 1)), -np.eye(groups - 1)])
-        return linear_wald(contrasts, rates.rate, rates.variance)
-    found = homogeneity(rates.rate * rates.count, rates.count)
-    interleaved = np.column_stack([rates.rate * rates.count, rates.count]).ravel()
-    if not has_small_count(*interleaved.tolist()):
+        return linear_wald(interaction_contrasts([rates.count.size]), rates.rate, rates.variance)
+    successes = rates.rate * rates.count
+    found = homogeneity(successes, rates.count)
+    if not has_small_count(successes.tolist(), rates.count.tolist()):
         return found
     pairs = [gap.p_value for gap in gaps if gap is not None]
     return found._replace(p_value=max(found.p_value, min(1.0, len(pairs) * min(pairs))))

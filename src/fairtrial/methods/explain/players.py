@@ -30,12 +30,10 @@ def find_players(audit: Audit, features: object) -> list[Player]:
     if not players:
         cure = Words("name the columns the model sees, here or as {}", Set("features", of="Audit"))
         faults.add(Fault("features", "is missing", cure=cure))
-    seen: set[str] = set()
-    for player in players:
-        for name in player.columns:
-            if name in seen:
-                faults.add(Fault("features", f"names {name!r} twice"))
-            seen.add(name)
+    columns = [name for player in players for name in player.columns]
+    for k, name in enumerate(columns):
+        if name in columns[:k]:
+            faults.add(Fault("features", f"names {name!r} twice"))
     faults.raise_any()
     return players
 

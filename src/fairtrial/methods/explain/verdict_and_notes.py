@@ -60,13 +60,9 @@ def p_text(value: float) -> str:
 def drivers_text(explanation: Explanation, rows: list[dict[str, Any]]) -> str:
     """Which features carry the first gap, largest first, with the tests adjusted."""
     group, target = explanation.pair_labels[0]
-    known = [
-        row
-        for row in rows
-        if row["part"] == "contribution to the gap"
-        and (row["group"], row["target"]) == (group, target)
-        and scalar(row["difference"]) is not None
-    ]
+    wanted = ("contribution to the gap", group, target)
+    mine = [row for row in rows if (row["part"], row["group"], row["target"]) == wanted]
+    known = [row for row in mine if scalar(row["difference"]) is not None]
     if not known:
         return "The contributions of the features are undefined; the table says why."
     known.sort(key=lambda row: -abs(row["difference"]))
@@ -92,12 +88,7 @@ def _driver_parts(explanation: Explanation, known: list[dict[str, Any]]) -> list
     ]
 
 
-def notes(
-    explanation: Explanation,
-    agreement: float | None,
-    votes: list[dict[str, Any]],
-    pareto: list[dict[str, Any]],
-) -> list[Note]:
+def notes(explanation: Explanation, details: dict[str, Any], agreement: float | None) -> list[Note]:
     """Everything a reader must know to quote the numbers."""
     explained = explanation.explained
     found = {
@@ -107,8 +98,8 @@ def notes(
         "drivers": "Feature tests are about drivers; only the gap's test is a test of the criterion.",
         "baseline": _baseline(explanation),
         **_of_the_game(explanation),
-        **_of_the_panel(explanation, votes),
-        "mitigation": " ".join(entry["text"] for entry in pareto),
+        **_of_the_panel(explanation, details["votes"]),
+        "mitigation": " ".join(entry["text"] for entry in details["pareto"]),
         **_of_the_groups(explanation),
     }
     if explanation.metric.name == "npv":

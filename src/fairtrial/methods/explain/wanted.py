@@ -66,8 +66,3 @@ class Wanted:
     def meaning(self) -> str:
         """What leaving a feature out means here."""
         return _MEANING[self.kind]
-
-    @property
-    def model_name(self) -> str | None:
-        """The model as it is recorded."""
-        return self.model if self.model is None or isinstance(self.model, str) else type(self.model).__name__

@@ -51,17 +51,16 @@ def pooled_p(k1: float, n1: float, k2: float, n2: float) -> float:
     rate of .005 one of .07. With the tails the size stays below .055.
     """
     _, p = pooled_z(k1, n1, k2, n2)
-    if not has_small_count(k1, n1, k2, n2):
+    if not has_small_count([k1, k2], [n1, n2]):
         return p
     table = [np.array([float(count)]) for count in (k1, n1, k2, n2, 0.0)]
     above, below = difference_tails(*table)
     return max(p, min(1.0, 2.0 * min(float(above[0]), float(below[0]))))
 
 
-def has_small_count(*counts: float) -> bool:
-    """Whether fewer than ten succeed or fail in a group; counts come as successes and size in turn."""
-    pairs = zip(counts[::2], counts[1::2], strict=True)
-    return any(min(k, n - k) < SMALL_COUNT for k, n in pairs)
+def has_small_count(successes: Sequence[float], sizes: Sequence[float]) -> bool:
+    """Whether fewer than ten succeed or fail in a group."""
+    return any(min(k, n - k) < SMALL_COUNT for k, n in zip(successes, sizes, strict=True))
 
 
 def paper_interval(k1: float, n1: float, k2: float, n2: float, level: float) -> tuple[float, float]:
@@ -130,7 +129,7 @@ def pair_targets(groups: int, pairs: Sequence[tuple[int, int]], first_b: Floats,
 def interaction_contrasts(levels: Sequence[int]) -> Floats:
     """Contrasts of cell rates that vanish when no attribute's gap depends on the others (full interaction).
 
-    For two attributes with two levels: p11 − p12 − p21 + p22.
+    For one attribute: the first level minus each other. For two with two levels: p11 − p12 − p21 + p22.
     """
     matrix: Floats = np.ones((1, 1))
     for count in levels:

@@ -41,8 +41,7 @@ def spread(influence: NDArray[np.floating], stratum: NDArray[np.int64]) -> Sprea
             noise = size * (np.abs(rows).max(axis=0) * 1e-6) ** 2
             parts.append(np.where(variation > noise, variation, 0.0))
         freedom.append(max(size - 1, 1))
-    stacked = np.array(parts)
-    return combine(stacked, np.array(freedom, dtype=float))
+    return combine(np.array(parts), np.array(freedom, dtype=float))
 
 
 def spread_of_changes(
