@@ -13,7 +13,7 @@ import fairtrial
 from fairtrial import work
 from fairtrial.errors import Cancelled, FairtrialWarning, InputError, NotApplicable
 from fairtrial.methods.declaration import read_result
-from fairtrial.methods.scan.solver.interval import selected_rate_interval
+from fairtrial.methods.scan.subgroups import selected_rate_interval
 from fairtrial.results.masking import mask_result, published_rows
 
 TABLE_1 = [
