@@ -96,8 +96,12 @@ def against_bias_scan(restarts: int) -> list[Row]:
     """The same people, events and expectations, one direction, penalty 1; the article takes 500 restarts."""
     import pandas as pd
 
-    from fairtrial.methods.scan.solver.statistic import scan_observed
-    from fairtrial.methods.scan.solver.subgroup_search import SearchedCells, find_subgroups, plan_search
+    from fairtrial.methods.scan.solver.statistic import (
+        SearchedCells,
+        find_subgroups,
+        plan_search,
+        scan_observed,
+    )
 
     setup = compas_setup()
     seen = scan_observed(setup)

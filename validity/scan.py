@@ -16,11 +16,17 @@ from numpy.typing import NDArray
 
 from fairtrial.inference.rates.proportions import rate_interval
 from fairtrial.methods.scan.solver.expectation import Expectations
-from fairtrial.methods.scan.solver.interval import selected_rate_interval
 from fairtrial.methods.scan.solver.null import Draw, drawn_class, drawn_events, stratified, whole_sample
 from fairtrial.methods.scan.solver.scan_table import CountedRows, ScanTable, build_table, log_odds
-from fairtrial.methods.scan.solver.statistic import ScanSetup, prepare, scan_draws, scan_observed
-from fairtrial.methods.scan.solver.subgroup_search import Direction, subgroup_count
+from fairtrial.methods.scan.solver.statistic import (
+    Direction,
+    ScanSetup,
+    prepare,
+    scan_draws,
+    scan_observed,
+    subgroup_count,
+)
+from fairtrial.methods.scan.subgroups import selected_rate_interval
 from validity.board import Cell
 from validity.whole_functions import lines
 

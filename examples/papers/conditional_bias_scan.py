@@ -22,12 +22,13 @@ import vl_convert
 
 import fairtrial
 from fairtrial.methods.scan.solver.scan_table import CountedRows, build_table, log_odds
-from fairtrial.methods.scan.solver.statistic import prepare, scan_observed
-from fairtrial.methods.scan.solver.subgroup_search import (
+from fairtrial.methods.scan.solver.statistic import (
     Direction,
     SearchedCells,
     find_subgroups,
     plan_search,
+    prepare,
+    scan_observed,
 )
 from fairtrial.results.charts.theme import CATEGORIES, finish
 

@@ -13,7 +13,7 @@ import fairtrial
 from fairtrial import work
 from fairtrial.errors import Cancelled, FairtrialWarning, InputError, NotApplicable
 from fairtrial.methods.declaration import read_result
-from fairtrial.methods.scan.solver.interval import selected_rate_interval
+from fairtrial.methods.scan.subgroups import selected_rate_interval
 from fairtrial.results.masking import mask_result, published_rows
 
 TABLE_1 = [
@@ -374,7 +374,7 @@ def test_every_decision_the_same_is_refused_with_a_reason() -> None:
         ({"null": "stratifed"}, r"'null' must be one of .* Did you mean 'stratified'"),
         ({"direction": "up"}, "'direction' must be one of"),
         ({"condition": 2}, r"'condition' must be one of \[0, 1, 'any'\], got 2"),
-        ({"permutations": 5}, r"'permutations' must be a whole number between 19 and 1e\+07"),
+        ({"permutations": 5}, r"'permutations' must be a whole number between 19 and 10,000,000"),
         ({"sigma": -1}, "'sigma' must be"),
         ({"ridge": 0}, "'ridge' must be a number above 0"),
         ({"penalty": -1}, "'penalty' must be"),

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairtrial.methods.scan.solver.expectation import Expectations, build_designs, expected_events, spread
+from fairtrial.methods.scan.scan_data import inside_unit_interval
+from fairtrial.methods.scan.solver.expectation import Designs, Expectations, expected_events, spread
 from fairtrial.methods.scan.solver.null import drawn_class, drawn_events, movable, stratified, whole_sample
 from fairtrial.methods.scan.solver.scan_table import (
     CountedRows,
     ScanTable,
     build_table,
-    inside_unit_interval,
     log_odds,
     observed_moments,
 )
@@ -51,7 +51,7 @@ def test_expectations_equal_a_row_by_row_fit(kind: str) -> None:
 
     data = people(np.random.default_rng(4))
     table = table_of(data, kind)
-    ours = expected_events(table, build_designs(table), Expectations(ridge=0.5), observed_moments(table))[0]
+    ours = expected_events(table, Designs.of(table), Expectations(ridge=0.5), observed_moments(table))[0]
 
     codes, protected = data["codes"], data["protected"]
     x = np.concatenate(
@@ -92,7 +92,7 @@ def test_spread_is_the_pooled_deviation_of_the_log_odds() -> None:
     data = people(np.random.default_rng(6))
     table = table_of(data, "scores")
     sums = observed_moments(table)
-    expected = expected_events(table, build_designs(table), Expectations(), sums)
+    expected = expected_events(table, Designs.of(table), Expectations(), sums)
     cell_of = {tuple(codes): e for codes, e in zip(table.cell_codes, expected[0], strict=True)}
     scanned = ~data["outcome"]
     delta = log_odds(data["score"]) - log_odds(np.array([cell_of[tuple(codes)] for codes in data["codes"]]))

@@ -14,7 +14,7 @@ from fairtrial.methods.scan.solver.score import (
     penalty_roots,
     set_peak,
 )
-from fairtrial.methods.scan.solver.subgroup_search import (
+from fairtrial.methods.scan.solver.statistic import (
     SearchedCells,
     find_subgroups,
     maximum_scores,

@@ -9,18 +9,17 @@ import numpy as np
 
 from fairtrial.data.audit import Audit
 from fairtrial.errors import Fault, NotApplicable, Note, Set, Words
+from fairtrial.methods.scan.arguments import DrawSettings, ScanSettings
 from fairtrial.methods.scan.draws import Drawing, Luck, luck_of, prepare_null
 from fairtrial.methods.scan.question import ScanQuestion
 from fairtrial.methods.scan.result import ScanResult
 from fairtrial.methods.scan.scan_data import ScanData, read_data
 from fairtrial.methods.scan.sentences import NO_NULL, notes_of, state_of, verdict_of
-from fairtrial.methods.scan.settings import DrawSettings, ScanSettings
+from fairtrial.methods.scan.solver import statistic
 from fairtrial.methods.scan.solver.expectation import Expectations
 from fairtrial.methods.scan.solver.scan_table import ScanTable
-from fairtrial.methods.scan.solver.statistic import ScanSetup, prepare, scan_observed
-from fairtrial.methods.scan.solver.subgroup_search import EXACT_STEPS_LIMIT, Direction
 from fairtrial.methods.scan.subgroups import SubgroupDescriber, histogram
-from fairtrial.results.column import State, undefined
+from fairtrial.results.column import State, defined_or, undefined
 
 
 def answer(audit: Audit, question: ScanQuestion, settings: ScanSettings, draws: DrawSettings) -> ScanResult:
@@ -28,7 +27,7 @@ def answer(audit: Audit, question: ScanQuestion, settings: ScanSettings, draws: 
     data = read_data(audit, question)
     setup = _prepared(question, settings, data.table)
     drawing = _drawing(question, settings, setup)
-    seen = scan_observed(setup, top=settings.top, seed=draws.seed)
+    seen = statistic.scan_observed(setup, top=settings.top, seed=draws.seed)
     if seen.sigma is not None and seen.sigma < 1e-9:
         why = "do not vary within the classes: there is nothing to scan"
         raise NotApplicable(question.who, Fault("metric", why, subject="the scores"))
@@ -43,14 +42,14 @@ def answer(audit: Audit, question: ScanQuestion, settings: ScanSettings, draws: 
     return _result(audit, describer, settings, draws, luck, notes)
 
 
-def _prepared(question: ScanQuestion, settings: ScanSettings, table: ScanTable) -> ScanSetup:
+def _prepared(question: ScanQuestion, settings: ScanSettings, table: ScanTable) -> statistic.ScanSetup:
     how = Expectations(
         ridge=settings.ridge,
         doubly_robust=settings.expectation == "doubly-robust",
         event_model=None if isinstance(settings.expectation, str) else settings.expectation,
         class_model=None if isinstance(settings.propensity, str) else settings.propensity,
     )
-    setup = prepare(
+    setup = statistic.prepare(
         table,
         how=how,
         directions=_directions(settings.direction or question.metric.hurts),
@@ -60,19 +59,19 @@ def _prepared(question: ScanQuestion, settings: ScanSettings, table: ScanTable) 
         restarts=settings.restarts,
         drop_unsupported=settings.unsupported == "drop",
     )
-    if setup.plan.exact and setup.plan.steps > EXACT_STEPS_LIMIT:
-        steps = f"would take {setup.plan.steps:.3g} steps (the limit is {EXACT_STEPS_LIMIT:,})"
+    if setup.plan.exact and setup.plan.steps > statistic.EXACT_STEPS_LIMIT:
+        steps = f"would take {setup.plan.steps:.3g} steps (the limit is {statistic.EXACT_STEPS_LIMIT:,})"
         cure = Words("use {}, fewer features or coarser bins", Set("search", "restarts"))
         raise NotApplicable(question.who, Fault("search", steps, subject="an exact search", cure=cure))
     return setup
 
 
-def _directions(direction: str | None) -> tuple[Direction, ...]:
+def _directions(direction: str | None) -> tuple[statistic.Direction, ...]:
     """One side, or both when none is said to hurt."""
     return ("above",) if direction == "above" else ("below",) if direction == "below" else ("above", "below")
 
 
-def _drawing(question: ScanQuestion, settings: ScanSettings, setup: ScanSetup) -> Drawing | None:
+def _drawing(question: ScanQuestion, settings: ScanSettings, setup: statistic.ScanSetup) -> Drawing | None:
     if settings.null is None:
         return None
     table = setup.table
@@ -85,12 +84,8 @@ def _identity(
     audit: Audit, data: ScanData, question: ScanQuestion, settings: ScanSettings, draws: DrawSettings
 ) -> str:
     """Finished draws are taken up again only for the same data and the same question."""
-    asked = {
-        **question.to_dict(),
-        **settings.to_dict(),
-        "permutations": draws.permutations,
-        "seed": draws.seed,
-    }
+    drawn = {"permutations": draws.permutations, "seed": draws.seed}
+    asked = question.to_dict() | settings.to_dict() | drawn
     digest = audit.provenance(data.cells)["data"]
     return hashlib.sha256(f"{digest}|{sorted(asked.items(), key=str)}".encode()).hexdigest()
 
@@ -115,7 +110,7 @@ def _result(
         ),
         verdict=verdict_of(describer, best, luck, settings.null),
         estimates=tuple(estimates),
-        details={**_details(describer, settings), "ridge": ridge, **_luck_details(describer, settings, luck)},
+        details={**_details(describer, settings), "ridge": ridge, **_luck_details(best, settings, luck)},
         notes=(*notes, *notes_of(describer, settings, best, ridge)),
         provenance=audit.provenance(
             describer.data.cells,
@@ -155,9 +150,7 @@ def _details(describer: SubgroupDescriber, settings: ScanSettings) -> dict[str, 
         "subgroup": describer.restricted(best),
         "search": "exact" if plan.exact else "restarts",
         "steps": plan.steps,
-        "subgroups": describer.subgroups
-        if np.isfinite(describer.subgroups)
-        else undefined("beyond counting"),
+        "subgroups": defined_or(describer.subgroups, "beyond counting"),
         "sigma": describer.seen.sigma,
         "values": describer.value_rows(best),
         "fit": describer.fit_rows(),
@@ -167,11 +160,11 @@ def _details(describer: SubgroupDescriber, settings: ScanSettings) -> dict[str, 
     }
 
 
-def _luck_details(describer: SubgroupDescriber, settings: ScanSettings, luck: Luck | None) -> dict[str, Any]:
+def _luck_details(best: dict[str, Any], settings: ScanSettings, luck: Luck | None) -> dict[str, Any]:
     if luck is None:
         return {}
     return {
         "null_draws": luck.draws,
-        "null_histogram": histogram(luck.scores, describer.seen.found[0].score),
+        "null_histogram": histogram(luck.scores, best["score"]),
         "null_critical": float(np.quantile(luck.scores, settings.confidence_level, method="higher")),
     }

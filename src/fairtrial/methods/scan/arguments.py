@@ -1,13 +1,16 @@
-"""The options of scan and scan_all, declared once for both."""
+"""The options of scan and scan_all, declared once for both, and what both pass on of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal, Protocol, TypeAlias
 
 from fairtrial import options
+from fairtrial.errors import Fault, InputError, choice_fault
 from fairtrial.metrics.groups import Group
 from fairtrial.options import Option
+from fairtrial.work import Progress
 
 
 class Classifier(Protocol):
@@ -123,3 +126,63 @@ Probability = Annotated[
 StrataBins = Annotated[
     int, Option("Bins of a continuous score within which the stratified null permutes.", least=1)
 ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanSettings:
+    """The options of one scan, as they are declared."""
+
+    direction: Direction
+    condition: Condition
+    penalty: Penalty
+    search: Search
+    restarts: Restarts
+    null: Null
+    null_model: NullModel
+    top: Top
+    sigma: Sigma
+    expectation: Expectation
+    propensity: Propensity
+    ridge: Ridge
+    unsupported: Unsupported
+    scores: Scores
+    probability: Probability
+    strata_bins: StrataBins
+    confidence_level: float
+
+    def recorded_models(self) -> dict[str, str]:
+        """The models in words; a classifier with its own settings."""
+        models = {"expectation": self.expectation, "propensity": self.propensity}
+        return {name: model if isinstance(model, str) else repr(model) for name, model in models.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything that the numbers depend on."""
+        return {field.name: getattr(self, field.name) for field in fields(self)} | self.recorded_models()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawSettings:
+    """How luck is drawn; 0 permutations are as many as the correction over scans needs."""
+
+    permutations: int
+    seed: int
+    sequential: bool = False
+    jobs: int | None = None
+    progress: Callable[[Progress], None] | None = None
+
+
+def check_models(who: str, settings: ScanSettings) -> None:
+    """A model is one of those named, or a classifier; a declaration cannot tell the second."""
+    expectation = _model_fault("expectation", settings.expectation, ("logistic", "doubly-robust"))
+    propensity = _model_fault("propensity", settings.propensity, ("logistic",))
+    faults = [fault for fault in (expectation, propensity) if fault]
+    if faults:
+        raise InputError(who, faults)
+
+
+def _model_fault(argument: str, model: object, named: tuple[str, ...]) -> Fault | None:
+    if isinstance(model, str):
+        return choice_fault(argument, model, named)
+    if hasattr(model, "fit") and hasattr(model, "predict_proba"):
+        return None
+    return Fault(argument, f"must be one of {list(named)} or a classifier with predict_proba", got=model)

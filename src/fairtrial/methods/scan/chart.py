@@ -173,15 +173,9 @@ def scan_all_pictures(result: Result) -> list[Picture]:
 
 
 def _class_row(row: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "label": _short(f"{row['attribute']} {row['protected']} · {row['subgroup']}", 60),
-        "rate": scalar(row["rate"]),
-        "expected": scalar(row["expected"]),
-        "n": row["n"],
-        "score": row["score"],
-        "p": scalar(row["p_adjusted"]),
-        "state": row["state"],
-    }
+    label = _short(f"{row['attribute']} {row['protected']} · {row['subgroup']}", 60)
+    numbers = {name: scalar(row[name]) for name in ("rate", "expected", "n", "score", "state")}
+    return {"label": label, **numbers, "p": scalar(row["p_adjusted"])}
 
 
 def _expected_and_observed(rows: list[dict[str, Any]], label: str) -> Any:

@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 
 from fairtrial import work
 from fairtrial.errors import Fault, NotApplicable, Note, Set, Words
-from fairtrial.methods.scan.arguments import NullModelName, NullName
-from fairtrial.methods.scan.settings import DrawSettings
+from fairtrial.methods.scan.arguments import DrawSettings, NullModelName, NullName
 from fairtrial.methods.scan.solver import null as scan_null
+from fairtrial.methods.scan.solver.arrays import FloatArray
 from fairtrial.methods.scan.solver.statistic import ScanSetup, scan_draws
-
-FloatArray = NDArray[np.float64]
 
 # Less of the protected class than this in strata that can be permuted: the stratified null is refused.
 MINIMUM_MOVABLE = 0.2
@@ -24,6 +22,11 @@ MINIMUM_MOVABLE = 0.2
 MOST_COLUMNS = 3_000
 # A sequential test stops after this many draws that reach the observed score (Besag & Clifford, 1991).
 ENOUGH_EXCEEDANCES = 20
+_MODELS = {
+    "pairwise": "all pairwise interactions",
+    "saturated": "one rate per cell",
+    "main": "main effects only",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -32,7 +35,10 @@ class Luck:
 
     p_value: float
     scores: FloatArray
-    draws: int
+
+    @property
+    def draws(self) -> int:
+        return len(self.scores)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -56,17 +62,13 @@ def prepare_null(who: str, setup: ScanSetup, null: NullName, model: NullModelNam
         return Drawing(draw=scan_null.whole_sample(table), notes=(Note("null-global", text),))
     _check_model(who, setup, model)
     if null == "propensity":
-        text = (
-            f"Propensity null: classes are drawn from a fitted P(class | features, condition) ({_words(model)}). "
-            "Valid only if that model is right."
-        )
+        drawn = "Propensity null: classes are drawn from a fitted P(class | features, condition)"
         draw = scan_null.drawn_class(table, ridge, model)
-        return Drawing(draw=draw, notes=(Note("null-propensity", text),))
-    text = (
-        f"Bootstrap null: events are drawn from a fit that is blind to the class ({_words(model)}). "
-        "Valid only if that model is right."
-    )
-    return Drawing(draw=scan_null.drawn_events(table, ridge, model), notes=(Note("null-bootstrap", text),))
+    else:
+        drawn = "Bootstrap null: events are drawn from a fit that is blind to the class"
+        draw = scan_null.drawn_events(table, ridge, model)
+    text = f"{drawn} ({_MODELS[model]}). Valid only if that model is right."
+    return Drawing(draw=draw, notes=(Note(f"null-{null}", text),))
 
 
 def _stratified(who: str, setup: ScanSetup, binned: bool) -> Drawing:
@@ -88,36 +90,20 @@ def _stratified(who: str, setup: ScanSetup, binned: bool) -> Drawing:
 
 
 def _too_little_moves(share: float) -> Fault:
-    return Fault(
-        "null",
-        "is in strata that hold both classes and different events, so permuting within strata says too little",
-        subject=f"only {100 * share:.0f}% of the protected class",
-        cure=Words(
-            "Use fewer or coarser features, or {} or {}, which rest on a fitted model",
-            Set("null", "bootstrap"),
-            Set("null", "propensity"),
-        ),
+    why = (
+        "is in strata that hold both classes and different events, so permuting within strata says too little"
     )
-
-
-def _words(model: NullModelName) -> str:
-    return {
-        "pairwise": "all pairwise interactions",
-        "saturated": "one rate per cell",
-        "main": "main effects only",
-    }[model]
+    others = "Use fewer or coarser features, or {} or {}, which rest on a fitted model"
+    cure = Words(others, Set("null", "bootstrap"), Set("null", "propensity"))
+    return Fault("null", why, subject=f"only {100 * share:.0f}% of the protected class", cure=cure)
 
 
 def _check_model(who: str, setup: ScanSetup, model: NullModelName) -> None:
     arity = setup.table.arity.astype(float)
     products = (arity.sum() ** 2 - (arity**2).sum()) / 2
     if model == "pairwise" and products > MOST_COLUMNS:
-        cure = Words(
-            "use {} or {}, coarser features, or {}",
-            Set("null_model", "main"),
-            Set("null_model", "saturated"),
-            Set("null", "stratified"),
-        )
+        smaller = Set("null_model", "main"), Set("null_model", "saturated")
+        cure = Words("use {} or {}, coarser features, or {}", *smaller, Set("null", "stratified"))
         columns = f"would have {products:,.0f} pairwise columns"
         raise NotApplicable(who, Fault("null_model", columns, subject="the null's model", cure=cure))
 
@@ -149,7 +135,7 @@ def luck_of(
 
 def _luck(scores: FloatArray, threshold: float) -> Luck:
     reached = int((scores >= threshold).sum())
-    return Luck(p_value=(1 + reached) / (1 + len(scores)), scores=scores, draws=len(scores))
+    return Luck(p_value=(1 + reached) / (1 + len(scores)), scores=scores)
 
 
 def _sequentially(run: Callable[[int, str], FloatArray], threshold: float, most: int, name: str) -> Luck:
@@ -163,9 +149,5 @@ def _sequentially(run: Callable[[int, str], FloatArray], threshold: float, most:
         hits = np.flatnonzero(scores >= threshold)
         if len(hits) >= ENOUGH_EXCEEDANCES:
             used = int(hits[ENOUGH_EXCEEDANCES - 1]) + 1
-            return Luck(
-                p_value=ENOUGH_EXCEEDANCES / used,
-                scores=scores[:used],
-                draws=used,
-            )
+            return Luck(p_value=ENOUGH_EXCEEDANCES / used, scores=scores[:used])
     return _luck(scores, threshold)

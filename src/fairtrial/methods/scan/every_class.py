@@ -14,9 +14,9 @@ from fairtrial.data.groups import check_not_continuous
 from fairtrial.errors import FairtrialWarning, NotApplicable, Note
 from fairtrial.inference.multiplicity import holm
 from fairtrial.methods.scan.answer import answer
+from fairtrial.methods.scan.arguments import DrawSettings, ScanSettings
 from fairtrial.methods.scan.question import ask
 from fairtrial.methods.scan.result import ScanAllResult, ScanResult
-from fairtrial.methods.scan.settings import DrawSettings, ScanSettings
 from fairtrial.metrics.groups import Group
 from fairtrial.metrics.metric import Metric
 from fairtrial.results.column import State, Verdict, undefined
@@ -37,15 +37,6 @@ class EveryClass:
         return [name for name in named if name not in group.attributes]
 
 
-@dataclass(frozen=True, slots=True)
-class ClassScan:
-    """The scan of one class, or why there is none."""
-
-    group: Group
-    result: ScanResult | None
-    why: str = ""
-
-
 def named_features(audit: Audit, features: Sequence[str] | str | None) -> tuple[str, ...]:
     """The features asked for; the audit's when none are."""
     if features is None:
@@ -63,18 +54,19 @@ def scan_every_class(
     groups = [Group(((name, (label,)),)) for name in asked.attributes for label in audit.levels(name)]
     needed = int(np.ceil(20 * len(groups) / (1.0 - settings.confidence_level))) - 1
     draws = replace(draws, permutations=draws.permutations or needed)
-    scans = [_scanned(audit, asked, group, settings, draws) for group in groups]
+    scans = {group: _scanned(audit, asked, group, settings, draws) for group in groups}
     return _joined(audit, asked, settings, draws, scans, needed)
 
 
 def _scanned(
     audit: Audit, asked: EveryClass, group: Group, settings: ScanSettings, draws: DrawSettings
-) -> ClassScan:
+) -> ScanResult | str:
+    """The scan of one class, or why there is none."""
     try:
         question = ask(WHO, audit, asked.metric, (group, None), asked.features_for(group), settings)
-        return ClassScan(group, answer(audit, question, settings, draws))
+        return answer(audit, question, settings, draws)
     except NotApplicable as error:
-        return ClassScan(group, None, str(error.faults[0]))
+        return str(error.faults[0])
 
 
 def _joined(
@@ -82,7 +74,7 @@ def _joined(
     asked: EveryClass,
     settings: ScanSettings,
     draws: DrawSettings,
-    scans: list[ClassScan],
+    scans: dict[Group, ScanResult | str],
     needed: int,
 ) -> ScanAllResult:
     """One table over all scans, best first, with Holm's adjustment."""
@@ -91,9 +83,9 @@ def _joined(
         "metric": asked.metric.to_dict(), "by": list(asked.attributes), **settings.recorded_models(),
         "permutations": draws.permutations,
     }  # fmt: skip
-    tested = {scan.group: scan.result for scan in scans if scan.result is not None}
+    tested = {group: scan for group, scan in scans.items() if not isinstance(scan, str)}
     rows = _tested_rows(tested, 1.0 - settings.confidence_level)
-    rows += [_untested_row(scan) for scan in scans if scan.result is None]
+    rows += [_untested_row(group, scan) for group, scan in scans.items() if isinstance(scan, str)]
     notes = [*audit.notes(), Note("holm", f"p-values are adjusted by Holm over {len(tested)} scans.")]
     if draws.permutations < needed:
         notes.append(_few_draws(draws.permutations, needed, len(scans)))
@@ -142,16 +134,13 @@ def _tested_rows(tested: dict[Group, ScanResult], alpha: float) -> list[dict[str
     return sorted(rows, key=lambda row: (row["p_adjusted"], -row["score"]))
 
 
-def _untested_row(scan: ClassScan) -> dict[str, Any]:
-    empty = {column.name: undefined(scan.why) for column in ScanAllResult.columns}
+def _untested_row(group: Group, why: str) -> dict[str, Any]:
     return {
-        **empty,
-        "protected": scan.group.label,
-        "attribute": scan.group.attributes[0],
-        "subgroup": None,
-        "direction": None,
-        "search": None,
-        **State("not tested", scan.why).cells(),
+        **{column.name: undefined(why) for column in ScanAllResult.columns},
+        **dict.fromkeys(("subgroup", "direction", "search")),
+        "protected": group.label,
+        "attribute": group.attributes[0],
+        **State("not tested", why).cells(),
     }
 
 
@@ -174,6 +163,5 @@ def _verdict(metric: Metric, rows: list[dict[str, Any]]) -> Verdict:
             f"strongest: {best['protected']} ({best['subgroup']}, n {best['n']:,}), "
             f"adjusted p = {best['p_adjusted']:.3g}",
         )
-    return Verdict(
-        "not-shown", "no bias shown: no scan remains after adjustment (this is not a certificate of fairness)"
-    )
+    none = "no bias shown: no scan remains after adjustment (this is not a certificate of fairness)"
+    return Verdict("not-shown", none)

@@ -122,21 +122,20 @@ def scan(
     """
     from fairtrial.methods.scan.answer import answer
     from fairtrial.methods.scan.question import ask, find_protected
-    from fairtrial.methods.scan.settings import DrawSettings, ScanSettings, check_models
     from fairtrial.metrics.table import find_metric
 
-    settings = ScanSettings(
+    settings = s.ScanSettings(
         direction=direction, condition=condition, penalty=penalty, search=search, restarts=restarts, null=null,
         null_model=null_model, top=top, sigma=sigma, expectation=expectation, propensity=propensity, ridge=ridge,
         unsupported=unsupported, scores=scores, probability=probability, strata_bins=strata_bins,
         confidence_level=confidence_level,
     )  # fmt: skip
-    check_models("scan", settings)
+    s.check_models("scan", settings)
     audit.refuse("scan")
     group = find_protected("scan", audit, protected)
     against = None if reference is None else find_protected("scan", audit, reference, "reference")
     question = ask("scan", audit, find_metric("scan", metric), (group, against), features, settings)
-    draws = DrawSettings(permutations=permutations, seed=seed, jobs=jobs, progress=progress)
+    draws = s.DrawSettings(permutations=permutations, seed=seed, jobs=jobs, progress=progress)
     return answer(audit, question, settings, draws)
 
 
@@ -255,21 +254,20 @@ def scan_all(
     """
     from fairtrial.data.groups import by_attributes
     from fairtrial.methods.scan.every_class import EveryClass, named_features, scan_every_class
-    from fairtrial.methods.scan.settings import DrawSettings, ScanSettings, check_models
     from fairtrial.metrics.table import find_metric
 
-    settings = ScanSettings(
+    settings = s.ScanSettings(
         direction=direction, condition=condition, penalty=penalty, search=search, restarts=restarts, null=null,
         null_model=null_model, top=top, sigma=sigma, expectation=expectation, propensity=propensity, ridge=ridge,
         unsupported=unsupported, scores=scores, probability=probability, strata_bins=strata_bins,
         confidence_level=confidence_level,
     )  # fmt: skip
-    check_models("scan_all", settings)
+    s.check_models("scan_all", settings)
     asked = find_metric("scan_all", metric)
     audit.refuse("scan_all")
     attributes = by_attributes("scan_all", audit, by or None)
     every = EveryClass(asked, attributes, named_features(audit, features))
-    draws = DrawSettings(
+    draws = s.DrawSettings(
         permutations=0 if permutations == "enough" else permutations, seed=seed, sequential=sequential, jobs=jobs,
         progress=progress,
     )  # fmt: skip

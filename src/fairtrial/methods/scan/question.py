@@ -9,7 +9,7 @@ from typing import Any, Literal
 from fairtrial.data.audit import Audit
 from fairtrial.data.groups import find_groups
 from fairtrial.errors import Fault, InputError, NotApplicable, Use, Words
-from fairtrial.methods.scan.settings import ScanSettings
+from fairtrial.methods.scan.arguments import ScanSettings
 from fairtrial.metrics.groups import Group
 from fairtrial.metrics.metric import Metric
 from fairtrial.metrics.values import Role, role
@@ -37,6 +37,13 @@ class ScanQuestion:
     @property
     def real_valued(self) -> bool:
         return self.metric.value is role.score
+
+    @property
+    def score_role(self) -> str | None:
+        """The role that brings the scores, where they are the event or the condition."""
+        if not self.real_valued and not self.on_score:
+            return None
+        return "score_bin" if self.scores == "bins" else "score"
 
     @property
     def target(self) -> str:
@@ -91,13 +98,8 @@ def resolve_metric(
         return metric, None
     part = next(iter(metric.conditions), None)
     if len(metric.conditions) != 1 or part not in (role.outcome, role.decision):
-        raise InputError(
-            who,
-            Fault(
-                "condition",
-                f"changes a metric's condition on outcome or decision, and {metric.name!r} has no such one",
-            ),
-        )
+        why = f"changes a metric's condition on outcome or decision, and {metric.name!r} has no such one"
+        raise InputError(who, Fault("condition", why))
     assert isinstance(part, Role)
     if condition != "any":
         return replace(metric, given={part: condition}), None
@@ -107,12 +109,9 @@ def resolve_metric(
 
 def real_valued_fault(metric: Metric, found: str) -> Fault:
     """The metric has more values than 0 and 1: who can take it."""
-    return Fault(
-        "metric",
-        f"{found}; a scan takes 0/1 metrics and mean scores",
-        subject=repr(metric.name),
-        cure=Words("Use {} or {} for it", Use("flag"), Use("certify")),
-    )
+    cure = Words("Use {} or {} for it", Use("flag"), Use("certify"))
+    why = f"{found}; a scan takes 0/1 metrics and mean scores"
+    return Fault("metric", why, subject=repr(metric.name), cure=cure)
 
 
 def _value_words(metric: Metric) -> str:
@@ -142,6 +141,10 @@ def find_features(
     """The attributes subgroups are built from: those named, else the audit's features, else its other groups."""
     if features is None:
         named = tuple(name for name in audit.features or audit.groups if name not in taken)
+        if audit.features and not named:
+            listed = ", ".join(map(repr, audit.features))
+            others = "which defines the protected class; subgroups are built from others"
+            raise InputError(who, Fault("features", f"of the Audit names {listed} alone, {others}"))
     else:
         named = tuple(dict.fromkeys((features,) if isinstance(features, str) else features))
     for name in named:
@@ -149,8 +152,4 @@ def find_features(
         if name in taken:
             why = f"names {name!r}, which defines the protected class; subgroups are built from the others"
             raise InputError(who, Fault("features", why))
-    if audit.features and features is None and not named:
-        listed = ", ".join(map(repr, audit.features))
-        why = f"of the Audit names {listed} alone, which defines the protected class; subgroups are built from others"
-        raise InputError(who, Fault("features", why))
     return named

@@ -195,14 +195,7 @@ def _primary(best: Mapping[str, Any], label: str, p_value: float) -> Primary:
     subject = (
         f"{best['protected']}, {best['subgroup']}" if scalar(best["subgroup"]) else str(best["protected"])
     )
-    effect = scalar(best.get("difference"))
-    against = "what comparable people outside get"
-    n = scalar(best.get("n"))
-    return Primary(
-        label,
-        subject,
-        p_value,
-        None if effect is None else float(effect),
-        against=against,
-        n=None if n is None else int(n),
-    )
+    difference, n = scalar(best.get("difference")), scalar(best.get("n"))
+    effect = None if difference is None else float(difference)
+    people = None if n is None else int(n)
+    return Primary(label, subject, p_value, effect, against="what comparable people outside get", n=people)

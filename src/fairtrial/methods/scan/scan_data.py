@@ -11,19 +11,11 @@ from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Cells
 from fairtrial.errors import Fault, InputError, NotApplicable, Note, Set, Words
 from fairtrial.methods.scan.question import ScanQuestion, real_valued_fault
-from fairtrial.methods.scan.solver.scan_table import (
-    CountedRows,
-    ScanTable,
-    build_table,
-    inside_unit_interval,
-    log_odds,
-)
+from fairtrial.methods.scan.solver.arrays import BoolArray, FloatArray
+from fairtrial.methods.scan.solver.scan_table import CountedRows, ScanTable, build_table, log_odds
 from fairtrial.metrics.metric import Metric
 from fairtrial.metrics.table import METRICS
 from fairtrial.metrics.values import Role
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 MOST_VALUES = 2_000
 
@@ -33,7 +25,6 @@ class ScanData:
     """The table and what words it needs to be told about."""
 
     table: ScanTable
-    features: tuple[str, ...]
     labels: dict[str, tuple[str, ...]]
     cells: Cells
     notes: tuple[Note, ...]
@@ -62,9 +53,7 @@ def read_data(audit: Audit, question: ScanQuestion) -> ScanData:
     )
     notes = [*lines.notes, *_notes(audit, question, cells, float(lines.count[~kept].sum()))]
     _check_classes(question, table)
-    return ScanData(
-        table=table, features=question.features, labels=cells.labels, cells=cells, notes=tuple(notes)
-    )
+    return ScanData(table=table, labels=cells.labels, cells=cells, notes=tuple(notes))
 
 
 def _counted(audit: Audit, question: ScanQuestion) -> Cells:
@@ -72,19 +61,12 @@ def _counted(audit: Audit, question: ScanQuestion) -> Cells:
     who, reference = question.who, question.reference
     of_classes = [*question.protected.attributes, *(reference.attributes if reference else ())]
     by = [*question.features, *dict.fromkeys(of_classes)]
-    metrics, roles = _query(question)
-    cells = audit.cells(by, metrics=metrics, roles=roles, who=who)
+    cells = audit.cells(by, metrics=_metrics(question), roles=_roles(question), who=who)
     for name in question.features:
         if len(cells.labels[name]) > MOST_VALUES:
-            raise InputError(
-                who,
-                Fault(
-                    "features",
-                    f"has {len(cells.labels[name]):,} values",
-                    subject=f"feature {name!r}",
-                    cure=Words("cut it first with {}", Set("bins", {name: 4}, of="Audit")),
-                ),
-            )
+            cure = Words("cut it first with {}", Set("bins", {name: 4}, of="Audit"))
+            many = f"has {len(cells.labels[name]):,} values"
+            raise InputError(who, Fault("features", many, subject=f"feature {name!r}", cure=cure))
     return cells
 
 
@@ -93,10 +75,8 @@ def _notes(audit: Audit, question: ScanQuestion, cells: Cells, left_out: float) 
     notes = []
     defining = [name for name in audit.features if name in question.protected.attributes]
     if defining:
-        text = (
-            f"{', '.join(defining)} defines the protected class and is not among the features of subgroups."
-        )
-        notes.append(Note("defining-feature", text))
+        text = "defines the protected class and is not among the features of subgroups"
+        notes.append(Note("defining-feature", f"{', '.join(defining)} {text}."))
     if not question.features:
         notes.append(Note("no-features", "No feature was named: the protected class is compared as a whole."))
     if left_out:
@@ -123,28 +103,23 @@ class _Lines:
 
 _MEAN_SCORE = METRICS["mean_score"]
 _BASE_RATE = METRICS["base_rate"]
-_CONDITIONS_OF_SCORES = Fault(
-    "metric", "can be conditioned on outcome and decision only", subject="a scan of scores"
-)
 
 
-def _query(question: ScanQuestion) -> tuple[list[Metric], list[str]]:
-    """What the one query must bring: counts of the event, and the roles that become keys."""
-    score_key = "score_bin" if question.scores == "bins" else "score"
-    needs_score = question.real_valued or question.on_score
-    metrics = []
-    roles = [score_key] if needs_score else []
-    if question.real_valued:
-        roles += [part.name for part in question.metric.conditions if isinstance(part, Role)]
-    else:
-        metrics.append(replace(question.metric, each=None))
-    if question.free_condition is not None:
-        roles.append(question.free_condition.name)
-    if needs_score and question.scores == "bins":
+def _metrics(question: ScanQuestion) -> list[Metric]:
+    """What the one query must count: the event, and what scores stand for."""
+    metrics = [] if question.real_valued else [replace(question.metric, each=None)]
+    if question.score_role == "score_bin":
         metrics.append(_MEAN_SCORE)
-    if needs_score and question.probability == "outcome-rate":
+    if question.score_role and question.probability == "outcome-rate":
         metrics.append(_BASE_RATE)
-    return list({metric.name: metric for metric in metrics}.values()), [*dict.fromkeys(roles)]
+    return list({metric.name: metric for metric in metrics}.values())
+
+
+def _roles(question: ScanQuestion) -> list[str]:
+    """The roles that become keys of the query."""
+    conditions = question.metric.conditions if question.real_valued else ()
+    found = [part.name for part in (*conditions, question.free_condition) if isinstance(part, Role)]
+    return list(dict.fromkeys([question.score_role, *found] if question.score_role else found))
 
 
 def _count_lines(question: ScanQuestion, cells: Cells) -> _Lines:
@@ -176,12 +151,12 @@ def _count_lines(question: ScanQuestion, cells: Cells) -> _Lines:
 def _score_lines(question: ScanQuestion, cells: Cells) -> _Lines:
     """The score as a real-valued event: every distinct score (or bin) is a line of the query."""
     scanned = np.ones(len(cells.rows), dtype=np.bool_)
-    for part, values in question.metric.conditions.items():
-        if not isinstance(part, Role) or part.name not in ("outcome", "decision"):
-            raise NotApplicable(question.who, _CONDITIONS_OF_SCORES)
-        scanned &= np.isin(cells.roles[part.name], [float(value) for value in values])
-    if question.metric.expression is not None:
-        raise NotApplicable(question.who, _CONDITIONS_OF_SCORES)
+    conditions = {getattr(part, "name", ""): values for part, values in question.metric.conditions.items()}
+    if not conditions.keys() <= {"outcome", "decision"} or question.metric.expression is not None:
+        why = "can be conditioned on outcome and decision only"
+        raise NotApplicable(question.who, Fault("metric", why, subject="a scan of scores"))
+    for name, values in conditions.items():
+        scanned &= np.isin(cells.roles[name], [float(value) for value in values])
     probability, notes = _probabilities(question, cells)
     free = question.free_condition
     return _Lines(
@@ -196,7 +171,8 @@ def _score_lines(question: ScanQuestion, cells: Cells) -> _Lines:
 
 def _probabilities(question: ScanQuestion, cells: Cells) -> tuple[FloatArray, tuple[Note, ...]]:
     """The score of every line as a probability strictly between 0 and 1."""
-    key = cells.roles["score_bin" if question.scores == "bins" else "score"]
+    assert question.score_role is not None
+    key = cells.roles[question.score_role]
     distinct, index = np.unique(key, return_inverse=True)
     index = index.reshape(-1)
     people = np.bincount(index, cells.rows, minlength=len(distinct))
@@ -210,14 +186,11 @@ def _probabilities(question: ScanQuestion, cells: Cells) -> tuple[FloatArray, tu
     else:
         values = distinct
     if question.scores == "bins":
-        notes.append(
-            Note("score-bins", f"Scores were cut into {len(distinct)} bins, each standing for its mean.")
-        )
+        text = f"Scores were cut into {len(distinct)} bins, each standing for its mean."
+        notes.append(Note("score-bins", text))
     if values.min() < 0.0 or values.max() > 1.0:
-        cure = Words(
-            "Give {} to read each score as the outcome rate of the people who have it",
-            Set("probability", "outcome-rate"),
-        )
+        give = "Give {} to read each score as the outcome rate of the people who have it"
+        cure = Words(give, Set("probability", "outcome-rate"))
         must = f"must be a probability between 0 and 1, got {values.min():g} to {values.max():g}"
         raise InputError(question.who, Fault("score", must, subject="the score", cure=cure))
     moved, distance = inside_unit_interval(values)
@@ -225,6 +198,20 @@ def _probabilities(question: ScanQuestion, cells: Cells) -> tuple[FloatArray, tu
         text = f"Scores of 0 or 1 have infinite log-odds and were moved {distance:.2g} inwards."
         notes.append(Note("scores-at-border", text))
     return moved[index], tuple(notes)
+
+
+def inside_unit_interval(score: FloatArray) -> tuple[FloatArray, float]:
+    """Scores of exactly 0 or 1 have infinite log-odds: move them halfway to the border from the next score.
+
+    Returns the scores and the distance from the border that was used (0 when nothing was moved).
+    """
+    at_border = (score <= 0.0) | (score >= 1.0)
+    if not at_border.any():
+        return score, 0.0
+    inner = score[~at_border]
+    closest = float(np.minimum(inner, 1.0 - inner).min()) if len(inner) else 0.01
+    distance = min(0.5 * closest, 0.005)
+    return np.clip(score, distance, 1.0 - distance), distance
 
 
 def _check_classes(question: ScanQuestion, table: ScanTable) -> None:

@@ -6,8 +6,8 @@ import warnings
 from typing import Any
 
 from fairtrial.errors import FairtrialWarning, Note
+from fairtrial.methods.scan.arguments import ScanSettings
 from fairtrial.methods.scan.draws import Luck
-from fairtrial.methods.scan.settings import ScanSettings
 from fairtrial.methods.scan.subgroups import SubgroupDescriber
 from fairtrial.results.column import State, Verdict
 
@@ -31,9 +31,8 @@ def verdict_of(
     side = "above" if best["direction"] == "above" else "below"
     who = f"{question.protected.label} ({best['subgroup']}, n {best['n']:,})"
     if best["state"] == "nothing found":
-        return Verdict(
-            "nothing-found", f"nothing found: no subgroup of {question.protected.label} is {side} expectation"
-        )
+        nothing = f"nothing found: no subgroup of {question.protected.label} is {side} expectation"
+        return Verdict("nothing-found", nothing)
     told = (
         f"{question.metric.label} of {who} is {100 * best['rate']:.1f}%, {side} the {100 * best['expected']:.1f}% "
         "expected"
@@ -102,10 +101,8 @@ def _support_notes(describer: SubgroupDescriber, best: dict[str, Any]) -> list[N
 def _ridge_note(best: dict[str, Any], ridge: list[dict[str, Any]]) -> Note:
     others = [row for row in ridge if row["subgroup"] != best["subgroup"]]
     scores = ", ".join(f"{row['score']:.1f} (ridge {row['ridge']:g})" for row in ridge)
-    change = (
-        f"; another subgroup is best at {len(others)} of them" if others else "; the same subgroup each time"
-    )
-    return Note("ridge-sensitivity", f"Best score by ridge: {scores}{change}.")
+    change = f"another subgroup is best at {len(others)} of them" if others else "the same subgroup each time"
+    return Note("ridge-sensitivity", f"Best score by ridge: {scores}; {change}.")
 
 
 def _fit_note(describer: SubgroupDescriber, best: dict[str, Any]) -> Note:

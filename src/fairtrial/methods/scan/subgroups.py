@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,16 +12,13 @@ from numpy.typing import NDArray
 
 from fairtrial.methods.scan.question import ScanQuestion
 from fairtrial.methods.scan.scan_data import ScanData
-from fairtrial.methods.scan.solver.interval import selected_rate_interval
-from fairtrial.methods.scan.solver.statistic import Observed, ScanSetup, scan_observed, supported_cells
-from fairtrial.methods.scan.solver.subgroup_search import Found, subgroup_count
+from fairtrial.methods.scan.solver import statistic
+from fairtrial.methods.scan.solver.arrays import BoolArray, FloatArray
 from fairtrial.results.column import State, undefined
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 MOST_LISTED = 5
 MOST_CHART_VALUES = 30
+CHART_NUMBERS = ("n", "rate", "expected", "target_n", "target_rate")
 SENSITIVITY = (1.0, 0.1, 0.01, 0.001)
 
 
@@ -42,11 +39,16 @@ class SubgroupDescriber:
     """Turns found subgroups into words and numbers."""
 
     def __init__(
-        self, question: ScanQuestion, data: ScanData, setup: ScanSetup, seen: Observed, level: float
+        self,
+        question: ScanQuestion,
+        data: ScanData,
+        setup: statistic.ScanSetup,
+        seen: statistic.Observed,
+        level: float,
     ) -> None:
         self.question, self.data, self.setup, self.seen, self.level = question, data, setup, seen, level
-        self.supported = supported_cells(setup.table, seen.sums)[0]
-        self.subgroups = subgroup_count(setup.table.arity)
+        self.supported = statistic.supported_cells(setup.table, seen.sums)[0]
+        self.subgroups = statistic.subgroup_count(setup.table.arity)
 
     def members(self, values: NDArray[np.bool_]) -> BoolArray:
         """The scanned cells whose values are all admitted."""
@@ -58,17 +60,17 @@ class SubgroupDescriber:
             inside &= values[attribute, codes[:, attribute]]
         return inside
 
-    def restricted(self, found: Found) -> dict[str, list[str]]:
+    def restricted(self, found: statistic.Found) -> dict[str, list[str]]:
         """Attribute → admitted values, for the attributes that do not admit all of theirs."""
         chosen = {}
-        for j, name in enumerate(self.data.features):
+        for j, name in enumerate(self.question.features):
             labels = self.data.labels[name]
             admitted = found.values[j, : len(labels)]
             if not admitted.all():
                 chosen[name] = [label for label, inside in zip(labels, admitted, strict=True) if inside]
         return chosen
 
-    def words(self, found: Found) -> str:
+    def words(self, found: statistic.Found) -> str:
         """'sex: Male; priors: 0 or 1–5', or 'everyone'."""
         parts = [
             f"{name}: {self._listed(values, self.data.labels[name])}"
@@ -102,7 +104,7 @@ class SubgroupDescriber:
             unsupported=round(float(people[inside & ~self.supported].sum())),
         )
 
-    def estimate(self, rank: int, found: Found, p_value: Any, state: State) -> dict[str, Any]:
+    def estimate(self, rank: int, found: statistic.Found, p_value: Any, state: State) -> dict[str, Any]:
         """One line of the result."""
         told = self.rates(self.members(found.values))
         nobody = undefined("nobody outside the class in this subgroup")
@@ -113,19 +115,15 @@ class SubgroupDescriber:
             "protected": self.question.protected.label,
             "subgroup": self.words(found),
             "direction": found.direction,
-            "n": told.n,
-            "rate": told.rate,
+            **asdict(told),
             "rate_low": low,
             "rate_high": high,
-            "expected": told.expected,
             "difference": None if told.rate is None or told.expected is None else told.rate - told.expected,
             "target": self.question.target,
-            "target_n": told.target_n,
             "target_rate": nobody if told.target_rate is None else told.target_rate,
             "target_rate_low": other_low,
             "target_rate_high": other_high,
             "target_expected": nobody if told.target_expected is None else told.target_expected,
-            "unsupported": told.unsupported,
             "score": found.score,
             "log_odds": self._log_odds(found),
             "p_value": p_value,
@@ -137,16 +135,16 @@ class SubgroupDescriber:
             return None, None
         return selected_rate_interval(rate, people, self.subgroups, self.level)
 
-    def _log_odds(self, found: Found) -> Any:
+    def _log_odds(self, found: statistic.Found) -> Any:
         """θ: the shift of the log-odds against the expectation."""
         if not math.isfinite(found.theta):
             return undefined("everybody in the subgroup is on one side")
         return found.theta * self.seen.sigma if self.seen.sigma is not None else found.theta
 
-    def value_rows(self, found: Found) -> list[dict[str, Any]]:
+    def value_rows(self, found: statistic.Found) -> list[dict[str, Any]]:
         """Every value of every attribute, the others held at the subgroup: is it in, and what are its rates?"""
         rows = []
-        for j, name in enumerate(self.data.features):
+        for j, name in enumerate(self.question.features):
             labels = self.data.labels[name]
             admitted = found.values[j, : len(labels)]
             opened = found.values.copy()
@@ -161,11 +159,7 @@ class SubgroupDescriber:
                         "inside": bool(admitted[v]),
                         "restricted": not admitted.all(),
                         "of": len(labels),
-                        "n": told.n,
-                        "rate": told.rate,
-                        "expected": told.expected,
-                        "target_n": told.target_n,
-                        "target_rate": told.target_rate,
+                        **{name: getattr(told, name) for name in CHART_NUMBERS},
                     }
                 )
         return rows
@@ -179,15 +173,22 @@ class SubgroupDescriber:
 
     def fit_rows(self) -> list[dict[str, Any]]:
         """Observed against expected in the comparison class, overall and per value: does the model describe it?"""
-        table = self.setup.table
-        everyone = self.rates(table.cell_scanned)
-        rows = [_fit_row("everyone", "everyone", everyone)]
-        for j, name in enumerate(self.data.features):
+        scanned, codes = self.setup.table.cell_scanned, self.setup.table.cell_codes
+        parts = [("everyone", "everyone", self.rates(scanned))]
+        for j, name in enumerate(self.question.features):
             for v, label in enumerate(self.data.labels[name][:MOST_CHART_VALUES]):
-                told = self.rates(table.cell_scanned & (table.cell_codes[:, j] == v))
-                if told.target_n:
-                    rows.append(_fit_row(name, label, told))
-        return rows
+                parts.append((name, label, self.rates(scanned & (codes[:, j] == v))))
+        return [
+            {
+                "attribute": name,
+                "value": value,
+                "n": told.target_n,
+                "observed": told.target_rate,
+                "expected": told.target_expected,
+            }
+            for name, value, told in parts
+            if told.target_n
+        ]
 
     def worst_cell_fit(self) -> dict[str, Any]:
         """The largest gap between observed and expected over comparison cells of at least 30 people."""
@@ -207,19 +208,9 @@ class SubgroupDescriber:
         rows = []
         for ridge in sorted({*SENSITIVITY, self.setup.how.ridge}, reverse=True):
             other = replace(self.setup, how=replace(self.setup.how, ridge=ridge))
-            best = scan_observed(other).found[0]
+            best = statistic.scan_observed(other).found[0]
             rows.append({"ridge": ridge, "score": best.score, "subgroup": self.words(best)})
         return rows
-
-
-def _fit_row(attribute: str, value: str, told: Rates) -> dict[str, Any]:
-    return {
-        "attribute": attribute,
-        "value": value,
-        "n": told.target_n,
-        "observed": told.target_rate,
-        "expected": told.target_expected,
-    }
 
 
 def histogram(scores: FloatArray, observed: float, bins: int = 40) -> list[dict[str, Any]]:
@@ -227,12 +218,40 @@ def histogram(scores: FloatArray, observed: float, bins: int = 40) -> list[dict[
     top = max(float(np.quantile(scores, 0.995)), 1.1 * observed, 1e-6)
     counts, edges = np.histogram(np.minimum(scores, top), bins=bins, range=(0.0, top))
     highest = np.append(edges[1:-1], max(top, float(scores.max())))
-    return [
-        {
-            "low": float(edges[i]),
-            "high": float(edges[i + 1]),
-            "draws": int(counts[i]),
-            "highest": float(highest[i]),
-        }
-        for i in range(bins)
-    ]
+    bars = zip(edges[:-1].tolist(), edges[1:].tolist(), counts.tolist(), highest.tolist(), strict=True)
+    return [{"low": low, "high": high, "draws": draws, "highest": far} for low, high, draws, far in bars]
+
+
+def selected_rate_interval(mean: float, people: float, subgroups: float, level: float) -> tuple[float, float]:
+    """Limits that hold for all `subgroups` at once, hence also for the one that was picked.
+
+    Chernoff's bound for values in [0, 1]: P(mean ≥ p and n·KL(mean, p) > x) ≤ e^(−x), for 0/1 and for
+    real values alike, whatever the people's own probabilities are; x = log(2·subgroups/(1 − level)).
+    """
+    if people <= 0:
+        return 0.0, 1.0
+    reach = (math.log(2.0 / (1.0 - level)) + math.log(subgroups)) / people
+    return _limit(mean, reach, 0.0), _limit(mean, reach, 1.0)
+
+
+def _limit(mean: float, reach: float, border: float) -> float:
+    """The p between `mean` and `border` with KL(mean, p) = reach, by bisection."""
+    near, far = mean, border
+    for _ in range(200):
+        middle = 0.5 * (near + far)
+        if middle in (near, far):
+            break
+        if _divergence(mean, middle) > reach:
+            far = middle
+        else:
+            near = middle
+    return far
+
+
+def _divergence(mean: float, p: float) -> float:
+    total = 0.0
+    if mean > 0.0:
+        total += mean * np.log(mean / p) if p > 0.0 else np.inf
+    if mean < 1.0:
+        total += (1.0 - mean) * np.log((1.0 - mean) / (1.0 - p)) if p < 1.0 else np.inf
+    return float(total)

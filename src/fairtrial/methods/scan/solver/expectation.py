@@ -12,19 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fairtrial.inference.numeric.logistic import (
-    Design,
-    build_design,
-    fit_logistic,
-    fit_predict_many,
-    predict_logistic,
-)
+from fairtrial.inference.numeric import logistic
 from fairtrial.methods.scan.arguments import NullModelName
+from fairtrial.methods.scan.solver.arrays import FloatArray
 from fairtrial.methods.scan.solver.scan_table import Moments, ScanTable, log_odds, totals
 
-FloatArray = NDArray[np.float64]
+Counts = tuple[FloatArray, FloatArray]  # trials and successes per cell
 
 # Expectations are kept this far from 0 and 1, so that one unexpected event costs a finite score.
 BORDER = 1e-9
@@ -44,16 +38,16 @@ class Expectations:
 class Designs:
     """Column layouts built once from the full data, never from a filtered part."""
 
-    of_x: Design
-    of_cells: Design
+    of_x: logistic.Design
+    of_cells: logistic.Design
 
-
-def build_designs(table: ScanTable) -> Designs:
-    covariate = table.cell_condition if table.has_condition else None
-    return Designs(
-        of_x=build_design(table.x_codes, table.arity),
-        of_cells=build_design(table.cell_codes, table.arity, covariate),
-    )
+    @classmethod
+    def of(cls, table: ScanTable) -> Designs:
+        covariate = table.cell_condition if table.has_condition else None
+        return cls(
+            of_x=logistic.build_design(table.x_codes, table.arity),
+            of_cells=logistic.build_design(table.cell_codes, table.arity, covariate),
+        )
 
 
 def odds_weights(table: ScanTable, designs: Designs, how: Expectations, sums: Moments) -> FloatArray:
@@ -66,8 +60,7 @@ def odds_weights(table: ScanTable, designs: Designs, how: Expectations, sums: Mo
     if len(protected) > 1 and (protected == protected[0]).all():
         protected, everyone = protected[:1], everyone[:1]
     if how.class_model is None:
-        start = fit_logistic(designs.of_x, everyone[0], protected[0], how.ridge)
-        p = fit_predict_many(designs.of_x, everyone, protected, how.ridge, start)
+        p = _fit_each(designs.of_x, everyone, protected, how.ridge)
     else:
         p = _fit_estimator(how.class_model, designs.of_x, everyone, protected)
     p = np.clip(p, BORDER, 1.0 - BORDER)
@@ -82,8 +75,8 @@ def expected_events(table: ScanTable, designs: Designs, how: Expectations, sums:
     successes = np.ascontiguousarray(weights * sums.comparison_events * scanned)
     design = designs.of_cells
     if how.event_model is None:
-        start = fit_logistic(design, trials.mean(axis=0), successes.mean(axis=0), how.ridge)
-        expected = fit_predict_many(design, trials, successes, how.ridge, start)
+        start = logistic.fit_logistic(design, trials.mean(axis=0), successes.mean(axis=0), how.ridge)
+        expected = logistic.fit_predict_many(design, trials, successes, how.ridge, start)
     else:
         expected = _fit_estimator(how.event_model, design, trials, successes)
     if how.doubly_robust:
@@ -101,8 +94,7 @@ def _doubly_robust(
     """
     scanned = table.cell_scanned
     everyone = (sums.protected + sums.comparison) * scanned
-    start = fit_logistic(designs.of_cells, everyone[0], sums.protected[0] * scanned, how.ridge)
-    p = fit_predict_many(designs.of_cells, everyone, sums.protected * scanned, how.ridge, start)
+    p = _fit_each(designs.of_cells, everyone, sums.protected * scanned, how.ridge)
     odds = p / np.maximum(1.0 - p, BORDER)
     residual = sums.comparison_events - sums.comparison * expected
     people = np.maximum(sums.protected, 1.0)
@@ -114,7 +106,15 @@ def _doubly_robust(
     return np.where(beyond, shrunk, corrected)
 
 
-def _fit_estimator(model: Any, design: Design, trials: FloatArray, successes: FloatArray) -> FloatArray:
+def _fit_each(design: logistic.Design, trials: FloatArray, successes: FloatArray, ridge: float) -> FloatArray:
+    """Probabilities from a logistic model, once per draw, starting from the first draw's."""
+    start = logistic.fit_logistic(design, trials[0], successes[0], ridge)
+    return logistic.fit_predict_many(design, trials, successes, ridge, start)
+
+
+def _fit_estimator(
+    model: Any, design: logistic.Design, trials: FloatArray, successes: FloatArray
+) -> FloatArray:
     """Probabilities from a scikit-learn classifier fitted on two weighted records per cell, once per draw."""
     from sklearn.base import clone
 
@@ -163,34 +163,27 @@ def spread(table: ScanTable, sums: Moments, expected: FloatArray) -> FloatArray:
 
 def pooled_rates(table: ScanTable, ridge: float, model: NullModelName) -> FloatArray:
     """E[I | C, X] fitted to both classes together, blind to A: where the bootstrap draws events from."""
-    cells = len(table.cell_x)
-    everyone = totals(table.atom_cell, table.atom_total, cells)
-    events = totals(table.atom_cell, table.atom_total * table.atom_event, cells)
+    everyone = table.per_cell(table.atom_total) * table.cell_scanned
+    events = table.per_cell(table.atom_total * table.atom_event) * table.cell_scanned
     covariate = table.cell_condition if table.has_condition else None
-    scanned = table.cell_scanned
-    return _pooled(table, covariate, everyone * scanned, events * scanned, ridge, model)
+    return _pooled(table, covariate, (everyone, events), ridge, model)
 
 
 def pooled_propensity(table: ScanTable, ridge: float, model: NullModelName) -> FloatArray:
     """P(A=1 | X, C) of every cell, scanned or not: where the propensity null draws classes from."""
-    cells = len(table.cell_x)
-    everyone = totals(table.atom_cell, table.atom_total, cells)
-    protected = totals(table.atom_cell, table.atom_protected, cells)
+    counts = table.per_cell(table.atom_total), table.per_cell(table.atom_protected)
     # with C fixed by the metric, whether a cell meets the condition is what is left of C
     covariate = table.cell_condition if table.has_condition else table.cell_scanned.astype(np.float64)
-    return _pooled(table, covariate, everyone, protected, ridge, model)
+    return _pooled(table, covariate, counts, ridge, model)
 
 
 def _pooled(
-    table: ScanTable,
-    covariate: FloatArray | None,
-    trials: FloatArray,
-    successes: FloatArray,
-    ridge: float,
-    model: NullModelName,
+    table: ScanTable, covariate: FloatArray | None, counts: Counts, ridge: float, model: NullModelName
 ) -> FloatArray:
+    """The fitted share of successes in trials of every cell."""
+    trials, successes = counts
     if model == "saturated":
         rates: FloatArray = np.divide(successes, trials, out=np.full(len(trials), 0.5), where=trials > 0)
         return rates
-    design = build_design(table.cell_codes, table.arity, covariate, pairwise=model == "pairwise")
-    return predict_logistic(design, fit_logistic(design, trials, successes, ridge))
+    design = logistic.build_design(table.cell_codes, table.arity, covariate, pairwise=model == "pairwise")
+    return logistic.predict_logistic(design, logistic.fit_logistic(design, trials, successes, ridge))

@@ -12,14 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairtrial.methods.scan.arguments import NullModelName
+from fairtrial.methods.scan.solver.arrays import FloatArray, IntArray
 from fairtrial.methods.scan.solver.expectation import pooled_propensity, pooled_rates
 from fairtrial.methods.scan.solver.scan_table import Moments, ScanTable, log_odds, moments, totals
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 Draw = Callable[[int, np.random.Generator], Moments]
 
 
@@ -29,7 +27,6 @@ class Movable:
 
     rows: float
     protected: float
-    scanned_rows: float
     scanned_protected: float
     strata: int
     movable_strata: int
@@ -51,7 +48,6 @@ def movable(table: ScanTable) -> Movable:
     return Movable(
         rows=float((protected + comparison)[moves].sum()),
         protected=float(protected[moves].sum()),
-        scanned_rows=float((protected + comparison).sum()),
         scanned_protected=float(protected.sum()),
         strata=int(((protected + comparison) > 0).sum()),
         movable_strata=int(moves.sum()),
@@ -99,32 +95,20 @@ def drawn_class(table: ScanTable, ridge: float, model: NullModelName) -> Draw:
 
 def drawn_events(table: ScanTable, ridge: float, model: NullModelName) -> Draw:
     """Draw I from a pooled fit that is blind to A ("bootstrap")."""
-    cells = len(table.cell_x)
-    sizes = tuple(
-        totals(table.atom_cell, people, cells) for people in (table.atom_comparison, table.atom_protected)
-    )
+    sizes = table.per_cell(table.atom_comparison), table.per_cell(table.atom_protected)
     if table.real_valued:
         return _resampled_scores(table, ridge, model, sizes)
     rates = pooled_rates(table, ridge, model)
 
     def draw(draws: int, generator: np.random.Generator) -> Moments:
-        events = [
-            generator.binomial(n.astype(np.int64), rates, size=(draws, cells)).astype(np.float64)
-            for n in sizes
-        ]
-        comparison, protected = (np.repeat(n[None, :], draws, axis=0) for n in sizes)
-        return Moments(
-            comparison=comparison,
-            comparison_events=events[0],
-            protected=protected,
-            protected_events=events[1],
-        )
+        drawn = [generator.binomial(n.astype(np.int64), rates, size=(draws, len(n))) for n in sizes]
+        return _of_draws(np.stack(drawn, axis=1)[:, :, None].astype(np.float64), sizes)
 
     return draw
 
 
 def _resampled_scores(
-    table: ScanTable, ridge: float, model: NullModelName, sizes: tuple[FloatArray, ...]
+    table: ScanTable, ridge: float, model: NullModelName, sizes: tuple[FloatArray, FloatArray]
 ) -> Draw:
     """Real-valued events: pooled fit of the log-odds plus residuals drawn from all scanned people."""
     scanned = table.atom_scanned
@@ -148,24 +132,19 @@ def _resampled_scores(
         )
 
     def draw(draws: int, generator: np.random.Generator) -> Moments:
-        return _of_scores(np.array([[sums(one, generator) for one in people] for _ in range(draws)]), sizes)
+        return _of_draws(np.array([[sums(one, generator) for one in people] for _ in range(draws)]), sizes)
 
     return draw
 
 
-def _of_scores(drawn: FloatArray, sizes: tuple[FloatArray, ...]) -> Moments:
-    """Moments from arrays of (draws, class, sum, cells)."""
-    comparison, protected = (np.repeat(n[None, :], len(drawn), axis=0) for n in sizes)
-    return Moments(
-        comparison=comparison,
-        comparison_events=np.ascontiguousarray(drawn[:, 0, 0]),
-        protected=protected,
-        protected_events=np.ascontiguousarray(drawn[:, 1, 0]),
-        comparison_log_odds=drawn[:, 0, 1],
-        comparison_squares=drawn[:, 0, 2],
-        protected_log_odds=drawn[:, 1, 1],
-        protected_squares=drawn[:, 1, 2],
-    )
+def _of_draws(drawn: FloatArray, sizes: tuple[FloatArray, FloatArray]) -> Moments:
+    """Moments from an array of (draws, class, sum, cells): events, and of scores also log-odds and their squares."""
+    found = {}
+    for place, (name, people) in enumerate(zip(("comparison", "protected"), sizes, strict=True)):
+        found[name] = np.repeat(people[None, :], len(drawn), axis=0)
+        for index, what in enumerate(("events", "log_odds", "squares")[: drawn.shape[2]]):
+            found[f"{name}_{what}"] = np.ascontiguousarray(drawn[:, place, index])
+    return Moments(**found)
 
 
 def _permute_within(
@@ -176,10 +155,8 @@ def _permute_within(
     _, index = np.unique(stratum[order], return_inverse=True)
     counts = total[order].astype(np.int64)
     answer = np.empty((draws, len(total)))
-    if counts.sum() <= 4 * len(counts):
-        answer[:, order] = _shuffle_people(index, counts, protected[order], draws, generator)
-    else:
-        answer[:, order] = _deal_counts(index, counts, protected[order], draws, generator)
+    deal = _shuffle_people if counts.sum() <= 4 * len(counts) else _deal_counts
+    answer[:, order] = deal(index, counts, protected[order], draws, generator)
     return answer
 
 

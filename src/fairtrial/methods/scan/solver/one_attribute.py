@@ -5,15 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairtrial.methods.scan.solver.arrays import BoolArray, FloatArray, IntArray
 from fairtrial.methods.scan.solver.ranking import TIE, SearchSpace, beats
 from fairtrial.methods.scan.solver.score import CellList, CellNumbers, penalty_roots, set_peak, set_rises_at
 from fairtrial.work.compiled import njit
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 
 
 class Values(NamedTuple):
@@ -58,7 +54,7 @@ def best_values(
             continue
         middle = left + 1.0 if right == np.inf else 0.5 * (left + right)
         bound, listed, count = _collect(values, penalty, middle, members)
-        if listed == 0 or listed == arity or bound < best - TIE * (1.0 + abs(best)):
+        if not 0 < listed < arity or bound < best - TIE * (1.0 + abs(best)):
             continue
         inside = CellList(members, 0, count)
         if not _turns_between(left, right, numbers, inside):
@@ -69,8 +65,8 @@ def best_values(
             best = score
             best_theta = theta
             best_listed = listed
-            for v in range(arity):
-                chosen[v] = _worth(values, v, penalty, middle)
+            inside_roots = (values.lower < middle) & (middle < values.upper)
+            chosen[:arity] = (values.peaks > penalty) & inside_roots
     return best, best_theta, best_listed
 
 

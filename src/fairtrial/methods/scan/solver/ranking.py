@@ -7,11 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fairtrial.methods.scan.solver.arrays import BoolArray, FloatArray, IntArray
+from fairtrial.methods.scan.solver.score import CellList
 from fairtrial.work.compiled import njit
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 
 # Scores closer than this (relative) are ties, and ties go to the simpler subgroup.
 TIE = 1e-9
@@ -36,14 +34,15 @@ class Ranking(NamedTuple):
     values: BoolArray
 
 
+@njit
 def empty_ranking(places: int, arity: IntArray) -> Ranking:
     """A ranking with nothing in it."""
     return Ranking(
-        score=np.full(places, -np.inf),
-        theta=np.zeros(places),
-        listed=np.zeros(places, dtype=np.int64),
-        key=np.zeros(places, dtype=np.uint64),
-        values=np.ones((places, len(arity), int(arity.max())), dtype=np.bool_),
+        np.full(places, -np.inf),
+        np.zeros(places),
+        np.zeros(places, dtype=np.int64),
+        np.zeros(places, dtype=np.uint64),
+        np.ones((places, arity.shape[0], arity.max()), dtype=np.bool_),
     )
 
 
@@ -59,15 +58,12 @@ def keep(
 ) -> None:
     """Insert a subgroup into the ranking: distinct people, best score first, the simpler one on ties."""
     scores, listings = ranking.score, ranking.listed
-    places = scores.shape[0]
     margin = TIE * (1.0 + abs(score))
-    last = places - 1
-    for place in range(places):
-        if scores[place] > -np.inf and ranking.key[place] == key:
-            if not beats(score, listed, scores[place], listings[place], margin):
-                return
-            last = place
-            break
+    last = _place_of(ranking, key)
+    if last < 0:
+        last = scores.shape[0] - 1
+    elif not beats(score, listed, scores[last], listings[last], margin):
+        return
     position = last
     while position > 0 and beats(score, listed, scores[position - 1], listings[position - 1], margin):
         position -= 1
@@ -92,9 +88,20 @@ def keep(
 
 
 @njit
-def key_of(cells: IntArray, count: int, keys: NDArray[np.uint64]) -> np.uint64:
-    """One number for a set of cells."""
+def _place_of(ranking: Ranking, key: np.uint64) -> int:
+    """Where the same people already stand; −1 where they do not."""
+    for place in range(ranking.score.shape[0]):
+        if ranking.score[place] > -np.inf and ranking.key[place] == key:
+            return place
+    return -1
+
+
+@njit
+def key_of(space: SearchSpace, part: CellList, attribute: int, chosen: BoolArray) -> np.uint64:
+    """One number for those cells of a list whose value of the attribute was chosen."""
     total = np.uint64(0)
-    for position in range(count):
-        total += keys[cells[position]]
+    for position in range(part.first, part.last):
+        c = part.cells[position]
+        if chosen[space.codes[c, attribute]]:
+            total += space.keys[c]
     return total

@@ -10,11 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
+from fairtrial.methods.scan.solver.arrays import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -46,6 +43,10 @@ class ScanTable:
     @property
     def atom_total(self) -> FloatArray:
         return self.atom_comparison + self.atom_protected
+
+    def per_cell(self, weight: FloatArray) -> FloatArray:
+        """Sums of the atoms' weights."""
+        return totals(self.atom_cell, weight, len(self.cell_x))
 
     @property
     def atom_scanned(self) -> BoolArray:
@@ -80,20 +81,6 @@ def log_odds(probability: FloatArray) -> FloatArray:
     return np.log(probability) - np.log1p(-probability)
 
 
-def inside_unit_interval(score: FloatArray) -> tuple[FloatArray, float]:
-    """Scores of exactly 0 or 1 have infinite log-odds: move them halfway to the border from the next score.
-
-    Returns the scores and the distance from the border that was used (0 when nothing was moved).
-    """
-    at_border = (score <= 0.0) | (score >= 1.0)
-    if not at_border.any():
-        return score, 0.0
-    inner = score[~at_border]
-    closest = float(np.minimum(inner, 1.0 - inner).min()) if len(inner) else 0.01
-    distance = min(0.5 * closest, 0.005)
-    return np.clip(score, distance, 1.0 - distance), distance
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CountedRows:
     """Rows that stand for `count` people each: covariates, class, event, whether and under which condition scanned."""
@@ -117,7 +104,8 @@ def build_table(
     codes, scanned, event, count = rows.codes, rows.scanned, rows.event, rows.count
     if codes.shape[1] == 0:
         codes, arity = np.zeros((len(codes), 1), dtype=np.int64), np.ones(1, dtype=np.int64)
-    x_index, x_codes = _distinct_rows(codes.astype(np.int64), arity)
+    codes = codes.astype(np.int64)
+    x_index, x_first = _group(*codes.T)
     c_values = np.zeros(len(codes)) if rows.condition is None else rows.condition
     c_index = np.unique(c_values, return_inverse=True)[1].reshape(-1)
     bins = _bins(c_values, count, strata_bins)
@@ -132,7 +120,7 @@ def build_table(
     atom_cell = cell_index[atom_first]
     return ScanTable(
         arity=arity.astype(np.int64),
-        x_codes=x_codes,
+        x_codes=np.ascontiguousarray(codes[x_first]),
         cell_x=cell_x,
         cell_condition=cell_condition,
         cell_scanned=cell_scanned,
@@ -147,14 +135,11 @@ def build_table(
     )
 
 
-def _distinct_rows(codes: IntArray, arity: IntArray) -> tuple[IntArray, IntArray]:
-    """Which distinct row each row is, and the distinct rows; integer keys, since sorting rows is slow."""
-    index, first = _group(*(codes[:, j] for j in range(codes.shape[1])))
-    return index, np.ascontiguousarray(codes[first])
-
-
 def _group(*parts: IntArray) -> tuple[IntArray, IntArray]:
-    """Dense index of each combination, sorted by the parts in order, and its first row."""
+    """Dense index of each combination, sorted by the parts in order, and its first row.
+
+    By integer keys, since sorting rows is slow.
+    """
     key = parts[0].astype(np.int64)
     for part in parts[1:]:
         width = int(part.max(initial=0)) + 1
@@ -180,24 +165,16 @@ def _bins(values: FloatArray, count: FloatArray, bins: int | None) -> IntArray:
 
 def moments(table: ScanTable, protected: FloatArray) -> Moments:
     """Sums per cell for draws of A: `protected[d, a]` people of atom a are in the class in draw d."""
-    comparison = table.atom_total - protected
-    start, event = table.atom_start, table.atom_event
-
-    def total(weight: FloatArray, value: FloatArray | float) -> FloatArray:
-        summed: FloatArray = np.add.reduceat(weight * value, start, axis=1)
-        return summed
-
-    logs = table.atom_log_odds
-    real = table.real_valued
+    classes = {"comparison": table.atom_total - protected, "protected": protected}
+    values = {"": np.ones(1), "_events": table.atom_event}
+    if table.real_valued:
+        values |= {"_log_odds": table.atom_log_odds, "_squares": table.atom_log_odds**2}
     return Moments(
-        comparison=total(comparison, 1.0),
-        comparison_events=total(comparison, event),
-        protected=total(protected, 1.0),
-        protected_events=total(protected, event),
-        comparison_log_odds=total(comparison, logs) if real else None,
-        comparison_squares=total(comparison, logs**2) if real else None,
-        protected_log_odds=total(protected, logs) if real else None,
-        protected_squares=total(protected, logs**2) if real else None,
+        **{
+            f"{name}{what}": np.add.reduceat(people * value, table.atom_start, axis=1)
+            for name, people in classes.items()
+            for what, value in values.items()
+        }
     )
 
 

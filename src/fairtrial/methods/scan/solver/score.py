@@ -12,12 +12,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairtrial.methods.scan.solver.arrays import FloatArray, IntArray
 from fairtrial.work.compiled import njit
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 BERNOULLI = 0
 GAUSSIAN = 1
@@ -93,12 +90,8 @@ def _without_odds(numbers: CellNumbers, part: CellList) -> float:
 
 
 @njit
-def set_peak(numbers: CellNumbers, part: CellList, low: float, high: float) -> tuple[float, float]:
-    """max over θ ≥ 0 of F, and where it is reached.
-
-    `low` and `high` bracket the maximiser when the caller knows a bracket (0 and infinity otherwise).
-    A subgroup in which everybody has the event is maximised at infinity, in closed form.
-    """
+def _sums(numbers: CellNumbers, part: CellList) -> tuple[float, float, float]:
+    """People, what was observed, and what was expected."""
     size, observed, expected = numbers.size, numbers.observed, numbers.expected
     n = 0.0
     events = 0.0
@@ -108,6 +101,17 @@ def set_peak(numbers: CellNumbers, part: CellList, low: float, high: float) -> t
         n += size[c]
         events += observed[c]
         under_null += size[c] * expected[c]
+    return n, events, under_null
+
+
+@njit
+def set_peak(numbers: CellNumbers, part: CellList, low: float, high: float) -> tuple[float, float]:
+    """max over θ ≥ 0 of F, and where it is reached.
+
+    `low` and `high` bracket the maximiser when the caller knows a bracket (0 and infinity otherwise).
+    A subgroup in which everybody has the event is maximised at infinity, in closed form.
+    """
+    n, events, under_null = _sums(numbers, part)
     if numbers.kind == GAUSSIAN:
         if events <= 0.0 or n <= 0.0:
             return 0.0, 0.0
@@ -150,11 +154,7 @@ def _maximiser(
 @njit
 def set_rises_at(theta: float, numbers: CellNumbers, part: CellList) -> float:
     """The derivative of F at θ."""
-    n = 0.0
-    events = 0.0
-    for position in range(part.first, part.last):
-        n += numbers.size[part.cells[position]]
-        events += numbers.observed[part.cells[position]]
+    n, events, _ = _sums(numbers, part)
     if numbers.kind == GAUSSIAN:
         return events - n * theta
     if theta == np.inf:
@@ -165,12 +165,7 @@ def set_rises_at(theta: float, numbers: CellNumbers, part: CellList) -> float:
 @njit
 def penalty_roots(penalty: float, numbers: CellNumbers, part: CellList) -> tuple[float, float]:
     """The two θ at which F equals `penalty` (F is concave and peaks above it)."""
-    n = 0.0
-    events = 0.0
-    for position in range(part.first, part.last):
-        c = part.cells[position]
-        n += numbers.size[c]
-        events += numbers.observed[c]
+    n, events, _ = _sums(numbers, part)
     if numbers.kind == GAUSSIAN:
         root = np.sqrt(max(0.0, events * events - 2.0 * n * penalty))
         return (events - root) / n, (events + root) / n

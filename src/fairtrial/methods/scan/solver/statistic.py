@@ -6,29 +6,70 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fairtrial.methods.scan.solver.expectation import (
-    Designs,
-    Expectations,
-    build_designs,
-    expected_events,
-    spread,
-)
+from fairtrial.methods.scan.solver.arrays import BoolArray, FloatArray, IntArray
+from fairtrial.methods.scan.solver.expectation import Designs, Expectations, expected_events, spread
+from fairtrial.methods.scan.solver.ranking import Ranking, SearchSpace, empty_ranking
 from fairtrial.methods.scan.solver.scan_table import Moments, ScanTable, log_odds, observed_moments, totals
-from fairtrial.methods.scan.solver.score import CellNumbers
-from fairtrial.methods.scan.solver.subgroup_search import (
-    Direction,
-    Found,
-    SearchedCells,
-    SearchPlan,
-    find_subgroups,
-    maximum_scores,
-    plan_search,
-)
+from fairtrial.methods.scan.solver.score import BERNOULLI, GAUSSIAN, CellNumbers
+from fairtrial.methods.scan.solver.search_loops import climb, enumerate_subgroups
+from fairtrial.work.compiled import njit
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
+Direction = Literal["above", "below"]
+
+# Above this many steps an exact search is not started unasked; far above it, not even when asked.
+EXACT_STEPS = 100_000
+EXACT_WORK = 50_000_000
+EXACT_STEPS_LIMIT = 20_000_000
+RANKED_SUBGROUPS = 200_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SearchedCells:
+    """The cells of the protected class: who they are, what happened, what was expected.
+
+    Bernoulli: `observed` events among `size` people, `expected` probability.
+    Gaussian: `observed` is ΣΔ/σ over `size` people; `expected` is not used.
+    """
+
+    gaussian: bool
+    codes: IntArray
+    arity: IntArray
+    size: FloatArray
+    observed: FloatArray
+    expected: FloatArray
+    penalty: float
+
+    @property
+    def kind(self) -> int:
+        return GAUSSIAN if self.gaussian else BERNOULLI
+
+    @property
+    def space(self) -> SearchSpace:
+        # random keys, whose sums tell sets of cells apart
+        keys = np.random.default_rng(20160601).integers(0, 2**64 - 1, size=len(self.size), dtype=np.uint64)
+        return SearchSpace(self.codes, self.arity, self.penalty, keys)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SearchPlan:
+    """How to search: by proof (`exact`) or by restarts."""
+
+    exact: bool
+    order: IntArray
+    steps: float
+    restarts: int = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Found:
+    """A subgroup: `values[j, v]` says whether value v of attribute j is admitted."""
+
+    score: float
+    theta: float
+    listed: int
+    direction: Direction
+    values: BoolArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -56,7 +97,6 @@ class Observed:
     sums: Moments
     expected: FloatArray
     sigma: float | None
-    searched: BoolArray
     found: list[Found]
 
 
@@ -74,7 +114,7 @@ def prepare(
     plan = plan_search(table.arity, int(table.cell_scanned.sum()), search, restarts)
     return ScanSetup(
         table=table,
-        designs=build_designs(table),
+        designs=Designs.of(table),
         how=how or Expectations(),
         directions=directions,
         penalty=penalty,
@@ -87,42 +127,36 @@ def prepare(
 def scan_observed(setup: ScanSetup, top: int = 1, seed: int = 0) -> Observed:
     """Expectations and the best subgroups of the data."""
     sums = observed_moments(setup.table)
-    expected = expected_events(setup.table, setup.designs, setup.how, sums)
-    size, observed, sigma = _scored(setup, sums, expected)
-    problem = _first_problem(setup, size, observed, expected)
+    scored, sigma = _scored(setup, sums)
     return Observed(
         sums=sums,
-        expected=expected[0],
+        expected=scored.expected[0],
         sigma=None if sigma is None else float(sigma[0]),
-        searched=size[0] > 0,
-        found=find_subgroups(problem, setup.directions, setup.plan, top, seed),
+        found=find_subgroups(_first_of(setup, scored), setup.directions, setup.plan, top, seed),
     )
 
 
 def scan_draws(setup: ScanSetup, sums: Moments, generator: np.random.Generator) -> FloatArray:
     """The maximum score of every draw; models are refitted and the whole search is repeated."""
-    expected = expected_events(setup.table, setup.designs, setup.how, sums)
-    size, observed, _ = _scored(setup, sums, expected)
-    problem = _first_problem(setup, size, observed, expected)
-    drawn = CellNumbers(problem.kind, size, observed, expected)
-    return maximum_scores(problem, drawn, setup.directions, setup.plan, generator)
+    drawn, _ = _scored(setup, sums)
+    return maximum_scores(_first_of(setup, drawn), drawn, setup.directions, setup.plan, generator)
 
 
-def _scored(
-    setup: ScanSetup, sums: Moments, expected: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray | None]:
-    """Sizes and observed quantities of the protected cells, as the score functions take them."""
+def _scored(setup: ScanSetup, sums: Moments) -> tuple[CellNumbers, FloatArray | None]:
+    """The protected cells as the score functions take them, one row per draw, and σ of real-valued events."""
     table = setup.table
+    expected = expected_events(table, setup.designs, setup.how, sums)
     searched = np.broadcast_to(table.cell_scanned, sums.protected.shape)
     if setup.drop_unsupported:
         searched = searched & supported_cells(table, sums)
     size = np.where(searched, sums.protected, 0.0)
     if not table.real_valued:
-        return size, np.where(searched, sums.protected_events, 0.0), None
+        return CellNumbers(BERNOULLI, size, np.where(searched, sums.protected_events, 0.0), expected), None
     sigma = spread(table, sums, expected) if setup.sigma is None else np.full(len(size), setup.sigma)
     assert sums.protected_log_odds is not None
     differences = sums.protected_log_odds - sums.protected * log_odds(expected)
-    return size, np.where(searched, differences, 0.0) / np.maximum(sigma, 1e-12)[:, None], sigma
+    observed = np.where(searched, differences, 0.0) / np.maximum(sigma, 1e-12)[:, None]
+    return CellNumbers(GAUSSIAN, size, observed, expected), sigma
 
 
 def supported_cells(table: ScanTable, sums: Moments) -> BoolArray:
@@ -134,16 +168,114 @@ def supported_cells(table: ScanTable, sums: Moments) -> BoolArray:
     return answer
 
 
-def _first_problem(
-    setup: ScanSetup, size: FloatArray, observed: FloatArray, expected: FloatArray
-) -> SearchedCells:
-    """The search over the first row of these sums."""
+def _first_of(setup: ScanSetup, drawn: CellNumbers) -> SearchedCells:
+    """The first draw as it is searched."""
     return SearchedCells(
         gaussian=setup.table.real_valued,
         codes=setup.table.cell_codes,
         arity=setup.table.arity,
-        size=size[0],
-        observed=observed[0],
-        expected=expected[0],
+        size=drawn.size[0],
+        observed=drawn.observed[0],
+        expected=drawn.expected[0],
         penalty=setup.penalty,
     )
+
+
+def plan_search(
+    arity: IntArray, cells: int, search: Literal["auto", "exact", "restarts"] = "auto", restarts: int = 50
+) -> SearchPlan:
+    """Enumerate all attributes but the one with most values, when that is affordable."""
+    order = np.argsort(arity, kind="stable").astype(np.int64)
+    sets = 2.0 ** arity[order[:-1]].astype(np.float64) - 1.0
+    steps = float(np.prod(sets)) if len(arity) else 1.0
+    affordable = steps <= EXACT_STEPS and steps * cells <= EXACT_WORK
+    exact = search == "exact" or (search == "auto" and affordable)
+    return SearchPlan(exact=exact, order=order, steps=steps, restarts=restarts)
+
+
+def subgroup_count(arity: IntArray) -> float:
+    """How many subgroups there are: the product of 2^values − 1."""
+    return float(np.prod(2.0 ** arity.astype(np.float64) - 1.0))
+
+
+def _towards(direction: Direction, numbers: CellNumbers) -> CellNumbers:
+    """The numbers of cells asked below are the mirrored ones asked above."""
+    if direction == "above":
+        return numbers
+    observed = -numbers.observed if numbers.kind == GAUSSIAN else numbers.size - numbers.observed
+    return CellNumbers(numbers.kind, numbers.size, observed, 1.0 - numbers.expected)
+
+
+def find_subgroups(
+    problem: SearchedCells, directions: tuple[Direction, ...], plan: SearchPlan, top: int = 1, seed: int = 0
+) -> list[Found]:
+    """The `top` best subgroups over the directions, distinct in their people."""
+    found = []
+    generator = np.random.default_rng(seed)
+    for direction in directions:
+        ranking = _rank(problem, direction, plan, top, generator)
+        sign = 1.0 if direction == "above" else -1.0
+        found += [
+            Found(
+                score=float(ranking.score[place]),
+                theta=sign * float(ranking.theta[place]),
+                listed=int(ranking.listed[place]),
+                direction=direction,
+                values=ranking.values[place].copy(),
+            )
+            for place in range(top)
+            if ranking.score[place] > -np.inf
+        ]
+    found.sort(key=lambda one: -one.score)
+    return found[:top]
+
+
+def _rank(
+    problem: SearchedCells, direction: Direction, plan: SearchPlan, top: int, generator: np.random.Generator
+) -> Ranking:
+    ranking = empty_ranking(top, problem.arity)
+    seen = CellNumbers(problem.kind, problem.size, problem.observed, problem.expected)
+    numbers = _towards(direction, seen)
+    if plan.exact:
+        solve_last = top == 1 or subgroup_count(problem.arity) > RANKED_SUBGROUPS
+        enumerate_subgroups(problem.space, numbers, plan.order, solve_last, ranking)
+    else:
+        climb(problem.space, numbers, plan.restarts, generator, ranking)
+    return ranking
+
+
+def maximum_scores(
+    problem: SearchedCells,
+    drawn: CellNumbers,
+    directions: tuple[Direction, ...],
+    plan: SearchPlan,
+    generator: np.random.Generator,
+) -> FloatArray:
+    """The best score of every draw (one row each); the whole search is repeated in each."""
+    best = np.full(len(drawn.size), -np.inf)
+    for direction in directions:
+        asked, scores = _towards(direction, drawn), np.empty(len(drawn.size))
+        _maximum_scores(problem.space, asked, plan.exact, plan.order, plan.restarts, generator, scores)
+        best = np.maximum(best, scores)
+    return best
+
+
+@njit
+def _maximum_scores(
+    space: SearchSpace,
+    drawn: CellNumbers,
+    exact: bool,
+    order: IntArray,
+    restarts: int,
+    generator: np.random.Generator,
+    scores: FloatArray,
+) -> None:
+    ranking = empty_ranking(1, space.arity)
+    for draw in range(scores.shape[0]):
+        ranking.score[0] = -np.inf
+        numbers = CellNumbers(drawn.kind, drawn.size[draw], drawn.observed[draw], drawn.expected[draw])
+        # before an enumeration one climb: a good score to beat cuts most of its branches
+        climb(space, numbers, 1 if exact else restarts, generator, ranking)
+        if exact:
+            enumerate_subgroups(space, numbers, order, True, ranking)
+        scores[draw] = ranking.score[0]

@@ -1,6 +1,7 @@
-"""The best subgroup by proof: every value set of every attribute but the last, which is solved.
+"""The best subgroup: by proof, or by coordinate ascent from many starts.
 
-A subgroup admits a non-empty set of values for every attribute. Its penalised score is
+The proof goes through every value set of every attribute but the last, which is solved. A subgroup admits a non-empty
+set of values for every attribute. Its penalised score is
 F(S) − penalty · (number of admitted values, over the attributes that do not admit all of theirs).
 """
 
@@ -9,16 +10,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairtrial.methods.scan.solver.arrays import BoolArray, FloatArray, IntArray
 from fairtrial.methods.scan.solver.one_attribute import best_values
 from fairtrial.methods.scan.solver.ranking import TIE, Ranking, SearchSpace, keep, key_of
 from fairtrial.methods.scan.solver.score import CellList, CellNumbers, cell_peak, set_peak
 from fairtrial.work.compiled import njit
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 
 
 class Walk(NamedTuple):
@@ -110,13 +107,7 @@ def _rank_solved(
     score, theta, more = best_values(space, numbers, last, part, walk.chosen)
     arity = space.arity[last]
     walk.values[last, :arity] = walk.chosen[:arity]
-    kept = 0
-    for position in range(walk.counts[level]):
-        c = walk.lists[level, position]
-        if walk.chosen[space.codes[c, last]]:
-            walk.lists[level + 1, kept] = c
-            kept += 1
-    key = key_of(walk.lists[level + 1], kept, space.keys)
+    key = key_of(space, part, last, walk.chosen)
     listed = walk.listed[level]
     keep(ranking, score - space.penalty * listed, theta, listed + more, key, walk.values)
 
@@ -126,7 +117,7 @@ def _rank_set(space: SearchSpace, numbers: CellNumbers, walk: Walk, level: int, 
     """The subgroup that is decided on, into the ranking."""
     part = CellList(walk.lists[level], 0, walk.counts[level])
     score, theta = set_peak(numbers, part, 0.0, np.inf)
-    key = key_of(walk.lists[level], walk.counts[level], space.keys)
+    key = key_of(space, part, 0, walk.values[0])  # every attribute admits all these cells, so the first does
     listed = walk.listed[level]
     keep(ranking, score - space.penalty * listed, theta, listed, key, walk.values)
 
@@ -155,16 +146,22 @@ def _next_set(space: SearchSpace, walk: Walk, level: int, attribute: int, fresh:
         if not fresh and mask == 0:
             return False
         listed = 0 if fresh else _bits(mask)
-        possible = -space.penalty * (walk.listed[level] + listed)
-        for v in range(space.arity[attribute]):
-            if mask >> v & 1:
-                possible += walk.reach[level, v]
+        possible = _with_reach(-space.penalty * (walk.listed[level] + listed), walk.reach[level], mask)
         if not possible < floor - TIE * (1.0 + abs(floor)):
             for v in range(space.arity[attribute]):
                 walk.values[attribute, v] = fresh or bool(mask >> v & 1)
             walk.listed[level + 1] = walk.listed[level] + listed
             return True
         fresh = False
+
+
+@njit
+def _with_reach(possible: float, reach: FloatArray, mask: int) -> float:
+    """With what the cells of a set's values can reach."""
+    for v in range(reach.shape[0]):
+        if mask >> v & 1:
+            possible += reach[v]
+    return possible
 
 
 @njit
@@ -187,3 +184,94 @@ def _narrow(space: SearchSpace, walk: Walk, level: int, attribute: int) -> None:
         if mask >> space.codes[c, attribute] & 1:
             walk.lists[level + 1, walk.counts[level + 1]] = c
             walk.counts[level + 1] += 1
+
+
+@njit
+def climb(
+    space: SearchSpace, numbers: CellNumbers, restarts: int, generator: np.random.Generator, ranking: Ranking
+) -> None:
+    """Coordinate ascent (Algorithm 1): from all values first, then from random subsets."""
+    values = np.ones(ranking.values.shape[1:], dtype=np.bool_)
+    listed = np.zeros(space.arity.shape[0], dtype=np.int64)
+    for restart in range(restarts):
+        values[:] = True
+        listed[:] = 0
+        if restart > 0:
+            _random_start(space.arity, generator, values, listed)
+        _ascend(space, numbers, generator, values, listed, ranking)
+
+
+@njit
+def _random_start(
+    arity: IntArray, generator: np.random.Generator, values: BoolArray, listed: IntArray
+) -> None:
+    """A random non-empty set of values for every attribute."""
+    for j in range(arity.shape[0]):
+        kept = 0
+        while kept == 0:
+            for v in range(arity[j]):
+                values[j, v] = generator.random() < 0.5
+                kept += values[j, v]
+        listed[j] = 0 if kept == arity[j] else kept
+
+
+@njit
+def _ascend(
+    space: SearchSpace,
+    numbers: CellNumbers,
+    generator: np.random.Generator,
+    values: BoolArray,
+    listed: IntArray,
+    ranking: Ranking,
+) -> None:
+    """One attribute after the other, in a random rotation, until none can be improved."""
+    attributes = space.arity.shape[0]
+    active = np.empty(space.codes.shape[0], dtype=np.int64)
+    chosen = np.ones(values.shape[1], dtype=np.bool_)
+    current = -np.inf
+    unchanged = 0
+    rotation = generator.permutation(attributes)
+    position = 0
+    while unchanged < attributes:
+        if position == attributes:
+            rotation = generator.permutation(attributes)
+            position = 0
+        j = rotation[position]
+        position += 1
+        unchanged += 1
+        count = _inside_of_others(space.codes, numbers.size, values, j, active)
+        if count == 0:
+            # an empty start has nothing to climb from: open this attribute and go on
+            values[j] = True
+            listed[j] = 0
+            continue
+        part = CellList(active, 0, count)
+        score, theta, more = best_values(space, numbers, j, part, chosen)
+        for other in range(attributes):
+            if other != j:
+                score -= space.penalty * listed[other]
+        margin = TIE * (1.0 + abs(score))
+        if score > current + margin or (more < listed[j] and score >= current - margin):
+            current = score
+            values[j, : space.arity[j]] = chosen[: space.arity[j]]
+            listed[j] = more
+            unchanged = 1
+            keep(ranking, score, theta, listed.sum(), key_of(space, part, j, chosen), values)
+
+
+@njit
+def _inside_of_others(
+    codes: IntArray, size: FloatArray, values: BoolArray, attribute: int, active: IntArray
+) -> int:
+    """The cells that all other attributes admit, into `active`; returns how many."""
+    count = 0
+    for c in range(codes.shape[0]):
+        inside = size[c] > 0.0
+        for other in range(codes.shape[1]):
+            if other != attribute and not values[other, codes[c, other]]:
+                inside = False
+                break
+        if inside:
+            active[count] = c
+            count += 1
+    return count
