@@ -10,25 +10,13 @@ import numpy as np
 
 from fairtrial.data import arguments as a
 from fairtrial.data.cells import Cells, Coded, Design, Floats, Rows, digest_of, distinct, pool_m2, sum_by
-from fairtrial.data.query import Query, Table, evaluate, refuse_real_outcome
-from fairtrial.data.reading import SCORE_BIN
+from fairtrial.data.query import Query, Table, check_asked, evaluate, refuse_real_outcome
 from fairtrial.data.roles import Roles
-from fairtrial.data.schema import ROLE_NAMES, Declared, column_fault, column_list, positive_labels
+from fairtrial.data.schema import ROLE_NAMES, Declared, column_list, positive_labels
 from fairtrial.data.source import Source, collect, frame_for_estimators
-from fairtrial.errors import (
-    FairtrialWarning,
-    Fault,
-    Faults,
-    InputError,
-    NotApplicable,
-    Note,
-    Set,
-    Use,
-    Words,
-)
+from fairtrial.errors import FairtrialWarning, Fault, Faults, InputError, NotApplicable, Note, Set, Use, Words
 from fairtrial.metrics.metric import Metric
-from fairtrial.metrics.values import ROLES, Role
-from fairtrial.options import arguments_of, faults_of, plain
+from fairtrial.options import plain
 
 
 class Audit(Roles):
@@ -99,7 +87,7 @@ class Audit(Roles):
             bins=dict(bins or {}),
             missing=given["missing"],
         )
-        _check(given, declared, source.columns)
+        declared.check(source.columns, given, Audit.__init__)
         super().__init__(source, declared)
         self._levels: dict[str, tuple[str, ...]] = {}
         self._digest: str | None = None
@@ -254,11 +242,13 @@ class Audit(Roles):
         Cells
             One line per combination, sorted by labels.
         """
-        self._check_asked(who, by, metrics, roles)
-        table = self._query(who, by, metrics, [ROLES[name] for name in roles]).grouped()
+        check_asked(who, self, by, metrics, roles)
+        query = Query(self, who)
+        query.ask(by, metrics, roles)
+        table = query.grouped()
         columns = self._labels(table, by)
         keys = [coded.codes.astype(np.int64) for coded in columns.values()]
-        role_values = [_role_values(table, name) for name in roles]
+        role_values = [table.role(name) for name in roles]
         first, inverse = distinct(keys, role_values, len(table.n))
         cells = Cells(
             attributes=tuple(by),
@@ -307,9 +297,9 @@ class Audit(Roles):
         Rows
             The arrays, with a fingerprint of them.
         """
-        self._check_asked(who, attributes, metrics, roles)
-        real = "outcome" in roles and self.outcome_is_real
-        query = self._query(who, attributes, metrics, [ROLES[name] for name in roles], real=real)
+        check_asked(who, self, attributes, metrics, roles)
+        query = Query(self, who)
+        query.ask(attributes, metrics, roles, real="outcome" in roles and self.outcome_is_real)
         for name in columns:
             self.check_column(who, "columns", name)
             query.column(name)
@@ -317,7 +307,7 @@ class Audit(Roles):
             query.unit()
         table = query.plain()
         found = Rows(n=len(table.n), attributes=self._labels(table, attributes))
-        found.roles.update((name, _role_values(table, name)) for name in roles)
+        found.roles.update((name, table.role(name)) for name in roles)
         found.columns.update((name, table.total[f"column {name}"]) for name in columns)
         for metric in metrics:
             count, total, _, _ = self._evaluated(who, metric, table)
@@ -351,18 +341,16 @@ class Audit(Roles):
         )
         blocks: list[Floats] = []
         names: list[str] = []
-        feature_of: list[int] = []
-        for i, name in enumerate(chosen):
+        for name in chosen:
             if name in numeric:
                 blocks.append(rows.columns[name][:, None])
                 names.append(name)
-                feature_of.append(i)
             else:
                 coded = rows.attributes[name]
                 blocks.append((coded.codes[:, None] == np.arange(len(coded.labels))).astype(float))
                 names += [f"{name}={label}" for label in coded.labels]
-                feature_of += [i] * len(coded.labels)
-        return Design(np.hstack(blocks), tuple(names), np.array(feature_of, dtype=np.int32), chosen)
+        feature_of = np.repeat(np.arange(len(chosen), dtype=np.int32), [block.shape[1] for block in blocks])
+        return Design(np.hstack(blocks), tuple(names), feature_of, chosen)
 
     def features_frame(self, features: Sequence[str] | None = None, *, who: str = "Audit") -> Any:
         """Features as a dataframe that scikit-learn takes, in the order of rows().
@@ -387,20 +375,6 @@ class Audit(Roles):
         return frame_for_estimators(pa.table(collect(frame)), self.frame)
 
     # -- checks and helpers ---------------------------------------------------------------------------------
-    def _query(
-        self, who: str, attributes: Sequence[str], metrics: Sequence[Metric], roles: Sequence[Role], *,
-        real: bool = False,
-    ) -> Query:  # fmt: skip
-        """All that is asked for; a `real` outcome is read as a number."""
-        query = Query(self, who)
-        for name in attributes:
-            query.attribute(name)
-        for part in roles:
-            query.role_value(part) if real and part.name == "outcome" else query.role(part.name)
-        for metric in metrics:
-            query.metric(metric)
-        return query
-
     def _labels(self, table: Table, attributes: Sequence[str]) -> dict[str, Coded]:
         found = {name: table.labels[name] for name in attributes}
         self._levels.update({name: coded.labels for name, coded in found.items()})
@@ -412,67 +386,12 @@ class Audit(Roles):
             refuse_real_outcome(who, self, metric)
         return evaluate(metric, table, outcome_real=real)
 
-    def _check_asked(
-        self, who: str, by: Sequence[str], metrics: Sequence[Metric], roles: Sequence[str]
-    ) -> None:
-        faults = Faults(who)
-        found = [column_fault("by", name, self.source.columns) for name in by]
-        for metric in metrics:
-            found += self._metric_faults(metric)
-        for name in roles:
-            if not self.has(ROLES[name].needs[0] if name == "score_bin" else name):
-                cure = Words("name its column with {}", Set(name, of="Audit"))
-                found.append(Fault(name, "is needed", subject=f"the {name}", cure=cure))
-        for fault in found:
-            if fault is not None:
-                faults.add(fault)
-        faults.raise_any()
-
-    def _metric_faults(self, metric: Metric) -> list[Fault | None]:
-        found: list[Fault | None] = []
-        subject = repr(metric.name)
-        if metric.each is not None:
-            cure = Words(
-                "{} takes it; elsewhere make a metric that is given one bin of the score", Use("measure")
-            )
-            required = "compares the outcome in each score bin"
-            found.append(Fault("metric", required, subject=subject, cure=cure))
-        for need in sorted(metric.needs):
-            if not self.has(need):
-                cure = Words("name its column with {}", Set(need, of="Audit"))
-                if need == "decision" and self.score:
-                    cure = Words(f"{cure.text}, or cut the score with {{}}", *cure.parts, Set("threshold"))
-                found.append(Fault(need, f"needs the {need}", subject=subject, cure=cure))
-        return found + [column_fault("metric", name, self.source.columns) for name in metric.columns]
-
     def _features(self, who: str, features: Sequence[str] | None) -> tuple[str, ...]:
-        if features is None:
-            chosen = self.features
-        else:
-            chosen = (features,) if isinstance(features, str) else tuple(features)
+        listed = self.features if features is None else features
+        chosen = (listed,) if isinstance(listed, str) else tuple(listed)
         if not chosen:
             cure = Words("name columns, here or as {}", Set("features", of="Audit"))
             raise InputError(who, Fault("features", "is missing", cure=cure))
         for name in chosen:
             self.check_column(who, "features", name)
         return chosen
-
-
-def _check(given: dict[str, Any], declared: Declared, columns: Sequence[str]) -> None:
-    """All faults of the declaration in one message, in the order of the arguments, before any data are read."""
-    order = [argument.name for argument in arguments_of(Audit.__init__)]
-    told = faults_of(Audit.__init__, given)
-    wrong = {fault.argument for fault in told}
-    told += [fault for fault in declared.faults(columns) if fault.argument not in wrong]
-    faults = Faults("Audit")
-    for fault in sorted(told, key=lambda fault: order.index(fault.argument)):
-        faults.add(fault)
-    faults.raise_any()
-
-
-def _role_values(table: Table, name: str) -> Floats:
-    if name == "score_bin":
-        return table.labels[SCORE_BIN].codes.astype(float)
-    if name in table.binary:
-        return table.binary[name]
-    return table.numbers[name] if name in table.numbers else table.total[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +24,10 @@ class Coded:
 
     codes: Codes
     labels: tuple[str, ...]
+
+    def among(self, values: Collection[str]) -> Bools:
+        """Which rows have one of the labels."""
+        return _among(self.labels, values)[self.codes]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,8 +73,7 @@ class Rows:
         """The rows that belong to the group."""
         inside = np.ones(self.n, dtype=bool)
         for attribute, values in group.where:
-            coded = self.attributes[attribute]
-            inside &= _among(coded.labels, values)[coded.codes]
+            inside &= self.attributes[attribute].among(values)
         return inside
 
 
@@ -87,7 +91,7 @@ class Design:
         return np.flatnonzero(self.feature_of == self.features.index(feature))
 
 
-def _among(labels: tuple[str, ...], values: tuple[str, ...]) -> Bools:
+def _among(labels: tuple[str, ...], values: Collection[str]) -> Bools:
     """Per label, whether it is one of the values."""
     return np.array([label in values for label in labels], dtype=bool)
 

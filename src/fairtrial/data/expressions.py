@@ -80,6 +80,11 @@ def bin_expression(number: nw.Expr, edges: Sequence[float], labels: Sequence[str
     return nw.when(infinite(number)).then(nw.lit(INFINITE)).otherwise(result)
 
 
+def one_or_zero(one: nw.Expr, zero: nw.Expr) -> nw.Expr:
+    """1 where the first holds, 0 where the second does, null where neither."""
+    return nw.when(one).then(nw.lit(1.0)).otherwise(nw.when(zero).then(nw.lit(0.0)))
+
+
 def infinite(number: nw.Expr) -> nw.Expr:
     """True at ±inf."""
     return (number > LARGEST) | (number < -LARGEST)

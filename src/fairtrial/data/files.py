@@ -16,7 +16,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fairtrial.errors import Fault, InputError
 from fairtrial.labels import INFINITE
@@ -57,11 +57,11 @@ class Files:
         self.connection = connect()
         if self.csv:
             self.headers = {file: _header(file) for file in self.paths}
-            first = self.headers[self.paths[0]]
-            _check_same_columns(self.headers)
-            self.columns: tuple[str, ...] = tuple(first.names)
+            columns = {file: header.names for file, header in self.headers.items()}
         else:
-            self.columns = _parquet_columns(self.connection, self.paths)
+            columns = _parquet_columns(self.connection, self.paths)
+        _check_same_columns(columns)
+        self.columns: tuple[str, ...] = tuple(columns[self.paths[0]])
         self._loaded: dict[frozenset[str], Any] = {}
 
     def relation(self, columns: Sequence[str]) -> Any:
@@ -88,18 +88,7 @@ class Files:
             for name in map(_quote, columns)
         )
         counts = self.connection.execute(f"SELECT {tests} FROM {raw}").fetchone()
-        casts = []
-        for i, name in enumerate(columns):
-            present, numbers, whole, too_long = counts[4 * i : 4 * i + 4]
-            kind = "VARCHAR"
-            if name.endswith(AS_WRITTEN):
-                casts.append(_label_text(_quote(name)))
-                continue
-            if present and whole == present:
-                kind = "BIGINT"
-            elif present and numbers == present and not too_long:
-                kind = "DOUBLE"
-            casts.append(f"CAST({_quote(name)} AS {kind}) AS {_quote(name)}")
+        casts = [_cast(name, *counts[4 * i : 4 * i + 4]) for i, name in enumerate(columns)]
         self.connection.execute(f"CREATE TEMP TABLE {typed} AS SELECT {', '.join(casts)} FROM {raw}")
         self.connection.execute(f"DROP TABLE {raw}")
         return self.connection.table(typed)
@@ -113,10 +102,9 @@ class Files:
             raise _unreadable(self.paths[0], _first_lines(error)) from None
 
 
-class _Header:
-    def __init__(self, names: list[str], delimiter: str) -> None:
-        self.names = names
-        self.delimiter = delimiter
+class _Header(NamedTuple):
+    names: list[str]
+    delimiter: str
 
 
 def _find(path: str | os.PathLike[str]) -> list[str]:
@@ -181,12 +169,13 @@ def _check_names(path: str, names: list[str]) -> None:
         folded[name.lower()] = name
 
 
-def _check_same_columns(headers: dict[str, _Header]) -> None:
-    first_path, first = next(iter(headers.items()))
-    for path, header in headers.items():
-        differing = sorted(set(header.names) ^ set(first.names))
+def _check_same_columns(columns: dict[str, list[str]]) -> None:
+    first, expected = next(iter(columns.items()))
+    for path, names in columns.items():
+        differing = sorted(set(names) ^ set(expected))
         if differing:
-            raise InputError(WHO, _columns_fault(path, first_path, differing))
+            required = f"do not have the same columns: {differing[:5]}"
+            raise InputError(WHO, _file_fault(f"{path} and {first}", required))
 
 
 def _csv_scan(path: str, header: _Header) -> str:
@@ -202,7 +191,7 @@ def _parquet_scan(paths: list[str]) -> str:
     return f"read_parquet([{', '.join(map(_literal, paths))}], union_by_name=true)"
 
 
-def _parquet_columns(connection: Any, paths: list[str]) -> tuple[str, ...]:
+def _parquet_columns(connection: Any, paths: list[str]) -> dict[str, list[str]]:
     import duckdb
 
     try:
@@ -210,14 +199,9 @@ def _parquet_columns(connection: Any, paths: list[str]) -> tuple[str, ...]:
         columns = {path: _written_columns(connection, path) for path in paths}
     except duckdb.Error as error:
         raise _unreadable(paths[0], _first_lines(error)) from None
-    first = columns[paths[0]]
     for path, names in columns.items():
         _check_names(path, names)
-    for path, names in columns.items():
-        differing = sorted(set(names) ^ set(first))
-        if differing:
-            raise InputError(WHO, _columns_fault(path, paths[0], differing))
-    return tuple(first)
+    return columns
 
 
 def _written_columns(connection: Any, path: str) -> list[str]:
@@ -235,10 +219,6 @@ def _written_columns(connection: Any, path: str) -> list[str]:
 
 def _file_fault(path: str, required: str) -> Fault:
     return Fault("data", required, subject=path)
-
-
-def _columns_fault(path: str, other: str, differing: list[str]) -> Fault:
-    return _file_fault(f"{path} and {other}", f"do not have the same columns: {differing[:5]}")
 
 
 def _unreadable(path: str, why: str) -> InputError:
@@ -260,8 +240,16 @@ def _quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _label_text(name: str) -> str:
-    """The texts of a column of numbers; what is none of them is missing or infinite, as everywhere."""
+def _cast(column: str, present: int, numbers: int, whole: int, too_long: int) -> str:
+    """A column of a CSV file as the numbers that all of its values are, or as their texts.
+
+    Of a column of numbers whose texts were asked for, what is no number is missing or infinite, as everywhere.
+    """
+    name = _quote(column)
+    if not column.endswith(AS_WRITTEN):
+        fits = {"BIGINT": whole == present, "DOUBLE": numbers == present and not too_long}
+        kind = next((kind for kind, all_are in fits.items() if present and all_are), "VARCHAR")
+        return f"CAST({name} AS {kind}) AS {name}"
     return (
         f"CASE WHEN regexp_matches({name}, '^[+-]?nan$', 'i') THEN NULL WHEN regexp_matches({name}, '{_WORD}', 'i') "
         f"THEN '{INFINITE}' ELSE {name} END AS {name}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
@@ -25,9 +25,7 @@ def check_target(who: str, audit: Audit, target: Target, argument: str = "target
 
 def by_attributes(who: str, audit: Audit, by: object, argument: str = "by") -> tuple[str, ...]:
     """The attributes that `by` names, in order; the audit's groups when it names nothing."""
-    entries = _entries(who, audit, by, argument)
-    names = [name for entry in entries for name in (entry if isinstance(entry, Mapping) else [entry])]
-    return tuple(dict.fromkeys(str(name) for name in names))
+    return tuple(dict.fromkeys(str(name) for name in _names(_entries(who, audit, by, argument))))
 
 
 def find_groups(
@@ -74,21 +72,23 @@ def intersections(audit: Audit, attributes: Sequence[str], depth: int) -> list[G
 
 
 def _entries(who: str, audit: Audit, by: object, argument: str) -> list[str | Mapping[str, Any]]:
-    if by is None:
-        by = list(audit.groups)
+    by = list(audit.groups) if by is None else by
     listed = [by] if isinstance(by, str | Mapping) else by
-    if not isinstance(listed, list | tuple) or not all(
-        isinstance(entry, str | Mapping) and entry for entry in listed
-    ):
+    entries: Sequence[Any] = listed if isinstance(listed, list | tuple) else [None]
+    if not all(isinstance(entry, str | Mapping) and entry for entry in entries):
         required = "must be a column, a list of columns or a list of group dicts"
         raise InputError(who, Fault(argument, required, got=by))
-    if not listed:
+    if not entries:
         cure = Words("name the attribute(s) to compare, here or as {}", Set("groups", of="Audit"))
         raise InputError(who, Fault(argument, "is missing", cure=cure))
-    for entry in listed:
-        for name in [entry] if isinstance(entry, str) else entry:
-            audit.check_column(who, argument, name)
-    return list(listed)
+    for name in _names(entries):
+        audit.check_column(who, argument, name)
+    return list(entries)
+
+
+def _names(entries: Iterable[str | Mapping[str, Any]]) -> list[Any]:
+    """The attributes that they name, in order."""
+    return [name for entry in entries for name in ([entry] if isinstance(entry, str) else entry)]
 
 
 def _check_group(who: str, audit: Audit, group: Group, argument: str) -> None:

@@ -5,6 +5,7 @@ The same keys and values serve two queries: grouped (cells) and plain (rows). No
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,11 +25,12 @@ from fairtrial.data.reading import (
     read_units,
 )
 from fairtrial.data.roles import Roles
+from fairtrial.data.schema import column_fault
 from fairtrial.data.source import collect
-from fairtrial.errors import Fault, Faults, NotApplicable, Set, Words
+from fairtrial.errors import Fault, Faults, NotApplicable, Set, Use, Words
 from fairtrial.labels import canonical
 from fairtrial.metrics.metric import Metric
-from fairtrial.metrics.values import Role
+from fairtrial.metrics.values import ROLES, Role
 
 
 @dataclass(slots=True, eq=False)
@@ -44,6 +46,20 @@ class Table:
     m2: dict[str, Floats] = field(default_factory=dict)
     others: dict[str, int] = field(default_factory=dict)
 
+    def role(self, name: str) -> Floats:
+        """A role's value of every line; of the score's bins their codes."""
+        if name == "score_bin":
+            return self.labels[SCORE_BIN].codes.astype(float)
+        return next(known[name] for known in (self.binary, self.numbers, self.total) if name in known)
+
+    def among(self, part: Role | str, admitted: Collection[Any]) -> Bools:
+        """Which lines have one of the admitted values of a role, or labels of a column."""
+        if isinstance(part, Role) and part.name != "score_bin":
+            column = self.numbers["score"] if part.name == "score" else self.binary[part.name]
+            return np.isin(column, [float(value) for value in admitted])
+        coded = self.labels[SCORE_BIN if isinstance(part, Role) else part]
+        return coded.among({canonical(value) for value in admitted})
+
 
 class Query:
     """Collects what metrics, attributes and roles need, runs once, and reads the answer."""
@@ -58,6 +74,22 @@ class Query:
         self.columns: set[str] = set()
 
     # -- what to ask for ------------------------------------------------------------------------------------
+    def ask(
+        self,
+        attributes: Sequence[str],
+        metrics: Sequence[Metric],
+        roles: Sequence[str],
+        *,
+        real: bool = False,
+    ) -> None:
+        """All of it; a `real` outcome is read as a number."""
+        for name in attributes:
+            self.attribute(name)
+        for name in roles:
+            self.role_value(ROLES[name]) if real and name == "outcome" else self.role(name)
+        for metric in metrics:
+            self.metric(metric)
+
     def attribute(self, name: str) -> None:
         column = self.roles.label_column(name)
         self.columns.add(column)
@@ -66,13 +98,9 @@ class Query:
         )
 
     def unit(self) -> None:
-        assert self.roles.unit is not None
-        self.columns.add(self.roles.unit)
-        self._key("unit", self.roles.unit, lambda: nw.col(str(self.roles.unit)))
-
-    def expression(self, metric: Metric) -> None:
-        self.columns.update(self.roles.source.columns)
-        self._key("expression", metric.name, lambda: metric.expression.cast(nw.Int64))
+        column = str(self.roles.unit)
+        self.columns.add(column)
+        self._key("unit", column, lambda: nw.col(column))
 
     def role(self, name: str) -> None:
         self.columns.update(self.roles.role_columns(name))
@@ -100,7 +128,8 @@ class Query:
         for part in metric.conditions:
             self.role(part.name) if isinstance(part, Role) else self.attribute(part)
         if metric.expression is not None:
-            self.expression(metric)
+            self.columns.update(self.roles.source.columns)
+            self._key("expression", metric.name, lambda: metric.expression.cast(nw.Int64))
         if isinstance(metric.value, str):
             self.column(metric.value)
         elif metric.value.name == "outcome":
@@ -177,12 +206,9 @@ class Query:
     def _prepared(self, named: dict[str, nw.Expr], *, in_order: bool = False) -> nw.LazyFrame[Any]:
         """Keys and values as columns of their own first: aggregating conditional expressions is unsafe."""
         frame = self.roles.lazy(self.columns, in_order=in_order)
-        if any(kind == "expression" for kind, _ in self.meaning.values()):
-            # NaN becomes null before a caller's condition sees it: engines disagree on how NaN compares
-            known = sorted(self.columns & set(self.roles.source.columns))
-            floats = [name for name in known if self.roles.kind(name) == "float"]
-            if floats:
-                frame = frame.with_columns(*[clean_number(name, "float").alias(name) for name in floats])
+        floats = self._floats_of_conditions()
+        if floats:
+            frame = frame.with_columns(*[clean_number(name, "float").alias(name) for name in floats])
         columns = [expression.alias(alias) for alias, expression in {**self.keys, **named}.items()]
         frame = frame.select(*columns) if columns else frame
         other = [
@@ -191,6 +217,13 @@ class Query:
             for alias in named
         ]  # fmt: skip
         return frame.with_columns(*other) if other else frame
+
+    def _floats_of_conditions(self) -> list[str]:
+        """NaN becomes null before a caller's condition sees it: engines disagree on how NaN compares."""
+        if not any(kind == "expression" for kind, _ in self.meaning.values()):
+            return []
+        known = sorted(self.columns & set(self.roles.source.columns))
+        return [name for name in known if self.roles.kind(name) == "float"]
 
     # -- reading the answer ---------------------------------------------------------------------------------
     def _read_keys(self, table: Table, answer: dict[str, Any]) -> Table:
@@ -264,18 +297,44 @@ def evaluate(metric: Metric, table: Table, *, outcome_real: bool) -> tuple[Ints,
 
 def _given(metric: Metric, table: Table) -> Bools:
     given = np.ones(len(table.n), dtype=bool)
-    for part, values in metric.conditions.items():
-        name = part.name if isinstance(part, Role) else part
-        if name in ("decision", "outcome") and isinstance(part, Role):
-            given &= np.isin(table.binary[name], [float(value) for value in values])
-        elif isinstance(part, Role) and part.name == "score":
-            given &= np.isin(table.numbers["score"], [float(value) for value in values])
-        else:
-            coded = table.labels[SCORE_BIN if isinstance(part, Role) else name]
-            wanted = [
-                i for i, label in enumerate(coded.labels) if label in {canonical(value) for value in values}
-            ]
-            given &= np.isin(coded.codes, wanted)
+    for part, admitted in metric.conditions.items():
+        given &= table.among(part, admitted)
     if metric.expression is not None:
         given &= table.binary[f"given {metric.name}"] == 1
     return given
+
+
+def check_asked(
+    who: str, audit: Roles, by: Sequence[str], metrics: Sequence[Metric], roles: Sequence[str]
+) -> None:
+    """All that is asked for and not there, in one message, before any query."""
+    faults, known = Faults(who), audit.source.columns
+    found = [column_fault("by", name, known) for name in by]
+    for metric in metrics:
+        found += [
+            *_metric_faults(audit, metric),
+            *[column_fault("metric", name, known) for name in metric.columns],
+        ]
+    for name in roles:
+        if not audit.has("score" if name == "score_bin" else name):
+            cure = Words("name its column with {}", Set(name, of="Audit"))
+            found.append(Fault(name, "is needed", subject=f"the {name}", cure=cure))
+    for fault in found:
+        if fault is not None:
+            faults.add(fault)
+    faults.raise_any()
+
+
+def _metric_faults(audit: Roles, metric: Metric) -> Iterator[Fault]:
+    subject = repr(metric.name)
+    if metric.each is not None:
+        cure = Words(
+            "{} takes it; elsewhere make a metric that is given one bin of the score", Use("measure")
+        )
+        yield Fault("metric", "compares the outcome in each score bin", subject=subject, cure=cure)
+    for need in sorted(metric.needs):
+        if not audit.has(need):
+            cure = Words("name its column with {}", Set(need, of="Audit"))
+            if need == "decision" and audit.score:
+                cure = Words(f"{cure.text}, or cut the score with {{}}", *cure.parts, Set("threshold"))
+            yield Fault(need, f"needs the {need}", subject=subject, cure=cure)

@@ -92,7 +92,7 @@ def read_labels(roles: Roles, name: str, column: Any, n: Ints, faults: Faults) -
     encoded = column.dictionary_encode()
     raw = encoded.dictionary.to_pylist()
     positions = np.asarray(encoded.indices.fill_null(len(raw)), dtype=np.int64)
-    texts = [canonical(value) for value in raw] + [MISSING]
+    texts = [*map(canonical, raw), MISSING]
     _check_collisions(roles, name, raw, texts, faults)
     used = sorted({texts[i] for i in np.unique(positions)})
     code_of = {label: i for i, label in enumerate(used)}
@@ -102,11 +102,15 @@ def read_labels(roles: Roles, name: str, column: Any, n: Ints, faults: Faults) -
     if missing and (roles.missing != "category" or name == SCORE_BIN):
         faults.add(roles.missing_fault(missing, "score" if name == SCORE_BIN else f"column {name}"))
     if len(used) > MAX_LEVELS:
-        cure: str | Words = cut_into_bins(name)
-        if roles.kind(name) not in ("int", "float"):
-            cure = "join them into fewer; a column of names, dates or identifiers is no group"
-        faults.add(_label_fault(roles, name, f"has {len(used):,} levels, more than {MAX_LEVELS:,}", cure))
+        faults.add(_levels_fault(roles, name, len(used)))
     return Coded(codes, tuple(used))
+
+
+def _levels_fault(roles: Roles, name: str, levels: int) -> Fault:
+    cure: str | Words = cut_into_bins(name)
+    if roles.kind(name) not in ("int", "float"):
+        cure = "join them into fewer; a column of names, dates or identifiers is no group"
+    return _label_fault(roles, name, f"has {levels:,} levels, more than {MAX_LEVELS:,}", cure)
 
 
 def read_units(name: str, column: Any, faults: Faults) -> Coded:

@@ -15,6 +15,7 @@ from fairtrial.data.expressions import (
     bin_labels,
     clean_number,
     infinite,
+    one_or_zero,
     present,
 )
 from fairtrial.data.schema import ROLE_NAMES, Declared, column_fault, is_number
@@ -108,15 +109,15 @@ class Roles:
             return nw.col(name)
         if self.kind(name) not in ("bool", "int", "float"):
             raise InputError("Audit", self.not_numbers(name, "bins"))
-        edges = self._bin_edges(name)
-        return bin_expression(clean_number(name, self.kind(name)), edges, bin_labels(edges, self.kind(name)))
+        return self._binned(name)
 
     def score_bin_expression(self) -> nw.Expr:
         """The score's bins as labels."""
-        assert self.score is not None
-        kind = self.kind(self.score)
-        edges = self._bin_edges(self.score, default=10)
-        return bin_expression(clean_number(self.score, kind), edges, bin_labels(edges, kind))
+        return self._binned(str(self.score), default=10)
+
+    def _binned(self, name: str, default: int | None = None) -> nw.Expr:
+        edges, kind = self._bin_edges(name, default), self.kind(name)
+        return bin_expression(clean_number(name, kind), edges, bin_labels(edges, kind))
 
     def score_bins(self) -> list[str]:
         """The labels of the score's bins, from low to high.
@@ -134,11 +135,7 @@ class Roles:
         if name == "decision" and self.decision is None:
             assert self.threshold is not None
             score = self.number("score")
-            decided = (
-                nw.when(score >= self.threshold)
-                .then(nw.lit(1.0))
-                .otherwise(nw.when(score < self.threshold).then(nw.lit(0.0)))
-            )
+            decided = one_or_zero(score >= self.threshold, score < self.threshold)
             return nw.when(infinite(score)).then(nw.lit(OTHER)).otherwise(decided)
         column = str(getattr(self, name))
         kind = self.kind(column)
@@ -155,9 +152,7 @@ class Roles:
 
     def _is_positive(self, name: str, column: str) -> nw.Expr:
         number, label = clean_number(column, self.kind(column)), label_number(self.positive[name])
-        return (
-            nw.when(number == label).then(nw.lit(1.0)).otherwise(nw.when(number != label).then(nw.lit(0.0)))
-        )
+        return one_or_zero(number == label, number != label)
 
     def number(self, name: str) -> nw.Expr:
         """A role as a real number; text labels as 0 and 1."""
@@ -169,11 +164,7 @@ class Roles:
             if name in ("score", "weight"):
                 raise InputError("Audit", self.not_numbers(column, name))
             raw = self._positive_labels(name, column)
-            return (
-                nw.when(nw.col(column).is_in(raw))
-                .then(nw.lit(1.0))
-                .otherwise(nw.when(present(column, kind)).then(nw.lit(0.0)))
-            )
+            return one_or_zero(nw.col(column).is_in(raw), present(column, kind))
         return self._is_positive(name, column) if name in self.positive else clean_number(column, kind)
 
     def derived(self, part: Role) -> nw.Expr:
@@ -209,7 +200,7 @@ class Roles:
 
     def subject(self, *names: str) -> str:
         """What a sentence about the values of roles or columns is about: "score 's' or outcome 'y'"."""
-        return " or ".join(self._subject(name) for name in names)
+        return " or ".join(map(self._subject, names))
 
     def _subject(self, name: str) -> str:
         if name == "decision" and self.decision is None:

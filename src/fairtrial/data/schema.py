@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from fairtrial.errors import Fault, InputError, Set, Words, did_you_mean, known_columns
+from fairtrial.errors import Fault, Faults, InputError, Set, Words, did_you_mean, known_columns
+from fairtrial.options import arguments_of, faults_of
 
 ROLE_NAMES = (
     "outcome",
@@ -32,15 +33,24 @@ class Declared:
     bins: dict[str, Any]
     missing: str
 
-    def faults(self, known: Sequence[str]) -> Iterator[Fault]:
+    def check(self, known: Sequence[str], given: Mapping[str, Any], function: Callable[..., Any]) -> None:
+        """All faults in one message, in the order of the arguments, before any data are read.
+
+        Those that the declaration of the `function` tells of what was `given` come first: a fault of the columns is
+        not told of an argument that is none of its kind.
+        """
+        order = [argument.name for argument in arguments_of(function)]
+        told = faults_of(function, given)
+        wrong = {fault.argument for fault in told}
+        told += [fault for fault in self._faults(known) if fault.argument not in wrong]
+        faults = Faults("Audit")
+        for fault in sorted(told, key=lambda fault: order.index(fault.argument)):
+            faults.add(fault)
+        faults.raise_any()
+
+    def _faults(self, known: Sequence[str]) -> Iterator[Fault]:
         """Every fault that the names of the known columns show."""
-        named: list[tuple[str, Any]] = [*self.columns.items()]
-        named += [("groups", name) for name in self.groups] + [("features", name) for name in self.features]
-        named += [("bins", name) for name in self.bins if name != "score"]
-        for argument, name in named:
-            fault = None if name is None else column_fault(argument, name, known)
-            if fault is not None:
-                yield fault
+        yield from self._column_faults(known)
         for argument, listed in (("groups", self.groups), ("features", self.features)):
             for name in sorted({name for name in listed if listed.count(name) > 1}, key=str):
                 yield Fault(argument, f"names {name!r} twice")
@@ -51,6 +61,13 @@ class Declared:
                 yield Fault("positive", required)
         for name, cut in self.bins.items():
             yield from _bin_faults(name, cut)
+
+    def _column_faults(self, known: Sequence[str]) -> Iterator[Fault]:
+        named: list[tuple[str, Any]] = [*self.columns.items()]
+        named += [("groups", name) for name in self.groups] + [("features", name) for name in self.features]
+        named += [("bins", name) for name in self.bins if name != "score"]
+        found = (column_fault(argument, name, known) for argument, name in named if name is not None)
+        yield from (fault for fault in found if fault is not None)
 
     def _threshold_faults(self) -> Iterator[Fault]:
         if self.threshold is None:

@@ -82,14 +82,12 @@ class Source:
     def _table(self, columns: Sequence[str]) -> Any:
         import pyarrow as pa
 
-        _check_case(columns)
-        return pa.table({name: self._convert(name) for name in columns})
-
-    def _convert(self, name: str) -> Any:
         assert self._eager is not None
-        if name not in self._arrow:
-            self._arrow[name] = _arrow_column(self._eager, name)
-        return self._arrow[name]
+        _check_case(columns)
+        for name in columns:
+            if name not in self._arrow:
+                self._arrow[name] = _arrow_column(self._eager, name)
+        return pa.table({name: self._arrow[name] for name in columns})
 
     def kinds(self, columns: Sequence[str]) -> dict[str, Kind]:
         """What each column holds."""

@@ -155,5 +155,4 @@ def _meets(
     """Whose role, or label in a column, is among those admitted."""
     if isinstance(key, Role):
         return np.isin(np.asarray(key.of(roles), dtype=np.float64), [float(value) for value in admitted])
-    coded, wanted = seen.labels[key], {canonical(value) for value in admitted}
-    return np.isin(coded.codes, [i for i, label in enumerate(coded.labels) if label in wanted])
+    return seen.labels[key].among({canonical(value) for value in admitted})
