@@ -7,7 +7,7 @@ settings in their own way (a `Speech`), so that no sentence is ever taken apart 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from difflib import get_close_matches
 from typing import Any, Protocol
 
@@ -103,18 +103,8 @@ class Words:
         return "".join(piece + more for piece, more in zip(pieces, [*said, ""], strict=True))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _FaultOptions:
-    """What a fault may have besides its argument and what is required."""
-
-    got: Any = NOTHING
-    cure: str | Words = ""
-    hint: str = ""
-    subject: str = ""
-
-
 @dataclass(frozen=True, slots=True)
-class Fault(_FaultOptions):
+class Fault:
     """One reason why the input cannot be used.
 
     Parameters
@@ -142,6 +132,11 @@ class Fault(_FaultOptions):
 
     argument: str
     required: str | Words
+    _: KW_ONLY
+    got: Any = NOTHING
+    cure: str | Words = ""
+    hint: str = ""
+    subject: str = ""
 
     def said(self, speech: Speech) -> str:
         """The whole sentence, as a front end words it."""

@@ -12,7 +12,7 @@ import math
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar
 
 from fairtrial.errors import NOTHING, Fault, Faults, did_you_mean
@@ -21,22 +21,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _More:
-    least: float | None = None
-    most: float | None = None
-    above: float | None = None
-    below: float | None = None
-    form: Callable[[str], Any] | None = None
-    many: bool = False
-    flag: str = ""
-    python_only: str = ""
-    whole_trial: bool = False
-    not_in_file: str = ""
-
-
 @dataclass(frozen=True, slots=True)
-class Option(_More):
+class Option:
     """What an argument is, beside its type.
 
     Parameters
@@ -60,6 +46,17 @@ class Option(_More):
     """
 
     help: str
+    _: KW_ONLY
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None
+    below: float | None = None
+    form: Callable[[str], Any] | None = None
+    many: bool = False
+    flag: str = ""
+    python_only: str = ""
+    whole_trial: bool = False
+    not_in_file: str = ""
 
     def admits(self, number: float) -> bool:
         """Whether a number lies inside the bounds."""

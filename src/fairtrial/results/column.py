@@ -51,6 +51,17 @@ class Column:
         return self.name.removesuffix("low") + "high"
 
 
+def with_limits(name: str, title: str, kind: Kind, *, shown: bool = True) -> tuple[Column, Column, Column]:
+    """An estimate and the limits of its interval, named alike in every result."""
+    low, high = (Column(f"{name}_{end}", end, kind, shown) for end in ("low", "high"))
+    return Column(name, title, kind, shown), low, high
+
+
+def state_columns(title: str) -> tuple[Column, Column]:
+    """A row's state and its reason."""
+    return Column("state", title, "state"), Column("state_reason", "reason", "text", shown=False)
+
+
 @dataclass(frozen=True, slots=True)
 class StateKind:
     """One state that a row of a result can be in.
@@ -120,6 +131,16 @@ class Primary:
     against: str = ""
     n: int | None = None
     of_many: bool = False
+
+    @classmethod
+    def of_gap(cls, row: Mapping[str, Any], metric: str, against: str) -> Primary:
+        """That of a row about one group's gap to its target."""
+        effect, low, high = (
+            scalar(row[name]) for name in ("difference", "difference_low", "difference_high")
+        )
+        kind: Kind = "points" if row["value_kind"] == "percent" else "number"
+        p_value = float(scalar(row["p_value"]))
+        return cls(metric, str(row["group"]), p_value, effect, low, high, kind, against, int(row["n"]))
 
 
 def undefined(reason: str, *, masked: bool = False) -> dict[str, Any]:

@@ -83,7 +83,7 @@ def conclude(
     rest = _rest(entries, unanswered)
     if shown:
         text = (
-            f"{_of(len(shown), len(tested), 'test')} {_verb(len(shown))} a disparity that remains after "
+            f"{_of(len(shown), len(tested), 'test')} {'shows' if len(shown) == 1 else 'show'} a disparity that remains after "
             f"correction over the whole trial (Holm, {level}).{_clearest(shown)}"
         )
         return Verdict("violated", f"{text}{rest}")
@@ -157,10 +157,6 @@ def _clearest(shown: Sequence[Entry]) -> str:
         )
         return f" The clearest: the {entry.metric} of {entry.subject} is {size} {where} {entry.against}."
     return ""
-
-
-def _verb(count: int) -> str:
-    return "shows" if count == 1 else "show"
 
 
 def _number(count: int, noun: str) -> str:

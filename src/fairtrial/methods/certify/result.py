@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import ClassVar
 
 from fairtrial.methods.gaps.states import UNTESTED
-from fairtrial.results.column import Column, Primary, StateKind, scalar
+from fairtrial.results.charts.picture import Picture
+from fairtrial.results.column import Column, Primary, StateKind, scalar, state_columns, with_limits
 from fairtrial.results.result import Result
-
-if TYPE_CHECKING:
-    from fairtrial.results.charts.picture import Picture
 
 STATES = (
     StateKind("violated", "bad"),
@@ -34,17 +32,14 @@ class CertifyResult(Result):
         Column("rate", "rate", "rate"),
         Column("target", "compared with", "text", shown=False),
         Column("target_rate", "target", "rate"),
-        Column("difference", "difference", "points"),
-        Column("difference_low", "low", "points"),
-        Column("difference_high", "high", "points"),
+        *with_limits("difference", "difference", "points"),
         Column("together_low", "low, all at once", "points", shown=False),
         Column("together_high", "high, all at once", "points", shown=False),
         Column("certificate_low", "low of the certificate", "points", shown=False),
         Column("certificate_high", "high of the certificate", "points", shown=False),
         Column("p_value", "p", "p"),
         Column("p_adjusted", "adjusted p", "p"),
-        Column("state", "verdict", "state"),
-        Column("state_reason", "reason", "text", shown=False),
+        *state_columns("verdict"),
         Column("family_state", "verdict, all at once", "state", shown=False),
         Column("members_needed", "members needed", "count"),
         Column("rows_needed", "rows needed", "count", shown=False),
@@ -92,12 +87,11 @@ class CertifyResult(Result):
         if joint.get("reason"):
             sentences.append(f"There is no joint test: {joint['reason']}.")
         else:
-            outcome = (
-                "rejects" if joint["p_value"] <= 1 - self.details["confidence_level"] else "does not reject"
-            )
+            p, alpha = joint["p_value"], 1 - self.details["confidence_level"]
+            outcome = "rejects" if p <= alpha else "does not reject"
             sentences.append(
                 f"The joint test {outcome} that every disparity is zero (χ² {joint['statistic']:.2f} on "
-                f"{joint['df']} degrees of freedom, p {_p_text(joint['p_value'])})."
+                f"{joint['df']} degrees of freedom, p {'< 0.001' if p < 0.001 else f'{p:.3f}'})."
             )
         if self.details["tolerance"] is None:
             sentences.append(
@@ -119,17 +113,5 @@ class CertifyResult(Result):
         metric = str(self.details["label"])
         if self.details["tolerance"] is None:
             return [Primary(metric, "all groups", self.p_value, against=str(self.details["target"]))]
-        kind: Any = "points" if self.details["value_kind"] == "percent" else "number"
-        return [
-            Primary(
-                metric, str(row["group"]), float(row["p_value"]), scalar(row["difference"]),
-                scalar(row["difference_low"]), scalar(row["difference_high"]), kind, str(self.details["target"]),
-                int(row["n"]),
-            )
-            for row in self.estimates
-            if scalar(row["p_value"]) is not None
-        ]  # fmt: skip
-
-
-def _p_text(p: float) -> str:
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+        tested = [row for row in self.estimates if scalar(row["p_value"]) is not None]
+        return [Primary.of_gap(row, metric, str(self.details["target"])) for row in tested]

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+from fairtrial.results.charts.picture import Picture
 from fairtrial.results.column import Column, Kind, Primary, State, StateKind, Tone, scalar
 from fairtrial.results.result import Result
-
-if TYPE_CHECKING:
-    from fairtrial.results.charts.picture import Picture
 
 ALL_FEATURES = "(all features)"
 ALLOCATION_NAMES = {

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import ClassVar
 
 from fairtrial.methods.gaps.states import UNTESTED
-from fairtrial.results.column import Column, Primary, StateKind, scalar
+from fairtrial.results.charts.picture import Picture
+from fairtrial.results.column import Column, Primary, StateKind, scalar, state_columns, with_limits
 from fairtrial.results.result import Result
-
-if TYPE_CHECKING:
-    from fairtrial.results.charts.picture import Picture
 
 TESTED = (StateKind("flagged", "bad"), StateKind("not flagged"), StateKind("undetermined"))
 TESTED_CODES = frozenset(kind.code for kind in TESTED)
@@ -29,14 +27,11 @@ class FlagResult(Result):
         Column("n", "n", "people"),
         Column("rate", "rate", "rate"),
         Column("target_rate", "target", "rate", shown=False),
-        Column("difference", "difference", "points"),
-        Column("difference_low", "low", "points"),
-        Column("difference_high", "high", "points"),
+        *with_limits("difference", "difference", "points"),
         Column("p_value", "p", "p"),
         Column("p_adjusted", "adjusted p", "p"),
         Column("flagged", "flagged", "flag"),
-        Column("state", "finding", "state"),
-        Column("state_reason", "reason", "text", shown=False),
+        *state_columns("finding"),
         Column("rule", "inference", "text", shown=False),
     )
     states: ClassVar[tuple[StateKind, ...]] = (*TESTED, *UNTESTED)
@@ -82,13 +77,6 @@ class FlagResult(Result):
 
     def primary(self) -> list[Primary]:
         """Every tested group's p-value, before the correction within this result."""
-        kind: Any = "points" if self.details["value_kind"] == "percent" else "number"
-        return [
-            Primary(
-                str(self.details["label"]), str(row["group"]), float(scalar(row["p_value"])), scalar(row["difference"]),
-                scalar(row["difference_low"]), scalar(row["difference_high"]), kind, str(self.details["target"]),
-                int(row["n"]),
-            )
-            for row in self.estimates
-            if scalar(row["p_value"]) is not None
-        ]  # fmt: skip
+        label, target = str(self.details["label"]), str(self.details["target"])
+        tested = [row for row in self.estimates if scalar(row["p_value"]) is not None]
+        return [Primary.of_gap(row, label, target) for row in tested]

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from fairtrial.methods.gaps.states import NOBODY, TOO_FEW
-from fairtrial.results.column import Column, Kind, Primary, StateKind, scalar
+from fairtrial.results.charts.picture import Picture
+from fairtrial.results.column import Column, Kind, Primary, StateKind, scalar, state_columns, with_limits
 from fairtrial.results.result import Result
 from fairtrial.results.text import format_value
-
-if TYPE_CHECKING:
-    from fairtrial.results.charts.picture import Picture
 
 NO_TARGET = StateKind("no target", words="not tested")
 NO_SPREAD = StateKind("no spread", words="not tested")
@@ -33,24 +31,17 @@ class MeasureResult(Result):
         Column("group", "group", "text"),
         Column("n", "n", "people"),
         Column("events", "events", "count", shown=False),
-        Column("rate", "rate", "rate"),
-        Column("rate_low", "low", "rate"),
-        Column("rate_high", "high", "rate"),
+        *with_limits("rate", "rate", "rate"),
         Column("target", "compared with", "text"),
         Column("target_rate", "target's rate", "rate", shown=False),
-        Column("difference", "difference", "points"),
-        Column("difference_low", "low", "points"),
-        Column("difference_high", "high", "points"),
-        Column("ratio", "ratio", "ratio", shown=False),
-        Column("ratio_low", "low", "ratio", shown=False),
-        Column("ratio_high", "high", "ratio", shown=False),
+        *with_limits("difference", "difference", "points"),
+        *with_limits("ratio", "ratio", "ratio", shown=False),
         Column("impact_ratio", "impact ratio", "ratio"),
         Column("four_fifths", "under four fifths", "flag"),
         Column("standardized", "standardized difference", "number"),
         Column("p_value", "p", "p", shown=False),
         Column("p_adjusted", "adjusted p", "p"),
-        Column("state", "finding", "state"),
-        Column("state_reason", "reason", "text", shown=False),
+        *state_columns("finding"),
     )
     states: ClassVar[tuple[StateKind, ...]] = STATES
     method: ClassVar[str] = (
@@ -93,21 +84,9 @@ class MeasureResult(Result):
 
     def primary(self) -> list[Primary]:
         """Every comparison's p-value, before the correction within this result."""
-        return [
-            Primary(
-                metric=str(self.details["labels"][row["metric"]]),
-                subject=str(row["group"]),
-                p_value=float(row["p_value"]),
-                effect=scalar(row["difference"]),
-                low=scalar(row["difference_low"]),
-                high=scalar(row["difference_high"]),
-                kind="points" if row["value_kind"] == "percent" else "number",
-                against=str(row["target"]),
-                n=int(row["n"]),
-            )
-            for row in self.estimates
-            if scalar(row["p_value"]) is not None
-        ]
+        labels = self.details["labels"]
+        tested = [row for row in self.estimates if scalar(row["p_value"]) is not None]
+        return [Primary.of_gap(row, str(labels[row["metric"]]), str(row["target"])) for row in tested]
 
 
 def _span_sentence(rows: list[dict[str, Any]], label: str) -> str:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from fairtrial.results.charts.picture import Picture
 from fairtrial.results.column import Column
 from fairtrial.results.result import Result
-
-if TYPE_CHECKING:
-    from fairtrial.results.charts.picture import Picture
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

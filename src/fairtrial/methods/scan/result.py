@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from fairtrial.results.column import Column, Primary, StateKind, scalar
+from fairtrial.results.charts.picture import Picture
+from fairtrial.results.column import Column, Primary, StateKind, scalar, state_columns, with_limits
 from fairtrial.results.result import Result
-
-if TYPE_CHECKING:
-    from fairtrial.results.charts.picture import Picture
 
 _FOUND = (StateKind("found", "bad"), StateKind("not shown"), StateKind("nothing found"))
 _METHOD = (
@@ -44,9 +42,7 @@ class ScanResult(Result):
         Column("subgroup", "subgroup", "text"),
         Column("direction", "direction", "text", shown=False),
         Column("n", "n", "people"),
-        Column("rate", "rate", "rate"),
-        Column("rate_low", "low", "rate"),
-        Column("rate_high", "high", "rate"),
+        *with_limits("rate", "rate", "rate"),
         Column("expected", "expected", "rate"),
         Column("difference", "difference", "points"),
         Column("target", "compared with", "text", shown=False),
@@ -59,8 +55,7 @@ class ScanResult(Result):
         Column("score", "score", "number"),
         Column("log_odds", "log-odds shift", "number"),
         Column("p_value", "p", "p"),
-        Column("state", "finding", "state"),
-        Column("state_reason", "reason", "text", shown=False),
+        *state_columns("finding"),
     )
     states: ClassVar[tuple[StateKind, ...]] = (*_FOUND, StateKind("not tested"), StateKind("listed"))
     people_in_details: ClassVar[frozenset[str]] = frozenset({"n", "target_n"})
@@ -153,8 +148,7 @@ class ScanAllResult(Result):
         Column("draws", "draws", "count"),
         Column("p_value", "p", "p", shown=False),
         Column("p_adjusted", "adjusted p", "p"),
-        Column("state", "finding", "state"),
-        Column("state_reason", "reason", "text", shown=False),
+        *state_columns("finding"),
     )
     states: ClassVar[tuple[StateKind, ...]] = (*_FOUND, StateKind("not tested", compared=False))
     people_in_details: ClassVar[frozenset[str]] = frozenset({"n", "target_n"})

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fairtrial.errors import Fault, InputError
-from fairtrial.results.column import Column, Primary, StateKind, Tone, reason, scalar
+from fairtrial.results.column import (
+    Column,
+    Primary,
+    StateKind,
+    Tone,
+    reason,
+    scalar,
+    state_columns,
+    with_limits,
+)
 from fairtrial.results.result import Result
 
 if TYPE_CHECKING:
@@ -33,9 +42,7 @@ class TransportResult(Result):
         Column("rate", "now", "rate"),
         Column("rate_after", "after", "rate"),
         Column("target", "compared with", "text"),
-        Column("difference", "difference", "points"),
-        Column("difference_low", "low", "points"),
-        Column("difference_high", "high", "points"),
+        *with_limits("difference", "difference", "points"),
         Column("gained", "0 → 1", "number"),
         Column("lost", "1 → 0", "number"),
         Column("share_moved", "share moved", "rate"),
@@ -43,8 +50,7 @@ class TransportResult(Result):
         Column("largest_shift", "largest shift", "number"),
         Column("cannot_move", "cannot move", "count", shown=False),
         Column("tied", "tied at the edge", "count", shown=False),
-        Column("state", "finding", "state"),
-        Column("state_reason", "reason", "text", shown=False),
+        *state_columns("finding"),
     )
     # which way the rate goes is no judgement; "compared" where no change could be computed
     verdict_tones: ClassVar[Mapping[str, Tone]] = {"violated": "bad"}
