@@ -82,10 +82,9 @@ def conclude(
     certified = [result for _, result in results if shows(result.kind) == "certificate"]
     rest = _rest(entries, unanswered)
     if shown:
-        text = (
-            f"{_of(len(shown), len(tested), 'test')} {'shows' if len(shown) == 1 else 'show'} a disparity that remains after "
-            f"correction over the whole trial (Holm, {level}).{_clearest(shown)}"
-        )
+        tests = f"{_of(len(shown), len(tested), 'test')} {'shows' if len(shown) == 1 else 'show'}"
+        remains = f"a disparity that remains after correction over the whole trial (Holm, {level})."
+        text = f"{tests} {remains}{_clearest(shown)}"
         return Verdict("violated", f"{text}{rest}")
     if not results:
         return Verdict("undetermined", f"Nothing can be said: no question was answered.{rest}")

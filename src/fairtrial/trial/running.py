@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import platform
+import shutil
 import time
 import traceback
 import warnings
@@ -16,7 +19,7 @@ from typing import Annotated, Any, Literal
 from fairtrial import work
 from fairtrial.data.audit import Audit
 from fairtrial.errors import Cancelled, FairtrialWarning, Fault, InputError, Named, Words
-from fairtrial.methods.declaration import find_method
+from fairtrial.methods.declaration import find_method, read_result
 from fairtrial.options import Option, checked
 from fairtrial.results.output import make_output_folder
 from fairtrial.results.result import Result
@@ -28,7 +31,8 @@ from fairtrial.trial.spec import Section, Spec, load_spec, open_audit
 from fairtrial.trial.spec.open_audit import check_sections
 from fairtrial.trial.spec.speech import TOML
 from fairtrial.trial.spec.tables import ALPHA, JOBS, SEED, Run
-from fairtrial.trial.unfinished import Keeper, section_key
+from fairtrial.trial.whole_files import write_whole
+from fairtrial.work import FileStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,3 +270,41 @@ class _Runner:
     def _tell(self, section: Section, status: Any, text: str = "", **loop: Any) -> None:
         title = section.title or find_method(section.method).question
         self.tell(Event(section.id, title, status, text, **loop))
+
+
+FOLDER = ".unfinished"
+
+
+class Keeper:
+    """The folder of an unfinished run; a section is found again only for the same data, arguments and seed."""
+
+    def __init__(self, out: Path, *, resume: bool) -> None:
+        self.folder = out / FOLDER
+        if self.folder.exists() and not resume:
+            shutil.rmtree(self.folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.batches = FileStore(self.folder / "batches")
+
+    def load(self, key: str) -> Result | None:
+        """A finished section, or None when it is not there or was not written whole."""
+        try:
+            content = json.loads((self.folder / f"{key}.json").read_text(encoding="utf-8"))
+            return read_result(content)
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def save(self, key: str, result: Result) -> None:
+        """Keep a finished section."""
+        write_whole(self.folder / f"{key}.json", json.dumps(result.to_dict()))
+
+    def discard(self) -> None:
+        """The run is complete: nothing needs to be kept."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def section_key(section: Section, facts: Mapping[str, Any]) -> str:
+    """Names all that a section's numbers depend on."""
+    identity = json.dumps(
+        {"section": [section.method, section.arguments], **facts}, sort_keys=True, default=str
+    )
+    return f"{section.id}-{hashlib.sha256(identity.encode()).hexdigest()[:24]}"

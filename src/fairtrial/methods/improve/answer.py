@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,11 +15,18 @@ from fairtrial.methods.improve.arguments import Wanted
 from fairtrial.methods.improve.candidates.adapters import identity
 from fairtrial.methods.improve.candidates.contest import Contest
 from fairtrial.methods.improve.candidates.preparation import prepare
+from fairtrial.methods.improve.candidates.utilities import evaluate
 from fairtrial.methods.improve.result import ImproveResult
 from fairtrial.methods.improve.sentences import null_of, question_of, verdict_of
-from fairtrial.methods.improve.solver.all_splits import ASSUMES, splits_against_manipulation
-from fairtrial.methods.improve.splits import FEWEST, Settings, TestedSplits, refit_rule, run_splits
-from fairtrial.methods.improve.tables import details_of, estimates_of
+from fairtrial.methods.improve.solver.all_splits import (
+    ASSUMES,
+    Corner,
+    combine_p_values,
+    splits_against_manipulation,
+    staircase,
+)
+from fairtrial.methods.improve.splits import FEWEST, Settings, TestedSplits, gaps, refit_rule, run_splits
+from fairtrial.results.column import defined_or, undefined
 
 PAPER = (
     "The article's fairness component rejects up to four times too often when gaps are one or two standard errors from "
@@ -86,3 +94,196 @@ def _splits_note(settings: Settings) -> Note:
         f"{settings.splits} splits, {verb} the {needed} from which re-running cannot pay at this level "
         "(Proposition 1, independent p-values).",
     )
+
+
+NOBODY = "nobody to average"
+
+
+def details_of(tested: TestedSplits, contest: Contest, refitted: dict[str, Any] | None) -> dict[str, Any]:
+    """The claim, every split, levels, gaps and surface; after a rejection also the refitted rule."""
+    settings, levels = tested.settings, _levels(tested, contest)
+    return {
+        "p_value": tested.p_value,
+        "p_value_delta_method": _delta_method(tested),
+        "alpha": round(settings.alpha, 12),
+        "aggregate": settings.aggregate,
+        "aggregate_assumes": ASSUMES[settings.aggregate],
+        "splits_against_manipulation": splits_against_manipulation(settings.alpha),
+        "rows": contest.rows,
+        "candidates": tested.variants,
+        "claim": _claim(contest),
+        "splits": [_split(tested, k) for k in range(settings.splits)],
+        "levels": levels,
+        "gaps": _gaps(tested, contest),
+        "surface": _surface(tested),
+        "refit": refitted and {**refitted, "expected_levels": _expected(levels)},
+    }
+
+
+def _claim(contest: Contest) -> dict[str, Any]:
+    claim = contest.claim
+    return {
+        "accuracy": claim.accuracy.name,
+        "accuracy_label": claim.accuracy.label,
+        "fairness": [worth.name for worth in claim.fairness],
+        "fairness_labels": [worth.label for worth in claim.fairness],
+        "fairness_is_rate": _is_rate(contest),
+        "groups": list(contest.names),
+        "accuracy_delta": list(claim.accuracy_delta),
+        "fairness_delta": claim.fairness_delta,
+        "pooled": claim.pooled,
+        "one_sided": claim.one_sided,
+        "scale": claim.scale,
+        "method": claim.method,
+    }
+
+
+def _split(tested: TestedSplits, k: int) -> dict[str, Any]:
+    arrays = tested.arrays
+    components = [
+        {"name": name, "p_value": float(p), "statistic": _finite(t)}
+        for name, p, t in zip(tested.names, arrays["p"][k], arrays["statistic"][k], strict=True)
+    ]
+    return {
+        "split": k + 1,
+        "candidate": tested.chosen(k),
+        "merit": _finite(float(arrays["merit"][k])),
+        "p_value": tested.p_values[k],
+        "enough_people": bool(arrays["enough"][k]),
+        "proved": str(arrays["statement"][k]),
+        "components": components,
+    }
+
+
+def _levels(tested: TestedSplits, contest: Contest) -> list[dict[str, Any]]:
+    """Mean level over the splits of each metric, rule and group, and each split's own."""
+    rows = []
+    for m, worth in enumerate(contest.claim.worths):
+        for g, name in enumerate(contest.names):
+            for rule, label in enumerate(("status quo", "alternative")):
+                values = worth.sign * np.asarray(tested.arrays["estimate"][:, m, rule, g], dtype=np.float64)
+                rows.append(
+                    {
+                        "metric": worth.label,
+                        "use": "accuracy" if m == 0 else "fairness",
+                        "rule": label,
+                        "group": name,
+                        "mean": _finite(float(np.mean(values))),
+                        "splits": [_finite(float(v)) for v in values],
+                    }
+                )
+    return rows
+
+
+def _expected(levels: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the refitted rule can be expected to reach: mean levels on test halves, where nothing was fitted."""
+    means = {(row["use"], row["metric"], row["group"], row["rule"]): row["mean"] for row in levels}
+    return [
+        {
+            "use": key[0],
+            "metric": key[1],
+            "group": key[2],
+            "status_quo": means[*key, "status quo"],
+            "alternative": means[*key, "alternative"],
+        }
+        for key in dict.fromkeys(key[:3] for key in means)
+    ]
+
+
+def _gaps(tested: TestedSplits, contest: Contest) -> list[dict[str, Any]]:
+    """Gap of both rules in every split, per fairness metric."""
+    rows = []
+    for m, worth in enumerate(contest.claim.fairness, start=1):
+        estimates = np.asarray(tested.arrays["estimate"], dtype=np.float64)
+        old, new = zip(*(gaps(contest, estimate, m) for estimate in estimates), strict=True)
+        rows.append(
+            {
+                "metric": worth.label,
+                "status_quo": [_finite(value) for value in old],
+                "alternative": [_finite(value) for value in new],
+                "mean_status_quo": _finite(float(np.mean(old))),
+                "mean_alternative": _finite(float(np.mean(new))),
+            }
+        )
+    return rows
+
+
+def _surface(tested: TestedSplits) -> list[dict[str, Any]]:
+    """The staircase of every level that is kept."""
+    found = []
+    for i, level in enumerate(tested.settings.levels):
+        rectangles = [Corner(float(a), float(f)) for a, f in tested.arrays["thresholds"][:, i]]
+        steps = staircase(rectangles, level, tested.settings.aggregate)
+        corners = [{"accuracy": c.accuracy, "fairness": c.fairness} for c in steps.corners]
+        found.append({"level": level, "corners": corners})
+    return found
+
+
+def _delta_method(tested: TestedSplits) -> float | None:
+    """The same combination of delta-method p-values; undefined components count as 1."""
+    values = np.where(np.isnan(tested.arrays["delta"]), 1.0, tested.arrays["delta"]).max(axis=1)
+    return combine_p_values([float(v) for v in values], tested.settings.aggregate)
+
+
+def _is_rate(contest: Contest) -> bool:
+    """Whether the first fairness metric is a share of people."""
+    everyone = np.arange(contest.rows)
+    u, _ = evaluate(contest.claim.fairness[0], contest.seen, *contest.status_quo(everyone))
+    return bool(np.isin(u, (0.0, 1.0)).all())
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def estimates_of(tested: TestedSplits, contest: Contest) -> tuple[dict[str, Any], ...]:
+    """One row per split for each accuracy level and each fairness gap."""
+    rows: list[dict[str, Any]] = []
+    for k in range(tested.settings.splits):
+        common = {"split": k + 1, "candidate": tested.chosen(k), "p_split": tested.p_values[k]}
+        rows += [{**common, **row} for row in _accuracy_rows(tested, contest, k)]
+        rows += [{**common, **row} for row in _fairness_rows(tested, contest, k)]
+    return tuple(rows)
+
+
+def _accuracy_rows(tested: TestedSplits, contest: Contest, k: int) -> Iterator[dict[str, Any]]:
+    worth, estimate = contest.claim.accuracy, tested.arrays["estimate"][k]
+    for position, i in enumerate(tested.positions(0)):
+        g = -1 if contest.claim.pooled else position
+        yield {
+            "part": "accuracy",
+            "metric": worth.name,
+            "group": tested.names[i],
+            "n": int(tested.arrays["support"][k, 0, :, g].min()),
+            "status_quo": defined_or(worth.sign * float(estimate[0, 0, g]), NOBODY),
+            "alternative": defined_or(worth.sign * float(estimate[0, 1, g]), NOBODY),
+            **_test(tested, k, [i]),
+        }
+
+
+def _fairness_rows(tested: TestedSplits, contest: Contest, k: int) -> Iterator[dict[str, Any]]:
+    for m, worth in enumerate(contest.claim.fairness, start=1):
+        old, new = gaps(contest, tested.arrays["estimate"][k], m)
+        yield {
+            "part": "fairness",
+            "metric": worth.name,
+            "group": "gap",
+            "n": int(tested.arrays["support"][k, m, :, :-1].min()),
+            "status_quo": defined_or(old, NOBODY),
+            "alternative": defined_or(new, NOBODY),
+            **_test(tested, k, tested.positions(m)),
+        }
+
+
+def _test(tested: TestedSplits, k: int, which: list[int]) -> dict[str, Any]:
+    """The component with the largest p-value stands for all of its metric."""
+    weakest = max(which, key=lambda i: float(tested.arrays["p"][k, i]))
+    enough = bool(tested.arrays["enough"][k])
+    p_value = float(tested.arrays["p"][k, weakest])
+    delta = float(tested.arrays["delta"][k, weakest])
+    return {
+        "statistic": defined_or(float(tested.arrays["statistic"][k, weakest]), NOBODY),
+        "standard_error": defined_or(float(tested.arrays["error"][k, weakest]), NOBODY),
+        "p_value": p_value if enough else undefined("fewer than 10 people behind a level"),
+        "p_delta_method": undefined("no spread") if math.isnan(delta) else delta,
+    }
