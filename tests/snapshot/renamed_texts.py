@@ -67,7 +67,6 @@ PATTERNS: list[tuple[str, To]] = [
      To("Give the audit a score and a threshold, or name a distance: a model, a function or a column",
         NO_PYTHON)),
     (r"family_verdict", To("family_state", STATE)),
-    (r"; interval='t' takes them", To("; the interval 't' takes them", NO_PYTHON)),
     (r"0\.05 is 5 points\. Got ", To("0.05 is 5 points, got ", FAULT)),
     (r"(must be one of \[.*\], got .*)\.$", To(r"\1", FAULT)),
     # since the faults of all front ends are worded from data

@@ -37,7 +37,6 @@ ARGUMENTS: dict[str, dict[str, To]] = {}
 # Values of arguments by (function or "*", OLD argument): {("scan", "direction"): {"both": To("differs", "reason")}};
 # used for calls, specs and recorded arguments. Every entry needs a reason.
 ARGUMENT_VALUES: dict[tuple[str, str], dict[Any, To]] = {
-    ("improve", "direction"): {"both": To("differs", DIFFERS)},
     ("scan", "direction"): {"both": To("differs", DIFFERS)},
     ("scan_all", "direction"): {"both": To("differs", DIFFERS)},
     ("transport", "direction"): {"both": To("differs", DIFFERS), "outside": To("differs", DIFFERS)},
@@ -49,17 +48,16 @@ OPTIONS: dict[str, To] = {}
 # Columns of the estimates by kind of result ("*": every kind): {"certify": {"scale": To("value_kind", "reason")}}.
 # Every entry needs a reason.
 KIND = "scale means difference or ratio; what values are is value_kind"
-SCAN = {
-    "comparison": To("target", SAME),
-    "comparison_n": To("target_n", SAME),
-    "comparison_rate": To("target_rate", SAME),
-    "comparison_low": To("target_rate_low", SAME),
-    "comparison_high": To("target_rate_high", SAME),
-    "comparison_expected": To("target_expected", SAME),
-}
+TARGET = {"comparison_n": To("target_n", SAME), "comparison_rate": To("target_rate", SAME)}
 COLUMNS: dict[str, dict[str, To]] = {
-    "scan": SCAN,
-    "scan_all": SCAN,
+    "scan": {
+        **TARGET,
+        "comparison": To("target", SAME),
+        "comparison_low": To("target_rate_low", SAME),
+        "comparison_high": To("target_rate_high", SAME),
+        "comparison_expected": To("target_expected", SAME),
+    },
+    "scan_all": TARGET,
     "*": {"scale": To("value_kind", KIND), "finding": To("state", STATE)},
     "certify": {
         "disparity": To("difference", SAME),
@@ -107,7 +105,7 @@ DETAILS: dict[str, dict[str, To]] = {
     },
     "compare": {"metric_label": To("label", SAME), "binary": To("value_kind", KIND)},
     "transport": {"comparison": To("metric", SAME)},
-    "scan": SCAN,
+    "scan": {"comparison": To("target", SAME), **TARGET},
 }
 
 # Where one old key became two: the new last part by (kind, pattern of the OLD path under details). Every entry needs
@@ -124,7 +122,7 @@ DETAIL_PATHS: dict[tuple[str, str], To] = {
 # {("flag", "details/direction"): {"outside": To("differs", "reason")}}. Every entry needs a reason.
 VALUES: dict[tuple[str, str], dict[Any, To]] = {
     ("explain", "*details/value_kind"): {True: To("percent", KIND), False: To("number", KIND)},
-    ("compare", "*details/value_kind"): {True: To("percent", KIND), False: To("number", KIND)},
+    ("compare", "*details/value_kind"): {True: To("percent", KIND)},
     ("scan", "*estimates/*/p_value/reason"): {"listed, not tested": To("not tested", STATE)},
     ("*", "columns/*/kind"): {"verdict": To("state", STATE)},
     **{
@@ -142,11 +140,7 @@ STATES: list[tuple[str, str, To]] = [
     ("*", r"not tested: fewer than .*", To("too few", STATE)),
     ("*", r"not tested: nobody meets .*", To("nobody", STATE)),
     ("transport", r"not compared: fewer than .*", To("too few", STATE)),
-    ("transport", r"not compared: nobody to compare with", To("alone", STATE)),
-    ("measure", r"not tested: nobody to compare with", To("no target", STATE)),
-    ("measure", r"not tested: the group overlaps .*", To("overlaps", STATE)),
     ("measure", r"not tested: .*", To("no spread", STATE)),
-    ("flag", r"not tested: it is everyone.*", To("everyone", STATE)),
     ("flag", r"not tested: .*", To("reference", STATE)),
 ]
 
@@ -197,7 +191,7 @@ NEW_KEYS: list[tuple[str, str, str]] = [
     ("*", "provenance/other/arguments/*", RECORDED),
     *(
         (case, f"*estimates/*/{name}", "tables stack: every result has its metric and states")
-        for case in ("*explain*", "*compare*", "command/*", "run/*")
+        for case in ("*explain*", "*compare*", "run/*")
         for name in ("metric", "state")
     ),
 ]
