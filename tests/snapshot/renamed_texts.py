@@ -45,6 +45,7 @@ NO_PYTHON = "no Python in a text that every front end shows"
 FAULT = "faults are data: sentence, what came, cure and hint are joined in one form"
 IN_A_FILE = "the file's key stands before the fault and is not said twice"
 FRONT_END = "the command line names options, the file keys"
+NO_DOUBLE = "a difference that differs from the tolerance is said without 'not not'"
 SAME = "the same quantity has the same column in every result"
 PATTERNS: list[tuple[str, To]] = [
     (r"'direction' must be one of \['above', 'below', 'both'\]",
@@ -95,6 +96,10 @@ PATTERNS: list[tuple[str, To]] = [
     (r"('(?:target_ratio|deviation)' must be) above zero(?=, got)", To(r"\1 a number above 0", DECLARED)),
     (r"(?<='threshold' must be a )finite (?=number, got)", To("", DECLARED)),
     (r"fairtrial/result/1", To("fairtrial/result/2", SAME)),
+    # questions of flag
+    (r"(?<=more than )-0(?=(?:\.0 points)? below)", To("0", "zero has no sign in a sentence")),
+    (r"(?<=^Which groups have a )(.+) not (?=[\d.]+ (?:points )?above )", To(r"\1 other than ", NO_DOUBLE)),
+    (r"(?<=^The group's )(.+ is) not not (?=[\d.]+ (?:points )?above )", To(r"\1 ", NO_DOUBLE)),
     # tables of summaries
     (r"(?m)^(group +n +rate .*?)disparity(?= +95% interval)", To(r"\1difference", SAME)),
     (r"(?m)(?<=  )listed, not tested$", To("listed: not tested", STATE)),
