@@ -300,7 +300,7 @@ def _typed(words: list[str]) -> Any:
     sys.argv, code = ["fairtrial", *typed], 0
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            renames.place_of("main")()
+            inputs.elsewhere(renames.place_of("main"))
     except SystemExit as stopped:
         code = int(stopped.code or 0) if not isinstance(stopped.code, str) else 1
     finally:

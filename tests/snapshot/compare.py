@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import math
 import os
+import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -30,6 +31,9 @@ from snapshot.take import chosen_cases, options, run_cases, show_times
 TOLERANCE = 1e-12
 OF_P_VALUES = 1e-6  # of themselves: a p-value of 1e-40 must not become one of 1e-30
 ABSENT = object()
+COLUMN_NAME = re.compile(r"columns/\d+/0")
+COLUMN_TITLE = re.compile(r"columns/\w+/title")
+ABOUT_COLUMNS = ("name", "title", "kind", "shown")
 
 
 @dataclass(frozen=True)
@@ -69,13 +73,32 @@ def _kinds(flat: Mapping[str, Any]) -> dict[str, str]:
     return {at: kind for at, kind in begins.items() if f"{at}question" in flat or at.endswith("published/")}
 
 
-def translated(flat: Mapping[str, Any]) -> Flat:
+def columns_by_name(flat: Mapping[str, Any]) -> Flat:
+    """The record with each listed column under its name: a new one between two others moves none of them."""
+    names = {path.split(SEPARATOR)[1]: name for path, name in flat.items() if COLUMN_NAME.fullmatch(path)}
+    if not names:
+        return dict(flat)
+    found: Flat = {}
+    for path, value in flat.items():
+        parts = path.split(SEPARATOR)
+        if parts[0] != "columns":
+            found[path] = value
+        elif parts[2] != "0":
+            found[f"columns/{names[parts[1]]}/{ABOUT_COLUMNS[int(parts[2])]}"] = value
+    return found
+
+
+def translated(flat: Mapping[str, Any], case: str = "") -> Flat:
     """An old record with today's keys and words."""
-    kinds = _kinds(flat)
+    whole = renames.record_of(case)
+    if whole is not None:
+        return whole
+    flat = columns_by_name(flat)
+    kinds, of_table = _kinds(flat), renames.frame_kind(case) or str(flat.get("about/kind", ""))
     found = {}
     for path, value in flat.items():
         prefix = max((one for one in kinds if path.startswith(one)), key=len, default="")
-        kind = kinds.get(prefix, "")
+        kind = kinds.get(prefix, of_table if path.startswith("columns") else "")
         inside = tuple(path.removeprefix(prefix).split(SEPARATOR))
         new = renames.path_of(kind, inside)
         found[prefix + SEPARATOR.join(new)] = renames.value_of(kind, inside, new, value)
@@ -84,7 +107,7 @@ def translated(flat: Mapping[str, Any]) -> Flat:
 
 def differences(case: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:
     """Every place that differs; `old` is an old record, translated here."""
-    before, found = translated(old), []
+    before, new, found = translated(old, case), columns_by_name(new), []
     if ("error" in before) != ("error" in new) and not renames.listed("MOVED_NUMBERS", case, "the call"):
         return [Difference(case, "the call", _outcome(before), _outcome(new))]
     for path in dict.fromkeys([*before, *new]):
@@ -96,7 +119,16 @@ def differences(case: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> li
         if other is ABSENT and renames.listed("GONE_KEYS", case, path):
             continue
         found.append(Difference(case, path, one, other))
+    was, now = _shared_columns(before, new), _shared_columns(new, before)
+    if was != now and not renames.listed("MOVED_NUMBERS", case, "columns"):
+        found.append(Difference(case, "columns", " ".join(was), " ".join(now)))
     return found
+
+
+def _shared_columns(flat: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    """The listed columns that both have, in their order."""
+    shared = [path for path in flat if COLUMN_TITLE.fullmatch(path) and path in other]
+    return [path.split(SEPARATOR)[1] for path in shared]
 
 
 def _outcome(flat: Mapping[str, Any]) -> str:
@@ -115,7 +147,14 @@ def same(path: str, old: Any, new: Any) -> bool:
         if close and path.split(SEPARATOR)[-1] in ("p_value", "p_adjusted", "adjusted"):
             return abs(old - new) <= OF_P_VALUES * abs(old) + 1e-300
         return close
+    if isinstance(old, str) and isinstance(new, str) and "\n" in old:
+        return _unpadded(old) == _unpadded(new)
     return type(old) is type(new) and bool(old == new)
+
+
+def _unpadded(text: str) -> str:
+    """Lines without the widths of a table's columns, which follow its headings, and without the wrapping of notes."""
+    return re.sub(r" {2,}", "  ", re.sub(r"\n  (?=\S)", " ", text))
 
 
 def compare(

@@ -311,18 +311,26 @@ def spec_faults() -> Iterator[Case]:
     yield from bad("run", {
         "jobs": lambda: call("run", _spec({}), jobs=0), "resume": lambda: call("run", _spec({}), resume=True),
         "seed of the call": lambda: call("run", _spec({}), seed=-1),
-        "no spec": lambda: call("run", "missing.toml"),
+        "no spec": lambda: inputs.elsewhere(lambda: call("run", "missing.toml")),
         "folder": lambda: call("run", str(inputs.scratch())), "number": lambda: call("run", 3),
         "no toml": lambda: call("run", file_of("broken.toml", "[data\nx = 1")()),
         "lines": lambda: call("run", file_of("lines.toml", LINES)()),
     })  # fmt: skip
     yield from bad("result", {
         "frame": lambda: call("measure", audit("people"), "tpr").to_frame("dask"),
-        "kind": lambda: fairtrial.Result.from_dict({"schema": "fairtrial/result/1", "kind": "guess"}),
-        "schema": lambda: fairtrial.Result.from_dict({"schema": "x"}), "list": lambda: fairtrial.Result.from_dict([]),  # type: ignore[arg-type]
-        "lacks": lambda: fairtrial.Result.from_dict({"schema": "fairtrial/result/1", "kind": "plan"}),
+        "kind": lambda: _read({"schema": _schema(), "kind": "guess"}),
+        "schema": lambda: _read({"schema": "x"}), "list": lambda: _read([]),
+        "lacks": lambda: _read({"schema": _schema(), "kind": "plan"}),
         "name": lambda: fairtrial.mesure,  # type: ignore[attr-defined]
     })  # fmt: skip
+
+
+def _read(content: Any) -> Any:
+    return renames.place_of("read_result")(content)
+
+
+def _schema() -> str:
+    return renames.text_of("fairtrial/result/1")
 
 
 def _spec(change: dict[str, Any]) -> dict[str, Any]:

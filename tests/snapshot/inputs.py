@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -55,6 +56,14 @@ def scratch() -> Path:
     folder = TemporaryDirectory(prefix="snapshot-")
     _folders.append(folder)
     return Path(folder.name)
+
+
+def elsewhere(run: Callable[[], Any]) -> Any:
+    """Runs in an empty folder: what lies where the comparison was started is not looked at."""
+    folder = scratch() / "empty"
+    folder.mkdir(exist_ok=True)
+    with contextlib.chdir(folder):
+        return run()
 
 
 # -- people ----------------------------------------------------------------------------------------------------------

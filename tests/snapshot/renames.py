@@ -12,15 +12,10 @@ import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
-
-class To(NamedTuple):
-    """The new name (or value, or text) and why it is another one."""
-
-    new: Any
-    reason: str
-
+from snapshot.renamed_texts import DIFFERS, PATTERNS, RECORDS, SAME, STATE, TEXTS, To
+from snapshot.renamed_texts import MOVED_NUMBERS as MOVED_NUMBERS  # asked for by name
 
 # Where the few names live that the cases need and `fairtrial` itself does not export.
 # A module that moved: change the value here; a name that `fairtrial` exports now: "fairtrial".
@@ -29,6 +24,7 @@ PLACES: dict[str, str] = {
     "LinearProgram": "fairtrial.methods.improve.candidates",
     "Payoff": "fairtrial.methods.improve.candidates",
     "main": "fairtrial.cli",
+    "read_result": "fairtrial",
 }
 
 # Public functions: {"scan_all": To("scan_every", "reason")}.
@@ -40,9 +36,7 @@ ARGUMENTS: dict[str, dict[str, To]] = {}
 
 # Values of arguments by (function or "*", OLD argument): {("scan", "direction"): {"both": To("differs", "reason")}};
 # used for calls, specs and recorded arguments. Every entry needs a reason.
-DIFFERS = "directions have the same words in every method"
 ARGUMENT_VALUES: dict[tuple[str, str], dict[Any, To]] = {
-    ("improve", "direction"): {"both": To("differs", DIFFERS)},
     ("scan", "direction"): {"both": To("differs", DIFFERS)},
     ("scan_all", "direction"): {"both": To("differs", DIFFERS)},
     ("transport", "direction"): {"both": To("differs", DIFFERS), "outside": To("differs", DIFFERS)},
@@ -53,20 +47,17 @@ OPTIONS: dict[str, To] = {}
 
 # Columns of the estimates by kind of result ("*": every kind): {"certify": {"scale": To("value_kind", "reason")}}.
 # Every entry needs a reason.
-SAME = "the same quantity has the same column in every result"
 KIND = "scale means difference or ratio; what values are is value_kind"
-STATE = "a row's state is a code, its reason stands beside it"
-SCAN = {
-    "comparison": To("target", SAME),
-    "comparison_n": To("target_n", SAME),
-    "comparison_rate": To("target_rate", SAME),
-    "comparison_low": To("target_rate_low", SAME),
-    "comparison_high": To("target_rate_high", SAME),
-    "comparison_expected": To("target_expected", SAME),
-}
+TARGET = {"comparison_n": To("target_n", SAME), "comparison_rate": To("target_rate", SAME)}
 COLUMNS: dict[str, dict[str, To]] = {
-    "scan": SCAN,
-    "scan_all": SCAN,
+    "scan": {
+        **TARGET,
+        "comparison": To("target", SAME),
+        "comparison_low": To("target_rate_low", SAME),
+        "comparison_high": To("target_rate_high", SAME),
+        "comparison_expected": To("target_expected", SAME),
+    },
+    "scan_all": TARGET,
     "*": {"scale": To("value_kind", KIND), "finding": To("state", STATE)},
     "certify": {
         "disparity": To("difference", SAME),
@@ -114,7 +105,7 @@ DETAILS: dict[str, dict[str, To]] = {
     },
     "compare": {"metric_label": To("label", SAME), "binary": To("value_kind", KIND)},
     "transport": {"comparison": To("metric", SAME)},
-    "scan": SCAN,
+    "scan": {"comparison": To("target", SAME), **TARGET},
 }
 
 # Where one old key became two: the new last part by (kind, pattern of the OLD path under details). Every entry needs
@@ -131,8 +122,15 @@ DETAIL_PATHS: dict[tuple[str, str], To] = {
 # {("flag", "details/direction"): {"outside": To("differs", "reason")}}. Every entry needs a reason.
 VALUES: dict[tuple[str, str], dict[Any, To]] = {
     ("explain", "*details/value_kind"): {True: To("percent", KIND), False: To("number", KIND)},
-    ("compare", "*details/value_kind"): {True: To("percent", KIND), False: To("number", KIND)},
+    ("compare", "*details/value_kind"): {True: To("percent", KIND)},
     ("scan", "*estimates/*/p_value/reason"): {"listed, not tested": To("not tested", STATE)},
+    ("*", "columns/*/kind"): {"verdict": To("state", STATE)},
+    **{
+        ("*", f"columns/{name}/kind"): {"count": To("people", "counts of people are told from other counts")}
+        for name in ("n", "target_n", "unsupported")
+    },
+    ("*", "columns/value_kind/title"): {"scale": To("values are", KIND)},
+    ("*", "columns/difference/title"): {"disparity": To("difference", SAME)},
 }
 
 # States of rows by regular expression of the OLD text, (kind or "*", pattern, code): the reason of the old text stands
@@ -142,13 +140,28 @@ STATES: list[tuple[str, str, To]] = [
     ("*", r"not tested: fewer than .*", To("too few", STATE)),
     ("*", r"not tested: nobody meets .*", To("nobody", STATE)),
     ("transport", r"not compared: fewer than .*", To("too few", STATE)),
-    ("transport", r"not compared: nobody to compare with", To("alone", STATE)),
-    ("measure", r"not tested: nobody to compare with", To("no target", STATE)),
-    ("measure", r"not tested: the group overlaps .*", To("overlaps", STATE)),
     ("measure", r"not tested: .*", To("no spread", STATE)),
-    ("flag", r"not tested: it is everyone.*", To("everyone", STATE)),
     ("flag", r"not tested: .*", To("reference", STATE)),
 ]
+
+# Tables of `to_frame`, (case pattern, kind of the result): their columns are renamed as in the results.
+FRAMES: list[tuple[str, str]] = [("frames/*/frame", "measure"), ("frames/* to *", "certify")]
+
+# Keys of the provenance that stand elsewhere in it, by kind of result: {"scan": {"arguments/seed": To("seed", …)}}.
+# Every entry needs a reason.
+RECORDED = "every declared argument is recorded, among the arguments"
+BESIDE = "the seed is recorded beside the arguments, as everywhere"
+MODELS = ("coalitions", "model", "interval", "sensitive")
+PROVENANCE: dict[str, dict[str, To]] = {
+    "scan": {"arguments/seed": To("seed", BESIDE)},
+    "scan_all": {"arguments/seed": To("seed", BESIDE)},
+    "transport": {"arguments/seed": To("seed", BESIDE)},
+    "explain": {name: To(f"arguments/{name}", RECORDED) for name in MODELS},
+    "compare": {
+        **{name: To(f"arguments/explanation/{name}", RECORDED) for name in MODELS},
+        **{f"other/{name}": To(f"other/arguments/{name}", RECORDED) for name in MODELS},
+    },
+}
 
 # Codes of verdicts and of notes: {"none-shown": To("not-shown", "reason")}. Every entry needs a reason.
 VERDICTS: dict[str, To] = {}
@@ -156,44 +169,12 @@ NOTES: dict[str, To] = {}
 
 # Classes of errors and who raises them: {"NotApplicable": To("Refused", "reason")}. Every entry needs a reason.
 ERRORS: dict[str, To] = {}
-WHO: dict[str, To] = {}
-
-# Texts, exact and whole: {"old sentence": To("new sentence", "reason")}. Every entry needs a reason.
-TEXTS: dict[str, To] = {}
-
-# Texts by regular expression, in order, each applied to what the ones before left:
-# [(r"direction 'both'", To("direction 'differs'", "reason"))]. Every entry needs a reason.
-NOT_TESTED = "the state says that it was not tested; the reason stands alone"
-DECLARED = "bounds and choices are declared, and worded in one place"
-PATTERNS: list[tuple[str, To]] = [
-    (r"'direction' must be one of \['above', 'below', 'both'\]",
-     To("'direction' must be one of ['above', 'below', 'differs']", DIFFERS)),
-    (r"\], got 'differs\?'\.$", To("], got 'differs?'. Did you mean 'differs'?", DIFFERS)),
-    (r"'sigma' must be 'estimated' or a positive number",
-     To("'sigma' must be a number above 0 or 'estimated'", DECLARED)),
-    (r"'ridge' must be a positive number", To("'ridge' must be a number above 0", DECLARED)),
-    (r"'permutations' must be a whole number of at least 19",
-     To("'permutations' must be a whole number between 19 and 10,000,000", DECLARED)),
-    (r"'top' must be a whole number of at least 1",
-     To("'top' must be a whole number between 1 and 1,000", DECLARED)),
-    (r"'condition' must be None, 0, 1 or 'any'", To("'condition' must be one of [0, 1, 'any']", DECLARED)),
-    (r"must be a group like \{'race': 'African-American'\}",
-     To("must be a group like race = African-American", "no Python in a fault's text")),
-    (r"^not tested: ((?:fewer than|nobody|a constant|the target|the rest|neither|the group|it is|its members).*)$",
-     To(r"\1", NOT_TESTED)),
-    (r"^not compared: ", To("", NOT_TESTED)),
-    (r"Give score= and threshold= in the Audit, or distance= a model, a function or a column",
-     To("Give the audit a score and a threshold, or name a distance: a model, a function or a column",
-        "a note is shown by every front end")),
-    (r"family_verdict", To("family_state", STATE)),
-    (r"; interval='t' takes them", To("; the interval 't' takes them", "every front end shows it")),
-    (r"0\.05 is 5 points\. Got ", To("0.05 is 5 points, got ", "faults are data: what came is said in one form")),
-    (r"(must be one of \[.*\], got .*)\.$", To(r"\1", "faults are data: no full stop without a hint after it")),
-]  # fmt: skip
+WHO: dict[str, To] = {
+    "Result.from_dict": To("read_result", "a result of any kind is read by the methods, above the results"),
+}
 
 # Paths of the record that came or went, (case pattern, NEW path pattern, reason), fnmatch patterns. An entry allows
 # a key that only one of the two has; it does not allow another value. Every entry needs a reason.
-RECORDED = "every declared argument is recorded"
 NEW_KEYS: list[tuple[str, str, str]] = [
     ("*", "*estimates/*/state_reason", STATE),
     ("*", "*details/untested/*/state", STATE),
@@ -201,34 +182,36 @@ NEW_KEYS: list[tuple[str, str, str]] = [
     ("*", "*primary/*/of_many", "whether an effect is one rate's is a fact of the p-value"),
     ("*", "*family/*/of_many", "whether an effect is one rate's is a fact of the p-value"),
     ("*", "*family/*/level", "each finding carries the level of its own intervals"),
-    ("transport*", "provenance/seed", RECORDED),
-    ("*scan*", "provenance/seed", RECORDED),
+    ("frames/*", "columns/state_reason/*", STATE),
+    ("texts/*", "columns/state_reason/*", STATE),
+    ("texts/explain*", "columns/metric/*", "tables stack: every result has its metric and states"),
+    ("texts/explain*", "columns/state/*", "tables stack: every result has its metric and states"),
+    ("texts/metrics", "criteria/fnr_parity/*", "more criteria joined the one table"),
+    ("texts/metrics", "criteria/conditional_parity/*", "more criteria joined the one table"),
     ("*", "provenance/other/arguments/*", RECORDED),
     *(
         (case, f"*estimates/*/{name}", "tables stack: every result has its metric and states")
-        for case in ("*explain*", "*compare*", "command/*", "run/*")
+        for case in ("*explain*", "*compare*", "run/*")
         for name in ("metric", "state")
     ),
 ]
+WORDED = "sentences are worded when they are read, after masking"
 GONE_KEYS: list[tuple[str, str, str]] = [
     *(
-        (case, f"*provenance/{other}{name}*", "recorded among the arguments")
-        for case in ("*explain*", "*compare*")
-        for other in ("", "other/")
-        for name in ("coalitions", "model", "features", "interval", "sensitive")
+        (case, f"{result}provenance/{other}features/*", "recorded among the arguments, by player")
+        for case, result, other in [
+            ("*explain*", "", ""),
+            ("compare/*", "", ""),
+            ("compare/*", "", "other/"),
+            ("run/people*", "results/explain/", ""),
+        ]
     ),
-    ("transport*", "provenance/arguments/seed", "recorded beside the arguments, as everywhere"),
-    ("*scan*", "provenance/arguments/seed", "recorded beside the arguments, as everywhere"),
-    ("*improve*", "*details/sentences*", "sentences are worded when they are read, after masking"),
+    ("*improve*", "*details/sentences/*", WORDED),
+    ("run/people*", "results/improve/details/sentences/*", WORDED),
 ]
 
 # Cases that no longer can be asked, (case pattern, reason). Every entry needs a reason.
 GONE_CASES: list[tuple[str, str]] = []
-
-# Numbers and texts that a commit changed on purpose, (case pattern, NEW path pattern, reason): not compared. Only for
-# commits that say so (path "the call": it is refused now, or no longer); the next `take.py` removes the need for the
-# entry. Patterns are fnmatch's: write * for the brackets that names of cases have. Every entry needs a reason.
-MOVED_NUMBERS: list[tuple[str, str, str]] = []
 
 used: set[str] = set()
 
@@ -280,6 +263,10 @@ def option(text: str) -> str:
 
 def path_of(kind: str, parts: tuple[str, ...]) -> tuple[str, ...]:
     """A recorded path with today's names; `kind` is the kind of the result it lies in."""
+    if parts[0] == "columns" and len(parts) > 1:
+        return (parts[0], _by_kind("COLUMNS", COLUMNS, kind, parts[1]), *parts[2:])
+    if "provenance" in parts:
+        parts = _in_provenance(kind, parts)
     if "estimates" in parts:
         place = parts.index("estimates") + 2
         if place < len(parts):
@@ -303,6 +290,29 @@ def path_of(kind: str, parts: tuple[str, ...]) -> tuple[str, ...]:
     return parts
 
 
+def _in_provenance(kind: str, parts: tuple[str, ...]) -> tuple[str, ...]:
+    place = parts.index("provenance") + 1
+    rest = "/".join(parts[place:])
+    for old, to in PROVENANCE.get(kind, {}).items():
+        if rest == old or rest.startswith(f"{old}/"):
+            used.add(f"PROVENANCE[{kind!r}][{old!r}]")
+            return (*parts[:place], *f"{to.new}{rest.removeprefix(old)}".split("/"))
+    return parts
+
+
+def frame_kind(case: str) -> str:
+    """The kind of the result whose table the case is about, or nothing."""
+    return next((kind for pattern, kind in FRAMES if fnmatchcase(case, pattern)), "")
+
+
+def record_of(case: str) -> dict[str, Any] | None:
+    """The whole record of a call that is refused otherwise today."""
+    if case not in RECORDS:
+        return None
+    used.add(f"RECORDS[{case!r}]")
+    return dict(RECORDS[case].new)
+
+
 def value_of(kind: str, old: tuple[str, ...], new: tuple[str, ...], value: Any) -> Any:
     """A recorded value with today's names and words."""
     if "arguments" in old:
@@ -315,7 +325,8 @@ def value_of(kind: str, old: tuple[str, ...], new: tuple[str, ...], value: Any) 
         return _lookup("ERRORS", ERRORS, value)
     if old[-1] == "who" and len(old) == 1:
         return _lookup("WHO", WHO, value)
-    if new[-1] == "state" and isinstance(value, str):
+    in_a_frame = new[:2] == ("columns", "state") and new[-1].isdigit()
+    if (new[-1] == "state" or in_a_frame) and isinstance(value, str):
         return _state_of(kind, value)
     path = "/".join(new)
     for (of_kind, pattern), entries in VALUES.items():
@@ -366,9 +377,9 @@ def gone(case: str) -> bool:
 def entries() -> dict[str, str]:
     """Every entry by its name, with its reason."""
     found: dict[str, str] = {}
-    for table in ("FUNCTIONS", "OPTIONS", "VERDICTS", "NOTES", "ERRORS", "WHO", "TEXTS"):
+    for table in ("FUNCTIONS", "OPTIONS", "VERDICTS", "NOTES", "ERRORS", "WHO", "TEXTS", "RECORDS"):
         found |= {f"{table}[{name!r}]": to.reason for name, to in globals()[table].items()}
-    for table in ("ARGUMENTS", "ARGUMENT_VALUES", "COLUMNS", "DETAILS", "VALUES"):
+    for table in ("ARGUMENTS", "ARGUMENT_VALUES", "COLUMNS", "DETAILS", "VALUES", "PROVENANCE"):
         for key, inner in globals()[table].items():
             found |= {f"{table}[{key!r}][{name!r}]": to.reason for name, to in inner.items()}
     found |= {f"PATTERNS[{pattern!r}]": to.reason for pattern, to in PATTERNS}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from snapshot import renames
-from snapshot.compare import compare, report, same, translated
+from snapshot.compare import compare, differences, report, same, translated
 from snapshot.take import chosen_cases
 
 PARTS = sorted({case.name.split("/")[0] for case in chosen_cases(fast=True)})
@@ -27,11 +27,45 @@ def test_every_rename_has_a_reason():
         ("rate", 0.5, 0.5 + 1e-13, True), ("rate", 0.5, 0.5 + 1e-11, False), ("rate", 1e6, 1e6 + 1e-7, True),
         ("n", 5, 6, False), ("n", 5, 5.0, False), ("flag", True, 1, False), ("p_value", 1e-40, 2e-40, False),
         ("p_value", 1e-40, 1e-40 * (1 + 1e-9), True), ("finding", "violated", "violated", True),
-        ("rate", None, 0.0, False),
+        ("rate", None, 0.0, False), ("summary", "n  disparity\n5     0.20", "n  disparity\n5  0.20", True),
+        ("summary", "n  disparity\n5     0.20", "n  disparity\n5  0.21", False), ("summary", "a\n", "b\n", False),
     ],
 )  # fmt: skip
 def test_what_counts_as_the_same(path, old, new, equal):
     assert same(path, old, new) is equal
+
+
+def test_columns_are_compared_by_name_and_in_their_order():
+    listed = {"about/kind": "certify", "columns/0/0": "scale", "columns/0/1": "scale", "columns/1/0": "n"}
+    old = {**listed, "columns/1/1": "n"}
+    new = {
+        "about/kind": "certify",
+        "columns/1/0": "value_kind",
+        "columns/1/1": "values are",
+        "columns/0/0": "n",
+    }
+    assert translated(old) == {
+        "about/kind": "certify", "columns/value_kind/title": "values are", "columns/n/title": "n",
+    }  # fmt: skip
+    assert not differences("", old, {**new, "columns/2/0": "n", "columns/2/1": "n"})
+    found = differences("", old, {"columns/0/1": "people", **new})
+    assert [(one.path, one.new) for one in found] == [
+        ("columns/n/title", "people"),
+        ("columns", "n value_kind"),
+    ]
+
+
+def test_what_stands_elsewhere_is_still_compared():
+    old = {"kind": "scan", "question": "Which?", "provenance/arguments/seed": 3}
+    assert not differences("scan/x", old, {"kind": "scan", "question": "Which?", "provenance/seed": 3})
+    found = differences("scan/x", old, {"kind": "scan", "question": "Which?", "provenance/seed": 4})
+    assert [one.path for one in found] == ["provenance/seed"]
+
+
+def test_a_record_of_a_refused_call_is_compared_as_a_whole():
+    case, wanted = next(iter(renames.RECORDS.items()))
+    assert not differences(case, {"error": "ValueError"}, wanted.new)
+    assert differences(case, {"error": "ValueError"}, {**wanted.new, "faults/0": "something else"})
 
 
 def test_renames_reach_keys_values_and_texts(monkeypatch):
