@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar
 
-from fairtrial.errors import NOTHING, Fault, Faults, did_you_mean
+from fairtrial.errors import NOTHING, Fault, Faults, InputError, did_you_mean
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -128,7 +128,9 @@ class Argument:
     def _fault(self, value: Any) -> Fault:
         choices = self.choices
         hint = did_you_mean(value, map(str, choices)) if isinstance(value, str) else ""
-        return Fault(self.name, f"must be {self.required_words()}", got=value, hint=hint)
+        finite = not isinstance(value, float) or math.isfinite(value)
+        required = self.required_words() if finite else f"{self.required_words()}, and finite"
+        return Fault(self.name, f"must be {required}", got=value, hint=hint)
 
     def _bounds_fault(self, value: Any) -> Fault | None:
         if isinstance(value, bool) or not isinstance(value, int | float) or self.option.admits(value):
@@ -137,17 +139,17 @@ class Argument:
 
     def required_words(self) -> str:
         """'a whole number of at least 1', 'one of ['a', 'b']'."""
-        words: list[str] = []
-        for part in self._alternatives:
-            if part in (int, float):
-                words.append(_number_words(part, self.option))
-            elif part in _SIMPLE and part is not type(None):
-                words.append(_SIMPLE[part])
+        words = self.number_words()
+        words += [_SIMPLE[part] for part in self._alternatives if part in (bool, str)]
         choices = self.choices
         if choices:
             listed = ", ".join(repr(choice) for choice in choices)
             words.append(f"one of [{listed}]" if len(choices) > 1 else repr(choices[0]))
         return " or ".join(words)
+
+    def number_words(self) -> list[str]:
+        """The numbers it may be, with their bounds: ['a number above 0']."""
+        return [_number_words(part, self.option) for part in self._alternatives if part in (int, float)]
 
     def read(self, text: str) -> Any:
         """The value that a text of the command line stands for."""
@@ -157,7 +159,10 @@ class Argument:
         if self.optional and text == "none" and str not in self.kinds:
             return None
         if self.option.form is not None:
-            return self.option.form(text)
+            try:
+                return self.option.form(text)
+            except ValueError as error:
+                raise InputError(self.name, Fault(self.name, f"must look like {error}", got=text)) from None
         for part in (int, float):
             if part in self._alternatives:
                 try:
@@ -178,18 +183,17 @@ _SIMPLE: dict[Any, str] = {
 
 def _number_words(kind: type, option: Option) -> str:
     name = "a whole number" if kind is int else "a number"
-    low = option.least if option.least is not None else option.above
-    high = option.most if option.most is not None else option.below
-    if low is not None and high is not None:
-        return f"{name} between {_shown(low)} and {_shown(high)}"
+    for low, high in ((option.least, option.most), (option.above, option.below)):
+        if low is not None and high is not None:
+            return f"{name} between {_shown(low)} and {_shown(high)}"
     bounds = {
         "of at least": option.least,
         "above": option.above,
         "of at most": option.most,
         "below": option.below,
     }
-    words = [f"{name} {word} {_shown(bound)}" for word, bound in bounds.items() if bound is not None]
-    return words[0] if words else name
+    words = [f"{word} {_shown(bound)}" for word, bound in bounds.items() if bound is not None]
+    return f"{name} {' and '.join(words)}".rstrip()
 
 
 def _shown(bound: float) -> str:
@@ -265,7 +269,14 @@ def bind(
     function: Callable[..., Any], args: Sequence[Any], given: Mapping[str, Any]
 ) -> inspect.BoundArguments:
     """The arguments of a call, checked as they are declared, NumPy scalars as Python ones; all faults at once."""
-    bound = inspect.signature(function).bind(*args, **given)
+    try:
+        bound = inspect.signature(function).bind(*args, **given)
+    except TypeError as error:
+        names = [argument.name for argument in arguments_of(function)]
+        unknown = [name for name in given if name not in names]
+        raise TypeError(
+            f"{function.__name__}() {error}.{did_you_mean(unknown[0], names) if unknown else ''}"
+        ) from None
     faults = Faults(function.__name__)
     for fault in faults_of(function, bound.arguments):
         faults.add(fault)
@@ -348,6 +359,8 @@ def target(text: str) -> Any:
 def named_number(text: str) -> tuple[str, Any]:
     """'income=1' as a pair."""
     name, _, value = text.rpartition("=")
+    if not name:
+        raise ValueError("income=1")
     found = number_or_text(value)
     return name, int(found) if isinstance(found, float) and found.is_integer() else found
 
@@ -355,5 +368,7 @@ def named_number(text: str) -> tuple[str, Any]:
 def cuts(text: str) -> tuple[str, Any]:
     """'age=25,45' are edges, 'age=4' quarters."""
     name, _, edges = text.partition("=")
+    if not edges:
+        raise ValueError("age=25,45 or age=4")
     found = numbers(edges)
     return name, int(found) if isinstance(found, float) and found.is_integer() else found

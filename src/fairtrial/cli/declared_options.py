@@ -78,11 +78,12 @@ def option_help(argument: Argument) -> str:
     """What it is, what it may be, how often it may be given, and Python's default."""
     more = []
     if argument.choices:
-        more.append(" | ".join(typed_texts(choice)[0] for choice in argument.choices))
+        skipped = ["none"] if argument.optional and argument.default is not None else []
+        more.append(" | ".join([*(typed_texts(choice)[0] for choice in argument.choices), *skipped]))
     if argument.bounded:
-        more.append(argument.required_words())
+        more += argument.number_words()
     if argument.option.many:
         more.append("repeat it")
-    if not argument.required and argument.default not in (None, (), "", False):
+    if not argument.required and not any(argument.default is empty for empty in (None, (), "", False)):
         more.append(f"default: {' '.join(typed_texts(argument.default, argument))}")
     return f"{argument.option.help} ({'; '.join(more)})" if more else argument.option.help

@@ -46,9 +46,7 @@ class CommandSpeech:
 
     def setting(self, argument: str, value: Any, of: str) -> str:
         """The argument with a value, as it can be typed."""
-        if argument not in self.typed:
-            return PYTHON.setting(argument, value, of)
-        option = self.typed[argument]
+        option = self.typed.get(argument, f"--{argument.replace('_', '-')}")
         if value is NOTHING:
             return option
         declared = self.arguments.get(argument)

@@ -40,7 +40,7 @@ Features = Annotated[
 Positive = Annotated[
     object,
     Option(
-        "The label that counts as 1, for both the decision and the outcome, or one for each by its name.",
+        "The label that counts as 1, for both the decision and the outcome, or one for each, such as decision=yes.",
         form=label,
         many=True,
     ),
@@ -48,7 +48,7 @@ Positive = Annotated[
 Bins = Annotated[
     Mapping[str, Any] | None,
     Option(
-        "Cuts of continuous columns: edges (25 and 45) or a number of equal parts (4).",
+        "Cuts of continuous columns: edges, such as age=25,45, or a number of equal parts, such as age=4.",
         form=options.cuts,
         many=True,
     ),

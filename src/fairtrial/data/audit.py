@@ -39,9 +39,10 @@ class Audit(Roles):
     features : str or list, default ()
         Columns that models see and subgroups are built from.
     positive : object, default None
-        The label that counts as 1, for both the decision and the outcome, or one for each by its name.
+        The label that counts as 1, for both the decision and the outcome, or one for each, such as
+        decision=yes.
     bins : dict or None, default None
-        Cuts of continuous columns: edges (25 and 45) or a number of equal parts (4).
+        Cuts of continuous columns: edges, such as age=25,45, or a number of equal parts, such as age=4.
     missing : {'error', 'drop', 'category'}, default 'error'
         Missing values are an error, drop their row, or are a group of their own.
     weight : str or None, default None

@@ -129,6 +129,10 @@ class Result:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
         """The result again, from `to_dict()` or from the JSON it was saved as."""
+        if not cls.kind:
+            raise InputError(
+                "Result.from_dict", Fault("", "a result of any kind is read by fairtrial.read_result")
+            )
         check_content("Result.from_dict", content, (cls.kind,))
         return cls(
             question=content["question"],
