@@ -128,8 +128,8 @@ class Argument:
     def _fault(self, value: Any) -> Fault:
         choices = self.choices
         hint = did_you_mean(value, map(str, choices)) if isinstance(value, str) else ""
-        finite = not isinstance(value, float) or math.isfinite(value)
-        required = self.required_words() if finite else f"{self.required_words()}, and finite"
+        infinite = isinstance(value, float) and not math.isfinite(value) and not self.bounded
+        required = "a finite number" if infinite else self.required_words()
         return Fault(self.name, f"must be {required}", got=value, hint=hint)
 
     def _bounds_fault(self, value: Any) -> Fault | None:
