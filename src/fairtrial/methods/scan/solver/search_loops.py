@@ -7,7 +7,7 @@ F(S) − penalty · (number of admitted values, over the attributes that do not 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -51,8 +51,10 @@ def enumerate_subgroups(
     depth = attributes - 1 if solve_last else attributes
     worst = ranking.score.shape[0] - 1
     walk = _begin(space, numbers, ranking.values.shape[2])
-    level = 0
-    fresh = True
+    level = np.int64(
+        0
+    )  # plain 0 and True are types of their own, for which every callee would be compiled again
+    fresh: Any = np.bool_(True)
     while level >= 0:
         if level == depth:
             if solve_last:

@@ -277,5 +277,7 @@ def _maximum_scores(
         # before an enumeration one climb: a good score to beat cuts most of its branches
         climb(space, numbers, 1 if exact else restarts, generator, ranking)
         if exact:
-            enumerate_subgroups(space, numbers, order, True, ranking)
+            enumerate_subgroups(
+                space, numbers, order, exact, ranking
+            )  # a constant would be compiled for itself
         scores[draw] = ranking.score[0]
