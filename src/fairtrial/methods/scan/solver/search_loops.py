@@ -51,9 +51,8 @@ def enumerate_subgroups(
     depth = attributes - 1 if solve_last else attributes
     worst = ranking.score.shape[0] - 1
     walk = _begin(space, numbers, ranking.values.shape[2])
-    level = np.int64(
-        0
-    )  # plain 0 and True are types of their own, for which every callee would be compiled again
+    # plain 0 and True are types of their own, for which every callee would be compiled again
+    level: Any = np.int64(0)
     fresh: Any = np.bool_(True)
     while level >= 0:
         if level == depth:
