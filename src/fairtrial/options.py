@@ -74,7 +74,9 @@ class Argument:
     hint: Any
     option: Option
     default: Any = NOTHING
-    _alternatives: tuple[Any, ...] = field(default=(), repr=False)
+    kinds: tuple[Any, ...] = field(
+        default=(), repr=False
+    )  # the types it may have, None's where it is optional
 
     @property
     def required(self) -> bool:
@@ -88,18 +90,11 @@ class Argument:
     @property
     def choices(self) -> tuple[Any, ...]:
         """The fixed values it may take; empty when it is not only a choice."""
-        return tuple(
-            value for part in self._alternatives if _is_literal(part) for value in typing.get_args(part)
-        )
+        return tuple(value for part in self.kinds if _is_literal(part) for value in typing.get_args(part))
 
     @property
     def optional(self) -> bool:
-        return type(None) in self._alternatives
-
-    @property
-    def kinds(self) -> tuple[Any, ...]:
-        """The types it may have, None among them where it is optional."""
-        return self._alternatives
+        return type(None) in self.kinds
 
     @property
     def is_flag(self) -> bool:
@@ -116,14 +111,14 @@ class Argument:
         """What is wrong with a value that can be told without the data; None when nothing is."""
         if value is None:
             return None if self.optional or self.open else self._fault(value)
-        if any(_fits(value, part) for part in self._alternatives):
+        if any(_fits(value, part) for part in self.kinds):
             return self._bounds_fault(value)
         return None if self.open else self._fault(value)
 
     @property
     def open(self) -> bool:
         """Whether the type admits more than numbers, texts and choices; then the method checks the rest."""
-        return any(part not in _SIMPLE and not _is_literal(part) for part in self._alternatives)
+        return any(part not in _SIMPLE and not _is_literal(part) for part in self.kinds)
 
     def _fault(self, value: Any) -> Fault:
         choices = self.choices
@@ -140,7 +135,7 @@ class Argument:
     def required_words(self) -> str:
         """'a whole number of at least 1', 'one of ['a', 'b']'."""
         words = self.number_words()
-        words += [_SIMPLE[part] for part in self._alternatives if part in (bool, str)]
+        words += [_SIMPLE[part] for part in self.kinds if part in (bool, str)]
         choices = self.choices
         if choices:
             listed = ", ".join(repr(choice) for choice in choices)
@@ -149,7 +144,7 @@ class Argument:
 
     def number_words(self) -> list[str]:
         """The numbers it may be, with their bounds: ['a number above 0']."""
-        return [_number_words(part, self.option) for part in self._alternatives if part in (int, float)]
+        return [_number_words(part, self.option) for part in self.kinds if part in (int, float)]
 
     def read(self, text: str) -> Any:
         """The value that a text of the command line stands for."""
@@ -164,7 +159,7 @@ class Argument:
             except ValueError as error:
                 raise InputError(self.name, Fault(self.name, f"must look like {error}", got=text)) from None
         for part in (int, float):
-            if part in self._alternatives:
+            if part in self.kinds:
                 try:
                     return part(text)
                 except ValueError:
@@ -186,13 +181,13 @@ def _number_words(kind: type, option: Option) -> str:
     for low, high in ((option.least, option.most), (option.above, option.below)):
         if low is not None and high is not None:
             return f"{name} between {_shown(low)} and {_shown(high)}"
-    bounds = {
-        "of at least": option.least,
-        "above": option.above,
-        "of at most": option.most,
-        "below": option.below,
-    }
-    words = [f"{word} {_shown(bound)}" for word, bound in bounds.items() if bound is not None]
+    bounds = (
+        (option.least, "of at least"),
+        (option.above, "above"),
+        (option.most, "of at most"),
+        (option.below, "below"),
+    )
+    words = [f"{word} {_shown(bound)}" for bound, word in bounds if bound is not None]
     return f"{name} {' and '.join(words)}".rstrip()
 
 
