@@ -104,7 +104,7 @@ def test_labels_with_signs(run, tmp_path):
         (["DATA", "--by", "race", "--metric", "tpr"], "'tpr' needs the decision: name its column with --decision"),
         (["DATA", "--by", "race", "--target", "race=X", *ROLES], "--target names race = 'X', which is not in the data"),
         (["DATA", "--by", "race", "--target", "rset", *ROLES], "--target must be a number, 'overall', 'rest'"),
-        (["DATA", "--by", "age", "--bins", "age", *ROLES], "--bins of 'age' must be a list of edges or a number"),
+        (["DATA", "--by", "age", "--bins", "age", *ROLES], "--bins must look like age=25,45 or age=4, got 'age'"),
         (["DATA", "--by", "race", "--positive", "a", "--positive", "b", *ROLES], "--positive must be one label, or"),
         (["DATA", "--by", "race", "--chart", "x.pdf", *ROLES], "the chart's file must end in .html, .svg or .png"),
         (["DATA", "--by", "race", "--missing", "skip", *ROLES], "Audit: --missing must be one of"),

@@ -8,6 +8,7 @@ from typing import Any
 
 from fairtrial import options
 from fairtrial.errors import NOTHING, PYTHON
+from fairtrial.methods.declaration import declared_methods
 from fairtrial.options import Argument
 
 
@@ -46,7 +47,9 @@ class CommandSpeech:
 
     def setting(self, argument: str, value: Any, of: str) -> str:
         """The argument with a value, as it can be typed."""
-        option = self.typed.get(argument, f"--{argument.replace('_', '-')}")
+        option = self.typed.get(argument) or _another_commands(argument)
+        if option is None:
+            return PYTHON.setting(argument, value, of)
         if value is NOTHING:
             return option
         declared = self.arguments.get(argument)
@@ -61,6 +64,12 @@ class CommandSpeech:
     def value(self, value: Any) -> str:
         """A value, as it can be typed."""
         return " ".join(shlex.quote(text) for text in typed_texts(value))
+
+
+def _another_commands(argument: str) -> str | None:
+    """The option of another command, which a fault sends people to."""
+    declared = (part for method in declared_methods().values() for part in method.arguments)
+    return next((f"--{part.flag}" for part in declared if part.name == argument), None)
 
 
 def typed_texts(value: Any, argument: Argument | None = None) -> list[str]:
