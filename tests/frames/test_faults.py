@@ -55,7 +55,7 @@ def audited(**changes):
         ),
         (
             {"threshold": NAN, "score": "s", "decision": None},
-            "Audit: 'threshold' must be a number, got nan",
+            "Audit: 'threshold' must be a finite number, got nan",
         ),
         (
             {"threshold": "0.5", "score": "s", "decision": None},

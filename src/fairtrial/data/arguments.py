@@ -40,7 +40,7 @@ Features = Annotated[
 Positive = Annotated[
     object,
     Option(
-        "The label that counts as 1, for both the decision and the outcome, or one for each, such as decision=yes.",
+        "The label that counts as 1, for decision and outcome alike or one each, such as decision=yes.",
         form=label,
         many=True,
     ),

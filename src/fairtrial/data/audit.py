@@ -39,8 +39,7 @@ class Audit(Roles):
     features : str or list, default ()
         Columns that models see and subgroups are built from.
     positive : object, default None
-        The label that counts as 1, for both the decision and the outcome, or one for each, such as
-        decision=yes.
+        The label that counts as 1, for decision and outcome alike or one each, such as decision=yes.
     bins : dict or None, default None
         Cuts of continuous columns: edges, such as age=25,45, or a number of equal parts, such as age=4.
     missing : {'error', 'drop', 'category'}, default 'error'
