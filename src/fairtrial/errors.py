@@ -251,6 +251,11 @@ class Note:
     text: str
 
 
+def notes_where(said: Mapping[str, tuple[bool, str]]) -> list[Note]:
+    """The notes that hold, by code: whether it holds, and the text."""
+    return [Note(code, text) for code, (holds, text) in said.items() if holds]
+
+
 class Faults:
     """Collects faults so that one message lists them all."""
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairtrial.data.audit import Audit
-from fairtrial.errors import Fault, InputError, NotApplicable, Note, Set, Words, did_you_mean
+from fairtrial.errors import Fault, InputError, NotApplicable, Note, Set, Words, did_you_mean, notes_where
 from fairtrial.inference.joint.joint_test import JointTest
 from fairtrial.inference.joint.region import region_test
 from fairtrial.inference.numeric.roots import Floats
@@ -106,39 +106,29 @@ def _null(disparities: Disparities, band: tuple[float, float] | None) -> str:
 
 
 def _notes(judgement: Judgement, rule: str, disparities: Disparities) -> list[Note]:
-    notes = []
-    if judgement.band is not None:
-        level = f"{100 * judgement.certificate_level:g}%"
-        notes.append(
-            Note(
-                "certificate",
-                f"A group is certified when its {level} interval (two one-sided tests) lies inside the tolerance; the "
-                f"{100 * judgement.level:g}% intervals shown are wider. A list of certified groups holds for all of "
-                "them at once only by 'verdict, all at once' (family_state in the saved tables).",
-            )
-        )
-        target = disparities.target
-        if getattr(target, "kind", "") == "overall":
-            notes.append(
-                Note(
-                    "overall-shrinks",
-                    "'overall' contains the group itself and shrinks the gaps of large groups: for tolerances prefer "
-                    "target='rest' or a reference group.",
-                )
-            )
-    if rule == "paper":
-        notes.append(
-            Note(
-                "paper-rule",
-                "rule='paper' certifies whatever is not rejected, so a small enough sample certifies anything: it is "
-                "the ELFA paper's wording, not evidence of fairness.",
-            )
-        )
-    if np.any(~disparities.gaps.defined):
-        notes.append(
-            Note("constant-group", "A group without inference is undetermined and cannot be certified.")
-        )
-    return notes
+    banded = judgement.band is not None
+    certificate = (
+        f"A group is certified when its {100 * judgement.certificate_level:g}% interval (two one-sided tests) lies "
+        f"inside the tolerance; the {100 * judgement.level:g}% intervals shown are wider. A list of certified groups "
+        "holds for all of them at once only by 'verdict, all at once' (family_state in the saved tables)."
+    )
+    overall = (
+        "'overall' contains the group itself and shrinks the gaps of large groups: for tolerances prefer "
+        "target='rest' or a reference group."
+    )
+    paper = (
+        "rule='paper' certifies whatever is not rejected, so a small enough sample certifies anything: it is the ELFA "
+        "paper's wording, not evidence of fairness."
+    )
+    constant = "A group without inference is undetermined and cannot be certified."
+    return notes_where(
+        {
+            "certificate": (banded, certificate),
+            "overall-shrinks": (banded and getattr(disparities.target, "kind", "") == "overall", overall),
+            "paper-rule": (rule == "paper", paper),
+            "constant-group": (bool(np.any(~disparities.gaps.defined)), constant),
+        }
+    )
 
 
 def region_details(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fairtrial.errors import Fault, InputError, Note
+from fairtrial.errors import Fault, InputError, Note, notes_where
 from fairtrial.inference.bounds import SHAPE_RULE
 from fairtrial.inference.rates.binary_gaps import SMALL_COUNT_RULE
 from fairtrial.methods.gaps.disparities import Disparities, Estimate
@@ -85,30 +85,26 @@ def common_notes(disparities: Disparities) -> list[Note]:
 def _rule_notes(disparities: Disparities) -> list[Note]:
     gaps = disparities.gaps
     rules = sorted({str(rule) for rule, why in zip(gaps.rule, gaps.reason, strict=True) if why is None})
-    notes = [Note("rules", f"Inference by: {'; '.join(rules)}.")] if rules else []
-    if any(SMALL_COUNT_RULE in rule for rule in rules):
-        notes.append(
-            Note(
-                "small-counts",
-                "Where a count is below 10 the Miettinen–Nurminen score replaces the likelihood ratio, and p-values "
-                "are never smaller than binomial probabilities allow, so one can exceed what its interval suggests.",
-            )
-        )
     guarded = any(SHAPE_RULE in rule for rule in rules)
-    if not disparities.binary and (guarded or np.isfinite(gaps.df[gaps.defined]).any()):
-        shape = (
-            ", and under 500 never more sharply than samples with the shape of all rows allow"
-            if guarded
-            else ""
-        )
-        notes.append(
-            Note(
-                "small-samples",
-                f"Groups under 100 members are calibrated by Student's t{shape}; values with very heavy tails can "
-                "still miss their level there.",
-            )
-        )
-    return notes
+    shape = (
+        ", and under 500 never more sharply than samples with the shape of all rows allow" if guarded else ""
+    )
+    counts = (
+        "Where a count is below 10 the Miettinen–Nurminen score replaces the likelihood ratio, and p-values are never "
+        "smaller than binomial probabilities allow, so one can exceed what its interval suggests."
+    )
+    samples = (
+        f"Groups under 100 members are calibrated by Student's t{shape}; values with very heavy tails can still miss "
+        "their level there."
+    )
+    by_t = not disparities.binary and (guarded or bool(np.isfinite(gaps.df[gaps.defined]).any()))
+    return notes_where(
+        {
+            "rules": (bool(rules), f"Inference by: {'; '.join(rules)}."),
+            "small-counts": (any(SMALL_COUNT_RULE in rule for rule in rules), counts),
+            "small-samples": (by_t, samples),
+        }
+    )
 
 
 def _plug_in_notes(disparities: Disparities) -> list[Note]:

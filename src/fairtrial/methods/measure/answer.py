@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairtrial.data.audit import Audit
-from fairtrial.errors import Fault, NotApplicable, Note, Set, Words
+from fairtrial.errors import Fault, NotApplicable, Note, Set, Words, notes_where
 from fairtrial.inference.means.from_moments import SMALL_SAMPLE
 from fairtrial.inference.multiplicity import holm
 from fairtrial.inference.rates.binary_gaps import SMALLEST_P
@@ -133,36 +133,25 @@ def _verdict(lines: list[Line], alpha: float, level: float) -> Verdict:
 
 
 def _notes(lines: list[Line], weighted: bool, by_moments: bool, minimum: int) -> list[Note]:
-    notes = [
-        Note("pointwise", "Intervals are pointwise; findings use p-values adjusted by Holm over the table.")
-    ]
     small = sum(line.too_few for line in lines)
-    if small:
-        lines_have, were = ("1 line has", "was") if small == 1 else (f"{small} lines have", "were")
-        notes.append(
-            Note("small-groups", f"{lines_have} fewer than {minimum} people and {were} not compared.")
-        )
-    if weighted:
-        notes.append(
-            Note(
-                "effective-counts",
-                "Weights and repeated rows: intervals at the effective number of people, from variances over persons.",
-            )
-        )
-    small_means = [
-        line for line in lines if not line.binary and line.n < SMALL_SAMPLE and line.p_value is not None
-    ]
-    if by_moments and not weighted and small_means:
-        notes.append(
-            Note(
-                "small-means",
-                f"Means of fewer than {SMALL_SAMPLE} people by Student's t, from counts, means and variances alone: "
-                "where values are very skewed or mostly alike (most costs zero) these intervals are too short; certify "
-                "and flag read the rows and guard against that.",
-            )
-        )
-    if any(line.method == "score" for line in lines):
-        notes.append(
-            Note("score-intervals", "A count below 10: Miettinen–Nurminen score interval for the difference.")
-        )
-    return notes
+    have, were = ("1 line has", "was") if small == 1 else (f"{small} lines have", "were")
+    means = [line for line in lines if not line.binary and line.n < SMALL_SAMPLE and line.p_value is not None]
+    small_means = (
+        f"Means of fewer than {SMALL_SAMPLE} people by Student's t, from counts, means and variances alone: where "
+        "values are very skewed or mostly alike (most costs zero) these intervals are too short; certify and flag read "
+        "the rows and guard against that."
+    )
+    effective = (
+        "Weights and repeated rows: intervals at the effective number of people, from variances over persons."
+    )
+    scores = "A count below 10: Miettinen–Nurminen score interval for the difference."
+    pointwise = "Intervals are pointwise; findings use p-values adjusted by Holm over the table."
+    return notes_where(
+        {
+            "pointwise": (True, pointwise),
+            "small-groups": (small > 0, f"{have} fewer than {minimum} people and {were} not compared."),
+            "effective-counts": (weighted, effective),
+            "small-means": (by_moments and not weighted and bool(means), small_means),
+            "score-intervals": (any(line.method == "score" for line in lines), scores),
+        }
+    )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
-from fairtrial.errors import Fault, Faults, InputError, Named, Note, Words
+from fairtrial.errors import Fault, Faults, InputError, Named, Note, Words, notes_where
 from fairtrial.inference.power import certify_power, interval_critical
 from fairtrial.inference.rates.proportions import constrained_rates
 from fairtrial.methods.gaps.judgement import band_words, disparity_words
@@ -227,21 +227,16 @@ def _verdict(lines: list[dict[str, Any]], label: str, power: float) -> Verdict:
 
 
 def _notes(target_known: bool, groups: int) -> list[Note]:
-    notes = [
-        Note(
-            "approximate",
-            "A normal approximation: below about 50 expected events plan generously.",
-        )
-    ]
-    if not target_known:
-        notes.append(
-            Note(
-                "target-estimated",
+    return notes_where(
+        {
+            "approximate": (True, "A normal approximation: below about 50 expected events plan generously."),
+            "target-estimated": (
+                not target_known,
                 "The target is estimated too: its people are counted beside the group's.",
-            )
-        )
-    if groups > 1:
-        notes.append(
-            Note("several-groups", f"Detection is planned at Holm's level for the first of {groups}.")
-        )
-    return notes
+            ),
+            "several-groups": (
+                groups > 1,
+                f"Detection is planned at Holm's level for the first of {groups}.",
+            ),
+        }
+    )
