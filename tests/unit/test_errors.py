@@ -7,6 +7,7 @@ from typing import Annotated
 import numpy as np
 import pytest
 
+import fairtrial
 from fairtrial.errors import (
     PYTHON,
     Cancelled,
@@ -101,3 +102,8 @@ def test_kinds_of_errors():
         assert issubclass(kind, FairtrialError)
     assert issubclass(NotApplicable, InputError)
     assert issubclass(MissingExtra, ImportError)
+
+
+def test_unknown_keywords_name_the_function_and_a_close_one():
+    with pytest.raises(TypeError, match=r"scan_all\(\) .*'penalti'\. Did you mean 'penalty'\?"):
+        fairtrial.scan_all("an audit", "fpr", penalti=2.0)
