@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import fairtrial
 from fairtrial import Audit, InputError, measure
 from fairtrial.errors import Note
 from fairtrial.methods.declaration import read_result
@@ -121,3 +122,10 @@ def test_primary_p_values():
         )
         assert item.n == row["n"]
         assert item.against == "everyone else"
+
+
+def test_a_result_without_a_chart_is_shown_all_the_same():
+    bare = fairtrial.Result(question="Is it?", null="It is.", verdict=Verdict("yes", "it is"), estimates=())
+    assert "it is" in bare._repr_html_()
+    with pytest.raises(InputError, match="has no chart"):
+        bare.plot()

@@ -103,7 +103,7 @@ class Result:
         """The main chart."""
         pictures = self.pictures()
         if not pictures:
-            raise NotImplementedError(f"{type(self).__name__} draws no chart")
+            raise InputError("plot", Fault("", f"a result of {self.kind} has no chart"))
         return pictures[0].chart
 
     def summary(self) -> str:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from fairtrial.errors import Note
+from fairtrial.results.charts.picture import Picture
 from fairtrial.results.column import LABELS, MASKED, Column, Kind, StateKind, Verdict, escape, reason, scalar
-
-if TYPE_CHECKING:
-    from altair import TopLevelMixin
 
 LONGEST_REASON = 36  # letters of a reason that a cell of the text table can hold
 
@@ -32,7 +30,7 @@ class Shown(Protocol):
     def notes(self) -> tuple[Note, ...]: ...
     @property
     def confidence_level(self) -> float | None: ...
-    def plot(self) -> TopLevelMixin: ...
+    def pictures(self) -> list[Picture]: ...
 
 
 def format_value(value: Any, kind: Kind) -> str:
@@ -178,9 +176,9 @@ def summary_html(result: Shown) -> str:
     """Table and chart for a notebook: no script, nothing fetched."""
     import vl_convert
 
-    picture = vl_convert.vegalite_to_svg(result.plot().to_dict())
+    drawn = "".join(vl_convert.vegalite_to_svg(one.chart.to_dict()) for one in result.pictures()[:1])
     notes = "".join(f"<li>{escape(note.text)}</li>" for note in result.notes)
     return (
         f"<h4>{escape(result.question)}</h4><p>{escape(result.verdict.text)}</p>{html_table(result)}"
-        f"<div>{picture}</div><ul>{notes}</ul>"
+        f"<div>{drawn}</div><ul>{notes}</ul>"
     )
