@@ -27,9 +27,9 @@ for a 95% interval, unless the line names another. The column *fails above* is t
 the probabilities of all tables, over as many designs as the column *repeats* says; their error is the largest of these,
 and no chance is allowed for. Being conservative (an error well under nominal) is shown and not failed. Lines of power
 have a promised power, and fail when the power is below it by more than chance: there the column *error* shows the
-power itself; beside a rival, see [power](#power). Lines marked *published variant* (↳) stand below the line of fairtrial whose
-place they take: the same design, claim and nominal level, with the formula of a paper, or the usual shortcut, in
-place of fairtrial's. They are here because they do **not** hold, and are expected to fail; that is why the default
+power itself; beside a rival, see [power](#power). Lines marked *published variant* (↳) stand below the line of
+fairtrial whose place they take: the same design, claim and nominal level, with the formula of a paper, or the usual
+shortcut, in place of fairtrial's. They are here because they do **not** hold, and are expected to fail; that is why the default
 differs.
 
 *Repeats* are {repeats}. Lines named *whole function* call the public function on a table of people in every repeat; the
@@ -41,8 +41,8 @@ Seeds derive from the name of the line and are never chosen. {counts}
 
 ![Error rates of all lines](validity.svg)
 """
-_POWER = """A test that never rejects holds every level. Here is what validity costs: the power of fairtrial beside that of
-the usual valid method, on the same draws. A line fails when more than ten points are lost beyond chance, unless the
+_POWER = """A test that never rejects holds every level. Here is what validity costs: the power of fairtrial beside that
+of the usual valid method, on the same draws. A line fails when more than ten points are lost beyond chance, unless the
 last column says why."""
 # Of the lines of a form, what most have; the others are listed by name.
 _USUAL = {"short": 400, "long": 2000}

@@ -22,8 +22,8 @@ README = """Finished lines of the validity board (`python -m validity --keep`), 
 One file per line. Its name is a hash of the line's name, design, claim and nominal level, the number of repeats, the
 seed, and the code: every Python file that the line's module imports, directly or not, but those that only show results
 ({shows}), and the versions of {libraries}. So a long run never uses a line of a short one, and no line outlives a
-change of the code it depends on. `seconds` is the processor time the line took when it was computed; the page adds these up. Lines of older
-code are not read any more: this folder may be deleted at any time.
+change of the code it depends on. `seconds` is the processor time the line took when it was computed; the page adds
+these up. Lines of older code are not read any more: this folder may be deleted at any time.
 """
 
 
