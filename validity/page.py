@@ -29,8 +29,8 @@ and no chance is allowed for. Being conservative (an error well under nominal) i
 have a promised power, and fail when the power is below it by more than chance: there the column *error* shows the
 power itself; beside a rival, see [power](#power). Lines marked *published variant* (↳) stand below the line of
 fairtrial whose place they take: the same design, claim and nominal level, with the formula of a paper, or the usual
-shortcut, in place of fairtrial's. They are here because they do **not** hold, and are expected to fail; that is why the default
-differs.
+shortcut, in place of fairtrial's. They are here because they do **not** hold, and are expected to fail; that is why
+the default differs.
 
 *Repeats* are {repeats}. Lines named *whole function* call the public function on a table of people in every repeat; the
 others run the same statistics in bulk. {exceptions}
