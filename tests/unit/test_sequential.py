@@ -318,10 +318,7 @@ def test_expected_detector_step_is_at_most_one() -> None:
         for bet in BETS[:18:3]:
             steps = [
                 [
-                    math.exp(
-                        gain(bet * weight / 3, 3.0, a, a, q_a, True)
-                        + gain(-bet * weight / 2, 2.0, b, b, q_b, True)
-                    )
+                    math.exp(gain(bet * 0.4, 3.0, a, a, q_a, True) + gain(-bet * 0.6, 2.0, b, b, q_b, True))
                     for b in range(3)
                 ]
                 for a in range(4)

@@ -47,7 +47,7 @@ def difference_limit(opening: Floats, sums: Floats, weight: float, level: float,
         gap += step
         if abs(step) <= 1e-15 * max(1.0, abs(gap)):
             break
-    return sign * gap
+    return sign * float(gap)
 
 
 @njit
@@ -106,16 +106,21 @@ def ratio_limit(
     first: Floats, opening: Floats, sums: Floats, estimate: float, level: float, upwards: bool, binary: bool
 ) -> float:
     """The ratio nearest to the estimate that the level rejects: a lower limit (upper, where not upwards)."""
-    inside = min(max(estimate, 1.0 / LARGEST_RATIO), LARGEST_RATIO)
-    outside = 1.0 / LARGEST_RATIO if upwards else LARGEST_RATIO
-    if ratio_evidence(first, opening, sums, outside, upwards, binary) < level:
-        return 0.0 if upwards else math.inf
-    for _ in range(HALVINGS):
-        middle = math.sqrt(inside * outside)
-        if ratio_evidence(first, opening, sums, middle, upwards, binary) < level:
-            inside = middle
+    inside = math.log(min(max(estimate, 1.0 / LARGEST_RATIO), LARGEST_RATIO))
+    under, over, outside, step = -1.0, -1.0, inside, -0.25 if upwards else 0.25
+    while over < 0.0:  # outwards until the level is reached
+        if abs(outside) > math.log(LARGEST_RATIO):
+            return 0.0 if upwards else math.inf
+        inside, under, outside, step = outside, over, outside + step, 2.0 * step
+        over = ratio_evidence(first, opening, sums, math.exp(outside), upwards, binary) - level
+    moved = 0
+    for _ in range(HALVINGS):  # false position, halving the value of an end that stays (Illinois)
+        middle = (inside * over - outside * under) / (over - under)
+        value = ratio_evidence(first, opening, sums, math.exp(middle), upwards, binary) - level
+        if value < 0.0:
+            inside, under, over, moved = middle, value, over * (0.5 if moved < 0 else 1.0), -1
         else:
-            outside = middle
-        if abs(inside - outside) <= 1e-13 * inside:
+            outside, over, under, moved = middle, value, under * (0.5 if moved > 0 else 1.0), 1
+        if abs(value) <= 1e-11 or abs(inside - outside) <= 1e-13:
             break
-    return outside
+    return math.exp(outside)
