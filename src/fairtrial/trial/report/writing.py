@@ -35,12 +35,16 @@ def _render(page: dict[str, Any]) -> str:
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
+        # every text from data, but not our own scripts and styles, whose hashes the page names
+        finalize=lambda value: cleaned(value) if type(value) is str else value,
     )
     style = _asset("report.css")
     scripts = [_bundle(page), script_text(asset("charts.js")), script_text(_asset("report.js"))]
     return environment.get_template("page.html.j2").render(
-        page=cleaned(page),
-        json=lambda value: Markup(json_text(value)),  # the only data in the page that is not escaped as HTML
+        page=page,
+        json=lambda value: Markup(
+            json_text(cleaned(value))
+        ),  # the only data in the page that is not escaped as HTML
         policy=security_policy(scripts, [style]),
         style=Markup(style),
         scripts=[Markup(script) for script in scripts],
