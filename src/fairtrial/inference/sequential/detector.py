@@ -30,16 +30,18 @@ def watch_change(
 ) -> None:  # fmt: skip
     """One more block: upwards against the interval's upper end, downwards against its lower one."""
     n_a, n_b = block[0, 0], block[1, 0]
-    weight = n_a * n_b / (n_a + n_b)
+    alone = n_b == 0.0  # against a known target
+    weight = n_a if alone else n_a * n_b / (n_a + n_b)
     mean = (pooled[1] + 1.0) / (pooled[0] + 2.0)
     for direction in range(2):
         sign = 1.0 if direction == 0 else -1.0
         edge = reference[1] if direction == 0 else reference[0]
-        q_a, q_b = edge_centres(n_a, n_b, mean, edge)
+        q_a, q_b = (min(max(edge, 0.0), 1.0), 0.0) if alone else edge_centres(n_a, n_b, mean, edge)
         for j in range(change.shape[2]):
             bet = sign * BETS[j]
             x = gain(bet * weight / n_a, n_a, block[0, 1], block[0, 2], q_a, binary)
-            x += gain(-bet * weight / n_b, n_b, block[1, 1], block[1, 2], q_b, binary)
+            if not alone:
+                x += gain(-bet * weight / n_b, n_b, block[1, 1], block[1, 2], q_b, binary)
             grown = change[direction, 0, j]
             change[direction, 0, j] = x + (math.log1p(math.exp(grown)) if grown < 30.0 else grown)
             if change[direction, 1, j] <= 0.0:
