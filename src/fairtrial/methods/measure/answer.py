@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from fairtrial.data.audit import Audit
+from fairtrial.data.cells import Cells, Rows
 from fairtrial.errors import Fault, NotApplicable, Note, Set, Words, notes_where
 from fairtrial.inference.means.from_moments import SMALL_SAMPLE
 from fairtrial.inference.multiplicity import holm
 from fairtrial.inference.rates.binary_gaps import SMALLEST_P
+from fairtrial.methods.known_outcomes import left_out_details, left_out_notes, refuse_selective
 from fairtrial.methods.measure.lines import Line, Plan
 from fairtrial.methods.measure.rates import cell_lines
 from fairtrial.methods.measure.result import MeasureResult
@@ -31,7 +33,9 @@ def answer(plan: Plan) -> MeasureResult:
     if weighted and plan.interval is not None:
         required = "cannot be chosen together with weight or unit: intervals at effective counts are used"
         raise NotApplicable(WHO, Fault("interval", required))
+    refuse_selective(WHO, audit, plan.metrics, "metrics")
     lines, data = weighted_lines(plan) if weighted else cell_lines(plan)
+    left_out = _left_out(plan, data)
     _adjust(lines)
     alpha = 1 - level
     return MeasureResult(
@@ -42,10 +46,12 @@ def answer(plan: Plan) -> MeasureResult:
         details={
             "labels": {metric.name: metric.label for metric in plan.metrics},
             "confidence_level": level,
+            "left_out": left_out,
             "places": [line.group.place for line in lines],
         },
         notes=(
-            *audit.notes(),
+            *audit.notes(complete=False),
+            *left_out_notes(left_out),
             *_notes(lines, weighted, plan.interval != "empirical-likelihood", plan.minimum),
         ),
         provenance=audit.provenance(
@@ -57,6 +63,14 @@ def answer(plan: Plan) -> MeasureResult:
             },
         ),
     )
+
+
+def _left_out(plan: Plan, data: Cells | Rows) -> list[dict[str, Any]]:
+    """What each metric leaves out; of weighted rows counted by a query of its own, where there may be some."""
+    if plan.audit.missing != "drop":
+        return []
+    cells = data if isinstance(data, Cells) else plan.audit.cells(plan.attributes, plan.metrics, who=WHO)
+    return left_out_details(plan.metrics, cells.left_out)
 
 
 def each_bin(audit: Audit, metric: Metric) -> list[Metric]:

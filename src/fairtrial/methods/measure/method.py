@@ -27,6 +27,7 @@ Minimum = Annotated[int, Option("Groups with fewer people are listed as not test
     order=10,
     shows="disparity",
     result=MeasureResult,
+    complete_rows=False,
 )
 def measure(
     audit: Audit,

@@ -266,4 +266,4 @@ def _likelihood_rows(chosen: _Chosen) -> Rows | None:
     if total > MAX_LIKELIHOOD_ROWS:
         required = f"= 'empirical-likelihood' takes up to 1,000,000 rows, got {total:,}; use 't'"
         raise InputError(WHO, Fault("interval", required))
-    return plan.audit.rows(attributes=plan.attributes, metrics=[chosen.metric], who=WHO)
+    return plan.audit.rows(attributes=plan.attributes, metrics=[chosen.metric], complete=False, who=WHO)
