@@ -5,6 +5,10 @@ never chosen. A cell fails when its error rate is above its limit at one-sided 9
 conservatism is shown, not failed. Cells with `variant="paper"` run a published variant that does not hold
 its level in this design, and are expected to fail; each names the cell of ours that stands in its place
 (`counterpart`: the same design, claim and nominal level), which holds.
+
+An exact cell enumerates every table instead of drawing some: its error is the largest probability of its designs, and
+no chance is allowed for. A cell of power may name a rival, the usual valid method, run on the same draws: it fails
+when ours finds less often by more than ten points beyond chance, unless `loses` says why (the page prints it).
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ Claim = Literal["size", "coverage", "false flagging rate", "wrong certification"
 METHODS = (
     "measure", "certify", "flag", "plan", "scan", "scan_all", "transport", "explain", "compare", "improve", "run",
 )  # fmt: skip
+POWER_TO_LOSE = 0.1  # against the usual valid method
 MODULES = {"run": "trial"}  # the others are listed in the module of their name
 
 
@@ -38,8 +43,19 @@ class Cell:
     nominal: float = 0.05
     variant: Literal["ours", "paper"] = "ours"
     counterpart: str = ""
-    short: int = 400
+    short: int = 400  # 0: in the long form only
     long: int = 2000
+    exact: bool = False  # `run` returns the exact error probabilities of all designs of the line
+    worst: float | None = None  # the limit, where it is not the usual multiple of the nominal level
+    rival: Callable[[int, np.random.Generator], np.ndarray] | None = (
+        None  # findings of the usual valid method
+    )
+    rival_name: str = ""
+    loses: str = ""  # why more power than ten points is given away here
+    whole_analysis: bool = (
+        False  # a repeat takes seconds: fewer of them, and a bound as wide as that makes it
+    )
+    covers: tuple[str, ...] = ()  # which printed numbers the line checks, as "method.column"
 
     @property
     def key(self) -> str:
@@ -49,6 +65,8 @@ class Cell:
     @property
     def limit(self) -> float:
         """The error rate above which a method is a bug: 6% for a 5% test, 6.5% for a 95% interval."""
+        if self.worst is not None:
+            return self.worst
         return self.nominal * (1.3 if self.claim == "coverage" else 1.2)
 
     def seed(self, extra: int = 0) -> np.random.Generator:
@@ -66,6 +84,7 @@ class Judged:
     tail: float
     seconds: float = 0.0
     spread: float | None = None  # standard error of the error rate, where repeats give shares
+    rival: float | None = None  # the rival's power
 
     @property
     def holds(self) -> bool:
@@ -77,6 +96,10 @@ class Judged:
         """The error rate above which (for power: below which) this many repeats fail."""
         from scipy.stats import binom, norm
 
+        if self.cell.exact:
+            return self.cell.limit
+        if self.rival is not None:
+            return self.rival - POWER_TO_LOSE
         if self.cell.claim == "power":
             return float(binom.ppf(0.001, self.repeats, self.cell.nominal)) / self.repeats
         if self.spread is not None:
@@ -94,22 +117,45 @@ def judge(cell: Cell, repeats: int, extra_seed: int = 0) -> Judged:
 
     A claim of power (nominal = the promised power) fails when the power is below the promise by the same rule.
     """
-    from scipy.stats import binom, norm
-
     started = time.process_time()  # of the processor, so that other work on the machine does not count
     errors = np.asarray(cell.run(repeats, cell.seed(extra_seed)), dtype=float)
+    if cell.exact:
+        worst = float(errors.max())
+        return Judged(cell, errors.size, worst, float(worst <= cell.limit), time.process_time() - started)
+    rival = (
+        None if cell.rival is None else np.asarray(cell.rival(repeats, cell.seed(extra_seed)), dtype=float)
+    )
     seconds = time.process_time() - started
-    if errors.shape != (repeats,):
-        raise ValueError(f"{cell.name}: one error per repeat is needed, got shape {errors.shape}")
-    rate, spread = float(errors.mean()), None
+    for found in (errors, errors if rival is None else rival):
+        if found.shape != (repeats,):
+            raise ValueError(f"{cell.name}: one error per repeat is needed, got shape {found.shape}")
+    tail, spread = _tail(cell, errors) if rival is None else (_tail_beside(cell, errors - rival), None)
+    beside = None if rival is None else float(rival.mean())
+    return Judged(cell, repeats, float(errors.mean()), tail, seconds, spread, beside)
+
+
+def _tail(cell: Cell, errors: np.ndarray) -> tuple[float, float | None]:
+    """How likely errors as many are at the limit, and the standard error of a share."""
+    from scipy.stats import binom, norm
+
+    repeats = errors.size
     if cell.claim == "power":
-        tail = float(binom.cdf(errors.sum(), repeats, cell.nominal))
-    elif np.isin(errors, (0.0, 1.0)).all():
-        tail = float(binom.sf(errors.sum() - 1, repeats, cell.limit))
-    else:  # shares, as in the false flagging rate
-        spread = max(float(errors.std(ddof=1) / np.sqrt(repeats)), 1e-12)
-        tail = float(norm.sf((rate - cell.limit) / spread))
-    return Judged(cell, repeats, rate, tail, seconds, spread)
+        return float(binom.cdf(errors.sum(), repeats, cell.nominal)), None
+    if np.isin(errors, (0.0, 1.0)).all():
+        return float(binom.sf(errors.sum() - 1, repeats, cell.limit)), None
+    # shares, as in the false flagging rate
+    spread = max(float(errors.std(ddof=1) / np.sqrt(repeats)), 1e-12)
+    return float(norm.sf((errors.mean() - cell.limit) / spread)), spread
+
+
+def _tail_beside(cell: Cell, gained: np.ndarray) -> float:
+    """How likely so large a loss of power is when ten points are lost; certain where a larger loss is explained."""
+    from scipy.stats import norm
+
+    if cell.loses:
+        return 1.0
+    spread = max(float(gained.std(ddof=1) / np.sqrt(gained.size)), 1e-12)
+    return float(norm.cdf((gained.mean() + POWER_TO_LOSE) / spread))
 
 
 def cells(method: str | None = None) -> Iterator[Cell]:

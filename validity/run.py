@@ -1,7 +1,7 @@
 """Run the board: cells in parallel, each kept in a file as soon as it is done, so that a stop loses nothing.
 
 A kept line is used again only for the same line, repeats, seed and code: a long run never takes over a short run's
-line, and no line survives a change of the package.
+line, and no line survives a change of the code that it depends on.
 """
 
 from __future__ import annotations
@@ -10,27 +10,20 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import fairtrial
 from fairtrial.errors import Fault, InputError
-from validity.board import METHODS, Cell, Judged, cells, judge
+from validity.board import METHODS, MODULES, Cell, Judged, cells, judge
+from validity.code import LIBRARIES, ONLY_SHOWS, code_digest
 
-# What only shows results; changing it does not change a line of the board.
-ONLY_SHOWS = (
-    "fairtrial/cli", "fairtrial/results/charts", "fairtrial/trial/report", "validity/__main__.py", "validity/page.py",
-    "validity/run.py",
-)  # fmt: skip
 README = """Finished lines of the validity board (`python -m validity --keep`), so that a stopped run goes on.
 
 One file per line. Its name is a hash of the line's name, design, claim and nominal level, the number of repeats, the
-seed, and the code: every Python file of the package but those that only show results ({shows}), and the
-versions of NumPy, SciPy and scikit-learn. So a long run never uses a line of a short one, and no line outlives a change
-of the code. `seconds` is the processor time the line took when it was computed; the page adds these up. Lines of older
-code are not read any more: this folder may be deleted at any time.
+seed, and the code: every Python file that the line's module imports, directly or not, but those that only show results
+({shows}), and the versions of {libraries}. So a long run never uses a line of a short one, and no line outlives a
+change of the code it depends on. `seconds` is the processor time the line took when it was computed; the page adds
+these up. Lines of older code are not read any more: this folder may be deleted at any time.
 """
 
 
@@ -65,7 +58,7 @@ def run_board(
     unknown = [name for name in methods if name not in METHODS]
     if unknown:
         raise InputError("validity", Fault("method", f"must be one of {list(METHODS)}", got=unknown[0]))
-    chosen = [cell for method in methods for cell in cells(method)]
+    chosen = [cell for method in methods for cell in cells(method) if _repeats(cell, form) or cell.exact]
     found = {cell.key: judged for cell in chosen if (judged := _load(folder, cell, form, seed)) is not None}
     waiting = [cell for cell in chosen if cell.key not in found]
     done = len(found)
@@ -94,31 +87,22 @@ def _judge_all(waiting: list[Cell], form: str, seed: int, jobs: int) -> Iterator
 
 def _judge_by_key(
     method: str, name: str, form: str, seed: int
-) -> tuple[str, int, float, float, float, float | None]:
+) -> tuple[str, int, float, float, float, float | None, float | None]:
     cell = next(cell for cell in cells(method) if cell.name == name)
     judged = judge(cell, _repeats(cell, form), seed)
-    return cell.key, judged.repeats, judged.error, judged.tail, judged.seconds, judged.spread
+    return cell.key, judged.repeats, judged.error, judged.tail, judged.seconds, judged.spread, judged.rival
 
 
 def _repeats(cell: Cell, form: str) -> int:
     return cell.long if form == "long" else cell.short
 
 
-@cache
-def code_digest() -> str:
-    """A hash of all code that a line can depend on; computed once, before the first line."""
-    digest = hashlib.sha256()
-    for folder in (Path(fairtrial.__file__).parent, Path(__file__).parent):
-        for path in sorted(folder.rglob("*.py")):
-            place = path.relative_to(folder.parent).as_posix()
-            if not place.startswith(ONLY_SHOWS) and path.name != "chart.py":
-                digest.update(f"{place}\n".encode() + path.read_bytes())
-    digest.update(" ".join(version(name) for name in ("numpy", "scipy", "scikit-learn")).encode())
-    return digest.hexdigest()[:24]
+def _code(cell: Cell) -> str:
+    return code_digest(f"validity.{MODULES.get(cell.method, cell.method)}")
 
 
 def _path(folder: Path, cell: Cell, form: str, seed: int) -> Path:
-    what = (cell.key, cell.design, cell.claim, cell.nominal, _repeats(cell, form), seed, code_digest())
+    what = (cell.key, cell.design, cell.claim, cell.nominal, _repeats(cell, form), seed, _code(cell))
     return folder / f"{hashlib.sha256(json.dumps(what).encode()).hexdigest()[:24]}.json"
 
 
@@ -127,7 +111,13 @@ def _load(folder: Path | None, cell: Cell, form: str, seed: int) -> Judged | Non
         return None
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return Judged(
-        cell, content["repeats"], content["error"], content["tail"], content["seconds"], content["spread"]
+        cell,
+        content["repeats"],
+        content["error"],
+        content["tail"],
+        content["seconds"],
+        content["spread"],
+        content["rival"],
     )
 
 
@@ -135,16 +125,19 @@ def _save(folder: Path | None, judged: Judged, form: str, seed: int) -> None:
     if folder is None:
         return
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "README.md").write_text(README.format(shows=", ".join(ONLY_SHOWS)), encoding="utf-8")
+    (folder / "README.md").write_text(
+        README.format(shows=", ".join(ONLY_SHOWS), libraries=", ".join(LIBRARIES)), encoding="utf-8"
+    )
     content = {
         "cell": judged.cell.key,
         "repeats": judged.repeats,
         "seed": seed,
-        "code": code_digest(),
+        "code": _code(judged.cell),
         "error": judged.error,
         "tail": judged.tail,
         "seconds": judged.seconds,
         "spread": judged.spread,
+        "rival": judged.rival,
     }
     target = _path(folder, judged.cell, form, seed)
     partial = target.with_suffix(".part")
