@@ -312,7 +312,13 @@ class Audit(Features):
             return LeftOut(int(count.sum()), 0, 0)
         lacking, rows = count_lacking(metric, table, count)
         ungrouped = self.count_rows() - int(table.n.sum())
-        return LeftOut(rows + ungrouped, ungrouped, lacking)
+        return LeftOut(rows + ungrouped, ungrouped, lacking, self._needed(metric) if lacking else ())
+
+    def _needed(self, metric: Metric) -> tuple[str, ...]:
+        """What the metric needs and some rows lack."""
+        roles = {f"the {name}": self.role_columns(name) for name in sorted(metric.needs)}
+        named = {**roles, **{repr(name): [name] for name in metric.columns}}
+        return tuple(name for name, columns in named.items() if any(map(self.lacks, columns)))
 
     def rows(
         self,

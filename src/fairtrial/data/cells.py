@@ -35,12 +35,13 @@ class LeftOut:
     """Rows that were left out of a metric because they lack something.
 
     `rows` counts those the metric may be about, `ungrouped` those of them without a label of a compared attribute,
-    `lacking` those without a role or column that the metric needs.
+    `lacking` those without a role or column that the metric needs, and `needed` names what some rows lack.
     """
 
     rows: int
     ungrouped: int
     lacking: int
+    needed: tuple[str, ...] = ()
 
     @property
     def total(self) -> int:

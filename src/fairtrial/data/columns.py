@@ -7,7 +7,7 @@ from typing import Any
 
 import narwhals as nw
 
-from fairtrial.data.expressions import present
+from fairtrial.data.expressions import missing_counts, present
 from fairtrial.data.source import Kind, Source, collect
 
 
@@ -22,6 +22,7 @@ class Columns:
         self._kinds: dict[str, Kind] = {}
         self._dropped: tuple[int, int] | None = None
         self._rows: int | None = None
+        self._lacks: dict[str, bool] = {}
 
     @property
     def declared(self) -> list[str]:
@@ -55,6 +56,13 @@ class Columns:
             frame = self.source.lazy([self.source.columns[0]])
             self._rows = int(collect(frame.select(nw.len().alias("n")))["n"][0].as_py())
         return self._rows
+
+    def lacks(self, column: str) -> bool:
+        """Whether a column has missing values."""
+        if column not in self._lacks:
+            counts, _ = missing_counts(self.source, [column])
+            self._lacks[column] = counts[column] > 0
+        return self._lacks[column]
 
     def count_dropped(self) -> tuple[int, int]:
         """Rows left out for a missing value, and all rows; zeros where none are left out."""

@@ -107,8 +107,7 @@ def left_out_text(metric: Metric, found: LeftOut) -> str:
     if found.ungrouped:
         parts.append(f"{_count(found.ungrouped)} without a group")
     if found.lacking:
-        needed = " or ".join(f"the {need}" for need in sorted(metric.needs)) or "its value"
-        parts.append(f"{_count(found.lacking)} without {needed}")
+        parts.append(f"{_count(found.lacking)} without {' or '.join(found.needed)}")
     total = f"{_count(found.total)} rows"
     if found.total >= FEW:
         total = f"{found.total:,} of {found.rows:,} rows ({100 * found.share:.1f}%)"
