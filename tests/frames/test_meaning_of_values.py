@@ -90,7 +90,7 @@ def test_missing_values(kind, tmp_path, request):
     assert "outcome 'y' is missing in 20 rows" in text
 
     dropping = Audit(data, missing="drop", **roles)
-    dropped = measure(dropping, ["selection_rate", "ppv"], minimum=0)
+    dropped = measure(dropping, ["selection_rate", "ppv"], minimum=1)
     assert [(row["metric"], row["group"], row["n"]) for row in dropped.estimates] == [
         ("selection_rate", "a", 20), ("selection_rate", "b", 40), ("ppv", "a", 0), ("ppv", "b", 0),
     ]  # fmt: skip

@@ -82,7 +82,11 @@ def _selective(data: str, found: Guess) -> list[str]:
     """What selective labels leave unanswered; looked for before anything is proposed."""
     if found.missing != "drop" or found.outcome is None or found.decision is None:
         return []
-    roles: dict[str, Any] = {"decision": found.decision, "outcome": found.outcome, "positive": found.positive or None}
+    roles: dict[str, Any] = {
+        "decision": found.decision,
+        "outcome": found.outcome,
+        "positive": found.positive or None,
+    }
     try:
         labels = selective_labels(Audit(data, missing="drop", **roles))
     except InputError:

@@ -184,9 +184,12 @@ def html_table(result: Shown) -> str:
 
 def summary_html(result: Shown) -> str:
     """Table and chart for a notebook: no script, nothing fetched."""
-    import vl_convert
+    from fairtrial.results.charts.drawing import ChartFailed, svg
 
-    drawn = "".join(vl_convert.vegalite_to_svg(one.chart.to_dict()) for one in result.pictures()[:1])
+    try:
+        drawn = "".join(svg(one.chart.to_dict()) for one in result.pictures()[:1])
+    except ChartFailed as error:
+        drawn = f"<p>{escape(str(error))}</p>"
     left_out = "".join(f"<p>Left out: {escape(text)}.</p>" for text in left_out_texts(result))
     notes = "".join(f"<li>{escape(note.text)}</li>" for note in result.notes)
     return (
