@@ -11,7 +11,7 @@ import typer
 
 from fairtrial.data.audit import Audit
 from fairtrial.errors import Fault, InputError, Set, Words, check_choice, did_you_mean
-from fairtrial.methods.known_outcomes import selective_labels
+from fairtrial.methods.gaps.known_outcomes import selective_labels
 from fairtrial.results.output import check_output_file
 from fairtrial.trial.spec.compose import compose
 from fairtrial.trial.spec.guess import Guess, guess, positive_label

@@ -115,7 +115,7 @@ def _check_audit(who: str, audit: object, complete_rows: bool) -> None:
         cure = "say what the columns mean: Audit(data, decision=…, outcome=…, groups=…)"
         raise InputError(who, Fault("audit", required, cure=cure))
     if complete_rows:
-        from fairtrial.methods.known_outcomes import refuse_selective_rows
+        from fairtrial.methods.gaps.known_outcomes import refuse_selective_rows
 
         refuse_selective_rows(who, audit)
 

@@ -13,7 +13,7 @@ from fairtrial.data.groups import intersections
 from fairtrial.errors import Fault, InputError, Set, Words
 from fairtrial.labels import MISSING
 from fairtrial.methods.declaration import trial_methods
-from fairtrial.methods.known_outcomes import selective_labels, spans_decisions
+from fairtrial.methods.gaps.known_outcomes import selective_labels, spans_decisions
 from fairtrial.metrics.table import find_metrics
 from fairtrial.trial.spec import Section, Spec
 

@@ -22,8 +22,8 @@ from fairtrial.inference.joint.region import quadratic_test
 from fairtrial.inference.means.target_methods import estimate_gaps
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.simultaneous import simultaneous_level
+from fairtrial.methods.gaps.known_outcomes import left_out_details, refuse_selective
 from fairtrial.methods.gaps.states import EVERYONE, FEW_IN_TARGET, NO_TARGET, NOBODY, REFERENCE, TOO_FEW
-from fairtrial.methods.known_outcomes import left_out_details, refuse_selective
 from fairtrial.metrics.groups import Group, Target, find_target
 from fairtrial.metrics.metric import Metric
 from fairtrial.metrics.values import Role

@@ -10,7 +10,7 @@ from fairtrial.errors import Fault, InputError, Note, notes_where
 from fairtrial.inference.bounds import SHAPE_RULE
 from fairtrial.inference.rates.binary_gaps import SMALL_COUNT_RULE
 from fairtrial.methods.gaps.disparities import Disparities, Estimate
-from fairtrial.methods.known_outcomes import left_out_notes
+from fairtrial.methods.gaps.known_outcomes import left_out_notes
 from fairtrial.metrics.metric import Metric
 
 BAND = "must be a number or two numbers [low, high]"

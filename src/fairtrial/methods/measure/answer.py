@@ -10,8 +10,8 @@ from fairtrial.errors import Fault, NotApplicable, Note, Set, Words, notes_where
 from fairtrial.inference.multiplicity import holm
 from fairtrial.inference.rates.binary_gaps import SMALLEST_P
 from fairtrial.methods.gaps.disparities import Disparities
+from fairtrial.methods.gaps.known_outcomes import left_out_details, left_out_notes, refuse_selective
 from fairtrial.methods.gaps.tolerance import inference_notes
-from fairtrial.methods.known_outcomes import left_out_details, left_out_notes, refuse_selective
 from fairtrial.methods.measure.lines import Line, Plan
 from fairtrial.methods.measure.rates import cell_lines
 from fairtrial.methods.measure.result import MeasureResult
