@@ -113,14 +113,18 @@ def ratio_limit(
             return 0.0 if upwards else math.inf
         inside, under, outside, step = outside, over, outside + step, 2.0 * step
         over = ratio_evidence(first, opening, sums, math.exp(outside), upwards, binary) - level
-    moved = 0
-    for _ in range(HALVINGS):  # false position, halving the value of an end that stays (Illinois)
-        middle = (inside * over - outside * under) / (over - under)
-        value = ratio_evidence(first, opening, sums, math.exp(middle), upwards, binary) - level
-        if value < 0.0:
-            inside, under, over, moved = middle, value, over * (0.5 if moved < 0 else 1.0), -1
-        else:
-            outside, over, under, moved = middle, value, under * (0.5 if moved > 0 else 1.0), 1
+    value, stayed = over, 0
+    for _ in range(HALVINGS):  # false position; the value of an end that stays twice is halved (Illinois)
         if abs(value) <= 1e-11 or abs(inside - outside) <= 1e-13:
             break
+        middle = (inside * over - outside * under) / (over - under)
+        value = ratio_evidence(first, opening, sums, math.exp(middle), upwards, binary) - level
+        rejects = 1 if value >= 0.0 else -1
+        if rejects > 0:
+            outside, over = middle, value
+            under *= 0.5 if stayed > 0 else 1.0
+        else:
+            inside, under = middle, value
+            over *= 0.5 if stayed < 0 else 1.0
+        stayed = rejects
     return math.exp(outside)

@@ -42,3 +42,15 @@ def listed(log_e: Floats, weights: Floats, alpha: float) -> NDArray[np.bool_]:
     if passing.size:
         found[order[: passing[-1] + 1]] = True
     return found
+
+
+def adjusted(log_e: Floats, weights: Floats) -> Floats:
+    """For each stream the smallest level at which e-BH would list it now, at most 1."""
+    if not log_e.size:
+        return np.zeros(0)
+    weighted = log_e + np.log(weights)
+    order = np.argsort(-weighted, kind="stable")
+    levels = -weighted[order] - np.log(np.arange(1, log_e.size + 1))
+    found = np.empty(log_e.size)
+    found[order] = np.exp(np.minimum(np.minimum.accumulate(levels[::-1])[::-1], 0.0))
+    return found

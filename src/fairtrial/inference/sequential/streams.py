@@ -136,6 +136,11 @@ def joined(old: Streams, new: Streams) -> Streams:
     return Streams(*(np.concatenate(pair) for pair in zip(old, new, strict=True)))
 
 
+def select(streams: Streams, part: slice) -> Streams:
+    """Some of the streams."""
+    return Streams(*(values[part] for values in streams))  # type: ignore[arg-type]
+
+
 def begin_window(streams: Streams) -> None:
     """A claim of its own from here on; what was learned of rates and what is pending stays."""
     for name in ("counted", "weight", "means", "opening", "sums", "evidence", "top", "first", "longest"):

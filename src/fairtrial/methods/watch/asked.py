@@ -89,7 +89,7 @@ class Asked:
     def rule(self) -> Rule:
         """The question as the compiled loops take it."""
         neutral = 1.0 if self.scale == "ratio" else 0.0
-        low, high = self.band or (neutral, neutral)
+        low, high = (float(end) for end in self.band or (neutral, neutral))
         known = math.nan if self.target.value is None else float(self.target.value)
         if self.bounds is not None:
             known = (known - self.bounds[0]) / self.width

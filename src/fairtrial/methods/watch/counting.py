@@ -13,6 +13,7 @@ from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Bools, Cells, Floats, Ints, Rows
 from fairtrial.errors import Fault, InputError, Note
 from fairtrial.labels import MISSING
+from fairtrial.methods.gaps.known_outcomes import left_out_details, left_out_notes
 from fairtrial.methods.watch.asked import WHO, Asked, period_order
 from fairtrial.metrics.metric import Metric
 from fairtrial.work import generator
@@ -24,11 +25,12 @@ def count(
     audit: Audit, metric: Metric, asked: Asked, salt: str, seen: set[str], first: bool
 ) -> tuple[dict[str, Any], list[Note]]:
     """The batch as its line records it, and what a reader must know of it."""
-    by_rows = audit.unit is not None or (first and not asked.binary)
-    if not by_rows:
+    people: list[str] = []
+    notes: list[Note] = []
+    if audit.unit is None and asked.binary:
         cells = audit.cells((*asked.cell_attributes, asked.period), [metric], who=WHO)
-        check_values(asked, *_range(cells, metric))
-        periods, people, notes = _from_cells(cells, metric, asked), [], []
+        periods = _from_cells(cells, metric, asked)
+        notes = left_out_notes(left_out_details([metric], cells.left_out))
     else:
         periods, people, notes = _from_rows(audit, metric, asked, salt, seen, first)
     if any(period["label"] == MISSING for period in periods):
@@ -36,21 +38,6 @@ def count(
     batch = {"periods": periods, "people": people}
     text = json.dumps(batch, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return {"digest": hashlib.sha256(text.encode()).hexdigest(), **batch}, notes
-
-
-def _range(cells: Cells, metric: Metric) -> tuple[float, float]:
-    """The smallest and the largest mean of a cell: values outside the bounds are found through them at the least."""
-    count, total, m2 = cells.count[metric.name], cells.total[metric.name], cells.m2[metric.name]
-    there = count > 0
-    if not there.any():
-        return np.inf, -np.inf
-    mean = total[there] / count[there]
-    lowest = getattr(cells, "minimum", {}).get(metric.name)
-    highest = getattr(cells, "maximum", {}).get(metric.name)
-    if lowest is not None and highest is not None:
-        return float(np.min(lowest[there])), float(np.max(highest[there]))
-    # of n values with these squares, one lies at least a standard deviation from the mean on either side's average
-    return float(mean.min()), float(mean.max() + 0.0 * m2.sum())
 
 
 def check_values(asked: Asked, low: float, high: float) -> None:
@@ -75,7 +62,10 @@ def _from_cells(cells: Cells, metric: Metric, asked: Asked) -> list[dict[str, An
     """Cells of the grouping query, by period in its order."""
     n = cells.count[metric.name].astype(np.float64)
     values = _scaled(asked, n, cells.total[metric.name], cells.m2[metric.name])
-    texts = [np.array(cells.labels[name], dtype=object)[cells.codes[:, i]] for i, name in enumerate(cells.attributes)]
+    texts = [
+        np.array(cells.labels[name], dtype=object)[cells.codes[:, i]]
+        for i, name in enumerate(cells.attributes)
+    ]
     return _periods(texts[-1], texts[:-1], [values])
 
 
@@ -102,9 +92,11 @@ def _plain(value: float) -> float | int:
 def _from_rows(
     audit: Audit, metric: Metric, asked: Asked, salt: str, seen: set[str], first: bool
 ) -> tuple[list[dict[str, Any]], list[str], list[Note]]:
-    rows = audit.rows(
-        attributes=(*asked.cell_attributes, asked.period), metrics=[metric], units=audit.unit is not None, who=WHO
-    )
+    unit = (
+        () if audit.unit is None else (audit.unit,)
+    )  # as labels: the same person has the same one in every batch
+    names = tuple(dict.fromkeys([*asked.cell_attributes, asked.period, *unit]))
+    rows = audit.rows(attributes=names, metrics=[metric], who=WHO)
     used = rows.given[metric.name].copy()
     people: list[str] = []
     notes: list[Note] = []
@@ -113,7 +105,7 @@ def _from_rows(
         check_values(asked, float(values.min()), float(values.max()))
     if audit.unit is not None and asked.repeated == "once":
         before = int(used.sum())
-        used, people = _once_ever(rows, used, asked, salt, seen)
+        used, people = _once_ever(rows, used, audit.unit, asked.period, salt, seen)
         left = before - int(used.sum())
         if left:
             text = f"{left:,} of {before:,} rows are of people who were counted before, and were left out."
@@ -122,13 +114,13 @@ def _from_rows(
 
 
 def _once_ever(
-    rows: Rows, used: Bools, asked: Asked, salt: str, seen: set[str]
+    rows: Rows, used: Bools, unit: str, when: str, salt: str, seen: set[str]
 ) -> tuple[Bools, list[str]]:
     """Of each person never counted before one row of their first period, drawn by lot: a value must not decide."""
-    units = rows.attributes["unit"]
+    units = rows.attributes[unit]
     names = [hashlib.sha256(f"{salt}{label}".encode()).hexdigest()[:16] for label in units.labels]
     known = np.array([name in seen for name in names], dtype=bool)
-    period = rows.attributes[asked.period]
+    period = rows.attributes[when]
     rank = _ranks(period.labels)
     candidates = np.flatnonzero(used & ~known[units.codes])
     lot = generator(0, f"watch {salt} {rows.digest}").permutation(candidates.size)
@@ -179,9 +171,9 @@ def _teaching(rows: Rows, cell: Ints, periods: Any, asked: Asked) -> Bools:
 
 def _moments(asked: Asked, cell: Ints, values: Floats, cells: int) -> Floats:
     n = np.bincount(cell, minlength=cells).astype(np.float64)
-    total = np.bincount(cell, values, minlength=cells)
+    total = np.bincount(cell, values, minlength=cells).astype(np.float64)
     mean = np.divide(total, n, out=np.zeros_like(total), where=n > 0)
-    m2 = np.bincount(cell, (values - mean[cell]) ** 2, minlength=cells)
+    m2 = np.bincount(cell, (values - mean[cell]) ** 2, minlength=cells).astype(np.float64)
     return _scaled(asked, n, total, m2)
 
 

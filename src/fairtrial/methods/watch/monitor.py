@@ -13,7 +13,15 @@ from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.sequential.claims import estimates, interval, log_certificate, log_evidence
 from fairtrial.inference.sequential.families import opening_weights
 from fairtrial.inference.sequential.reference import add_reference, reference_interval
-from fairtrial.inference.sequential.streams import Rule, Streams, advance, begin_window, joined, new_streams
+from fairtrial.inference.sequential.streams import (
+    Rule,
+    Streams,
+    advance,
+    begin_window,
+    joined,
+    new_streams,
+    select,
+)
 from fairtrial.methods.watch.asked import Asked, inside, period_order
 from fairtrial.metrics.groups import Group
 
@@ -183,7 +191,7 @@ class Monitor:
 
     def looks(self, streams: Streams, part: slice) -> list[list[float | None]]:
         """Estimate, limits and log e of each stream now."""
-        chosen = Streams(*(values[part] for values in streams))
+        chosen = select(streams, part)
         level = math.log(2.0 / self.asked.alpha)
         columns = [estimates(chosen, self.rule)[:, None], interval(chosen, self.rule, level)]
         table = np.hstack([*columns, log_evidence(chosen, self.rule)[:, None]])
@@ -193,7 +201,9 @@ class Monitor:
     def _look_at_late_rows(self) -> None:
         """Each period once: do rows that came later differ, within their group, from those that came at once?"""
         for label in [label for label in self.later if self.is_closed(label)]:
-            sides = [self._stream_cells(cells)[:, 0] for cells in (self.later.pop(label), self.prompt.pop(label))]
+            sides = [
+                self._stream_cells(cells)[:, 0] for cells in (self.later.pop(label), self.prompt.pop(label))
+            ]
             rule = self.late_rule
             advance(self.lateness, np.stack(sides, axis=1), len(self.periods), rule, np.zeros((0, 2)), 2.0)
 
@@ -245,7 +255,9 @@ class Monitor:
         if facts["version"] != VERSION:
             return None
         found = cls(asked)
-        found.groups = [Group(tuple((name, tuple(values)) for name, values in where)) for where in facts["groups"]]
+        found.groups = [
+            Group(tuple((name, tuple(values)) for name, values in where)) for where in facts["groups"]
+        ]
         for name in ("opening", "batches", "periods", "left_out", "windows", "crossed"):
             setattr(found, name, facts[name])
         found.people = set(facts["people"])

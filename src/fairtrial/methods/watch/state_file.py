@@ -87,7 +87,8 @@ class StateFile:
         lines = int(found["lines"])
         if lines > len(self.bodies):
             raise damaged(
-                self.path, f"it has {len(self.bodies)} lines, its snapshot was made from {lines}: lines are lost"
+                self.path,
+                f"it has {len(self.bodies)} lines, its snapshot was made from {lines}: lines are lost",
             )
         return found if str(found["hash"]) == self.hashes[lines] else None
 
