@@ -91,3 +91,12 @@ def _limit(streams: Streams, s: int, rule: Rule, level: float, upwards: bool) ->
         return limit / rule.known if rule.ratio else limit - rule.known
     limit = min(max(limit, -1.0), 1.0)
     return limit * weight / streams.counted[s, GROUP, 0] if rule.overall else limit
+
+
+@njit
+def average_logs(streams: Streams, rule: Rule, edges: Floats, upwards: bool) -> Floats:
+    """Logarithm of every stream's e-value of 'the average gap is at most its edge' (at least, where not upwards)."""
+    found = np.empty(edges.size)
+    for s in range(edges.size):
+        found[s] = average_evidence(streams, s, rule, edges[s], upwards)
+    return found
