@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial.inference.numeric.roots import Floats
+from fairtrial.inference.rates.binary_gaps import SMALLEST_P
 
 
 def opening_weights(opening: int, later: int, closed: bool = False) -> Floats:
@@ -52,5 +53,7 @@ def adjusted(log_e: Floats, weights: Floats) -> Floats:
     order = np.argsort(-weighted, kind="stable")
     levels = -weighted[order] - np.log(np.arange(1, log_e.size + 1))
     found = np.empty(log_e.size)
-    found[order] = np.exp(np.minimum(np.minimum.accumulate(levels[::-1])[::-1], 0.0))
+    found[order] = np.clip(
+        np.exp(np.minimum.accumulate(levels[::-1])[::-1].clip(-700.0, 0.0)), SMALLEST_P, 1.0
+    )
     return found

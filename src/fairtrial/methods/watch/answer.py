@@ -10,6 +10,7 @@ import numpy as np
 from fairtrial.data.audit import Audit
 from fairtrial.errors import Note
 from fairtrial.inference.numeric.roots import Floats
+from fairtrial.inference.rates.binary_gaps import SMALLEST_P
 from fairtrial.inference.sequential.claims import estimates, interval, log_certificate, log_evidence
 from fairtrial.inference.sequential.families import adjusted
 from fairtrial.inference.sequential.streams import GROUP, OTHER
@@ -69,7 +70,9 @@ def group_rows(metric: Metric, asked: Asked, monitor: Monitor) -> list[dict[str,
                 **_gap_cells(asked, float(gaps[s]), limits[s]),
                 "average_state": _average_state(asked, limits[s], certificates[s]) if compared else None,
                 "log_e": float(evidence[s]),
-                "p_value": math.exp(-max(float(streams.top[s]), 0.0)) if compared else undefined(NOT_YET),
+                "p_value": max(math.exp(-max(float(streams.top[s]), 0.0)), SMALLEST_P)
+                if compared
+                else undefined(NOT_YET),
                 "p_adjusted": float(p_adjusted[s]) if compared else undefined(NOT_YET),
                 **_state(asked, bool(compared), bool(violated)).cells(),
                 "since": _period(monitor, int(streams.crossed[s])) if violated else None,
@@ -78,6 +81,11 @@ def group_rows(metric: Metric, asked: Asked, monitor: Monitor) -> list[dict[str,
             }
         )
     return rows
+
+
+def _any_look(top: float) -> float:
+    """The p-value that holds at any look: one over the largest e-value so far."""
+    return max(math.exp(-max(top, 0.0)), SMALLEST_P)
 
 
 def _state(asked: Asked, compared: bool, violated: bool) -> State:

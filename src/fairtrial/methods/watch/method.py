@@ -100,6 +100,8 @@ def watch(
 
     Parameters
     ----------
+    audit : Audit
+        The data and their roles: the new rows only.
     state : str
         File that keeps the counts of all periods so far; made where there is none.
     metric : str or Metric or dict
