@@ -108,17 +108,17 @@ CELLS = [
     _cell(
         "one-sided, no disparity",
         "F0 = 0 and a candidate that lifts the protected group",
-        partial(one_sided_errors, old=(0.5, 0.5), new=(0.5, 0.8), scale="ratio"),
+        partial(one_sided_errors, old=(0.5, 0.5), new=(0.5, 0.8), kind="relative"),
     ),
     _cell(
         "one-sided, same disparity",
         "F1 = F0 > 0",
-        partial(one_sided_errors, old=(0.6, 0.5), new=(0.7, 0.6), scale="ratio"),
+        partial(one_sided_errors, old=(0.6, 0.5), new=(0.7, 0.6), kind="relative"),
     ),
     _cell(
         "one-sided, no disparity, differences",
         "F0 = 0 and a candidate that lifts the protected group",
-        partial(one_sided_errors, old=(0.5, 0.5), new=(0.5, 0.8), scale="difference"),
+        partial(one_sided_errors, old=(0.5, 0.5), new=(0.5, 0.8), kind="absolute"),
     ),
     _cell(
         "whole procedure, median",
