@@ -21,7 +21,9 @@ from validity.improve_designs import (
     three_groups_errors,
     whole_procedure_errors,
 )
+from validity.improve_fixed import CELLS as FIXED
 from validity.improve_more import CELLS as OTHERS
+from validity.improve_rare import CELLS as RARE
 
 PORTFOLIO_SHORT = 8  # a whole analysis takes seconds: enough to fail when most repeats go wrong
 MISLED = 1.2  # the one parameter in which the two portfolio simulations differ; 0 is the frontier
@@ -163,4 +165,6 @@ CELLS = [
         long=60,
     ),
     *OTHERS,
+    *RARE,
+    *FIXED,
 ]

@@ -99,7 +99,7 @@ def _resolved(details: Mapping[str, Any], wanted: Wanted) -> dict[str, Any]:
         **details["claim"],
         "candidates": details["candidates"],
         "splits": None if details["all_rows"] else len(details["splits"]),
-        "threshold": wanted.threshold,
+        "candidate_threshold": wanted.threshold,
         "sign": recorded(wanted.sign),
         "banned": list(wanted.banned),
         "monotone": dict(wanted.monotone),

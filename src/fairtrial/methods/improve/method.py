@@ -29,7 +29,7 @@ def improve(
     reduction: i.Reduction = 0.0,
     scale: i.Scale = "difference",
     splits: i.Splits = None,
-    threshold: i.Threshold = None,
+    candidate_threshold: i.Threshold = None,
     sign: i.Sign = None,
     earlier: i.Earlier = None,
     train_share: i.TrainShare = 0.5,
@@ -62,6 +62,8 @@ def improve(
     delta : list or dict, default (0, 0, 0)
         Accuracy Δ per group and fairness Δ, 0,0,0.1: the alternative must be (1+Δ) times as accurate and
         have less than (1−Δ) times the gap.
+    threshold : float or None, default None
+        The score at or above which a fixed rule selects, stated beforehand.
     accuracy : str or Metric or Payoff or dict or list, default 'accuracy'
         The metric, or payoff, that must not get worse by more than the margin; or several.
     fairness : str or Metric or Payoff or dict or list, default 'selection_rate'
@@ -86,7 +88,7 @@ def improve(
     splits : int or None, default None
         Random splits into a half to choose on and a half to test on; by default 7, and none for rules
         that were fixed beforehand: they are tested on all rows.
-    threshold : float or None, default None
+    candidate_threshold : float or None, default None
         The score at or above which a fixed rule selects, stated beforehand.
     sign : str or dict or list or None, default None
         The group whose level is the higher one under the status quo, stated beforehand, race=Black; of
@@ -156,7 +158,7 @@ def improve(
     wanted = i.Wanted(
         accuracy=accuracy, fairness=fairness, by=by, margin=margin, margin_kind=margin_kind, reduction=reduction,
         method=method, scale=scale, pooled=pooled, group_weights=group_weights, direction=direction, target=target,
-        splits=splits, threshold=threshold, sign=sign, earlier=earlier, candidates=candidates,
+        splits=splits, threshold=candidate_threshold, sign=sign, earlier=earlier, candidates=candidates,
         fitted_elsewhere=fitted_elsewhere, folds=folds, capacity=capacity, blind=blind,
         banned=(banned,) if isinstance(banned, str) else tuple(banned), monotone={} if monotone is None else monotone,
     )  # fmt: skip

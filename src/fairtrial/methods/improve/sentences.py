@@ -20,12 +20,12 @@ def question_of(details: Mapping[str, Any]) -> str:
 def null_of(details: Mapping[str, Any]) -> str:
     """The null hypothesis, in words."""
     claim = details["claim"]
-    who = (
-        "The fixed rule does not have"
-        if details["all_rows"]
-        else "No permissible rule that the candidates can find has"
-    )
-    return f"{who} both {accuracy_words(claim)} (non-inferiority) and {_fairness_words(claim)} (superiority)."
+    who = "No permissible rule that the candidates can find has"
+    if details["all_rows"]:
+        who = "The fixed rule does not have" if len(details["splits"]) == 1 else "None of the fixed rules has"
+    conceded = any(margin > 0 for margins in claim["margins"] for margin in margins)
+    accuracy = f"{accuracy_words(claim)} ({'non-inferiority' if conceded else 'superiority'})"
+    return f"{who} both {accuracy} and {_fairness_words(claim)} (superiority)."
 
 
 def accuracy_words(claim: Mapping[str, Any]) -> str:
@@ -162,13 +162,11 @@ def _margins(details: Mapping[str, Any]) -> list[str]:
     """What other margins would have given; reading off the smallest one that is enough is valid."""
     claim = details["claim"]
     label = claim["accuracy_labels"][0]
-    told = []
-    for row in details["margins"]:
-        text = format_value(row["p_value"], "p")
-        told.append(
-            f"{amount(row['margin'], claim, label)}: p {text if text.startswith('<') else f'= {text}'}"
-        )
-    return [f"Had a loss of accuracy been conceded of {'; '.join(told)}."]
+    told = [
+        f"{amount(row['margin'], claim, label) if row['margin'] else 'no loss'}: {format_value(row['p_value'], 'p')}"
+        for row in details["margins"]
+    ]
+    return [f"The p-value by the loss of {label} that is conceded: {'; '.join(told)}."]
 
 
 def _without_loss(details: Mapping[str, Any]) -> list[str]:

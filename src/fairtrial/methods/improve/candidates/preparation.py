@@ -239,8 +239,9 @@ def _check_beforehand(wanted: Wanted, named: _Named, faults: Faults) -> None:
     if not named.fitted and wanted.splits is None:
         return
     why = "rules that are learned here" if named.fitted else "splits"
-    for name in ("threshold", "sign", "earlier"):
-        if getattr(wanted, name) is not None:
+    given = {"candidate_threshold": wanted.threshold, "sign": wanted.sign, "earlier": wanted.earlier}
+    for name, value in given.items():
+        if value is not None:
             required = f"is for rules fixed beforehand; with {why} it comes from each training half"
             faults.add(Fault(name, required))
 
