@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +14,7 @@ from fuzz.engines import fuzz_engines
 from fuzz.files import FUZZERS
 from fuzz.tally import Tally
 
-KINDS = {
+KINDS: dict[str, tuple[Callable[[int, int, Path], Tally], int]] = {
     "calls": (lambda seed, count, folder: fuzz_calls(seed, count), 2400),
     "files": (FUZZERS["files"], 600),
     "specs": (FUZZERS["specs"], 1000),

@@ -118,11 +118,9 @@ def _wrong(call: Call, table: Table, tally: Tally) -> list[str]:
 def _odd_interval(row: dict[str, Any], place: Any) -> list[str]:
     found = []
     for name in ("rate", "difference"):
-        low, value, high = (row.get(key) for key in (f"{name}_low", name, f"{name}_high"))
-        if (
-            all(isinstance(number, float) for number in (low, value, high))
-            and not low - 1e-9 <= value <= high + 1e-9
-        ):
+        ends = [row.get(key) for key in (f"{name}_low", name, f"{name}_high")]
+        low, value, high = (number if isinstance(number, float) else math.nan for number in ends)
+        if value < low - 1e-9 or value > high + 1e-9:
             found.append(f"{place}: {name} {value} outside [{low}, {high}]")
     p = row.get("p_value")
     if isinstance(p, float) and not 0 <= p <= 1:
