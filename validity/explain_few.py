@@ -14,6 +14,7 @@ from scipy import special, stats
 from fairtrial.inference.evidence.atoms import Atoms
 from fairtrial.inference.multiplicity import holm
 from fairtrial.inference.rates.paired import change_limits
+from fairtrial.methods.explain.first_stage import gap_tests
 from fairtrial.methods.explain.solver.coalitions import Contributions, RowForm, Targets, contributions
 from fairtrial.methods.explain.solver.esl import Floats, b_sequence, coefficients
 from fairtrial.methods.explain.solver.esl_groups import (
