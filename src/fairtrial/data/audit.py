@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairtrial.data import arguments as a
-from fairtrial.data.cells import Cells, Coded, Design, Floats, Rows, digest_of, distinct, pool_m2, sum_by
+from fairtrial.data.cells import Cells, Coded, Design, Floats, Moments, Rows, digest_of, distinct, sum_by
 from fairtrial.data.query import Query, Table, check_asked, evaluate, refuse_real_outcome
 from fairtrial.data.roles import Roles
 from fairtrial.data.schema import ROLE_NAMES, Declared, column_list, positive_labels
@@ -258,11 +258,7 @@ class Audit(Roles):
             roles={name: values[first] for name, values in zip(roles, role_values, strict=True)},
         )
         for metric in metrics:
-            count, total, m2, binary = self._evaluated(who, metric, table)
-            cells.count[metric.name] = sum_by(inverse, count, len(first))
-            cells.total[metric.name] = np.bincount(inverse, total, len(first)).astype(np.float64)
-            cells.m2[metric.name] = pool_m2(inverse, count, total, m2, len(first))
-            cells.binary[metric.name] = binary
+            cells.add(metric.name, self._evaluated(who, metric, table).merged(inverse, len(first)))
         return cells
 
     def rows(
@@ -310,8 +306,8 @@ class Audit(Roles):
         found.roles.update((name, table.role(name)) for name in roles)
         found.columns.update((name, table.total[f"column {name}"]) for name in columns)
         for metric in metrics:
-            count, total, _, _ = self._evaluated(who, metric, table)
-            found.values[metric.name], found.given[metric.name] = total, count > 0
+            moments = self._evaluated(who, metric, table)
+            found.values[metric.name], found.given[metric.name] = moments.total, moments.count > 0
         if units:
             found.attributes["unit"] = table.labels[f"unit {self.unit}"]
         object.__setattr__(found, "digest", digest_of(found))
@@ -380,7 +376,7 @@ class Audit(Roles):
         self._levels.update({name: coded.labels for name, coded in found.items()})
         return found
 
-    def _evaluated(self, who: str, metric: Metric, table: Table) -> Any:
+    def _evaluated(self, who: str, metric: Metric, table: Table) -> Moments:
         real = "outcome" in metric.needs and self.outcome_is_real
         if real:
             refuse_real_outcome(who, self, metric)

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from fairtrial.errors import Fault, InputError, Note, notes_where
-from fairtrial.inference.bounds import SHAPE_RULE
 from fairtrial.inference.rates.binary_gaps import SMALL_COUNT_RULE
 from fairtrial.methods.gaps.disparities import Disparities, Estimate
+from fairtrial.methods.gaps.notes_of_means import notes_of_means
 from fairtrial.metrics.metric import Metric
 
 BAND = "must be a number or two numbers [low, high]"
@@ -39,13 +39,11 @@ def find_band(who: str, tolerance: Any, metric: Metric) -> tuple[float, float] |
 def check_band(who: str, band: tuple[float, float] | None, disparities: Disparities) -> None:
     """Refuse a band that holds every difference the observed values can have: it would certify anything.
 
-    Means lie between the smallest and the largest value, so two of them differ by at most that range. Above a
-    million rows only means and variances are read, and the range is not known.
+    Means lie between the smallest and the largest value, so two of them differ by at most that range.
     """
-    ends = _value_range(disparities)
-    if band is None or ends is None:
+    if band is None:
         return
-    low, high = ends
+    low, high = _value_range(disparities)
     target = disparities.target
     known = target.value if isinstance(target, Estimate) or target.kind == "number" else None
     least, most = (low - high, high - low) if known is None else (low - known, high - known)
@@ -57,13 +55,13 @@ def check_band(who: str, band: tuple[float, float] | None, disparities: Disparit
         raise InputError(who, Fault("tolerance", required, cure="Choose a narrower one"))
 
 
-def _value_range(disparities: Disparities) -> tuple[float, float] | None:
-    """The smallest and the largest value; None where only means and variances were read."""
+def _value_range(disparities: Disparities) -> tuple[float, float]:
+    """The smallest and the largest value."""
     atoms = disparities.atoms
-    if atoms.values is None:
-        return (0.0, 1.0) if atoms.binary else None
-    filled = [piece for piece in atoms.values if piece.size]
-    return min(float(piece.min()) for piece in filled), max(float(piece.max()) for piece in filled)
+    if atoms.binary:
+        return 0.0, 1.0
+    finest, some = atoms.finest, atoms.count > 0
+    return float(finest.low[some].min()), float(finest.high[some].max())
 
 
 def _number(who: str, value: Any) -> float:
@@ -77,6 +75,7 @@ def common_notes(disparities: Disparities) -> list[Note]:
     return [
         *disparities.notes,
         *_rule_notes(disparities),
+        *notes_of_means(disparities.gaps, [group.label for group in disparities.groups]),
         *_plug_in_notes(disparities),
         *_left_out_notes(disparities),
     ]
@@ -85,24 +84,14 @@ def common_notes(disparities: Disparities) -> list[Note]:
 def _rule_notes(disparities: Disparities) -> list[Note]:
     gaps = disparities.gaps
     rules = sorted({str(rule) for rule, why in zip(gaps.rule, gaps.reason, strict=True) if why is None})
-    guarded = any(SHAPE_RULE in rule for rule in rules)
-    shape = (
-        ", and under 500 never more sharply than samples with the shape of all rows allow" if guarded else ""
-    )
     counts = (
         "Where a count is below 10 the Miettinen–Nurminen score replaces the likelihood ratio, and p-values are never "
         "smaller than binomial probabilities allow, so one can exceed what its interval suggests."
     )
-    samples = (
-        f"Groups under 100 members are calibrated by Student's t{shape}; values with very heavy tails can still miss "
-        "their level there."
-    )
-    by_t = not disparities.binary and (guarded or bool(np.isfinite(gaps.df[gaps.defined]).any()))
     return notes_where(
         {
             "rules": (bool(rules), f"Inference by: {'; '.join(rules)}."),
             "small-counts": (any(SMALL_COUNT_RULE in rule for rule in rules), counts),
-            "small-samples": (by_t, samples),
         }
     )
 
