@@ -30,6 +30,28 @@ class Coded:
         return _among(self.labels, values)[self.codes]
 
 
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Rows that were left out of a metric because they lack something.
+
+    `rows` counts those the metric may be about, `ungrouped` those of them without a label of a compared attribute,
+    `lacking` those without a role or column that the metric needs, and `needed` names what some rows lack.
+    """
+
+    rows: int
+    ungrouped: int
+    lacking: int
+    needed: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> int:
+        return self.ungrouped + self.lacking
+
+    @property
+    def share(self) -> float:
+        return self.total / self.rows if self.rows else 0.0
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Moments:
     """Of a metric's value per line: how many, their sum, M2, M3, smallest and largest; and whether it is binary."""
@@ -88,6 +110,7 @@ class Cells:
     low: dict[str, Floats] = field(default_factory=dict)
     high: dict[str, Floats] = field(default_factory=dict)
     binary: dict[str, bool] = field(default_factory=dict)
+    left_out: dict[str, LeftOut] = field(default_factory=dict)
 
     def add(self, metric: str, moments: Moments) -> None:
         """A metric's moments, one per cell."""

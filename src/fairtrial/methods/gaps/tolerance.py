@@ -9,6 +9,7 @@ import numpy as np
 from fairtrial.errors import Fault, InputError, Note, notes_where
 from fairtrial.inference.rates.binary_gaps import SMALL_COUNT_RULE
 from fairtrial.methods.gaps.disparities import Disparities, Estimate
+from fairtrial.methods.gaps.known_outcomes import left_out_notes
 from fairtrial.methods.gaps.notes_of_means import notes_of_means
 from fairtrial.metrics.metric import Metric
 
@@ -71,29 +72,37 @@ def _number(who: str, value: Any) -> float:
 
 
 def common_notes(disparities: Disparities) -> list[Note]:
-    """What readers must know of how the gaps were inferred."""
+    """What readers must know of how the gaps were inferred, and of who is left out."""
     return [
-        *disparities.notes,
-        *_rule_notes(disparities),
-        *notes_of_means(disparities.gaps, [group.label for group in disparities.groups]),
+        *left_out_notes(disparities.left_out),
+        *inference_notes([disparities]),
         *_plug_in_notes(disparities),
         *_left_out_notes(disparities),
     ]
 
 
-def _rule_notes(disparities: Disparities) -> list[Note]:
-    gaps = disparities.gaps
-    rules = sorted({str(rule) for rule, why in zip(gaps.rule, gaps.reason, strict=True) if why is None})
+def inference_notes(several: list[Disparities]) -> list[Note]:
+    """How the gaps of one or several metrics were inferred."""
+    own = {note.code: note for disparities in several for note in disparities.notes}
+    rules = sorted({rule for disparities in several for rule in _rules_used(disparities)})
     counts = (
         "Where a count is below 10 the Miettinen–Nurminen score replaces the likelihood ratio, and p-values are never "
         "smaller than binomial probabilities allow, so one can exceed what its interval suggests."
     )
-    return notes_where(
-        {
-            "rules": (bool(rules), f"Inference by: {'; '.join(rules)}."),
-            "small-counts": (any(SMALL_COUNT_RULE in rule for rule in rules), counts),
-        }
+    told = {
+        "rules": (bool(rules), f"Inference by: {'; '.join(rules)}."),
+        "small-counts": (any(SMALL_COUNT_RULE in rule for rule in rules), counts),
+    }
+    of_means = notes_of_means(
+        [(disparities.gaps, [group.label for group in disparities.groups]) for disparities in several]
     )
+    return [*own.values(), *notes_where(told), *of_means]
+
+
+def _rules_used(disparities: Disparities) -> list[str]:
+    """The rule of each gap that has inference."""
+    gaps = disparities.gaps
+    return [str(rule) for rule, why in zip(gaps.rule, gaps.reason, strict=True) if why is None]
 
 
 def _plug_in_notes(disparities: Disparities) -> list[Note]:
