@@ -278,3 +278,12 @@ def test_rates_keep_their_inference_whatever_the_method():
         result = fairtrial.certify(audit, "selection_rate", **options)
         assert next(row for row in result.estimates if row["n"] == 40)["p_value"] < 1e-8
         assert result.p_value < 1e-8
+
+
+def test_equal_values_do_not_vary_whatever_rounding_leaves():
+    member = np.eye(3, dtype=bool)
+    atoms = Atoms.of_values([np.full(40, 0.1), np.full(43, 0.1), np.full(77, 0.1)])
+    for held in (atoms, without_rows(atoms)):
+        gaps = make_gaps(held, Comparison(member, ~member))
+        assert all("no variation" in why for why in gaps.reason)
+        assert gaps.p_equal(0.0) == pytest.approx(np.ones(3))

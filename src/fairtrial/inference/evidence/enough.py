@@ -64,9 +64,13 @@ def find_reasons(atoms: Atoms, comparison: Comparison) -> list[str | None]:
 def _reasons(
     atoms: Atoms, inside: Bools, place: str, everyone: str, *, varying: bool = True
 ) -> list[str | None]:
-    count, _, m2 = atoms.pooled(inside)
+    count, _, spread_of = atoms.pooled(inside)
+    if not atoms.binary:
+        # Adding up equal values leaves rounding that is no spread: their extremes tell.
+        sums = atoms.sums(inside)
+        spread_of = np.where(sums.low < sums.high, spread_of, 0.0)
     reason: list[str | None] = []
-    for size, spread in zip(count, m2, strict=True):
+    for size, spread in zip(count, spread_of, strict=True):
         if size == 0:
             reason.append(f"nobody in {place} meets the metric's condition")
         elif varying and spread <= 0:

@@ -36,7 +36,7 @@ class Sums:
     @property
     def varies(self) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
         """Whether there is a shape to infer from."""
-        return (self.n >= FEWEST_FOR_SHAPE) & (self.m2 > 0)
+        return (self.n >= FEWEST_FOR_SHAPE) & (self.low < self.high) & (self.m2 > 0)
 
     @property
     def error(self) -> Floats:
