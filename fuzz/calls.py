@@ -7,6 +7,7 @@ import math
 import warnings
 from dataclasses import dataclass
 from functools import partial
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ HOSTILE: dict[str, tuple[Any, ...]] = {
     "confidence_level": (0, 1, 95, math.nan, "x", None),
     "target": ({"nobody": "x"}, {"g": "nobody"}, math.nan, [], {"g": []}, "someone"),
     "by": ("nothing", 5, [], ["g", "g"], {"g": 1}, b"x"),
+    "metrics": ("nonsense", 5, [], None, ["fpr", "fpr"]),
     "metric": ("nonsense", 5, "", None, "SELECTION_RATE"),
     "depth": (0, -1, 99, "x", math.nan),
     "seed": (-1, math.nan, 2**70, "x"),
@@ -77,10 +79,10 @@ def draw_call(generator: Generator, table: Table) -> Call:
     if method == "flag" and generator.random() < 0.3:
         arguments["depth"] = 2
     if generator.random() < 0.15:
-        name = str(generator.choice(list(HOSTILE)))
+        known = signature(getattr(fairtrial, method)).parameters
+        name = str(generator.choice([name for name in HOSTILE if name in known]))
         choices = HOSTILE[name]
-        key = "metrics" if name == "metric" and method == "measure" else name
-        arguments[key] = choices[generator.integers(len(choices))]
+        arguments[name] = choices[generator.integers(len(choices))]
     return Call(frame, roles, method, arguments)
 
 
