@@ -231,7 +231,7 @@ def sort_groups(
     """The finest groups of one metric, and which of `groups` are large enough to be compared with the target."""
     masked = [(group, cells.mask(group)) for group in groups]
     present = [(group, mask) for group, mask in masked if mask.any()]
-    atoms = _atoms(who, audit, cells, metric)
+    atoms = find_atoms(who, audit, cells, metric)
     tested, untested = _sort_out(present, cells, atoms, target, minimum)
     return SortedGroups(cells, atoms, tested, untested, len(masked) - len(present))
 
@@ -403,7 +403,8 @@ def _gaps(
     return gaps, notes
 
 
-def _atoms(who: str, audit: Audit, cells: Cells, metric: Metric) -> Atoms:
+def find_atoms(who: str, audit: Audit, cells: Cells, metric: Metric) -> Atoms:
+    """What the gaps are made of, cell by cell: counts, or every row's value."""
     count = cells.count[metric.name].astype(np.float64)
     total, m2 = cells.total[metric.name], cells.m2[metric.name]
     mean = np.divide(total, count, out=np.zeros_like(total), where=count > 0)
