@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fairtrial.errors import Fault, InputError, MissingExtra
 from fairtrial.results.output import check_output_file
-
-if TYPE_CHECKING:
-    from fairtrial.methods.improve.candidates.rules import Rule
 
 _OURS = "fairtrial.methods.improve.candidates"
 # Our own types, and those inside fitted scikit-learn models that skops does not trust by itself.
@@ -48,7 +45,7 @@ TRUSTED = (
 )
 
 
-def save_rule(rule: Rule, path: str | os.PathLike[str]) -> Path:
+def save_object(rule: Any, path: str | os.PathLike[str]) -> Path:
     """Write a rule; refuse one that could not be read again."""
     skops = skops_io()
     target = check_output_file("save", path)
@@ -63,26 +60,13 @@ def save_rule(rule: Rule, path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def _cannot_save(rule: Rule, why: str) -> InputError:
+def _cannot_save(rule: Any, why: str) -> InputError:
     fault = Fault("", f"cannot be saved: {why}", subject=f"the rule {rule.name!r}")
     return InputError("save", fault)
 
 
-def load_rule(path: str | os.PathLike[str]) -> Rule:
-    """Read a rule that `Rule.save` wrote.
-
-    Nothing in the file is run: it is no pickle, and only types of a fixed list are made of it.
-
-    Parameters
-    ----------
-    path : str or path
-        The file, usually named `….skops`.
-
-    Returns
-    -------
-    Rule
-        A scikit-learn classifier that takes any dataframe, with its card.
-    """
+def read_object(path: str | os.PathLike[str]) -> Any:
+    """What a file holds, made of trusted types only."""
     skops = skops_io()
     source = Path(path)
     if not source.is_file():
@@ -92,17 +76,12 @@ def load_rule(path: str | os.PathLike[str]) -> Rule:
         if foreign:
             required = f"holds {', '.join(foreign)}, which are not trusted; it was not read"
             raise InputError("load_rule", Fault("path", required, subject=f"{str(path)!r}"))
-        found = skops.load(source, trusted=list(TRUSTED))
+        return skops.load(source, trusted=list(TRUSTED))
     except InputError:
         raise
     except Exception as error:
         fault = Fault("path", f"cannot be read as a rule: {error}", subject=f"{str(path)!r}")
         raise InputError("load_rule", fault) from error
-    from fairtrial.methods.improve.candidates.rules import Rule
-
-    if not isinstance(found, Rule):
-        raise InputError("load_rule", Fault("path", "holds no rule", subject=f"{str(path)!r}"))
-    return found
 
 
 def _foreign(types: list[str]) -> list[str]:

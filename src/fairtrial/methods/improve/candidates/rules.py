@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from fairtrial.errors import Fault, InputError, Words
+from fairtrial.methods.improve.rule_file import read_object, save_object
 from fairtrial.metrics.groups import Group
 
 if TYPE_CHECKING:
@@ -293,9 +294,28 @@ class Rule(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the rule to a file that `fairtrial.load_rule` reads, without pickle (skops, the extra `export`)."""
-        from fairtrial.methods.improve.rule_file import save_rule
+        return save_object(self, path)
 
-        return save_rule(self, path)
+
+def load_rule(path: str | os.PathLike[str]) -> Rule:
+    """Read a rule that `Rule.save` wrote.
+
+    Nothing in the file is run: it is no pickle, and only types of a fixed list are made of it.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, usually named `….skops`.
+
+    Returns
+    -------
+    Rule
+        A scikit-learn classifier that takes any dataframe, with its card.
+    """
+    found = read_object(path)
+    if not isinstance(found, Rule):
+        raise InputError("load_rule", Fault("path", "holds no rule", subject=f"{str(path)!r}"))
+    return found
 
 
 def candidate_fault(name: str, required: str, cure: str | Words = "") -> Fault:
