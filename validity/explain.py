@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairtrial.inference.multiplicity import holm
-from fairtrial.inference.rates.proportions import difference_interval
+from fairtrial.inference.rates.two_rates import difference_interval
 from fairtrial.methods.explain.solver.coalitions import contributions
 from fairtrial.methods.explain.solver.esl import (
     b_sequence,
@@ -160,7 +160,7 @@ def _gap_coverage(sizes: tuple[int, int], rates: tuple[float, float], paper: boo
             limits = np.array([paper_interval(a, n1, b, n2, LEVEL) for a, b in k])
             low, high = limits[:, 0], limits[:, 1]
         else:
-            low, high, _ = difference_interval(k[:, 0], n1, k[:, 1], n2, LEVEL)
+            low, high = difference_interval(k[:, 0], n1, k[:, 1], n2, LEVEL)
         gap = rates[0] - rates[1]
         return ((gap < low) | (gap > high)).astype(float)
 

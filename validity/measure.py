@@ -25,7 +25,8 @@ from fairtrial.inference.means.from_moments import (
     overall_gap,
 )
 from fairtrial.inference.rates.binary_gaps import PartCounts, gap_limits, gap_p
-from fairtrial.inference.rates.proportions import RateMethod, rate_interval, ratio_interval
+from fairtrial.inference.rates.proportions import RateMethod, rate_interval
+from fairtrial.inference.rates.two_rates import ratio_interval
 from validity.board import Cell, Claim
 from validity.measure_designs import Draw, Errors, Random, repeated, survey
 from validity.measure_pvalues import CELLS as P_VALUES

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from fairtrial.inference.rates.proportions import difference_interval
+from fairtrial.inference.rates.two_rates import difference_interval
 from fairtrial.methods.transport.solver.distances import linear_distance
 from fairtrial.methods.transport.solver.gap_test import article_test, pooled_test
 from fairtrial.methods.transport.solver.projection import project

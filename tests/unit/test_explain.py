@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 import fairtrial
 from fairtrial import Audit, InputError, compare, explain
 from fairtrial.errors import NotApplicable
-from fairtrial.inference.rates.proportions import difference_interval
+from fairtrial.inference.rates.two_rates import difference_interval
 from fairtrial.methods.declaration import read_result
 from fairtrial.methods.explain.solver.esl import MEMBERS
 from fairtrial.methods.explain.solver.esl_groups import pooled_z

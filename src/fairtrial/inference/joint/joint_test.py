@@ -19,11 +19,12 @@ from fairtrial.inference.evidence.enough import telling_counts
 from fairtrial.inference.joint.joint_bootstrap import ENOUGH_MEMBERS, bootstrap_p
 from fairtrial.inference.means.from_moments import SMALL_SAMPLE
 from fairtrial.inference.numeric.roots import Floats
-from fairtrial.inference.rates.binary_gaps import SMALL_COUNT_RULE
 from fairtrial.inference.rates.proportions import SMALL_COUNT, binomial_deviance
 from fairtrial.inference.rates.small_tables import drawn_pearson_p, has_small_expectation, pearson
 
 ITERATIONS = 100
+
+SMALL_COUNT_RULE = "score (a count below 10)"  # as results name it
 
 
 @dataclass(frozen=True, slots=True)

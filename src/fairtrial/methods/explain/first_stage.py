@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial.inference.means.from_moments import mean_difference_interval, mean_difference_p, mean_interval
-from fairtrial.inference.rates.proportions import difference_interval, rate_interval
+from fairtrial.inference.rates.proportions import rate_interval
+from fairtrial.inference.rates.two_rates import difference_interval
 from fairtrial.methods.explain.solver.coalitions import Targets, coalition_rates, contributions
 from fairtrial.methods.explain.solver.esl import Floats, b_sequence
 from fairtrial.methods.explain.solver.esl_groups import (

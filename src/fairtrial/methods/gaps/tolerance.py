@@ -8,7 +8,7 @@ import numpy as np
 
 from fairtrial.errors import Fault, InputError, Note, notes_where
 from fairtrial.inference.bounds import SHAPE_RULE
-from fairtrial.inference.rates.binary_gaps import SMALL_COUNT_RULE
+from fairtrial.inference.rates.binary_gaps import FEW_EVENTS
 from fairtrial.methods.gaps.disparities import Disparities, Estimate
 from fairtrial.metrics.metric import Metric
 
@@ -90,8 +90,8 @@ def _rule_notes(disparities: Disparities) -> list[Note]:
         ", and under 500 never more sharply than samples with the shape of all rows allow" if guarded else ""
     )
     counts = (
-        "Where a count is below 10 the Miettinen–Nurminen score replaces the likelihood ratio, and p-values are never "
-        "smaller than binomial probabilities allow, so one can exceed what its interval suggests."
+        "Where a count is below 10, p-values are never smaller and intervals never shorter than binomial probabilities "
+        "allow."
     )
     samples = (
         f"Groups under 100 members are calibrated by Student's t{shape}; values with very heavy tails can still miss "
@@ -101,7 +101,7 @@ def _rule_notes(disparities: Disparities) -> list[Note]:
     return notes_where(
         {
             "rules": (bool(rules), f"Inference by: {'; '.join(rules)}."),
-            "small-counts": (any(SMALL_COUNT_RULE in rule for rule in rules), counts),
+            "small-counts": (any(FEW_EVENTS in rule for rule in rules), counts),
             "small-samples": (by_t, samples),
         }
     )

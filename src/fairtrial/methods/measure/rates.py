@@ -24,7 +24,8 @@ from fairtrial.inference.means.from_moments import (
     welch,
 )
 from fairtrial.inference.rates.binary_gaps import PartCounts, gap_limits, gap_p
-from fairtrial.inference.rates.proportions import rate_interval, ratio_interval
+from fairtrial.inference.rates.proportions import rate_interval
+from fairtrial.inference.rates.two_rates import ratio_interval
 from fairtrial.methods.measure.lines import Line, Plan, add_impact_ratios, too_small
 from fairtrial.methods.measure.result import NO_SPREAD, NO_TARGET, OVERLAPS
 from fairtrial.metrics.groups import Group, explicit_groups

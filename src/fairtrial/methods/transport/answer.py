@@ -11,7 +11,7 @@ import numpy as np
 
 from fairtrial.data.audit import Audit
 from fairtrial.errors import FairtrialWarning, Fault, InputError, NotApplicable, Set, Words
-from fairtrial.inference.rates.proportions import difference_interval
+from fairtrial.inference.rates.two_rates import difference_interval
 from fairtrial.methods.transport.compared_rates import Between, ComparedRates, LeftOut, find_rates, own_rates
 from fairtrial.methods.transport.distance import find_distance
 from fairtrial.methods.transport.movers import Change, Moved, bands, histogram, smallest_change
