@@ -59,3 +59,15 @@ def tails(k1, n1, k2, n2, value, scale):
     tied = np.abs(all_of_them - seen) < 1e-10
     above = mass[(all_of_them > seen) | tied].sum()
     return above, mass[(all_of_them < seen) | tied].sum(), mass[tied].sum()
+
+
+def largest_tail(k1, n1, k2, n2, value, scale, side):
+    """The tail that counts, above (side 0) or below (side 1): of all laws and, with few events, the exact one."""
+    z, skewed, likelihood = roots(k1, n1, k2, n2, value, scale)
+    laws = [z, skewed, likelihood] if scale == "difference" else [z, skewed]
+    found = [stats.norm.sf(root) if side == 0 else stats.norm.cdf(root) for root in laws]
+    smallest = min(k1, n1 - k1, k2, n2 - k2)
+    if smallest < 10:
+        exact = tails(k1, n1, k2, n2, value, scale)
+        found.append(exact[side] - 0.5 * min(max((smallest - 5) / 5, 0.0), 1.0) * exact[2])
+    return max(found)

@@ -188,5 +188,6 @@ def _plain(value: Any) -> Any:
 @cache
 def versions() -> Mapping[str, str]:
     """What numbers depend on besides the data."""
-    named = {name: version(name) for name in ("fairtrial", "numpy", "scipy")}
+    numbers = ("numpy", "scipy", "scikit-learn", "numba", "narwhals", "duckdb")
+    named = {name: version(name) for name in ("fairtrial", *numbers)}
     return {"fairtrial": named.pop("fairtrial"), "python": platform.python_version(), **named}

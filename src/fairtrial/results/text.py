@@ -174,9 +174,12 @@ def html_table(result: Shown) -> str:
 
 def summary_html(result: Shown) -> str:
     """Table and chart for a notebook: no script, nothing fetched."""
-    import vl_convert
+    from fairtrial.results.charts.drawing import ChartFailed, svg
 
-    drawn = "".join(vl_convert.vegalite_to_svg(one.chart.to_dict()) for one in result.pictures()[:1])
+    try:
+        drawn = "".join(svg(one.chart.to_dict()) for one in result.pictures()[:1])
+    except ChartFailed as error:
+        drawn = f"<p>{escape(str(error))}</p>"
     notes = "".join(f"<li>{escape(note.text)}</li>" for note in result.notes)
     return (
         f"<h4>{escape(result.question)}</h4><p>{escape(result.verdict.text)}</p>{html_table(result)}"

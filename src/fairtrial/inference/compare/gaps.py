@@ -34,6 +34,7 @@ from fairtrial.inference.rates.two_rates import Scale
 
 Likelihood = Literal["empirical", "euclidean"]
 TargetMethod = Literal["profile", "orthogonal", "scaled", "plug-in"]
+RATE_RULES = {"bounded": "score and exact tails", "wilson": "score (Wilson)"}
 
 
 class Gaps(ABC):
@@ -129,7 +130,9 @@ class BinaryGaps(Gaps):
             self.estimate = np.nan_to_num(group - target)
             self.error, _ = gap_errors(atoms, member, reference)
         else:
-            self.reason = [why or no_ratio(rate) for why, rate in zip(self.reason, target, strict=True)]
+            shared = parts.shape == "partial"
+            facts = zip(self.reason, target, shared, strict=True)
+            self.reason = [why or no_ratio(rate, partly) for why, rate, partly in facts]
             with np.errstate(divide="ignore", invalid="ignore"):
                 self.estimate = np.where(self.defined, group / target, 1.0)
             self.error = ratio_errors(parts)
@@ -153,7 +156,7 @@ class KnownRateGaps(Gaps):
     """Rates against a known number, from counts."""
 
     def __init__(
-        self, count: Floats, successes: Floats, target: Floats, method: RateMethod = "wilson",
+        self, count: Floats, successes: Floats, target: Floats, method: RateMethod = "bounded",
         scale: Scale = "difference",
     ) -> None:  # fmt: skip
         self.count, self.successes, self.target = count, successes, target
@@ -167,7 +170,7 @@ class KnownRateGaps(Gaps):
             self.error = np.sqrt(1.0 / (successes + 0.5) - 1.0 / (count + 1.0))
         self.estimate = self._gap(np.where(count > 0, np.nan_to_num(rate), target))
         self.df = np.full(count.shape, np.inf)
-        self.rule = np.full(count.shape, {"wilson": "score (Wilson), exact tails"}.get(method, method))
+        self.rule = np.full(count.shape, RATE_RULES.get(method, method))
         self.reason = [nobody(bool(n == 0), False) for n in count]
 
     def _gap(self, rate: Floats) -> Floats:
@@ -194,11 +197,7 @@ class KnownRateGaps(Gaps):
         return np.where(distance == 0, 0.0, np.nan_to_num(root, posinf=np.inf, neginf=-np.inf))
 
     def limits(self, level: float) -> tuple[Floats, Floats]:
-        """Wilson's limits and the binomial's own, the outermost: Wilson's alone miss up to .09 at 95%."""
         low, high = rate_interval(self.successes, self.count, level, self.method)
-        if self.method == "wilson":
-            exact = rate_interval(self.successes, self.count, level, "exact")
-            low, high = np.minimum(low, exact[0]), np.maximum(high, exact[1])
         return blank(self._gap(low), self.defined), blank(self._gap(high), self.defined)
 
     def tails(self, gap: Floats) -> tuple[Floats, Floats]:
@@ -263,5 +262,7 @@ def nobody(group: bool, target: bool) -> str | None:
     return "nobody in the target meets the metric's condition" if target else None
 
 
-def no_ratio(target: float) -> str | None:
+def no_ratio(target: float, partly_shared: bool) -> str | None:
+    if partly_shared:
+        return "the group shares some of its members with the target: only the difference is inferred"
     return "the target's rate is zero, so that there is no ratio to it" if target == 0 else None

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial.inference.numeric.roots import Floats
-from fairtrial.inference.rates.everyone import Mirrored, PartDifferenceLaw, PartRatioLaw
+from fairtrial.inference.rates.everyone import Mirrored, PartLaw
 from fairtrial.inference.rates.laws import Bools, Law
 from fairtrial.inference.rates.partly import PartlySharedLaw
 from fairtrial.inference.rates.two_rates import HALF_OF_IT, Only, Scale, TwoRateLaw, TwoRates
@@ -92,7 +92,7 @@ def gap_laws(
     shapes, laws = parts.shape, []
     known = (parts.n_both + parts.n_group > 0) & (parts.n_both + parts.n_reference > 0)
     for shape in ("disjoint", "inside", "around", "partial"):
-        index = np.flatnonzero((shapes == shape) & known)
+        index = np.flatnonzero((shapes == shape) & known & (shape != "partial" or scale == "difference"))
         if index.size:
             laws.append((index, _law_of_shape(shape, parts[index], scale, only)))
     return laws
@@ -106,7 +106,7 @@ def _law_of_shape(shape: str, parts: PartCounts, scale: Scale, only: Only | None
         return TwoRateLaw(table, scale, only)
     rest = (parts.k_reference, parts.n_reference) if shape == "inside" else (parts.k_group, parts.n_group)
     table = TwoRates(parts.k_both, parts.n_both, *rest)
-    law: Law = PartDifferenceLaw(table, only) if scale == "difference" else PartRatioLaw(table)
+    law = PartLaw(table, scale, only)
     return law if shape == "inside" else Mirrored(law, ratio=scale == "ratio")
 
 

@@ -7,126 +7,122 @@ share for the true one leaves out up to .30 of the ratio's error instead of .05;
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from fairtrial.inference.numeric.roots import Floats, bisect_decreasing
+from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.laws import Bools, Law, quantile_of, tail_of
-from fairtrial.inference.rates.proportions import binomial_deviance, difference_error
+from fairtrial.inference.rates.proportions import binomial_deviance
 from fairtrial.inference.rates.two_rates import (
     LOGARITHM_ENDS,
-    Null,
     Only,
+    Scale,
     TwoRates,
     at_null,
-    bounded,
     estimate_and_error,
     exact_tail,
+    likelihood_root,
     score_roots,
 )
 
-# Golden sections of the share: the last bracket is 1e-8 of the first.
-SECTIONS = 38
+# Golden sections of the share, to a twentieth of its standard error, and the parabolas that follow.
+SECTIONS, VERTICES = 13, 4
 GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
 # The share is looked for so many of its standard errors about the observed one.
 SHARE_REACH = 12.0
+TINY = 1e-12
 
 
-class PartDifferenceLaw(Law):
-    """The part's rate minus the whole's; points are contrasts to the rest, along which the likelihood is profiled.
+class PartLaw(Law):
+    """The part's rate minus the whole's, or over it: the roots of rate and share together, the share profiled."""
 
-    At each contrast the rates are the Miettinen-Nurminen maximum and the share has a closed form.
-    """
-
-    def __init__(self, table: TwoRates, only: Only | None = None) -> None:
-        self.table, self.only = table, only
-        self.centre, self.error = table.k1 / table.n1 - table.k2 / table.n2, difference_error(*table)
-        end = np.ones(table.k1.shape)
+    def __init__(self, table: TwoRates, scale: Scale, only: Only | None = None) -> None:
+        self.table, self.scale, self.only = table, scale, only
+        to_rest, error = estimate_and_error(table, scale)
+        share = table.n1 / (table.n1 + table.n2)
+        if scale == "difference":
+            self.centre, self.error = (1.0 - share) * to_rest, (1.0 - share) * error
+        else:
+            ratio = np.exp(to_rest)
+            self.centre = to_rest - np.log1p(share * (ratio - 1.0))
+            # theta = r/(1 + P (r - 1)) changes with r and with P
+            share_error = np.sqrt(share * (1.0 - share) / (table.n1 + table.n2))
+            change = np.hypot((1.0 - share) * error, (ratio - 1.0) * share_error)
+            self.error = change / (1.0 + share * (ratio - 1.0)) + TINY
+        end = np.full(share.shape, 1.0 if scale == "difference" else LOGARITHM_ENDS)
         self.ends = -end, end
         self.few = table.few & (only is None)
 
     def roots(self, point: Floats) -> tuple[Floats, Floats]:
-        null = at_null(self.table, point, "difference")
-        share = likely_share(self.table, null, point)
-        total = self.table.n1 + self.table.n2
-        sign = np.sign(self._observed() - (1.0 - share) * point)
-        deviance = binomial_deviance(self.table.k1, self.table.n1, null.p1)
-        deviance = deviance + binomial_deviance(self.table.k2, self.table.n2, null.p2)
-        base = sign * np.sqrt(deviance + binomial_deviance(self.table.n1, total, share))
-        score, skewed = (with_share(root, self.table, share, sign) for root in score_roots(null))
-        return bounded(base, score, skewed, self.only)
-
-    def exact_tail(self, point: Floats, chosen: Bools, *, above: bool) -> Floats:
-        table = self.table.take(chosen)
-        share = likely_share(table, at_null(table, point, "difference"), point)
-        tail = exact_tail(table, point, "difference", above=above)
-        return tail_with_share(tail, table, share)
-
-    def _observed(self) -> Floats:
-        k1, n1, k2, n2 = self.table
-        return np.asarray(n2 / (n1 + n2) * (k1 / n1 - k2 / n2))
-
-    def to_gap(self, point: Floats) -> Floats:
-        return (1.0 - likely_share(self.table, at_null(self.table, point, "difference"), point)) * point
-
-    def to_point(self, gap: Floats) -> Floats:
-        full = np.ones_like(gap)
-        return bisect_decreasing(lambda contrast: gap - self.to_gap(contrast), -full, full)
-
-
-class PartRatioLaw(Law):
-    """The part's rate over the whole's; points are logarithms. The score of r and that of the share, added up."""
-
-    def __init__(self, table: TwoRates) -> None:
-        self.table = table
-        n1, n2 = table.n1, table.n2
-        to_rest, error = estimate_and_error(table, "ratio")
-        share, ratio = n1 / (n1 + n2), np.exp(to_rest)
-        self.centre = to_rest - np.log1p(share * (ratio - 1.0))
-        # d log theta / d log r = (1 - P)/(1 + P (r - 1))
-        self.error = error * (1.0 - share) / (1.0 + share * (ratio - 1.0)) + 1e-12
-        end = np.full(n1.shape, LOGARITHM_ENDS)
-        self.ends = -end, end
-        self.few = table.few
-
-    def roots(self, point: Floats) -> tuple[Floats, Floats]:
-        _, squared = self._profile(self.table, point)
+        _, squared = self._profile(self.table, self.centre, point)
         root = np.sign(self.centre - point) * np.sqrt(squared)
         return root, root
 
     def exact_tail(self, point: Floats, chosen: Bools, *, above: bool) -> Floats:
         table = self.table.take(chosen)
-        share, _ = self._profile(table, point)
-        tail = exact_tail(table, _ratio_to_rest(np.exp(point), share), "ratio", above=above)
-        return tail_with_share(tail, table, share)
+        share, _ = self._profile(table, self.centre[chosen], point)
+        tail = exact_tail(table, self._to_rest(point, share), self.scale, above=above)
+        root = np.maximum(-quantile_of(tail), 0.0)
+        return np.where(root > 0, tail_of(-np.sqrt(root**2 + share_score(table, share))), tail)
 
-    def _profile(self, table: TwoRates, point: Floats) -> tuple[Floats, Floats]:
-        """The share at which score and share together are least surprising, and how surprising that is."""
-        theta = np.exp(point)
+    def _to_rest(self, point: Floats, share: Floats) -> Floats:
+        """The gap to the rest, given that to the whole and the share."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if self.scale == "difference":
+                return np.clip(point / (1.0 - share), -1.0, 1.0)
+            theta = np.exp(point)
+            ratio = np.where(theta * share < 1.0, theta * (1.0 - share) / (1.0 - theta * share), np.inf)
+        return np.clip(ratio, np.exp(-LOGARITHM_ENDS), np.exp(LOGARITHM_ENDS))
+
+    def _profile(self, table: TwoRates, centre: Floats, point: Floats) -> tuple[Floats, Floats]:
+        """The share at which rates and share together are least surprising, and how surprising that is."""
         total = table.n1 + table.n2
-        observed = np.broadcast_to(table.n1 / total, theta.shape)
+        observed = np.broadcast_to(table.n1 / total, point.shape)
         reach = SHARE_REACH * np.sqrt(observed * (1.0 - observed) / total)
-        tiny = 1e-12
-        most = np.minimum(1.0, 1.0 / theta)
-        low = np.maximum(np.minimum(observed - reach, 0.5 * most), tiny * most)
-        high = np.minimum(np.maximum(observed + reach, tiny), most * (1.0 - tiny))
+        most = 1.0 - np.abs(point) if self.scale == "difference" else np.minimum(1.0, np.exp(-point))
+        low = np.maximum(np.minimum(observed - reach, 0.5 * most), TINY * most)
+        high = np.maximum(np.minimum(observed + reach, most * (1.0 - TINY)), low)
+        sign = np.sign(centre - point)
 
         def surprise(share: Floats) -> Floats:
-            root, _ = score_roots(at_null(table, _ratio_to_rest(theta, share), "ratio"))
-            return np.asarray(root**2 + share_surprise(table, share))
+            return self._surprise(table, self._to_rest(point, share), share, sign)
 
-        return _least(surprise, low, np.maximum(high, low), observed)
+        return _least(surprise, low, high, observed)
+
+    def _surprise(self, table: TwoRates, to_rest: Floats, share: Floats, sign: Floats) -> Floats:
+        """The smallest square of the laws' roots and the share's together; a root of the other sign counts nothing."""
+        null = at_null(table, to_rest, self.scale)
+        score, skewed = score_roots(null)
+        if self.scale == "ratio":
+            return np.asarray(score**2 + share_score(table, share))
+        base = likelihood_root(table, null)
+        by_likelihood = np.maximum(sign * base, 0.0) ** 2 + binomial_deviance(
+            table.n1, table.n1 + table.n2, share
+        )
+        if self.only == "likelihood":
+            return np.asarray(base**2 + by_likelihood - np.maximum(sign * base, 0.0) ** 2)
+        by_score = np.maximum(sign * score, 0.0)
+        if self.only is None:
+            by_score = np.minimum(by_score, np.maximum(sign * skewed, 0.0))
+        by_score = by_score**2 + share_score(table, share)
+        return by_score if self.only == "score" else np.minimum(by_likelihood, by_score)
 
     def to_point(self, gap: Floats) -> Floats:
+        if self.scale == "difference":
+            return np.clip(gap, *self.ends)
         with np.errstate(divide="ignore"):
             return np.clip(np.log(gap), *self.ends)
 
     def to_gap(self, point: Floats) -> Floats:
-        return np.exp(point)
+        return point if self.scale == "difference" else np.exp(point)
 
     def limits(self, level: Floats | float) -> tuple[Floats, Floats]:
         low, high = super().limits(level)
-        nobody = self.table.k1 + self.table.k2 == 0
-        return np.where(self.table.k1 > 0, low, 0.0), np.where(nobody, np.inf, high)
+        if self.scale == "ratio":
+            nobody = self.table.k1 + self.table.k2 == 0
+            low, high = np.where(self.table.k1 > 0, low, 0.0), np.where(nobody, np.inf, high)
+        return low, high
 
 
 class Mirrored(Law):
@@ -159,20 +155,7 @@ class Mirrored(Law):
         return self._turned(high), self._turned(low)
 
 
-def likely_share(table: TwoRates, null: Null, contrast: Floats) -> Floats:
-    """The most likely share of the part at a contrast: its slope in the likelihood is the rates' own."""
-    k1, n1, k2, n2 = table
-    spread1, spread2 = null.p1 * (1.0 - null.p1), null.p2 * (1.0 - null.p2)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # Both samples have the same slope with opposite signs; at a rate of 0 or 1 only the other tells it.
-        slopes = (k1 - n1 * null.p1) / spread1, (n2 * null.p2 - k2) / spread2
-        slope = np.where(spread1 >= spread2, *slopes)
-        slope = np.where(np.isnan(slope), np.where(spread1 >= spread2, *slopes[::-1]), slope)
-        pull = np.nan_to_num(slope * contrast, posinf=np.inf, neginf=-np.inf)
-        return np.asarray(n1 / np.maximum(n1 + n2 - pull, n1))
-
-
-def share_surprise(table: TwoRates, share: Floats) -> Floats:
+def share_score(table: TwoRates, share: Floats) -> Floats:
     """The squared score of the share."""
     total = table.n1 + table.n2
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -180,39 +163,36 @@ def share_surprise(table: TwoRates, share: Floats) -> Floats:
     return np.where(np.isnan(squared), 0.0, squared)
 
 
-def with_share(root: Floats, table: TwoRates, share: Floats, sign: Floats) -> Floats:
-    """The root of two rates and of a share together; a root that points the other way is left as it is."""
-    together = sign * np.sqrt(root**2 + share_surprise(table, share))
-    return np.where(sign * root > 0, together, root)
-
-
-def tail_with_share(tail: Floats, table: TwoRates, share: Floats) -> Floats:
-    """A tail of the two rates, made smaller by how surprising the share is."""
-    root = -quantile_of(tail)
-    return tail_of(-with_share(root, table, share, np.ones_like(root)))
-
-
-def _ratio_to_rest(theta: Floats, share: Floats) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = theta * (1.0 - share) / (1.0 - theta * share)
-    return np.clip(
-        np.where(theta * share < 1.0, ratio, np.inf), np.exp(-LOGARITHM_ENDS), np.exp(LOGARITHM_ENDS)
-    )
-
-
-def _least(function: object, low: Floats, high: Floats, observed: Floats) -> tuple[Floats, Floats]:
-    """Where a function with one valley is least, and how small it is there; the observed share is tried as well."""
-    assert callable(function)
-    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-    at_left, at_right = function(left), function(right)
+def _least(
+    function: Callable[[Floats], Floats], low: Floats, high: Floats, observed: Floats
+) -> tuple[Floats, Floats]:
+    """Where a function with one valley is least, and how small it is there: golden sections, then parabolas."""
+    start = np.clip(observed, low, high)
+    place = [high - GOLDEN * (high - low), low + GOLDEN * (high - low)]
+    value = [function(point) for point in place]
     for _ in range(SECTIONS):
-        down = at_left < at_right
-        low, high = np.where(down, low, left), np.where(down, right, high)
-        middle = np.where(down, high - GOLDEN * (high - low), low + GOLDEN * (high - low))
-        value = function(middle)
-        left, right = np.where(down, middle, right), np.where(down, left, middle)
-        at_left, at_right = np.where(down, value, at_right), np.where(down, at_left, value)
-    point, least = np.where(at_left < at_right, left, right), np.minimum(at_left, at_right)
-    at_observed = function(observed)
-    better = at_observed <= least
-    return np.where(better, observed, point), np.where(better, at_observed, least)
+        down = value[0] < value[1]
+        low, high = np.where(down, low, place[0]), np.where(down, place[1], high)
+        point = np.where(down, high - GOLDEN * (high - low), low + GOLDEN * (high - low))
+        new = function(point)
+        place = [np.where(down, point, place[1]), np.where(down, place[0], point)]
+        value = [np.where(down, new, value[1]), np.where(down, value[0], new)]
+    places, values = np.stack([*place, start]), np.stack([*value, function(start)])
+    for step in range(VERTICES):
+        order = np.argsort(values, axis=0)
+        places, values = np.take_along_axis(places, order, axis=0), np.take_along_axis(values, order, axis=0)
+        middle = 0.5 * (low + high)
+        point = np.where(step == 0, middle, np.clip(_vertex(places, values), low, high))
+        places[2], values[2] = point, function(point)
+    best = np.argmin(values, axis=0)[None]
+    return np.take_along_axis(places, best, axis=0)[0], np.take_along_axis(values, best, axis=0)[0]
+
+
+def _vertex(place: Floats, value: Floats) -> Floats:
+    """The lowest point of the parabola through three points; the best of them where it has none."""
+    (a, b, c), (f, g, h) = place, value
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        slope, other = (g - f) / (b - a), (h - f) / (c - a)
+        bend = (other - slope) / (c - b)
+        vertex = 0.5 * (a + b - slope / bend)
+    return np.asarray(np.where(np.isfinite(vertex) & (bend > 0), vertex, a), dtype=np.float64)

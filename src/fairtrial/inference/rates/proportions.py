@@ -13,7 +13,7 @@ from scipy import special
 
 from fairtrial.inference.numeric.roots import Floats, bisect_decreasing, floats
 
-RateMethod = Literal["wilson", "likelihood", "half-count", "exact"]
+RateMethod = Literal["bounded", "wilson", "likelihood", "half-count", "exact"]
 
 # Below this many events a normal law alone is not trusted anywhere.
 SMALL_COUNT = 10
@@ -39,11 +39,12 @@ def binomial_deviance(k: ArrayLike, n: ArrayLike, rate: ArrayLike) -> Floats:
 
 
 def rate_interval(
-    k: ArrayLike, n: ArrayLike, level: float = 0.95, method: RateMethod = "wilson"
+    k: ArrayLike, n: ArrayLike, level: float = 0.95, method: RateMethod = "bounded"
 ) -> tuple[Floats, Floats]:
     """Limits for one rate; [0, 1] when there is nobody to learn from."""
     k, n = floats(k, n)
     limits = {
+        "bounded": _bounded,
         "wilson": _wilson,
         "likelihood": _likelihood,
         "half-count": _half_count,
@@ -64,6 +65,14 @@ def _wilson(k: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:
     centre = (k + z * z / 2) / (n + z * z)
     half = z / (n + z * z) * np.sqrt(k * (n - k) / n + z * z / 4)
     return centre - half, centre + half
+
+
+def _bounded(k: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:
+    """Wilson's limits and the exact ones, the outermost: Wilson's alone miss up to .09 at 95%, and up to .14 of rare
+    events."""
+    one, other = _wilson(k, n, level), _clopper_pearson(k, n, level)
+    exact = np.where(k > 0, other[0], 0.0), np.where(k < n, other[1], 1.0)
+    return np.minimum(one[0], exact[0]), np.maximum(one[1], exact[1])
 
 
 def _likelihood(k: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:

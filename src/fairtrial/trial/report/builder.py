@@ -129,6 +129,7 @@ def _charts(section: str, result: Result) -> list[dict[str, Any]]:
             "title": picture.title,
             "alt": picture.alt,
             "spec": picture.chart.to_dict(),
+            "failed": "",
         }
         for index, picture in enumerate(result.pictures())
     ]
