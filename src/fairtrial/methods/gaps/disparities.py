@@ -22,9 +22,11 @@ from fairtrial.inference.joint.region import quadratic_test
 from fairtrial.inference.means.target_methods import estimate_gaps
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.simultaneous import simultaneous_level
+from fairtrial.methods.gaps.known_outcomes import left_out_details, refuse_selective
 from fairtrial.methods.gaps.states import EVERYONE, FEW_IN_TARGET, NO_TARGET, NOBODY, REFERENCE, TOO_FEW
 from fairtrial.metrics.groups import Group, Target, find_target
 from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.values import Role
 from fairtrial.results.column import State
 
 # Above this many rows a real-valued metric is audited from counts, means and squared deviations.
@@ -120,6 +122,20 @@ class Disparities:
         return np.ones(self.atoms.count.size, dtype=bool)
 
     @property
+    def left_out(self) -> list[dict[str, Any]]:
+        """Rows that lack what the comparison needs, as results record them."""
+        return left_out_details([self.metric], self.cells.left_out)
+
+    @property
+    def constant_after_dropping(self) -> bool:
+        """Whether rows were left out and the decision is the same for all the others."""
+        decided = isinstance(self.metric.value, Role) and self.metric.value.needs == ("decision",)
+        mean = self.atoms.mean[self.atoms.count > 0]
+        return (
+            decided and bool(self.left_out) and bool(np.all(mean == mean[0])) and float(mean[0]) in (0.0, 1.0)
+        )
+
+    @property
     def overlapping(self) -> bool:
         """Whether some person belongs to two compared groups."""
         return bool(np.any(self.comparison.member[:, self.atoms.count > 0].sum(axis=0) > 1))
@@ -180,6 +196,7 @@ def find_disparities(
     """Check, query, and compare: every group that `by` asks for against the target."""
     compared = find_any_target(who, target)
     audit.refuse(who)
+    refuse_selective(who, audit, [metric])
     cells = _target_cells(who, audit, metric, by_attributes(who, audit, by), compared)
     found = sort_groups(who, audit, metric, cells, find_groups(who, audit, by, depth), compared, minimum)
     if not found.tested:
@@ -214,7 +231,7 @@ def sort_groups(
     """The finest groups of one metric, and which of `groups` are large enough to be compared with the target."""
     masked = [(group, cells.mask(group)) for group in groups]
     present = [(group, mask) for group, mask in masked if mask.any()]
-    atoms = _atoms(who, audit, cells, metric)
+    atoms = find_atoms(who, audit, cells, metric)
     tested, untested = _sort_out(present, cells, atoms, target, minimum)
     return SortedGroups(cells, atoms, tested, untested, len(masked) - len(present))
 
@@ -386,7 +403,8 @@ def _gaps(
     return gaps, notes
 
 
-def _atoms(who: str, audit: Audit, cells: Cells, metric: Metric) -> Atoms:
+def find_atoms(who: str, audit: Audit, cells: Cells, metric: Metric) -> Atoms:
+    """What the gaps are made of, cell by cell: counts, or every row's value."""
     count = cells.count[metric.name].astype(np.float64)
     total, m2 = cells.total[metric.name], cells.m2[metric.name]
     mean = np.divide(total, count, out=np.zeros_like(total), where=count > 0)
@@ -395,7 +413,7 @@ def _atoms(who: str, audit: Audit, cells: Cells, metric: Metric) -> Atoms:
         return Atoms(count, mean, count * mean * (1.0 - mean), True)
     if cells.rows.sum() > MOST_ROWS:
         return Atoms(count, mean, m2, False)
-    rows = audit.rows(attributes=cells.attributes, metrics=[metric], who=who)
+    rows = audit.rows(attributes=cells.attributes, metrics=[metric], complete=False, who=who)
     codes = _atom_of_rows(cells, rows)
     given = rows.given[metric.name]
     order = np.argsort(codes[given], kind="stable")
@@ -431,7 +449,7 @@ def _estimate_rows(
     who: str, audit: Audit, metric: Metric, cells: Cells, target: Estimate
 ) -> tuple[Any, Floats, Floats]:
     columns = [target.influence] if isinstance(target.influence, str) else []
-    rows = audit.rows(attributes=cells.attributes, metrics=[metric], columns=columns, who=who)
+    rows = audit.rows(attributes=cells.attributes, metrics=[metric], columns=columns, complete=False, who=who)
     influence = rows.columns[columns[0]] if columns else np.array(target.influence, dtype=np.float64)
     if influence.shape != (rows.n,) or not np.isfinite(influence).all():
         required = f"must have one finite value for each of the {rows.n:,} rows, got {influence.size:,}"

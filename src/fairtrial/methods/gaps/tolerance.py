@@ -10,6 +10,7 @@ from fairtrial.errors import Fault, InputError, Note, notes_where
 from fairtrial.inference.bounds import SHAPE_RULE
 from fairtrial.inference.rates.binary_gaps import FEW_EVENTS
 from fairtrial.methods.gaps.disparities import Disparities, Estimate
+from fairtrial.methods.gaps.known_outcomes import left_out_notes
 from fairtrial.metrics.metric import Metric
 
 BAND = "must be a number or two numbers [low, high]"
@@ -75,6 +76,7 @@ def _number(who: str, value: Any) -> float:
 def common_notes(disparities: Disparities) -> list[Note]:
     """What readers must know of how the gaps were inferred, and of who is left out."""
     return [
+        *left_out_notes(disparities.left_out),
         *inference_notes([disparities]),
         *_plug_in_notes(disparities),
         *_left_out_notes(disparities),

@@ -10,6 +10,7 @@ from fairtrial.errors import Fault, NotApplicable, Note, Set, Words, notes_where
 from fairtrial.inference.multiplicity import holm
 from fairtrial.inference.rates.binary_gaps import SMALLEST_P
 from fairtrial.methods.gaps.disparities import Disparities
+from fairtrial.methods.gaps.known_outcomes import left_out_details, left_out_notes, refuse_selective
 from fairtrial.methods.gaps.tolerance import inference_notes
 from fairtrial.methods.measure.lines import Line, Plan
 from fairtrial.methods.measure.rates import cell_lines
@@ -33,12 +34,14 @@ def answer(plan: Plan) -> MeasureResult:
     if weighted and plan.interval is not None:
         required = "cannot be chosen together with weight or unit: intervals at effective counts are used"
         raise NotApplicable(WHO, Fault("interval", required))
+    refuse_selective(WHO, audit, plan.metrics, "metrics")
     compared: list[Disparities] = []
     data: Cells | Rows
     if weighted:
         lines, data = weighted_lines(plan)
     else:
         lines, compared, data = cell_lines(plan)
+    left_out = _left_out(plan, data)
     _adjust(lines)
     alpha = 1 - level
     return MeasureResult(
@@ -49,10 +52,12 @@ def answer(plan: Plan) -> MeasureResult:
         details={
             "labels": {metric.name: metric.label for metric in plan.metrics},
             "confidence_level": level,
+            "left_out": left_out,
             "places": [line.group.place for line in lines],
         },
         notes=(
-            *audit.notes(),
+            *audit.notes(complete=False),
+            *left_out_notes(left_out),
             *_notes(lines, weighted, plan.minimum),
             *inference_notes(compared),
         ),
@@ -65,6 +70,14 @@ def answer(plan: Plan) -> MeasureResult:
             },
         ),
     )
+
+
+def _left_out(plan: Plan, data: Cells | Rows) -> list[dict[str, Any]]:
+    """What each metric leaves out; of weighted rows counted by a query of its own, where there may be some."""
+    if plan.audit.missing != "drop":
+        return []
+    cells = data if isinstance(data, Cells) else plan.audit.cells(plan.attributes, plan.metrics, who=WHO)
+    return left_out_details(plan.metrics, cells.left_out)
 
 
 def each_bin(audit: Audit, metric: Metric) -> list[Metric]:

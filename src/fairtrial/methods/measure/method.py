@@ -30,6 +30,7 @@ Minimum = Annotated[
     order=10,
     shows="disparity",
     result=MeasureResult,
+    complete_rows=False,
 )
 def measure(
     audit: Audit,

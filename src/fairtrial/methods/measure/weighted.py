@@ -64,7 +64,12 @@ def weighted_lines(plan: Plan) -> tuple[list[Line], Rows]:
     audit = plan.audit
     columns = [audit.weight] if audit.weight else []
     rows = audit.rows(
-        attributes=plan.attributes, metrics=plan.metrics, columns=columns, units=audit.has("unit"), who=WHO
+        attributes=plan.attributes,
+        metrics=plan.metrics,
+        columns=columns,
+        units=audit.has("unit"),
+        complete=False,
+        who=WHO,
     )
     weight = rows.columns[str(audit.weight)] if audit.weight else np.ones(rows.n)
     if (weight < 0).any() or weight.sum() <= 0:
