@@ -60,8 +60,8 @@ def measure(
         What each group is compared with: rest, overall, a number, or a reference group such as
         race=Caucasian.
     interval : {'bounded', 'wilson', 'likelihood', 'half-count', 'exact'} or None, default None
-        Of single rates, and of rates against a known number: bounded (default: Wilson's, never inside the
-        exact one), wilson, likelihood, half-count, exact.
+        Of single rates, and of rates against a known number; default: bounded, Wilson's but never inside
+        the exact one.
     minimum : int, default 30
         Groups with fewer people, or with fewer to compare with, are listed as not tested.
     confidence_level : float, default 0.95
