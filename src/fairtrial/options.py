@@ -116,7 +116,9 @@ class Argument:
             return None if self.optional or self.open else self._fault(value)
         if any(_fits(value, part) for part in self.kinds):
             return self._bounds_fault(value)
-        return None if self.open else self._fault(value)
+        if not self.open:
+            return self._fault(value)
+        return None if _finite(value) else Fault(self.name, "must hold finite numbers", got=value)
 
     @property
     def open(self) -> bool:
@@ -210,6 +212,15 @@ def _fits(value: Any, part: Any) -> bool:
     if part is float:
         return isinstance(value, int | float) and math.isfinite(value)
     return part in (int, str) and isinstance(value, part)
+
+
+def _finite(value: Any) -> bool:
+    """Whether a number, and every one in a list or table of them, is finite."""
+    if isinstance(value, Mapping):
+        return all(_finite(item) for item in value.values())
+    if isinstance(value, list | tuple):
+        return all(_finite(item) for item in value)
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def plain(value: Any) -> Any:

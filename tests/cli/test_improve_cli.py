@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from fairtrial import load_rule
 from fairtrial.cli import program
 
 RUNNER = CliRunner()
@@ -61,21 +62,41 @@ def test_a_candidate_column(data, tmp_path):
 def test_groups_constraints_and_delta(data):
     command = [
         data, "--by", "race=White", "--by", "race=Black", "--feature", "need", "--feature", "proxy",
-        "--monotone", "need=1", "--banned", "proxy", "--delta", "0,0,0.1", "--json", "-", *QUICK,
+        "--monotone", "need=1", "--banned", "proxy", "--margin", "White=0.02,Black=0.01",
+        "--reduction", "0.1", "--json", "-", *QUICK,
     ]  # fmt: skip
     done = RUNNER.invoke(program, ["improve", *command], catch_exceptions=False)
     assert done.exit_code == 0
     content = json.loads(done.stdout)
-    assert content["details"]["claim"]["fairness_delta"] == 0.1
+    assert content["details"]["claim"]["reduction"] == 0.1
+    assert content["details"]["claim"]["margins"] == [[0.02, 0.01]]
     assert content["details"]["claim"]["groups"] == ["White", "Black"]
     assert content["provenance"]["arguments"]["banned"] == ["proxy"]
+
+
+def test_save_and_apply(data, tmp_path):
+    rule, out = str(tmp_path / "rule.skops"), tmp_path / "decisions.csv"
+    command = [data, "--by", "race", "--candidate", "portfolio", "--feature", "need", "--feature", "proxy"]
+    done = RUNNER.invoke(program, ["improve", *command, "--save", rule, *QUICK], catch_exceptions=False)
+    assert done.exit_code == 0
+    applied = RUNNER.invoke(program, ["apply", rule, data, "--csv", str(out)], catch_exceptions=False)
+    assert applied.exit_code == 0
+    decisions = [int(row["decision"]) for row in csv.DictReader(out.read_text().splitlines())]
+    assert decisions == load_rule(rule).predict(data).tolist()
+    assert f"{sum(decisions):,} of 2,500 rows are selected" in applied.stdout
+    card = RUNNER.invoke(program, ["apply", rule, data, "--card"], catch_exceptions=False)
+    assert json.loads(card.stdout)["rows"] == 2500
+    plain = RUNNER.invoke(program, ["apply", rule, data], catch_exceptions=False)
+    assert "row,decision,score" in plain.stdout
+    refused = RUNNER.invoke(program, ["apply", data, data])
+    assert "cannot be read as a rule" in str(refused.exception)
 
 
 @pytest.mark.parametrize(
     ("extra", "message"),
     [
         (["--feature", "need", "--monotone", "need"], "--monotone"),
-        (["--feature", "need", "--delta", "a,b"], "--delta must be"),
+        (["--feature", "need", "--margin", "a,b"], "--margin must be"),
         (["--feature", "need", "--capacity", "lots"], "--capacity must be"),
         (["--candidate", "bettr"], "Did you mean 'better'"),
     ],

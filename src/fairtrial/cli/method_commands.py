@@ -20,7 +20,7 @@ from fairtrial.cli.declared_options import (
     writable,
 )
 from fairtrial.cli.live import show_progress
-from fairtrial.cli.printing import OUTPUT_OPTIONS, OutputFiles
+from fairtrial.cli.printing import MORE_OUTPUTS, OUTPUT_OPTIONS, OutputFiles
 from fairtrial.cli.speech import CommandSpeech
 from fairtrial.data.audit import Audit
 from fairtrial.errors import FairtrialWarning, check_choice
@@ -60,10 +60,15 @@ class Question:
         return cls(method, tuple(role for role in roles if role.flag not in {part.flag for part in own}), own)
 
     @property
+    def outputs(self) -> dict[str, Any]:
+        """The files its answer can be written to."""
+        return {**OUTPUT_OPTIONS, **MORE_OUTPUTS.get(self.method.name, {})}
+
+    @property
     def speech(self) -> CommandSpeech:
         """How its faults are worded."""
         audit = role_keys().values() if self.method.takes_audit else ()
-        outputs = {name: f"--{name}" for name in OUTPUT_OPTIONS}
+        outputs = {name: f"--{name}" for name in self.outputs}
         first = {name: name.upper() for name in self.method.before_audit}
         options = [part for part in self.method.arguments if part.name not in first]
         named = {"data": "DATA", "fail_on": "--fail-on", **first, **outputs}
@@ -90,7 +95,7 @@ class Question:
         gates = self.method.result.gates
 
         def command(**values: Any) -> None:
-            files = OutputFiles(**{name: values.pop(name) for name in OUTPUT_OPTIONS})
+            files = OutputFiles(**{name: values.pop(name) for name in self.outputs})
             files.check()
             fail_on = values.pop("fail_on", None) or []
             for condition in fail_on:
@@ -111,7 +116,7 @@ class Question:
         options += [fail_on_parameter(gates)] if gates else []
         outputs = [
             parameter(name, parameter.KEYWORD_ONLY, annotation=kind, default=None)
-            for name, kind in OUTPUT_OPTIONS.items()
+            for name, kind in self.outputs.items()
         ]
         set_signature(command, [*data, *options, *outputs])
         return command
