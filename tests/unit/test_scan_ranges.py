@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import fairtrial
+from fairtrial.errors import NotApplicable
 
 
 def loans(n: int = 4000, seed: int = 2) -> pd.DataFrame:
@@ -165,6 +166,7 @@ def test_a_first_scan_compiles_nothing() -> None:
     program = """
 import sys
 import fairtrial
+from fairtrial.errors import NotApplicable
 data = fairtrial.load("compas")
 roles = dict(outcome="two_year_recid", score="decile_score", threshold=5)
 audit = fairtrial.Audit(data, groups=["race", "sex", "age"], **roles)
@@ -174,3 +176,20 @@ print("numba" in sys.modules, "sklearn" in sys.modules, "scipy.stats" in sys.mod
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout.split() == ["False"] * 3, done.stderr
+
+
+def test_people_without_an_outcome_stay_in_what_does_not_need_it() -> None:
+    """The outcome is known for those not rejected: rejections of everybody can be scanned, false positives not."""
+    data = loans()
+    repaid = pd.Series(np.arange(len(data)) % 2, dtype="float64").where(data["rejected"] == 0)
+    audit = fairtrial.Audit(
+        data.assign(repaid=repaid), decision="rejected", outcome="repaid", groups="group", features=["age"],
+        missing="drop",
+    )  # fmt: skip
+    result = fairtrial.scan(
+        audit, "selection_rate", protected={"group": "b"}, direction="above", permutations=99
+    )
+    assert result.estimates[0]["subgroup"] == "age: under 25"
+    assert result.estimates[0]["rate"] < 1
+    with pytest.raises(NotApplicable, match="needs the outcome of people with either decision"):
+        fairtrial.scan(audit, "fpr", protected={"group": "b"}, permutations=99)

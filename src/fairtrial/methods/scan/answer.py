@@ -9,6 +9,7 @@ import numpy as np
 
 from fairtrial.data.audit import Audit
 from fairtrial.errors import Fault, NotApplicable, Note
+from fairtrial.methods.gaps.known_outcomes import left_out_details, left_out_notes
 from fairtrial.methods.scan.arguments import DrawSettings, ScanSettings
 from fairtrial.methods.scan.draws import Luck, luck_of
 from fairtrial.methods.scan.matched_scan import MatchedScan
@@ -33,7 +34,8 @@ def answer(audit: Audit, question: ScanQuestion, settings: ScanSettings, draws: 
             scan, found[0].score, draws, name=f"{question.who} of {question.who_is}",
             key=_identity(audit, data, question, settings, draws),
         )  # fmt: skip
-    notes = [*audit.notes(), *data.notes, *scan.notes()]
+    left_out = left_out_details([question.metric] if data.cells.left_out else [], data.cells.left_out)
+    notes = [*audit.notes(complete=False), *left_out_notes(left_out), *data.notes, *scan.notes()]
     return _result(audit, describer, settings, draws, luck, notes)
 
 

@@ -99,7 +99,10 @@ def _joined(
     tested = {group: scan for group, scan in scans.items() if not isinstance(scan, str)}
     rows = _tested_rows(tested, 1.0 - settings.confidence_level)
     rows += [_untested_row(group, scan) for group, scan in scans.items() if isinstance(scan, str)]
-    notes = [*audit.notes(), Note("holm", f"p-values are adjusted by Holm over {len(tested)} scans.")]
+    notes = [
+        *audit.notes(complete=False),
+        Note("holm", f"p-values are adjusted by Holm over {len(tested)} scans."),
+    ]
     if draws.permutations < needed:
         notes.append(_few_draws(draws.permutations, needed, len(scans)))
     return ScanAllResult(

@@ -16,6 +16,7 @@ from fairtrial.methods.scan.result import ScanAllResult, ScanResult
     order=40,
     shows="disparity",
     result=ScanResult,
+    complete_rows=False,
 )
 def scan(
     audit: Audit,
@@ -135,6 +136,7 @@ def scan(
     >>> result.search, result.p_value
     ('exact', 0.01)
     """
+    from fairtrial.methods.gaps.known_outcomes import refuse_selective
     from fairtrial.methods.scan.answer import answer
     from fairtrial.methods.scan.question import ask, find_protected
     from fairtrial.metrics.table import find_metric
@@ -150,7 +152,9 @@ def scan(
     audit.refuse("scan")
     group = find_protected("scan", audit, protected)
     against = None if reference is None else find_protected("scan", audit, reference, "reference")
-    question = ask("scan", audit, find_metric("scan", metric), (group, against), (features, within), settings)
+    asked = find_metric("scan", metric)
+    refuse_selective("scan", audit, [asked])
+    question = ask("scan", audit, asked, (group, against), (features, within), settings)
     draws = s.DrawSettings(permutations=permutations, seed=seed, jobs=jobs, progress=progress)
     return answer(audit, question, settings, draws)
 
@@ -163,6 +167,7 @@ def scan(
     shows="disparity",
     result=ScanAllResult,
     variant_of="scan",
+    complete_rows=False,
 )
 def scan_all(
     audit: Audit,
@@ -283,6 +288,7 @@ def scan_all(
     [('sex: Male', 'found'), ('sex: Female', 'found')]
     """
     from fairtrial.data.groups import by_attributes
+    from fairtrial.methods.gaps.known_outcomes import refuse_selective
     from fairtrial.methods.scan.every_class import EveryClass, listed, named_features, scan_every_class
     from fairtrial.metrics.table import find_metric
 
@@ -296,6 +302,7 @@ def scan_all(
     s.check_settings("scan_all", settings)
     asked = find_metric("scan_all", metric)
     audit.refuse("scan_all")
+    refuse_selective("scan_all", audit, [asked])
     attributes = by_attributes("scan_all", audit, by or None)
     every = EveryClass(asked, attributes, named_features(audit, features), listed(within))
     draws = s.DrawSettings(
