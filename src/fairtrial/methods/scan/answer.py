@@ -34,9 +34,19 @@ def answer(audit: Audit, question: ScanQuestion, settings: ScanSettings, draws: 
             scan, found[0].score, draws, name=f"{question.who} of {question.who_is}",
             key=_identity(audit, data, question, settings, draws),
         )  # fmt: skip
-    left_out = left_out_details([question.metric] if data.cells.left_out else [], data.cells.left_out)
-    notes = [*audit.notes(complete=False), *left_out_notes(left_out), *data.notes, *scan.notes()]
+    notes = [*audit.notes(complete=False), *_left_out(audit, question, data), *data.notes, *scan.notes()]
     return _result(audit, describer, settings, draws, luck, notes)
+
+
+def _left_out(audit: Audit, question: ScanQuestion, data: ScanData) -> list[Note]:
+    """Rows that lack what the metric needs."""
+    if question.metric.name in data.cells.left_out:
+        return left_out_notes(left_out_details([question.metric], data.cells.left_out))
+    rows = audit.count_rows() if audit.missing == "drop" else 0
+    lacking = rows - int(data.cells.rows.sum())
+    if lacking <= 0:
+        return []
+    return [Note("left-out", f"{lacking:,} of {rows:,} rows lack an attribute, the score or its condition.")]
 
 
 def _scan(question: ScanQuestion, settings: ScanSettings, data: ScanData) -> AnyScan:
