@@ -103,7 +103,8 @@ def _fill(lines: dict[Group, Line], disparities: Disparities, plan: Plan) -> Non
         line.target_level, line.difference = float(target_rate[i]), float(gaps.estimate[i])
         line.difference_low, line.difference_high = float(low[i]), float(high[i])
         line.p_value = float(p[i])
-        line.standardized = None if standardized is None else float(standardized[i])
+        if standardized is not None and np.isfinite(standardized[i]):  # without spread there is none
+            line.standardized = float(standardized[i])
         line.ratio = _ratio(line)
         if ratios is not None and line.ratio is not None and np.isfinite(ratios[0][i]):
             line.ratio_low, line.ratio_high = float(ratios[0][i]), float(ratios[1][i])
