@@ -21,6 +21,7 @@ import pytest
 
 import fairtrial
 from fairtrial.methods.watch.monitor import Monitor
+from fairtrial.methods.watch.snapshot import to_arrays
 from fairtrial.methods.watch.state_file import StateFile, open_state
 from fairtrial.methods.watch.updating import Options, question
 from fairtrial.metrics.table import find_metric
@@ -359,7 +360,7 @@ def arrays_of(
         for line in list(file.lines())[1:]:
             monitor.apply(line)
     assert stored is not None
-    return stored, monitor.to_arrays()
+    return stored, to_arrays(monitor)
 
 
 @pytest.mark.parametrize("options", [
