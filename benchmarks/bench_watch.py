@@ -44,7 +44,8 @@ def rule(ratio: bool = False) -> Any:
 
 def replay(periods: int, ratio: bool = False) -> Callable[[], Any]:
     """All periods of all streams, one after the other."""
-    from fairtrial.inference.sequential.streams import advance, new_streams
+    from fairtrial.inference.sequential.advancing import advance
+    from fairtrial.inference.sequential.streams import new_streams
 
     random = np.random.default_rng(0)
     ones = random.binomial(100, 0.3, (periods, STREAMS, 2)).astype(float)

@@ -11,9 +11,10 @@ from collections.abc import Callable
 import numpy as np
 
 from fairtrial.inference.rates.proportions import rate_interval
+from fairtrial.inference.sequential.advancing import advance
 from fairtrial.inference.sequential.claims import average_logs, interval, log_certificate, log_evidence
 from fairtrial.inference.sequential.families import listed, opening_weights
-from fairtrial.inference.sequential.streams import advance, new_streams
+from fairtrial.inference.sequential.streams import new_streams
 from validity.board import Cell
 from validity.watch_designs import (
     LOOKS,
@@ -243,7 +244,7 @@ STREAMS, OPENING, EVERY = 25, 1, 20
 def false_lists(*, fixed_weights: bool, looks: int = 500) -> Run:
     """A family that grows, without a difference: wrong when the first list there is, at which one stops, has a name.
 
-    The e-values are likelihood ratios of a shift of 1 on normal values: processes that reach 1/α nearly as often as they
+    The e-values are likelihood ratios of a shift of 1 on normal values, which reach 1/α nearly as often as they
     may, so that it is the list that is tried and not the caution of what goes into it.
     """
 

@@ -10,18 +10,11 @@ from typing import Any
 import numpy as np
 
 from fairtrial.inference.numeric.roots import Floats
+from fairtrial.inference.sequential.advancing import advance
 from fairtrial.inference.sequential.claims import estimates, interval, log_certificate, log_evidence
 from fairtrial.inference.sequential.families import opening_weights
 from fairtrial.inference.sequential.reference import add_reference, reference_interval
-from fairtrial.inference.sequential.streams import (
-    Rule,
-    Streams,
-    advance,
-    begin_window,
-    joined,
-    new_streams,
-    select,
-)
+from fairtrial.inference.sequential.streams import Rule, Streams, begin_window, joined, new_streams, select
 from fairtrial.methods.watch.asked import Asked, inside, period_order
 from fairtrial.metrics.groups import Group
 
