@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from fairtrial.inference.means.empirical_likelihood import Sample, el_log_ratio, el_multiplier
-from fairtrial.inference.means.from_moments import log_ratio_p, small_sample_df
+from fairtrial.inference.means.from_moments import log_ratio_p, student_df
 from fairtrial.inference.numeric.roots import Floats
-from fairtrial.inference.rates.proportions import DifferenceMethod, difference_root
+from fairtrial.inference.rates.two_rates import Only, difference_root
 
 
 def el_weights(g: Floats) -> Floats:
@@ -22,7 +22,7 @@ def el_mean_p(values: ArrayLike, mean: float) -> float:
     sample = Sample.of(values)
     if sample.constant:
         return np.nan
-    return log_ratio_p(el_log_ratio(sample.centred + (sample.mean - mean)), small_sample_df(sample))
+    return log_ratio_p(el_log_ratio(sample.centred + (sample.mean - mean)), student_df(sample))
 
 
 def difference_p(
@@ -31,7 +31,7 @@ def difference_p(
     k2: ArrayLike,
     n2: ArrayLike,
     delta: ArrayLike = 0.0,
-    method: DifferenceMethod = "auto",
+    only: Only | None = None,
 ) -> Floats:
     """Two-sided p-value of 'first rate minus second = delta'."""
-    return np.asarray(2.0 * special.ndtr(-np.abs(difference_root(k1, n1, k2, n2, delta, method))))
+    return np.asarray(2.0 * special.ndtr(-np.abs(difference_root(k1, n1, k2, n2, delta, only))))

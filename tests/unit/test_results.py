@@ -40,7 +40,7 @@ def test_round_trip_through_json():
 def test_the_form_of_the_dict():
     content = result().to_dict()
     assert list(content) == [
-        "schema", "kind", "question", "null", "verdict", "estimates", "details", "notes", "provenance",
+        "schema", "kind", "question", "null", "verdict", "claims", "estimates", "details", "notes", "provenance",
     ]  # fmt: skip
     assert content["schema"] == SCHEMA
     assert content["kind"] == "measure"

@@ -11,6 +11,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from fairtrial.errors import Fault, Faults, InputError, Note
+from fairtrial.results.claims import Claim, group_claims
 from fairtrial.results.column import Column, Primary, StateKind, Tone, Verdict, scalar
 from fairtrial.results.text import summary_html, summary_text
 
@@ -54,6 +55,8 @@ class Result:
     verdict_tones: ClassVar[Mapping[str, Tone]] = {}
     # keys under which the details count people; masking looks for them there
     people_in_details: ClassVar[frozenset[str]] = frozenset({"n"})
+    # verdicts at which a command can be told to fail; none where it cannot
+    gates: ClassVar[tuple[str, ...]] = ()
     method: ClassVar[str] = ""
     assumptions: ClassVar[tuple[str, ...]] = ()
     citation: ClassVar[str] = ""
@@ -95,6 +98,10 @@ class Result:
         """The p-values that enter the correction over a whole trial (certifications do not)."""
         return []
 
+    def claims(self) -> list[Claim]:
+        """What the result claims, one entry per group that was judged."""
+        return group_claims(self)
+
     def pictures(self) -> list[Picture]:
         """All charts of the result, the main one first; each method's result draws its own, or none."""
         return []
@@ -118,6 +125,7 @@ class Result:
             "question": self.question,
             "null": self.null,
             "verdict": {"code": self.verdict.code, "text": self.verdict.text},
+            "claims": [claim.to_dict() for claim in self.claims()],
             "estimates": [dict(row) for row in self.estimates],
             "details": self.details,
             "notes": [{"code": note.code, "text": note.text} for note in self.notes],

@@ -12,11 +12,12 @@ from typing import Any, Literal
 
 from fairtrial.errors import GateClosed, check_choice
 from fairtrial.methods.declaration import find_method
+from fairtrial.results.claims import Claim
 from fairtrial.results.column import Verdict
 from fairtrial.results.masking import mask_entry, mask_groups, mask_result
 from fairtrial.results.result import Result
 from fairtrial.results.text import left_out_texts
-from fairtrial.trial.family import Entry, conclude, correct
+from fairtrial.trial.family import Entry, conclude, correct, corrected_claims
 from fairtrial.trial.results_file import SCHEMA
 from fairtrial.trial.spec import Section, Spec
 
@@ -101,6 +102,15 @@ class Trial:
         """The verdict after correction over the whole trial."""
         unanswered = sum(answer.status != "done" for answer in self.answers)
         return conclude(self.family, list(self.results.items()), self.spec.run.alpha, unanswered)
+
+    def claims(self) -> list[Claim]:
+        """What the trial claims: a finding that the correction over the whole trial does not bear out is none."""
+        borne_out = {(entry.section, entry.subject) for entry in self.family if entry.significant}
+        return [
+            claim
+            for section, result in self.results.items()
+            for claim in corrected_claims(section, result, borne_out)
+        ]
 
     @property
     def left_out(self) -> list[str]:
