@@ -246,7 +246,7 @@ def _exact(name: str, design: str, run: Run, claim: Any = "size", **more: Any) -
 
 
 def _drawn(name: str, design: str, run: Run, claim: Any = "size", **more: Any) -> Cell:
-    settings = {"short": 400, "long": 4000} | more
+    settings = {"short": 1000, "long": 20_000} | more
     return Cell("certify", name, design, claim, run, **settings)
 
 
@@ -276,7 +276,7 @@ CELLS: list[Cell] = [
            variant="paper", counterpart="one rate, bounded, every count"),
     *(
         _drawn(f"ratio to everyone, {words}", f"{n} people, share {share:g}, rates {p1:g} and {p2:g}",
-               everyone_ratio(n, share, p1, p2), long=20_000)
+               everyone_ratio(n, share, p1, p2))
         for words, n, share, p1, p2 in (
             ("a large share", 300, 0.5, 0.5, 0.2),
             ("a small share", 400, 0.1, 0.2, 0.4),
@@ -285,12 +285,12 @@ CELLS: list[Cell] = [
     ),
     *(
         _drawn(f"{scale} within strata, {n1} against {n2}", f"{count} strata, rates 10% to 50%, {scale} {gap:g}",
-               strata(count, n1, n2, scale, gap), long=20_000)
+               strata(count, n1, n2, scale, gap))
         for scale, gap in _SCALES
         for count, n1, n2 in ((30, 1, 3), (10, 6, 12), (4, 40, 80))
     ),
     _drawn("heterogeneity over strata", "8 strata of 40 and 80, one common difference",
-           strata(8, 40, 80, "difference", 0.1, "heterogeneity"), long=20_000),
+           strata(8, 40, 80, "difference", 0.1, "heterogeneity")),
     *(
         _drawn(f"no gap, {places} hospitals with both groups", f"{places} hospitals of 30, rates vary by 15 points",
                rejections(partial(hospitals, places=places, people=30, gap=0.0, spread=0.15)))
