@@ -74,7 +74,7 @@ def _rate_lines(
         n = int(people[i])
         line = Line(
             metric=metric, group=group, binary=atoms.binary, n=n, target=plan.target.label, target_n=int(others[i]),
-            unlimited=own.reason[i],
+            unlimited=_why_unlimited(own, i),
         )  # fmt: skip
         if n:
             line.level, line.low, line.high = float(level[i]), float(low[i]), float(high[i])
@@ -94,6 +94,10 @@ def _own_gaps(plan: Plan, found: SortedGroups, zero: Comparison) -> Gaps:
     return make_gaps(found.atoms, zero, rate_method=plan.interval or "bounded")  # type: ignore[arg-type]
 
 
+def _why_unlimited(own: Gaps, index: int) -> str:
+    return own.reason[index] or f"no limit: {own.why_no_limit(index)}"
+
+
 def _fill(lines: dict[Group, Line], disparities: Disparities, plan: Plan) -> None:
     gaps = disparities.gaps
     low, high = gaps.limits(plan.level)
@@ -106,8 +110,10 @@ def _fill(lines: dict[Group, Line], disparities: Disparities, plan: Plan) -> Non
         line.undetermined = gaps.reason[i]
         line.target_level, line.difference = float(target_rate[i]), float(gaps.estimate[i])
         line.difference_low, line.difference_high = float(low[i]), float(high[i])
+        line.open_because = gaps.why_no_limit(i) if np.isinf([low[i], high[i]]).any() else None
         line.p_value = float(p[i])
-        line.standardized = None if standardized is None else float(standardized[i])
+        if standardized is not None and np.isfinite(standardized[i]):  # without spread there is none
+            line.standardized = float(standardized[i])
         line.ratio = _ratio(line)
         if ratios is not None and line.ratio is not None and np.isfinite(ratios[0][i]):
             line.ratio_low, line.ratio_high = float(ratios[0][i]), float(ratios[1][i])
