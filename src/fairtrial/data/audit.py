@@ -100,6 +100,9 @@ class Audit(Features):
         declared.check(source.columns, given, Audit.__init__)
         super().__init__(source, declared)
         self._levels: dict[str, tuple[str, ...]] = {}
+        self.names_attributes = (
+            False  # in a trial all groups are in play at once, whatever one section compares
+        )
         self._digest: str | None = None
         self._labelled: tuple[tuple[int, int], ...] | None = None
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairtrial.data.schema import cut_into_bins
 from fairtrial.errors import Fault, InputError, Set, Words, did_you_mean
-from fairtrial.metrics.groups import Group, Target
+from fairtrial.metrics.groups import Group, Target, told_apart
 
 if TYPE_CHECKING:
     from fairtrial.data.audit import Audit
@@ -29,9 +29,17 @@ def by_attributes(who: str, audit: Audit, by: object, argument: str = "by") -> t
 
 
 def find_groups(
-    who: str, audit: Audit, by: object = None, depth: int = 1, argument: str = "by"
+    who: str,
+    audit: Audit,
+    by: object = None,
+    depth: int = 1,
+    argument: str = "by",
+    target: Target | None = None,
 ) -> list[Group]:
-    """All groups that `by` asks for, with every intersection of up to `depth` attributes."""
+    """All groups that `by` asks for, with every intersection of up to `depth` attributes.
+
+    Their labels carry their attributes where theirs and those of the target are more than one.
+    """
     entries = _entries(who, audit, by, argument)
     if isinstance(depth, bool) or not isinstance(depth, int) or depth < 1:
         raise InputError(who, Fault("depth", "must be a whole number of at least 1", got=depth))
@@ -41,7 +49,9 @@ def find_groups(
     attributes = [entry for entry in entries if isinstance(entry, str)]
     for name in attributes:
         check_not_continuous(who, audit, name, argument)
-    return list(dict.fromkeys([*intersections(audit, attributes, depth), *explicit]))
+    found = dict.fromkeys([*intersections(audit, attributes, depth), *explicit])
+    beside = target.group.attributes if target is not None and target.group is not None else ()
+    return told_apart(list(found), [*beside, *(audit.groups if audit.names_attributes else ())])
 
 
 def check_not_continuous(who: str, audit: Audit, attribute: str, argument: str = "by") -> None:

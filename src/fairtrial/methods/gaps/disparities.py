@@ -198,7 +198,10 @@ def find_disparities(
     audit.refuse(who)
     refuse_selective(who, audit, [metric])
     cells = _target_cells(who, audit, metric, by_attributes(who, audit, by), compared)
-    found = sort_groups(who, audit, metric, cells, find_groups(who, audit, by, depth), compared, minimum)
+    reference = compared if isinstance(compared, Target) else None
+    groups = find_groups(who, audit, by, depth, target=reference)
+    compared = compared if reference is None else reference.beside(groups)
+    found = sort_groups(who, audit, metric, cells, groups, compared, minimum)
     if not found.tested:
         reasons = "; ".join(f"{item.group.label}: {item.state.reason}" for item in found.untested[:5])
         raise InputError(who, Fault("", f"there is no group to test ({reasons})"))

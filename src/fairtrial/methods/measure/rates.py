@@ -37,7 +37,7 @@ def cell_lines(plan: Plan) -> tuple[list[Line], list[Disparities], Cells]:
     asked_for = explicit_groups(plan.by)  # listed even when nobody is in them
     groups = [
         group
-        for group in find_groups(WHO, plan.audit, plan.by, plan.depth)
+        for group in find_groups(WHO, plan.audit, plan.by, plan.depth, target=plan.target)
         if group in asked_for or cells.mask(group).any()
     ]
     lines: list[Line] = []

@@ -78,7 +78,7 @@ def weighted_lines(plan: Plan) -> tuple[list[Line], Rows]:
     person = rows.attributes["unit"].codes if audit.has("unit") else np.arange(rows.n, dtype=np.int32)
     check_target(WHO, audit, plan.target)
     asked_for = explicit_groups(plan.by)
-    groups = find_groups(WHO, audit, plan.by, plan.depth)
+    groups = find_groups(WHO, audit, plan.by, plan.depth, target=plan.target)
     groups = [group for group in groups if rows.mask(group).any() or group in asked_for]
     lines = [
         _line(column, group)
