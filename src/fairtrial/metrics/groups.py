@@ -62,7 +62,7 @@ def told_apart(groups: Sequence[Group], beside: Collection[str] = ()) -> list[Gr
 
 def _says_nothing(value: str) -> bool:
     """Whether a value needs its attribute to be understood: yes, false, 3, under 25."""
-    words = {"yes", "no", "true", "false", "y", "n", "t", "f"}
+    words = {"yes", "no", "true", "false", "y", "n"}
     text = value.strip().lower()
     return text in words or re.match(r"(under )?[-+]?[0-9.]", text) is not None
 

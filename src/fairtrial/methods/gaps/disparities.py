@@ -25,7 +25,8 @@ from fairtrial.inference.simultaneous import simultaneous_level
 from fairtrial.methods.gaps.known_outcomes import left_out_details, refuse_selective
 from fairtrial.methods.gaps.states import EVERYONE, FEW_IN_TARGET, NO_TARGET, NOBODY, REFERENCE, TOO_FEW
 from fairtrial.metrics.groups import Group, Target, find_target
-from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.harm import harmed_side
+from fairtrial.metrics.metric import Direction, Metric
 from fairtrial.metrics.values import Role
 from fairtrial.results.column import State
 
@@ -85,6 +86,7 @@ class Disparities:
     comparison: Comparison
     gaps: Gaps
     notes: list[Note]
+    harmed: Direction | None = None  # the side on which a group is harmed, where it is known
 
     @property
     def binary(self) -> bool:
@@ -257,7 +259,7 @@ def compare_sorted(
     gaps, notes = _gaps(who, audit, metric, cells, atoms, comparison, target, inference)
     return Disparities(
         who, metric, by, minimum, inference, target, [group for group, _ in found.tested], found.untested,
-        found.absent, cells, atoms, comparison, gaps, notes,
+        found.absent, cells, atoms, comparison, gaps, notes, harmed_side(metric, audit.favourable),
     )  # fmt: skip
 
 

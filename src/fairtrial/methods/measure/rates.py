@@ -49,7 +49,7 @@ def cell_lines(plan: Plan) -> tuple[list[Line], list[Disparities], Cells]:
         if found.tested:
             compared.append(_compared(plan, metric, found))
             _fill(own, compared[-1], plan)
-    add_impact_ratios(lines)
+    add_impact_ratios(lines, plan.audit.favourable)
     return lines, compared, cells
 
 

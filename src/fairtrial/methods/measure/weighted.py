@@ -85,7 +85,7 @@ def weighted_lines(plan: Plan) -> tuple[list[Line], Rows]:
         for column in (_column(plan, rows, metric, weight, person) for metric in plan.metrics)
         for group in groups
     ]
-    add_impact_ratios(lines)
+    add_impact_ratios(lines, audit.favourable)
     return lines, rows
 
 
