@@ -29,17 +29,9 @@ def by_attributes(who: str, audit: Audit, by: object, argument: str = "by") -> t
 
 
 def find_groups(
-    who: str,
-    audit: Audit,
-    by: object = None,
-    depth: int = 1,
-    argument: str = "by",
-    target: Target | None = None,
+    who: str, audit: Audit, by: object = None, depth: int = 1, argument: str = "by"
 ) -> list[Group]:
-    """All groups that `by` asks for, with every intersection of up to `depth` attributes.
-
-    Their labels carry their attributes where theirs and those of the target are more than one.
-    """
+    """All groups that `by` asks for, with every intersection of up to `depth` attributes."""
     entries = _entries(who, audit, by, argument)
     if isinstance(depth, bool) or not isinstance(depth, int) or depth < 1:
         raise InputError(who, Fault("depth", "must be a whole number of at least 1", got=depth))
@@ -49,9 +41,17 @@ def find_groups(
     attributes = [entry for entry in entries if isinstance(entry, str)]
     for name in attributes:
         check_not_continuous(who, audit, name, argument)
-    found = dict.fromkeys([*intersections(audit, attributes, depth), *explicit])
+    found = list(dict.fromkeys([*intersections(audit, attributes, depth), *explicit]))
+    return told_apart(found, audit.groups) if audit.names_attributes else found
+
+
+def compared_groups(
+    who: str, audit: Audit, by: object, depth: int, target: Target | None
+) -> tuple[list[Group], Target | None]:
+    """The groups that `by` asks for and what they are compared with, called so that no two can be confused."""
     beside = target.group.attributes if target is not None and target.group is not None else ()
-    return told_apart(list(found), [*beside, *(audit.groups if audit.names_attributes else ())])
+    groups = told_apart(find_groups(who, audit, by, depth), beside)
+    return groups, None if target is None else target.beside(groups)
 
 
 def check_not_continuous(who: str, audit: Audit, attribute: str, argument: str = "by") -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Cells, Rows
-from fairtrial.data.groups import by_attributes, check_target, find_groups
+from fairtrial.data.groups import by_attributes, check_target, compared_groups
 from fairtrial.errors import FairtrialWarning, Fault, InputError, Note
 from fairtrial.inference.bounds import guarded
 from fairtrial.inference.compare.choose_gaps import make_gaps
@@ -200,9 +200,8 @@ def find_disparities(
     audit.refuse(who)
     refuse_selective(who, audit, [metric])
     cells = _target_cells(who, audit, metric, by_attributes(who, audit, by), compared)
-    reference = compared if isinstance(compared, Target) else None
-    groups = find_groups(who, audit, by, depth, target=reference)
-    compared = compared if reference is None else reference.beside(groups)
+    groups, named = compared_groups(who, audit, by, depth, compared if isinstance(compared, Target) else None)
+    compared = named or compared
     found = sort_groups(who, audit, metric, cells, groups, compared, minimum)
     if not found.tested:
         reasons = "; ".join(f"{item.group.label}: {item.state.reason}" for item in found.untested[:5])
