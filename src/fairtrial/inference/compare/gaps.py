@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from fairtrial.inference.evidence.atoms import Atoms, Bools, Comparison, gap_errors
-from fairtrial.inference.evidence.enough import Evidence, find_evidence
-from fairtrial.inference.means.from_moments import SMALL_SAMPLE
+from fairtrial.inference.evidence.enough import find_reasons
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.binary_gaps import (
     SMALL_COUNT_RULE,
@@ -44,8 +43,8 @@ class Gaps(ABC):
     df: Floats
     rule: NDArray[np.str_]
     reason: list[str | None]
-    evidence: Evidence | None = None  # where rows were looked at
     covariance: Floats | None = None  # of all gaps, where it is not that of the atoms
+    carried_by: Floats | None = None  # about how many values carry a mean, where that bounds its inference
 
     @abstractmethod
     def root(self, gap: Floats) -> Floats:
@@ -67,6 +66,13 @@ class Gaps(ABC):
     def exact_limits(self, level: float) -> tuple[Floats, Floats] | None:
         """Limits by binomial tails where a count is small, an empty interval elsewhere; None without counts."""
         return None
+
+    def why_no_limit(self, index: int) -> str:
+        """Why a side of this gap's interval has no end."""
+        if self.carried_by is None:
+            return "the sample is too small"
+        values = max(1, round(float(self.carried_by[index])))
+        return f"the mean rests on about {values:,} value{'s' if values > 1 else ''}"
 
     @property
     def defined(self) -> Bools:
@@ -217,29 +223,22 @@ class KnownRateGaps(Gaps):
 
 
 class EuclideanGaps(Gaps):
-    """Euclidean likelihood: distance over its standard error, from counts, means and M2 alone."""
+    """Euclidean likelihood: distance over its standard error, with Welch's degrees of freedom."""
 
     def __init__(self, atoms: Atoms, comparison: Comparison) -> None:
         member, reference = comparison.member, comparison.reference
         target = comparison.known if comparison.known is not None else atoms.pooled(reference)[1]
         self.estimate = np.nan_to_num(atoms.pooled(member)[1] - target)
-        self.error, df = gap_errors(atoms, member, reference)
-        self.evidence = evidence = find_evidence(atoms, comparison)
-        self.reason = evidence.reason
-        small = evidence.members < SMALL_SAMPLE
-        self.df = np.where(small, np.minimum(df, evidence.most_df), np.inf)
-        self.rule = np.where(small, "euclidean likelihood, t", "euclidean likelihood")
+        self.error, self.df = gap_errors(atoms, member, reference)
+        self.reason = find_reasons(atoms, comparison)
+        self.rule = np.full(self.estimate.shape, "euclidean likelihood")
 
     def root(self, gap: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(self.defined, (self.estimate - gap) / self.error, 0.0)
 
     def limits(self, level: float) -> tuple[Floats, Floats]:
-        tail = (1.0 - level) / 2.0
-        infinite = np.isinf(self.df)
-        normal = -special.ndtri(tail)
-        quantile = np.where(infinite, normal, -special.stdtrit(np.where(infinite, 1.0, self.df), tail))
-        half = quantile * self.error
+        half = -special.stdtrit(self.df, (1.0 - level) / 2.0) * self.error
         return blank(self.estimate - half, self.defined), blank(self.estimate + half, self.defined)
 
 

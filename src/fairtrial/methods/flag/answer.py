@@ -136,7 +136,8 @@ def _rows(
         why = gaps.reason[index]
         flagged = bool(adjusted[index] <= fdr)
         low, high = (
-            undefined(why) if why is not None else finite_or_reason(float(side[index])) for side in limits
+            undefined(why) if why is not None else finite_or_reason(float(side[index]), gaps, index)
+            for side in limits
         )  # fmt: skip
         lines.append(
             {
@@ -151,11 +152,21 @@ def _rows(
                 "flagged": flagged,
                 "effect": (effect_of(float(gaps.estimate[index]), disparities.harmed) if flagged else "")
                 or None,
-                **_state(disparities, flagged, why, float(gaps.estimate[index])).cells(),
+                **_state(
+                    disparities,
+                    flagged,
+                    why or _why_undetermined(gaps, limits, index),
+                    float(gaps.estimate[index]),
+                ).cells(),
                 "rule": str(gaps.rule[index]),
             }
         )
     return lines + [_untested_row(disparities, item) for item in disparities.untested]
+
+
+def _why_undetermined(gaps: Gaps, limits: tuple[Floats, Floats], index: int) -> str | None:
+    """Too few values carry the mean: a side of its interval has no limit."""
+    return gaps.why_no_limit(index) if any(np.isinf(side[index]) for side in limits) else None
 
 
 def _state(disparities: Disparities, flagged: bool, why: str | None, gap: float) -> State:

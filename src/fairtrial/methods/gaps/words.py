@@ -82,4 +82,4 @@ def sentence(
 
 
 def _limit(value: float, unit: Unit) -> str:
-    return "unknown" if value != value or abs(value) == float("inf") else number_words(value, unit)
+    return "no limit" if value != value or abs(value) == float("inf") else number_words(value, unit)
