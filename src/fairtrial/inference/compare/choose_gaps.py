@@ -28,7 +28,7 @@ def make_gaps(
     *,
     likelihood: Likelihood = "empirical",
     target_method: TargetMethod = "profile",
-    rate_method: RateMethod = "wilson",
+    rate_method: RateMethod = "bounded",
     refinement: Refinement | None = None,
 ) -> Gaps:
     """Gaps of all groups to their target; the paper's plug-in and refinements of the likelihood stay as published."""

@@ -18,12 +18,14 @@ from fairtrial.inference.compare.gaps import BinaryGaps, Gaps, KnownRateGaps, Li
 from fairtrial.inference.evidence.atoms import Atoms, Bools, Comparison
 from fairtrial.inference.means.row_gaps import HULL_EXCESS
 from fairtrial.inference.numeric.roots import Floats
-from fairtrial.inference.rates.binary_gaps import SMALL_COUNT_RULE, SMALLEST_P
+from fairtrial.inference.rates.binary_gaps import SMALLEST_P
 from fairtrial.inference.rates.proportions import SMALL_COUNT, binomial_deviance
 from fairtrial.inference.rates.small_tables import drawn_pearson_p, has_small_expectation, pearson
 
 ITERATIONS = 100
 SHRUNK_RULE = "bounded as the groups' own tests are"
+
+SMALL_COUNT_RULE = "score (a count below 10)"  # as results name it
 
 
 @dataclass(frozen=True, slots=True)

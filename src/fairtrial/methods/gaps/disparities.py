@@ -40,7 +40,7 @@ class Inference:
 
     likelihood: str = "empirical"
     target_method: str = "profile"
-    rate_interval: str = "wilson"
+    rate_interval: str = "bounded"
     refinement: str | None = None
 
 
