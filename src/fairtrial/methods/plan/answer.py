@@ -12,7 +12,7 @@ import numpy as np
 from fairtrial.errors import Fault, Faults, InputError, Named, Note, Words, notes_where
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.power import STEPPED_EVENTS, MeanAudits, RateAudits, smallest_size
-from fairtrial.methods.gaps.judgement import band_words, disparity_words
+from fairtrial.methods.gaps.words import band_words, disparity_words
 from fairtrial.methods.plan.result import PlanResult
 from fairtrial.metrics.metric import Metric
 from fairtrial.results.column import Verdict
