@@ -234,7 +234,7 @@ def test_bins(kind, tmp_path, request):
 def test_bins_of_missing_values():
     data = pd.DataFrame({"age": [20.0, NAN, 50.0, 60.0] * 20, "d": [0, 1, 1, 0] * 20})
     audit = Audit(data, decision="d", bins={"age": [30]}, missing="category")
-    assert audit.levels("age") == ("(missing)", "30 and over", "under 30")
+    assert audit.levels("age") == ("(missing)", "under 30", "30 and over")
     with pytest.raises(InputError, match="'age' is missing in 20 rows"):
         Audit(data, decision="d", bins={"age": [30]}).levels("age")
 
