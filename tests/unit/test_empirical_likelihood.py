@@ -22,7 +22,8 @@ from fairtrial.inference.power import (
 )
 from fairtrial.inference.rates.binary_gaps import PartCounts, gap_limits, gap_p, gap_root
 from fairtrial.inference.rates.exact_tails import binomial_tails, difference_tails
-from fairtrial.inference.rates.proportions import binomial_deviance, constrained_rates, difference_root
+from fairtrial.inference.rates.proportions import binomial_deviance, constrained_rates
+from fairtrial.inference.rates.two_rates import difference_root
 from oracles.elfa_intervals import multinomial_statistic, vector_el_statistic
 from oracles.inverses import el_weights, error_to_detect
 
@@ -201,10 +202,10 @@ def test_rows_and_counts_give_one_interval(shape):
     member = np.array([[name != "reference" for name in names]])
     reference = np.array([[name != "group" for name in names]])
     by_rows = make_gaps(atoms_of(values), Comparison(member, reference))
-    by_counts = gap_limits(parts(*counts), 0.95)
+    by_counts = gap_limits(parts(*counts), 0.95, "likelihood")
     # Below a hundred members rows are t-calibrated; compare the roots, which are not.
     for limit in by_counts:
-        assert by_rows.root(limit) == pytest.approx(gap_root(parts(*counts), limit), rel=1e-7)
+        assert by_rows.root(limit) == pytest.approx(gap_root(parts(*counts), limit, "likelihood"), rel=1e-7)
 
 
 def test_limits_invert_the_test_on_random_tables():
@@ -222,8 +223,10 @@ def test_limits_invert_the_test_on_random_tables():
         inside = table.n_reference / (table.n_both + table.n_reference)
         around = table.n_group / (table.n_both + table.n_group)
     end = np.where(table.shape == "inside", inside, np.where(table.shape == "around", around, 1.0)) - 1e-9
-    assert gap_root(table, low)[low > -end] == pytest.approx(critical, rel=1e-6)
-    assert gap_root(table, high)[high < end] == pytest.approx(-critical, rel=1e-6)
+    for found in (gap_root(table, low)[low > -end], -gap_root(table, high)[high < end]):
+        assert (found > critical - 1e-6).all()
+        # an exact tail at the most likely share can jump past the level, and the limit lies where it does
+        assert (np.abs(found - critical) < 1e-6).mean() > 0.99
     assert (low <= -end).sum() + (high >= end).sum() < 10
 
 

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from fairtrial.errors import Example, Fault, InputError, Note, Words, notes_where
-from fairtrial.inference.rates.binary_gaps import SMALL_COUNT_RULE
-from fairtrial.methods.gaps.disparities import Disparities, Estimate
+from fairtrial.inference.rates.binary_gaps import FEW_EVENTS
+from fairtrial.methods.gaps.disparities import Disparities
 from fairtrial.methods.gaps.known_outcomes import left_out_notes
 from fairtrial.methods.gaps.notes_of_means import notes_of_means
+from fairtrial.methods.gaps.sorted_groups import Estimate
 from fairtrial.metrics.metric import Metric
 
 BAND = Words("must be a number or two numbers, low and high, such as {}", Example([-0.02, 0.05]))
@@ -86,12 +87,12 @@ def inference_notes(several: list[Disparities]) -> list[Note]:
     own = {note.code: note for disparities in several for note in disparities.notes}
     rules = sorted({rule for disparities in several for rule in _rules_used(disparities)})
     counts = (
-        "Where a count is below 10 the Miettinen–Nurminen score replaces the likelihood ratio, and p-values are never "
-        "smaller than binomial probabilities allow, so one can exceed what its interval suggests."
+        "Where a count is below 10, p-values are never smaller and intervals never shorter than binomial probabilities "
+        "allow."
     )
     told = {
         "rules": (bool(rules), f"Inference by: {'; '.join(rules)}."),
-        "small-counts": (any(SMALL_COUNT_RULE in rule for rule in rules), counts),
+        "small-counts": (any(FEW_EVENTS in rule for rule in rules), counts),
     }
     of_means = notes_of_means(
         [(disparities.gaps, [group.label for group in disparities.groups]) for disparities in several]

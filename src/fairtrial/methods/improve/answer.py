@@ -20,6 +20,7 @@ from fairtrial.methods.improve.candidates.utilities import Worth, evaluate
 from fairtrial.methods.improve.claim_test import MARGINS
 from fairtrial.methods.improve.payoff import Payoff
 from fairtrial.methods.improve.result import ImproveResult
+from fairtrial.methods.improve.search_log import log_of, seconds_of
 from fairtrial.methods.improve.sentences import null_of, question_of, verdict_of
 from fairtrial.methods.improve.solver.all_splits import (
     ASSUMES,
@@ -65,13 +66,15 @@ def answer(audit: Audit, wanted: Wanted, settings: Settings) -> ImproveResult:
     settings = _decided(settings, ready)
     tried = [identity(candidate) for candidate in candidates]
     settings = replace(settings, key=f"{ready.rows.digest}|{wanted}|{tried}")
+    found = None
     if ready.stated is None:
-        tested = run_splits(contest, candidates, settings)
+        tested, found = run_splits(contest, candidates, settings)
     else:
         tested = run_challenge(contest, candidates, settings, ready.stated)
-    rule, refitted = refit_rule(contest, candidates, settings) if tested.rejected else (None, None)
-    details = details_of(tested, contest, refitted)
-    return ImproveResult(
+    best = int(tested.arrays["chosen"][int(np.argmin(tested.p_values))])
+    rule, refitted, on_all = refit_rule(contest, candidates, settings, ready.stated, best)
+    details = {**details_of(tested, contest, refitted), **log_of(contest, tested, found, on_all)}
+    result = ImproveResult(
         question=question_of(details),
         null=null_of(details),
         verdict=verdict_of(details),
@@ -79,8 +82,40 @@ def answer(audit: Audit, wanted: Wanted, settings: Settings) -> ImproveResult:
         details=details,
         notes=(*audit.notes(), *ready.notes, *_notes(tested, contest, ready.stated)),
         provenance=audit.provenance(ready.rows, arguments=_resolved(details, wanted), seed=settings.seed),
-        objects={} if rule is None else {"rule": rule},
+        objects={"rule": rule, "seconds": seconds_of(found)},
     )
+    rule.card = card_of(result, wanted)
+    return result
+
+
+def card_of(result: ImproveResult, wanted: Wanted) -> dict[str, Any]:
+    """Where a rule comes from, what was shown of it, and its limits."""
+    from fairtrial import __version__
+
+    details = result.details
+    return {
+        "rule": details["refit"]["candidate"],
+        "threshold": details["refit"]["threshold"],
+        "shown": result.rejected,
+        "verdict": result.verdict.text,
+        "null": result.null,
+        "p_value": details["p_value"],
+        "alpha": details["alpha"],
+        "rows": details["rows"],
+        "data": result.provenance["data"],
+        "roles": dict(result.provenance["roles"]),
+        "constraints": {
+            "capacity": wanted.capacity,
+            "blind": wanted.blind,
+            "banned": list(wanted.banned),
+            "monotone": dict(wanted.monotone),
+        },
+        "expected_levels": details["refit"]["expected_levels"],
+        "changes": details["refit"]["changes"],
+        "limits": [*result.assumptions, *(note.text for note in result.notes)],
+        "seed": result.provenance["seed"],
+        "fairtrial": __version__,
+    }
 
 
 def _decided(settings: Settings, ready: Prepared) -> Settings:
@@ -142,8 +177,8 @@ def _splits_note(settings: Settings) -> Note:
 NOBODY = "nobody to average"
 
 
-def details_of(tested: TestedSplits, contest: Contest, refitted: dict[str, Any] | None) -> dict[str, Any]:
-    """The claim, every split, levels, gaps and surface; after a rejection also the refitted rule."""
+def details_of(tested: TestedSplits, contest: Contest, refitted: dict[str, Any]) -> dict[str, Any]:
+    """The claim, every split, levels, gaps and surface, and the refitted rule."""
     settings, levels = tested.settings, _levels(tested, contest)
     return {
         "p_value": tested.p_value,
@@ -162,7 +197,7 @@ def details_of(tested: TestedSplits, contest: Contest, refitted: dict[str, Any] 
         "levels": levels,
         "gaps": _gaps(tested, contest),
         "surface": _surface(tested),
-        "refit": refitted and {**refitted, "expected_levels": _expected(levels)},
+        "refit": {**refitted, "shown": tested.rejected, "expected_levels": _expected(levels)},
     }
 
 

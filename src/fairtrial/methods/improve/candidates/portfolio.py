@@ -1,9 +1,8 @@
 """The built-in selection rules: few, quick, and different from each other.
 
-Every extra candidate adds to the winner's curse of choosing on the training half, so the portfolio stays small:
-logistic regression and boosted trees of the outcome, with their thresholds moved and with score − λ·P(group | x)
-(group-blind when it decides); reweighing (Kamiran and Calders); one feature dropped. Group thresholds are offered
-by name only, because they decide by group.
+The frontiers of two regressions (see `frontier`), logistic regression and boosted trees of the outcome with their
+thresholds moved and with another seed, reweighing (Kamiran and Calders), one feature dropped. All of them are blind to
+the group when they decide; group thresholds are offered by name only, because they are not.
 
 Where fairlearn is installed (the extra `fair`), its reductions are tried as well (Agarwal, Beygelzimer, Dudík,
 Langford and Wallach, "A reductions approach to fair classification"): classifiers that trade the error rate against a
@@ -14,7 +13,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -22,13 +21,19 @@ from typing import Any
 
 import numpy as np
 
-from fairtrial.methods.improve.candidates.adapters import LARGEST_SEED, model_score
+from fairtrial.methods.improve.candidates.adapters import LARGEST_SEED
 from fairtrial.methods.improve.candidates.contest import Contest, OneRule
-from fairtrial.methods.improve.candidates.rules import Floats, Index, Inputs, Rule, capacity_threshold
-from fairtrial.methods.improve.candidates.utilities import evaluate
-from fairtrial.methods.improve.solver.improvement import worst_pair
+from fairtrial.methods.improve.candidates.frontier import FrontierRules
+from fairtrial.methods.improve.candidates.frontier import applicable as frontier_applies
+from fairtrial.methods.improve.candidates.rules import Floats, Index, Rule, capacity_threshold
+from fairtrial.methods.improve.candidates.scorers import (
+    GroupMargin,
+    ModelScore,
+    SignedLinear,
+    Standardised,
+    model_score,
+)
 
-PENALTIES = (-0.5, -0.25, 0.25, 0.5)
 MOVES = (0.9, 1.1)
 # fairness metric -> fairlearn's constraint
 CONSTRAINTS = {
@@ -47,27 +52,26 @@ WEIGHTS = (0.25, 0.5, 0.75)  # of the constraint's violation against the error, 
 
 @dataclass(frozen=True, slots=True)
 class _Variant:
-    """One rule made of a score: at ½, at a multiple of the share selected, or with a penalty λ."""
+    """One rule made of a score: at ½, or at a multiple of the share selected."""
 
     name: str
     half: bool = False
     share: float = 1.0
-    penalty: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A model of the outcome and what can be made of its score.
+    """A model of the outcome with its threshold at ½ and at shares near the status quo's.
 
-    `penalised` adds score + λ·P(worse-off group | x), both scaled to unit spread, at the same share selected.
+    `columns_per_split` below 1 lets each split of a tree see only some of the columns: other seeds are other models.
     """
 
     name: str
     kind: str
     strength: float = 1.0
     reweighed: bool = False
-    penalised: bool = False
     drop: bool = False
+    columns_per_split: float = 1.0
 
     def variants(self, contest: Contest) -> tuple[str, ...]:
         """The names of the rules it can give."""
@@ -80,32 +84,19 @@ class Scored:
             found = [_Variant(f"{self.name}, same share"), *moved]
             if contest.outcome_is_binary:
                 found.insert(0, _Variant(f"{self.name}, at ½", half=True))
-        if self.penalised and not contest.constraints.monotone:
-            found += [_Variant(f"{self.name}, λ={penalty:g}", penalty=penalty) for penalty in PENALTIES]
         return found
 
     def fit(self, contest: Contest, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
         """Its rules, fitted on the rows of `index`."""
         model, columns = self._fitted_model(contest, index, rng)
 
-        def score_of(inputs: Inputs) -> Floats:
-            return model_score(model, inputs.matrix[:, columns])
-
-        score = model_score(model, contest.inputs.matrix[np.ix_(index, columns)])
-        share = contest.share(index)
-        variants = self._variants(contest)
-        penalised = any(variant.penalty is not None for variant in variants)
-        penalty = _penalty(contest, index, model, columns, score) if penalised else None
+        scorer = ModelScore(model, columns)
+        score, share = scorer(contest.inputs.part(index)), contest.share(index)
         rules = {}
-        for variant in variants:
-            scorer: Callable[[Inputs], Floats] = score_of
-            values = score
-            if penalty is not None and variant.penalty is not None:
-                scorer = penalty.scorer(variant.penalty)
-                values = scorer(contest.inputs.part(index))
+        for variant in self._variants(contest):
             selected = min(share * variant.share, 1.0)
-            threshold = 0.5 if variant.half else capacity_threshold(values, selected)
-            rules[variant.name] = contest.rule(variant.name, scorer, threshold, model=model)
+            threshold = 0.5 if variant.half else capacity_threshold(score, selected)
+            rules[variant.name] = contest.rule(variant.name, scorer, threshold)
         return rules
 
     def _fitted_model(self, contest: Contest, index: Index, rng: np.random.Generator) -> tuple[Any, Any]:
@@ -114,9 +105,23 @@ class Scored:
         columns = _without_proxy(contest, index) if self.drop else np.arange(contest.inputs.matrix.shape[1])
         weight = reweighing(outcome[index], contest.group[index], binary) if self.reweighed else None
         signs = _signs(contest, columns)
-        model = _model(self.kind, self.strength, binary, signs, int(rng.integers(LARGEST_SEED)))
+        model = self._model(binary, signs, int(rng.integers(LARGEST_SEED)))
         model.fit(contest.inputs.matrix[np.ix_(index, columns)], outcome[index], weight)
         return model, columns
+
+    def _model(self, binary: bool, signs: Floats | None, seed: int) -> Any:
+        if self.kind == "logistic":
+            return SignedLinear(self.strength, binary, signs)
+        from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+        made = HistGradientBoostingClassifier if binary else HistGradientBoostingRegressor
+        return made(
+            max_iter=60,
+            max_leaf_nodes=8,
+            max_features=self.columns_per_split,
+            monotonic_cst=None if signs is None else signs.astype(int),
+            random_state=seed,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +133,7 @@ class GroupThresholds(OneRule):
 
     def fit(self, contest: Contest, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
         """Its rules, fitted on the rows of `index`."""
-        model = _Logistic(1.0, contest.outcome_is_binary, _signs(contest, slice(None)))
+        model = SignedLinear(1.0, contest.outcome_is_binary, _signs(contest, slice(None)))
         model.fit(contest.inputs.matrix[index], contest.outcome[index], None)
         score = model_score(model, contest.inputs.matrix[index])
         group, share = contest.group[index], contest.share(index)
@@ -136,19 +141,18 @@ class GroupThresholds(OneRule):
             [capacity_threshold(score[group == g], share) for g in range(len(contest.names))]
         )
 
-        def margin(inputs: Inputs) -> Floats:
-            assert inputs.group is not None
-            return np.asarray(model_score(model, inputs.matrix) - thresholds[inputs.group])
-
-        return {self.name: contest.rule(self.name, margin, 0.0, model=model)}
+        return {self.name: contest.rule(self.name, GroupMargin(model, thresholds), 0.0)}
 
 
-def portfolio() -> list[Scored]:
+def portfolio(contest: Contest) -> list[Any]:
     """The default selection rules."""
+    frontiers = [FrontierRules("linear"), FrontierRules("boosted")] if frontier_applies(contest) else []
     return [
-        Scored("logistic", "logistic", penalised=True),
+        *frontiers,
+        Scored("logistic", "logistic"),
         Scored("logistic, ridge", "logistic", strength=0.01),
-        Scored("boosted trees", "boosting", penalised=True),
+        Scored("boosted trees", "boosting"),
+        Scored("boosted trees, other seed", "boosting", columns_per_split=0.5),
         Scored("reweighed logistic", "logistic", reweighed=True),
         Scored("logistic, proxy dropped", "logistic", drop=True),
     ]
@@ -164,41 +168,6 @@ def reweighing(outcome: Floats, group: Any, binary: bool) -> Floats:
             if both.any():
                 weight[both] = np.mean(group == g) * np.mean(high == y) / np.mean(both)
     return weight
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Penalty:
-    """P(worse-off group | x) from permitted features, scaled to the spread of the score."""
-
-    model: Any
-    who: Any
-    columns: Any
-    unit: float
-
-    def scorer(self, penalty: float) -> Callable[[Inputs], Floats]:
-        def score_of(inputs: Inputs) -> Floats:
-            x = inputs.matrix[:, self.columns]
-            return np.asarray(model_score(self.model, x) + penalty * self.unit * model_score(self.who, x))
-
-        return score_of
-
-
-def _penalty(contest: Contest, index: Index, model: Any, columns: Any, score: Floats) -> _Penalty:
-    who = _Logistic(1.0, True, None)
-    x = contest.inputs.matrix[np.ix_(index, columns)]
-    who.fit(x, (contest.group[index] == _worse_off(contest, index)).astype(np.float64), None)
-    spread = max(float(model_score(who, x).std()), 1e-12)
-    return _Penalty(model, who, columns, float(score.std()) / spread)
-
-
-def _worse_off(contest: Contest, index: Index) -> int:
-    """The group at the lower end of the status quo's worst gap in the training half."""
-    u, w = evaluate(contest.claim.fairness[0], contest.seen.part(index), *contest.status_quo_of(index))
-    group = contest.group[index]
-    totals = np.bincount(group, w, len(contest.names))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        levels = np.bincount(group, u, len(contest.names)) / totals
-    return worst_pair(levels, contest.claim.pairs)[1]
 
 
 def _without_proxy(contest: Contest, index: Index) -> Any:
@@ -225,52 +194,6 @@ def _signs(contest: Contest, columns: Any) -> Floats | None:
     for feature, sign in contest.constraints.monotone.items():
         signs[contest.columns_of(feature)] = sign
     return np.asarray(signs[columns])
-
-
-def _model(kind: str, strength: float, binary: bool, signs: Floats | None, seed: int) -> Any:
-    if kind == "logistic":
-        return _Logistic(strength, binary, signs)
-    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-
-    model = HistGradientBoostingClassifier if binary else HistGradientBoostingRegressor
-    constraints = None if signs is None else signs.astype(int)
-    return model(max_iter=60, max_leaf_nodes=8, monotonic_cst=constraints, random_state=seed)
-
-
-class _Logistic:
-    """Logistic (binary outcome) or ridge (real outcome) regression on standardised columns, with signs.
-
-    A column whose coefficient has the wrong sign is set to zero and the rest is fitted again.
-    """
-
-    def __init__(self, strength: float, binary: bool, signs: Floats | None) -> None:
-        from sklearn.linear_model import LogisticRegression, Ridge
-
-        self.model = LogisticRegression(C=strength, max_iter=200) if binary else Ridge(alpha=1.0 / strength)
-        self.signs = signs
-        if binary:
-            self.predict_proba = self._predict_proba
-
-    def fit(self, x: Floats, y: Floats, weight: Floats | None) -> None:
-        self.mean, spread = x.mean(axis=0), x.std(axis=0)
-        self.factor = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
-        while True:
-            self.model.fit(self._standard(x), y, sample_weight=weight)
-            if self.signs is None:
-                return
-            wrong = (np.ravel(self.model.coef_) * self.signs < 0) & (self.factor > 0)
-            if not wrong.any():
-                return
-            self.factor = np.where(wrong, 0.0, self.factor)
-
-    def _standard(self, x: Floats) -> Floats:
-        return np.asarray((x - self.mean) * self.factor)
-
-    def _predict_proba(self, x: Floats) -> Any:
-        return self.model.predict_proba(self._standard(x))
-
-    def predict(self, x: Floats) -> Any:
-        return self.model.predict(self._standard(x))
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,10 +229,7 @@ class Reductions:
         for weight, name in zip(WEIGHTS, self.variants(contest), strict=True):
             model = search.predictors_[int(np.argmin((1 - weight) * errors + weight * violations))]
 
-            def score_of(inputs: Inputs, model: Any = model) -> Floats:
-                return model_score(model, (inputs.matrix - mean) * factor)
-
-            rules[name] = contest.rule(name, score_of, 0.5, model=model)
+            rules[name] = contest.rule(name, Standardised(model, mean, factor), 0.5)
         return rules
 
 

@@ -36,6 +36,8 @@ from fairtrial.methods.improve.candidates.contest import (
     find_claim,
     refuse_equal_levels,
 )
+from fairtrial.methods.improve.candidates.frontier import FrontierRules
+from fairtrial.methods.improve.candidates.frontier import applicable as frontier_applies
 from fairtrial.methods.improve.candidates.portfolio import (
     GroupThresholds,
     Reductions,
@@ -44,7 +46,7 @@ from fairtrial.methods.improve.candidates.portfolio import (
     portfolio,
 )
 from fairtrial.methods.improve.candidates.programs import LinearProgram
-from fairtrial.methods.improve.candidates.rules import Index, Inputs
+from fairtrial.methods.improve.candidates.rules import Index, Inputs, Reading
 from fairtrial.methods.improve.candidates.stated import Stated, stated_pairs
 from fairtrial.methods.improve.candidates.utilities import Observed, Worth, find_worth
 from fairtrial.methods.improve.claim_test import status_quo_pairs
@@ -305,6 +307,7 @@ def _contest(audit: Audit, wanted: Wanted, named: _Named, members: _Members) -> 
         constraints=constraints,
         features=named.features,
         feature_of=feature_of,
+        reading=_reading(audit, named, inputs, wanted.blind),
         folds=wanted.folds,
     )
 
@@ -317,6 +320,7 @@ def _constraints(wanted: Wanted, attributes: tuple[str, ...], decision: Any) -> 
         banned=wanted.banned,
         group_attributes=attributes,
         monotone={name: int(sign) for name, sign in wanted.monotone.items()},
+        permissible=wanted.permissible,
     )
 
 
@@ -334,6 +338,23 @@ def _inputs(
         inputs = replace(inputs, matrix=design.matrix, names=tuple(design.names), source=frame)
         feature_of = design.feature_of.astype(np.int64)
     return inputs.part(members.inside), feature_of
+
+
+def _reading(audit: Audit, named: _Named, inputs: Inputs, blind: bool) -> Reading:
+    """How a rule of this contest reads new rows."""
+    labels: dict[str, list[str]] = {}
+    for feature in named.features:
+        if feature not in inputs.names:
+            labels[feature] = [
+                n.removeprefix(f"{feature}=") for n in inputs.names if n.startswith(f"{feature}=")
+            ]
+    return Reading(
+        features=list(named.features),
+        labels=labels,
+        bins={name: cut for name, cut in audit.bins.items() if name in named.features},
+        frame=audit.frame,
+        groups=None if blind else [group.to_dict() for group in named.groups],
+    )
 
 
 def _name(group: Group) -> str:
@@ -364,7 +385,7 @@ def _notes(
     return notes
 
 
-BUILT_IN = ("portfolio", "reductions", "group-thresholds", "F.5", "F.6", "P'")
+BUILT_IN = ("portfolio", "frontier", "reductions", "group-thresholds", "F.5", "F.6", "P'")
 
 
 def listed_candidates(audit: Audit, asked: object) -> list[Any]:
@@ -422,11 +443,22 @@ def _built(item: Any, contest: Contest) -> list[Candidate]:
     if not isinstance(item, str):
         return [item]
     if item == "portfolio":
-        return [*portfolio(), *([Reductions()] if installed() and applicable(contest) else [])]
+        return [*portfolio(contest), *([Reductions()] if installed() and applicable(contest) else [])]
+    if item == "frontier":
+        return _frontiers(contest)
     if item == "reductions":
         _check_reductions(contest)
         return [Reductions()]
     return [GroupThresholds() if item == "group-thresholds" else LinearProgram(item)]  # type: ignore[arg-type]
+
+
+def _frontiers(contest: Contest) -> list[Candidate]:
+    if not frontier_applies(contest):
+        required = (
+            "needs an outcome, features without monotone directions, and an accuracy that decisions change"
+        )
+        raise NotApplicable(WHO, Fault("candidates", required, subject="'frontier'"))
+    return [FrontierRules("linear"), FrontierRules("boosted")]
 
 
 def _check_reductions(contest: Contest) -> None:
