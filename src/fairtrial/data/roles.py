@@ -151,7 +151,7 @@ class Roles(Columns):
         """
         known: Sequence[str] = self.source.orders.get(name, ())
         if name in self.bins:
-            known = bin_labels(self._bin_edges(name), self.kind(name))
+            known = bin_labels(self.bin_edges(name), self.kind(name))
         place = {label: index for index, label in enumerate(known)}
 
         def key(label: str) -> tuple[bool, float, str]:
