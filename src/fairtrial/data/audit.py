@@ -35,8 +35,7 @@ class Audit(Features):
     Parameters
     ----------
     data : object
-        A dataframe (pandas, Polars, PyArrow, DuckDB, PySpark), a dict of columns, or a path or glob of CSV
-        or Parquet files.
+        A dataframe of any kind, a dict of columns, or a path or glob of CSV or Parquet files.
     outcome : str or None, default None
         Column of what really happened: 0 and 1, two labels, or numbers.
     decision : str or None, default None
@@ -54,8 +53,7 @@ class Audit(Features):
     favourable : object, default None
         The decision that is good for a person: 1, 0 or its label; findings then say who is harmed.
     bins : dict or None, default None
-        Cuts of continuous columns: edges, such as age=25,45 or age=62, or up to 20 equal parts, such as
-        age=4.
+        Cuts of continuous columns: edges, such as age=25,45 or age=62, or equal parts, such as age=4.
     missing : {'error', 'drop', 'category'}, default 'error'
         Missing values are an error, drop their row, or are a group of their own.
     weight : str or None, default None
