@@ -186,7 +186,7 @@ def test_claims() -> None:
 @pytest.mark.parametrize(
     ("value", "kind", "text"),
     [
-        (0.0, "rate", "0.0%"), (1.0, "rate", "100.0%"), (-0.0, "points", "+0.0"), (-0.00001, "points", "+0.0"),
+        (0.0, "rate", "0.0%"), (1.0, "rate", "100.0%"), (-0.0, "points", "0.0"), (-0.00001, "points", "0.0"),
         (0.0, "p", "<0.001"), (1.0, "p", "1.000"), (10**9, "people", "1,000,000,000"), (-0.0, "number", "0"),
         (None, "rate", "–"), (-0.0, "ratio", "0"),
     ],
@@ -196,7 +196,7 @@ def test_cells(value: float | None, kind: str, text: str) -> None:
 
 
 def test_intervals() -> None:
-    assert interval_text(-0.0, 1.0, "points") == "+0.0 to +100.0"
+    assert interval_text(-0.0, 1.0, "points") == "0.0 to +100.0"
     assert interval_text(None, None, "rate") == "–"
 
 

@@ -45,10 +45,10 @@ def format_value(value: Any, kind: Kind) -> str:
 
 
 def _without_minus_zero(text: str, kind: Kind) -> str:
-    """Nothing is minus zero; a difference of nothing keeps its plus."""
-    if kind in LABELS or not text.startswith("-") or text.strip("-0.,%"):
+    """Nothing is minus zero, and no limit near zero is said to lie on one side of it."""
+    if kind in LABELS or text[:1] not in "+-" or text.strip("+-0.,%"):
         return text
-    return f"+{text[1:]}" if kind == "points" else text[1:]
+    return text[1:]
 
 
 def _number(value: float) -> str:
