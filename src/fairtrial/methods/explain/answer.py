@@ -18,7 +18,7 @@ from fairtrial.methods.explain.explained_rows import ExplainedRows, read_explain
 from fairtrial.methods.explain.explanation import Explanation
 from fairtrial.methods.explain.first_stage import audited_groups, first_stage
 from fairtrial.methods.explain.metric import check_metric
-from fairtrial.methods.explain.models import is_fitted
+from fairtrial.methods.explain.models import is_ready
 from fairtrial.methods.explain.result import ALLOCATION_NAMES, ExplainResult
 from fairtrial.methods.explain.second_stage import counted_strata, second_stage
 from fairtrial.methods.explain.two_stage_game import TwoStageGame, make_game
@@ -36,6 +36,9 @@ LISTED_COALITIONS = 64
 
 def answer(audit: Audit, wanted: Wanted) -> ExplainResult:
     """Evaluate the coalitions, solve both stages, and say what they show."""
+    if wanted.coalitions is None:
+        asked: Any = "marginal" if wanted.model is None or is_ready(wanted.model) else "retrain"
+        wanted = replace(wanted, coalitions=asked)
     _check(wanted)
     explanation = _solve(audit, wanted)
     trained = explanation.explained.train.size > 0
@@ -76,8 +79,7 @@ def _check(wanted: Wanted) -> None:
 
 def _read(audit: Audit, wanted: Wanted) -> ExplainedRows:
     """The rows, with a part of them set aside where models are fitted here."""
-    fits = wanted.from_model and (wanted.kind == "retrain" or not is_fitted(wanted.model))
-    if wanted.test is None and fits:
+    if wanted.test is None and (wanted.imitates or wanted.learns_the_outcome):
         wanted = replace(wanted, test=TEST_SHARE)
     explained = read_explained_rows(audit, wanted)
     if not wanted.from_model and not audit.source.ordered:

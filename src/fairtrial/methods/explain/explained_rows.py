@@ -113,7 +113,7 @@ def _roles(audit: Audit, wanted: Wanted) -> list[str]:
     """The outcome where the metric, the split or the baseline looks at it, and the decision where there is one."""
     audited = "score" if wanted.scores else "decision"
     roles = [audited] if audit.has(audited) else []
-    if "outcome" not in wanted.metric.needs and wanted.test is None and wanted.baseline != "prior":
+    if "outcome" not in wanted.metric.needs and not wanted.learns_the_outcome and wanted.baseline != "prior":
         return roles
     if audit.has("outcome") and audit.outcome_is_real:
         required, cure = "holds numbers other than 0 and 1", "explain needs a binary outcome"

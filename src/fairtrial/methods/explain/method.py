@@ -28,10 +28,11 @@ class Classifier(Protocol):
 Sequences = Mapping[str, str | Sequence[float] | Callable[[int, int], float]]
 
 Model = Annotated[
-    Literal["logistic", "tree", "forest", "boosting"] | Classifier | None,
+    Literal["logistic", "tree", "forest", "boosting"] | Classifier | Callable[[Any], Any] | None,
     Option(
-        "The classifier that is refitted or imputed: logistic, tree, forest, boosting, or in Python any of "
-        "scikit-learn's."
+        "The system that is explained: in Python a fitted model or a function of the features, as it is; a classifier "
+        "to be fitted here: logistic, tree, forest, boosting or, in Python, any of scikit-learn's; without one, a "
+        "copy learned from the audited decisions or scores."
     ),
 ]
 Features = Annotated[
@@ -53,11 +54,13 @@ Coalitions = Annotated[
     | Callable[[tuple[str, ...]], Any]
     | Mapping[Any, Any]
     | NDArray[Any]
-    | Sequence[Sequence[float]],
+    | Sequence[Sequence[float]]
+    | None,
     Option(
-        "What leaving a feature out means: refit the model without it (retrain) or impute it (marginal); in Python "
-        "also decisions made elsewhere: a function of the feature names, a matrix of rows × 2^features (bit k of the "
-        "column for feature k), or a dict of tuples of names."
+        "What leaving a feature out means: impute it (marginal, the default where the system is there already) or "
+        "refit the model without it (retrain, the default for a model fitted here); in Python also decisions made "
+        "elsewhere: a function of the feature names, a matrix of rows × 2^features (bit k of the column for feature "
+        "k), or a dict of tuples of names."
     ),
 ]
 Sensitive = Annotated[
@@ -128,7 +131,7 @@ def explain(
     model: Model = None,
     features: Features = None,
     allocation: AllocationChoice = "shapley",
-    coalitions: Coalitions = "retrain",
+    coalitions: Coalitions = None,
     sensitive: Sensitive = None,
     baseline: BaselineChoice = "random",
     reference: Reference = None,
@@ -156,17 +159,19 @@ def explain(
     by : str or dict or list or None, default None
         Attributes whose groups are compared, or groups such as race=Caucasian; default: the audit's
         groups.
-    model : {'logistic', 'tree', 'forest', 'boosting'} or Classifier or None, default None
-        The classifier that is refitted or imputed: logistic, tree, forest, boosting, or in Python any of
-        scikit-learn's.
+    model : {'logistic', 'tree', 'forest', 'boosting'} or Classifier or callable or None, default None
+        The system that is explained: in Python a fitted model or a function of the features, as it is; a
+        classifier to be fitted here: logistic, tree, forest, boosting or, in Python, any of scikit-
+        learn's; without one, a copy learned from the audited decisions or scores.
     features : str or list or dict or None, default None
         Columns the model sees, or players with their columns; default: the audit's features.
     allocation : {'shapley', 'equal_surplus', 'solidarity', 'consensus', 'lsp'} or dict or callable, default 'shapley'
         How the gap is shared out: one of the five ESL members, or sequences of your own.
-    coalitions : {'retrain', 'marginal'} or callable or dict or ndarray or list, default 'retrain'
-        What leaving a feature out means: refit the model without it (retrain) or impute it (marginal); in
-        Python also decisions made elsewhere: a function of the feature names, a matrix of rows ×
-        2^features (bit k of the column for feature k), or a dict of tuples of names.
+    coalitions : {'retrain', 'marginal'} or callable or dict or ndarray or list or None, default None
+        What leaving a feature out means: impute it (marginal, the default where the system is there
+        already) or refit the model without it (retrain, the default for a model fitted here); in Python
+        also decisions made elsewhere: a function of the feature names, a matrix of rows × 2^features (bit
+        k of the column for feature k), or a dict of tuples of names.
     sensitive : {'player', 'always', 'absent'} or None, default None
         Whether models see the attributes of the groups: as a player (default when it is a feature),
         always, or not at all.

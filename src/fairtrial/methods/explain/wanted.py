@@ -16,6 +16,9 @@ _MEANING = {
     "worth to a system built with them.",
     "marginal": "A coalition's decisions are those of the one fitted model with the absent features imputed from a "
     "background sample: contributions answer how this model uses its features.",
+    "imitated": "No model was given: the explained system is a boosted-tree copy of the audited {outputs}, learned "
+    "from the features on the rows that are not evaluated, with absent features imputed from a background sample. "
+    "Contributions answer how the features carry what could be learned of the audited system.",
     "callable": "Coalition decisions come from the caller's function, which says what leaving a feature out means.",
     "given": "Coalition decisions were given: what leaving a feature out means is the caller's.",
 }
@@ -56,6 +59,20 @@ class Wanted:
         return isinstance(self.coalitions, str)
 
     @property
+    def imitates(self) -> bool:
+        """Whether a copy of the audited decisions (or scores) is explained, for want of a model."""
+        return self.from_model and self.model is None
+
+    @property
+    def learns_the_outcome(self) -> bool:
+        """Whether models are fitted to the outcome here."""
+        from fairtrial.methods.explain.models import is_ready
+
+        return (
+            self.from_model and not self.imitates and not (self.kind == "marginal" and is_ready(self.model))
+        )
+
+    @property
     def kind(self) -> str:
         """'retrain', 'marginal', 'callable' or 'given'."""
         if isinstance(self.coalitions, str):
@@ -65,4 +82,5 @@ class Wanted:
     @property
     def meaning(self) -> str:
         """What leaving a feature out means here."""
-        return _MEANING[self.kind]
+        outputs = "scores" if self.scores else "decisions"
+        return _MEANING["imitated" if self.imitates else self.kind].format(outputs=outputs)
