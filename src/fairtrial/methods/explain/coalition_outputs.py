@@ -170,16 +170,23 @@ class _Imputation:
     probabilities: bool
 
     def mean(self, absent: list[str], rows: NDArray[np.intp]) -> Floats:
-        """Mean decision (or probability) of every row over the background's values of the absent columns."""
-        total = np.zeros(rows.size)
-        step = max(1, IMPUTED_ROWS // rows.size)
-        for start in range(0, self.background.size, step):
-            filled = self.background[start : start + step]
-            present, other = np.tile(rows, filled.size), np.repeat(filled, rows.size)
-            mixed = self.inputs.mix(self.columns, absent, present, other)
+        """Mean decision (or probability) of every row over the background's values of the absent columns.
+
+        People who are alike in what is present, and background rows alike in what is absent, are asked once.
+        """
+        present = [name for name in self.columns if name not in absent]
+        asked, back, _ = self.inputs.distinct(present, rows)
+        filled, _, counts = self.inputs.distinct(absent, self.background)
+        total = np.zeros(asked.size)
+        step = max(1, IMPUTED_ROWS // asked.size)
+        for start in range(0, filled.size, step):
+            some, count = filled[start : start + step], counts[start : start + step]
+            mixed = self.inputs.mix(
+                self.columns, absent, np.tile(asked, some.size), np.repeat(some, asked.size)
+            )
             decided = decide(self.fitted, mixed, self.probabilities, self.positive)
-            total += decided.reshape(filled.size, rows.size).sum(axis=0)
-        return np.asarray(total / self.background.size)
+            total += count @ decided.reshape(some.size, asked.size)
+        return np.asarray(total / self.background.size)[back]
 
 
 def _impute_task(wanted: Wanted, inputs: ModelInputs, masks: Masks) -> work.Task:
@@ -189,7 +196,8 @@ def _impute_task(wanted: Wanted, inputs: ModelInputs, masks: Masks) -> work.Task
     fitted, positive = _fitted(wanted, inputs, everything)
     pool = explained.train if explained.train.size else explained.test
     random = work.generator(wanted.seed, "explain background")
-    background = np.sort(random.choice(pool, min(wanted.background, pool.size), replace=False))
+    size = wanted.background_rows(explained.test.size, masks.size)
+    background = np.sort(random.choice(pool, min(size, pool.size), replace=False))
     scores, by_probability = wanted.scores, wanted.scores or wanted.averaged == "probabilities"
     cut = 0.5 if inputs.threshold is None else inputs.threshold
     imputation = _Imputation(fitted, positive, inputs, everything, background, by_probability)

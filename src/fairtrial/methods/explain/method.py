@@ -93,14 +93,24 @@ TestRows = Annotated[
     ),
 ]
 Budget = Annotated[
-    int | None, Option("Coalitions to evaluate when there are too many features for all of them.", least=1)
+    int | None,
+    Option(
+        "Coalitions to evaluate when there are too many features for all of them (more than 12): at least 2 for each "
+        "feature and 17 more; default 129 more.",
+        least=1,
+    ),
 ]
 Averaged = Annotated[
     Literal["decisions", "probabilities"],
     Option("What is averaged over the background rows when features are imputed."),
 ]
 Background = Annotated[
-    int, Option("Rows whose values stand in for the features that are left out when imputing.", least=1)
+    int | None,
+    Option(
+        "Rows whose values stand in for the features that are left out when imputing; default 100, fewer (at least 10) "
+        "where the model would be asked more than 20 million times.",
+        least=1,
+    ),
 ]
 Favourable = Annotated[
     Literal["higher", "lower"] | None,
@@ -138,7 +148,7 @@ def explain(
     test: TestRows = None,
     budget: Budget = None,
     averaged: Averaged = "decisions",
-    background: Background = 100,
+    background: Background = None,
     favourable: Favourable = None,
     interval: GapInterval = "certify",
     confidence_level: a.AnyLevel = 0.95,
@@ -184,11 +194,13 @@ def explain(
         Rows that are evaluated: a share, a column of train/test, or booleans; default 0.3 when models are
         fitted.
     budget : int or None, default None
-        Coalitions to evaluate when there are too many features for all of them.
+        Coalitions to evaluate when there are too many features for all of them (more than 12): at least 2
+        for each feature and 17 more; default 129 more.
     averaged : {'decisions', 'probabilities'}, default 'decisions'
         What is averaged over the background rows when features are imputed.
-    background : int, default 100
-        Rows whose values stand in for the features that are left out when imputing.
+    background : int or None, default None
+        Rows whose values stand in for the features that are left out when imputing; default 100, fewer
+        (at least 10) where the model would be asked more than 20 million times.
     favourable : {'higher', 'lower'} or None, default None
         Which side of the metric is better for people; default: what the metric says.
     interval : {'certify', 'paper'}, default 'certify'

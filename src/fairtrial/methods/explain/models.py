@@ -186,6 +186,7 @@ class ModelInputs:
         # the outcome's label that counts as 1, where the audit names it
         self.positive = canonical(audit.positive["outcome"]) if "outcome" in audit.positive else None
         self.columns: dict[str, NDArray[Any]] | None = None
+        self.codes: dict[str, tuple[NDArray[np.int64], int]] = {}
         if _wants_names(model):
             if not audit.source.ordered:
                 required, cure = "needs rows in a fixed order", "collect the data first"
@@ -209,6 +210,26 @@ class ModelInputs:
         if self.columns is None:
             return np.hstack([self.explained.blocks[name][source[name]] for name in columns])
         return self.make({name: self.columns[name][source[name]] for name in columns})
+
+    def distinct(
+        self, columns: list[str], rows: NDArray[np.intp]
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
+        """One row of each kind as these columns tell them apart, the kind of every row, and how many are of each."""
+        kind = np.zeros(rows.size, dtype=np.int64)
+        for name in columns:
+            code, levels = self._codes(name)
+            _, kind = np.unique(kind * levels + code[rows], return_inverse=True)
+        _, first, kind, count = np.unique(kind, return_index=True, return_inverse=True, return_counts=True)
+        return rows[first], kind, count.astype(np.float64)
+
+    def _codes(self, name: str) -> tuple[NDArray[np.int64], int]:
+        """A column's values numbered, once."""
+        if name not in self.codes:
+            block = self.explained.blocks[name]
+            values = block[:, 0] if block.shape[1] == 1 else block.argmax(axis=1)
+            labels, code = np.unique(values, return_inverse=True)
+            self.codes[name] = code.astype(np.int64), labels.size
+        return self.codes[name]
 
     def restricted(self, columns: list[str]) -> Any:
         """The model without the named columns it will not see."""

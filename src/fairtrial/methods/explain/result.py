@@ -52,7 +52,7 @@ _TESTED = (
 )
 _CITATION = (
     "Amri-Jouidel, Kemel & Mussard (2026), Shapley meets Rawls, arXiv:2603.26476; Radzik & Driessen (2013), "
-    "Mathematical Social Sciences 65; Castro, Gómez & Tejada (2009), Computers & Operations Research 36; Tango (1998), "
+    "Mathematical Social Sciences 65; Lundberg & Lee (2017), NeurIPS 30; Covert & Lee (2021), AISTATS; Tango (1998), "
     "Statistics in Medicine 17; Holm (1979), Scandinavian Journal of Statistics 6."
 )
 

@@ -15,8 +15,6 @@ from fairtrial.methods.explain.solver.esl import (
     Floats,
     b_sequence,
     coefficients,
-    monte_carlo_variance,
-    sampled_coefficients,
 )
 from fairtrial.methods.explain.solver.esl_groups import (
     interaction_contrasts,
@@ -24,6 +22,7 @@ from fairtrial.methods.explain.solver.esl_groups import (
     pair_targets,
 )
 from fairtrial.methods.explain.solver.influence import Spread
+from fairtrial.methods.explain.solver.sampled_coalitions import monte_carlo_variance, sampled_coefficients
 from fairtrial.methods.explain.two_stage_game import (
     Estimates,
     TwoStageGame,
@@ -48,7 +47,9 @@ class SecondStage:
     scaled_gap: Estimates  # the same over the baseline
     removal: Estimates | None  # (groups, 1, players): change of the group's rate when the player is left out
     undefined: NDArray[np.bool_]  # (targets, allocations) in the order value, rate, gap
-    monte_carlo: Floats | None  # (pairs, players): the gap contributions' standard error from sampling orders
+    monte_carlo: (
+        Floats | None
+    )  # (pairs, players): the gap contributions' standard error from drawing coalitions
     rates: CoalitionRates
     targets: Targets
     found: Contributions  # with the rows' influence on everything above
@@ -130,11 +131,8 @@ def _coefficients(game: TwoStageGame) -> Floats:
     lines = []
     for allocation in game.allocations:
         if allocation.sampled:
-            assert game.orders is not None
-            line = np.zeros((game.players, game.masks.size))
-            places = np.searchsorted(game.masks, game.orders.masks)
-            line[:, places] = sampled_coefficients(game.orders, _share_empty(game))
-            lines.append(line)
+            assert game.sampled is not None
+            lines.append(sampled_coefficients(game.sampled, _share_empty(game)))
         else:
             lines.append(coefficients(allocation.players, game.masks))
     if game.removals is not None:
@@ -170,12 +168,12 @@ def _interactions(game: TwoStageGame) -> int:
 
 
 def _monte_carlo(game: TwoStageGame, targets: Targets, rates: CoalitionRates) -> Floats | None:
-    """Variance over sampled orders of every target's contributions, (targets, players)."""
-    if game.orders is None:
+    """Variance over the drawn coalitions of every target's contributions, (targets, players)."""
+    if game.sampled is None:
         return None
     position = next(i for i, allocation in enumerate(game.allocations) if allocation.sampled)
-    worth = targets.weights[:, position] @ rates.rate[:, np.searchsorted(game.masks, game.orders.masks)]
-    return monte_carlo_variance(game.orders, worth, _share_empty(game))
+    worth = targets.weights[:, position] @ rates.rate
+    return monte_carlo_variance(game.sampled, worth, _share_empty(game))
 
 
 def _add_chance(error: Spread, chance: Floats, game: TwoStageGame) -> Spread:

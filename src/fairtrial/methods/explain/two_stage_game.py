@@ -18,9 +18,10 @@ from fairtrial.methods.explain.allocation import (
 from fairtrial.methods.explain.explained_rows import ExplainedRows
 from fairtrial.methods.explain.metric import row_form, score_ends, score_values
 from fairtrial.methods.explain.solver.coalitions import Contributions, RowForm, Targets
-from fairtrial.methods.explain.solver.esl import MEMBERS, Floats, Masks, SampledOrders, b_sequence
+from fairtrial.methods.explain.solver.esl import MEMBERS, Floats, Masks, b_sequence
 from fairtrial.methods.explain.solver.esl_groups import baseline_of, group_targets, multi_attribute_targets
 from fairtrial.methods.explain.solver.influence import Spread, combine, interval, two_sided_p
+from fairtrial.methods.explain.solver.sampled_coalitions import SampledCoalitions
 from fairtrial.methods.explain.wanted import Wanted
 from fairtrial.metrics.groups import Group
 
@@ -61,7 +62,7 @@ class TwoStageGame:
     pairs: tuple[tuple[int, int], ...]
     players: int
     allocations: tuple[Allocation, ...]
-    orders: SampledOrders | None
+    sampled: SampledCoalitions | None
     baseline: Baseline
     level: float
     scores_or_decisions: Floats  # the full coalition's, before a metric of scores is taken of them
@@ -107,7 +108,7 @@ def make_game(
     return TwoStageGame(
         outputs=outputs, masks=plan.masks, form=form, group=group, groups=groups, levels=explained.levels,
         pairs=_pairs(explained, wanted.reference), players=len(explained.players), allocations=allocations,
-        orders=plan.orders, baseline=find_baseline(baseline, form, outcome), level=wanted.confidence_level,
+        sampled=plan.sampled, baseline=find_baseline(baseline, form, outcome), level=wanted.confidence_level,
         scores_or_decisions=given,
     )  # fmt: skip
 
@@ -208,8 +209,8 @@ def in_units_of_baseline(
 
 
 def add_variance(error: Spread, chance: Floats, game: TwoStageGame) -> Spread:
-    """One more independent variance, known from the sampled pairs of orders."""
-    assert game.orders is not None
+    """One more independent variance, known from the drawn pairs of coalitions."""
+    assert game.sampled is not None
     freedom = np.where(np.isfinite(error.df), error.df, 1e12)
     both = np.stack([error.error**2, chance])
-    return combine(both, np.stack([freedom, np.full_like(freedom, game.orders.pairs - 1.0)]))
+    return combine(both, np.stack([freedom, np.full_like(freedom, game.sampled.pairs - 1.0)]))

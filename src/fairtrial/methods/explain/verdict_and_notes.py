@@ -173,10 +173,12 @@ def _of_the_game(explanation: Explanation) -> dict[str, str]:
         found["split"] = (
             f"Fitted on {explained.train.size:,} rows, evaluated on {explained.test.size:,} others."
         )
-    if game.orders is not None:
-        orders = f"{2 * game.orders.pairs} sampled orders ({game.masks.size} coalitions)"
+    if game.sampled is not None:
+        drawn = (
+            f"{game.masks.size - 1:,} coalitions, {game.sampled.pairs:,} of them drawn with their complements"
+        )
         found["sampled"] = (
-            f"Shapley values are estimated from {orders}; their Monte-Carlo error is in the intervals."
+            f"Shapley values are estimated from {drawn}; their Monte-Carlo error is in the intervals."
         )
     return found
 
@@ -218,9 +220,12 @@ def _conditional(explanation: Explanation) -> str:
     wanted = explanation.wanted
     if wanted.kind == "marginal":
         what = "probabilities" if wanted.averaged == "probabilities" or wanted.scores else "decisions"
+        people = explanation.explained.test.size
+        pool = explanation.explained.train.size or people
+        rows = min(wanted.background_rows(people, explanation.game.masks.size), pool)
         return (
-            f"Intervals hold the fitted model and the {wanted.background} background rows fixed; {what} were averaged "
-            "over the background."
+            f"Intervals hold the fitted model and the {rows} background rows fixed; {what} were averaged over the "
+            "background."
         )
     what = "probabilities" if wanted.scores else "decisions"
     return f"Intervals hold the fitted classifiers fixed; their {what} on the rows evaluated are compared."

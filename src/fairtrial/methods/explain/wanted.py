@@ -11,6 +11,10 @@ from fairtrial.metrics.values import Role
 from fairtrial.work import Progress
 
 WHO = "explain"
+# Background rows where none are asked for: fewer when the model would be asked about more rows than MOST_ASKED.
+USUAL_BACKGROUND = 100
+FEWEST_BACKGROUND = 10
+MOST_ASKED = 20_000_000
 _MEANING = {
     "retrain": "A coalition's classifier is refitted on its features alone: contributions answer what the features are "
     "worth to a system built with them.",
@@ -37,7 +41,7 @@ class Wanted:
     model: Any
     coalitions: Any
     averaged: str
-    background: int
+    background: int | None
     allocation: Any
     baseline: str | float
     budget: int | None
@@ -78,6 +82,12 @@ class Wanted:
         if isinstance(self.coalitions, str):
             return self.coalitions
         return "callable" if callable(self.coalitions) else "given"
+
+    def background_rows(self, people: int, coalitions: int) -> int:
+        """How many rows stand in for what is left out: 100, or fewer where that would ask the model too often."""
+        if self.background is not None:
+            return self.background
+        return max(FEWEST_BACKGROUND, min(USUAL_BACKGROUND, MOST_ASKED // max(1, people * coalitions)))
 
     @property
     def meaning(self) -> str:
