@@ -15,6 +15,7 @@ from .methods.flag.method import flag as flag
 from .methods.flag.result import FlagResult as FlagResult
 from .methods.improve.candidates import Estimator as Estimator
 from .methods.improve.candidates import LinearProgram as LinearProgram
+from .methods.improve.candidates.rules import load_rule as load_rule
 from .methods.improve.method import improve as improve
 from .methods.improve.payoff import Payoff as Payoff
 from .methods.improve.result import ImproveResult as ImproveResult
@@ -28,6 +29,8 @@ from .methods.scan.result import ScanAllResult as ScanAllResult
 from .methods.scan.result import ScanResult as ScanResult
 from .methods.transport.method import transport as transport
 from .methods.transport.result import TransportResult as TransportResult
+from .methods.watch.method import watch as watch
+from .methods.watch.result import WatchResult as WatchResult
 from .metrics.metric import Metric as Metric
 from .metrics.table import CRITERIA as CRITERIA
 from .metrics.table import METRICS as METRICS

@@ -43,6 +43,8 @@ class Option:
         Whether a trial sets it once for all its sections, such as the seed.
     not_in_file : str, optional
         Why an option of the command line has no key in the audit file; empty when it has one.
+    path : bool
+        Whether it names a file; in an audit file a relative one is relative to it.
     """
 
     help: str
@@ -57,6 +59,7 @@ class Option:
     python_only: str = ""
     whole_trial: bool = False
     not_in_file: str = ""
+    path: bool = False
 
     def admits(self, number: float) -> bool:
         """Whether a number lies inside the bounds."""
@@ -113,9 +116,9 @@ class Argument:
             return None if self.optional or self.open else self._fault(value)
         if any(_fits(value, part) for part in self.kinds):
             return self._bounds_fault(value)
-        if _has_nan(value):
-            return Fault(self.name, "must hold no NaN", got=value)
-        return None if self.open else self._fault(value)
+        if not self.open:
+            return self._fault(value)
+        return None if _finite(value) else Fault(self.name, "must hold finite numbers", got=value)
 
     @property
     def open(self) -> bool:
@@ -211,13 +214,13 @@ def _fits(value: Any, part: Any) -> bool:
     return part in (int, str) and isinstance(value, part)
 
 
-def _has_nan(value: Any) -> bool:
-    """Whether a number, or one in a list or table of them, is not a number."""
+def _finite(value: Any) -> bool:
+    """Whether a number, and every one in a list or table of them, is finite."""
     if isinstance(value, Mapping):
-        return any(_has_nan(item) for item in value.values())
+        return all(_finite(item) for item in value.values())
     if isinstance(value, list | tuple):
-        return any(_has_nan(item) for item in value)
-    return isinstance(value, float) and math.isnan(value)
+        return all(_finite(item) for item in value)
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def plain(value: Any) -> Any:

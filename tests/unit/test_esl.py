@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from fairtrial.inference.rates.proportions import difference_interval
+from fairtrial.inference.rates.two_rates import difference_interval
 from fairtrial.methods.explain.solver.esl import (
     MEMBERS,
     all_coalitions,

@@ -55,6 +55,8 @@ class Result:
     verdict_tones: ClassVar[Mapping[str, Tone]] = {}
     # keys under which the details count people; masking looks for them there
     people_in_details: ClassVar[frozenset[str]] = frozenset({"n"})
+    # verdicts at which a command can be told to fail; none where it cannot
+    gates: ClassVar[tuple[str, ...]] = ()
     method: ClassVar[str] = ""
     assumptions: ClassVar[tuple[str, ...]] = ()
     citation: ClassVar[str] = ""
