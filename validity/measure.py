@@ -24,6 +24,8 @@ from validity.board import Cell, Claim
 from validity.measure_designs import Draw, Errors, Random, repeated, survey
 from validity.measure_means import CELLS as MEANS
 from validity.measure_pvalues import CELLS as P_VALUES
+from validity.skewed_means import MEASURE as SKEWED
+from validity.skewed_means import POWER as POWER_OF_MEANS
 from validity.whole_functions import lines
 
 
@@ -144,6 +146,8 @@ _REPEATED = partial(repeated, n1=60, n2=150, rate=0.3, across=False)
 _ACROSS = partial(repeated, n1=60, n2=150, rate=0.3, across=True)
 
 CELLS = [
+    *SKEWED,
+    *POWER_OF_MEANS,
     *(
         _cell(f"one rate, {method}, grid", "sizes 20 to 400, rates 2% to 98%", partial(grid_errors, method=method))
         for method in _METHODS

@@ -24,6 +24,19 @@ SCHEMA = "fairtrial/result/2"
 PARTS = ("question", "null", "verdict", "estimates", "details", "notes", "provenance")
 
 
+@dataclass(frozen=True, slots=True)
+class FurtherTable:
+    """A table beside the estimates, such as the log of a search; the report shows it below them."""
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    estimates: tuple[dict[str, Any], ...]
+    states: tuple[StateKind, ...] = ()
+    confidence_level: float | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Result:
     """The answer to one question. Holds no data frame and no Audit.
@@ -101,6 +114,10 @@ class Result:
     def claims(self) -> list[Claim]:
         """What the result claims, one entry per group that was judged."""
         return group_claims(self)
+
+    def further_tables(self) -> list[FurtherTable]:
+        """Tables besides the estimates; most methods have none."""
+        return []
 
     def pictures(self) -> list[Picture]:
         """All charts of the result, the main one first; each method's result draws its own, or none."""

@@ -104,7 +104,7 @@ def _adjust(lines: list[Line]) -> None:
 
 def _row(line: Line, alpha: float) -> dict[str, Any]:
     why = None if line.untested is None else line.untested.reason
-    open_end = line.undetermined or "no limit: the sample is too small"
+    open_end = line.undetermined or f"no limit: {line.open_because or 'the sample is too small'}"
 
     def known(value: float | None, explanation: str) -> Any:
         if value is None:

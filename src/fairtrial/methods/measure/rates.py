@@ -9,7 +9,7 @@ import numpy as np
 from fairtrial.data.cells import Cells
 from fairtrial.data.groups import check_target, find_groups
 from fairtrial.inference.compare.choose_gaps import make_gaps
-from fairtrial.inference.compare.gaps import part_counts
+from fairtrial.inference.compare.gaps import Gaps, part_counts
 from fairtrial.inference.evidence.atoms import Comparison
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.binary_gaps import gap_limits
@@ -77,7 +77,7 @@ def _rate_lines(
         n = int(count[i])
         line = Line(
             metric=metric, group=group, binary=atoms.binary, n=n, target=plan.target.label, target_n=int(others[i]),
-            unlimited=own.reason[i],
+            unlimited=_why_unlimited(own, i),
         )  # fmt: skip
         if n:
             line.level, line.low, line.high = float(total[i]) / n, float(low[i]), float(high[i])
@@ -88,6 +88,10 @@ def _rate_lines(
         line.is_reference = line.untested is not None and line.untested.code == REFERENCE.code
         lines[group] = line
     return lines
+
+
+def _why_unlimited(own: Gaps, index: int) -> str:
+    return own.reason[index] or f"no limit: {own.why_no_limit(index)}"
 
 
 def _fill(lines: dict[Group, Line], disparities: Disparities, plan: Plan) -> None:
@@ -102,6 +106,7 @@ def _fill(lines: dict[Group, Line], disparities: Disparities, plan: Plan) -> Non
         line.undetermined = gaps.reason[i]
         line.target_level, line.difference = float(target_rate[i]), float(gaps.estimate[i])
         line.difference_low, line.difference_high = float(low[i]), float(high[i])
+        line.open_because = gaps.why_no_limit(i) if np.isinf([low[i], high[i]]).any() else None
         line.p_value = float(p[i])
         if standardized is not None and np.isfinite(standardized[i]):  # without spread there is none
             line.standardized = float(standardized[i])
