@@ -216,3 +216,35 @@ def test_decisions_that_never_differ_have_nothing_to_carry(frame):
     audit = Audit(frame.assign(decided=1), decision="decided", groups="sex", features=FEATURES)
     with pytest.raises(InputError, match="audited decisions are all the same"):
         explain(audit, "selection_rate")
+
+
+# -- sentences -------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("value", "kind", "said"),
+    [
+        (-1e-9, "percent", "+0.0"),
+        (0.05, "percent", "+5.0"),
+        (-0.0, "number", "+0"),
+        (1234.5, "number", "+1.23e+03"),
+    ],
+)
+def test_numbers_in_sentences_have_no_minus_zero(value, kind, said):
+    from fairtrial.methods.explain.words import counted, signed
+
+    assert signed(value, kind) == said
+    assert (counted(1, "row"), counted(2164, "row")) == ("1 row", "2,164 rows")
+
+
+def test_few_people_are_masked_in_the_table_and_behind_it(frame, fitted):
+    few = pd.concat([frame[frame["sex"] == "M"], frame[frame["sex"] == "F"].head(6)])
+    audit = Audit(few, outcome="y", groups="sex", features=FEATURES)
+    from fairtrial.results.masking import mask_result, published_rows
+
+    result = explain(audit, "selection_rate", model=fitted, reference={"sex": "F"})
+    masked = mask_result(result, 10)
+    shown = [row for row in masked["estimates"] if row["state"] != "masked"]
+    assert {(row["group"], row["target"]) for row in shown} == {("M", None)}
+    assert [entry["group"] for entry in masked["details"]["groups"]] == ["M"]
+    assert masked["details"]["panel"] == []
+    assert {change["group"] for entry in masked["details"]["pareto"] for change in entry["changes"]} == {"M"}
+    assert all(picture.chart.to_dict() for picture in published_rows(read_result(masked)).pictures())

@@ -20,9 +20,9 @@ from fairtrial.methods.explain.models import (
     Predictor,
     decide,
     find_system,
-    is_fitted,
     seeded_clone,
 )
+from fairtrial.methods.explain.readiness import is_fitted
 from fairtrial.methods.explain.solver.esl import Floats, Masks
 from fairtrial.methods.explain.wanted import WHO, Wanted
 

@@ -86,7 +86,7 @@ def read_explained_rows(audit: Audit, wanted: Wanted) -> ExplainedRows:
     players, notes = _distinct_players(placed, attributes, rows, blocks, wanted)
     outside = int((group < 0).sum())
     if outside:
-        text = f"{outside:,} rows are in none of the groups compared and are not evaluated."
+        text = f"Not evaluated, being in none of the groups compared: {outside:,} of {rows.n:,} rows."
         notes.append(("outside-groups", text))
     return ExplainedRows(
         rows, tuple(groups), group, levels, tuple(players), placed.always, placed.sensitive, test, train, blocks,

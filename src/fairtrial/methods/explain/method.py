@@ -13,6 +13,7 @@ from fairtrial.data.audit import Audit
 from fairtrial.methods import arguments as a
 from fairtrial.methods.declaration import method
 from fairtrial.methods.explain.result import CompareResult, ExplainResult
+from fairtrial.metrics.metric import Metric
 from fairtrial.options import Option
 
 
@@ -27,6 +28,13 @@ class Classifier(Protocol):
 # b_1, b_2, … over the "groups" and over the "features"
 Sequences = Mapping[str, str | Sequence[float] | Callable[[int, int], float]]
 
+MetricOrCriterion = Annotated[
+    str | Metric | Mapping[str, Any],
+    Option(
+        "The metric by name, such as fpr, or one of your own; or a criterion that joins some, such as separation or "
+        "sufficiency."
+    ),
+]
 Model = Annotated[
     Literal["logistic", "tree", "forest", "boosting"] | Classifier | Callable[[Any], Any] | None,
     Option(
@@ -135,7 +143,7 @@ OneExplanation = Annotated[
 )
 def explain(
     audit: Audit,
-    metric: a.OneMetric,
+    metric: MetricOrCriterion,
     *,
     by: a.By = None,
     model: Model = None,
@@ -165,7 +173,8 @@ def explain(
     audit : Audit
         The data and their roles.
     metric : str or Metric or dict
-        The metric by name, such as fpr, or one of your own.
+        The metric by name, such as fpr, or one of your own; or a criterion that joins some, such as
+        separation or sufficiency.
     by : str or dict or list or None, default None
         Attributes whose groups are compared, or groups such as race=Caucasian; default: the audit's
         groups.
@@ -229,17 +238,24 @@ def explain(
     [('priors_count', 9.9), ('age', -0.3)]
     """
     from fairtrial.methods.explain.answer import answer
+    from fairtrial.methods.explain.criterion import judge_together
     from fairtrial.methods.explain.wanted import Wanted
-    from fairtrial.metrics.table import find_metric
+    from fairtrial.metrics.table import find_metrics
 
     audit.refuse("explain")
-    wanted = Wanted(
-        metric=find_metric("explain", metric), by=by, features=features, sensitive=sensitive, test=test,
-        reference=reference, model=model, coalitions=coalitions, averaged=averaged, background=background,
-        allocation=allocation, baseline=baseline, budget=budget, favourable=favourable, interval=interval,
-        confidence_level=confidence_level, seed=seed, jobs=jobs, progress=progress,
-    )  # fmt: skip
-    return answer(audit, wanted)
+    parts = [
+        answer(
+            audit,
+            Wanted(
+                metric=part, by=by, features=features, sensitive=sensitive, test=test, reference=reference,
+                model=model, coalitions=coalitions, averaged=averaged, background=background, allocation=allocation,
+                baseline=baseline, budget=budget, favourable=favourable, interval=interval,
+                confidence_level=confidence_level, seed=seed, jobs=jobs, progress=progress,
+            ),
+        )
+        for part in find_metrics("explain", metric)
+    ]  # fmt: skip
+    return parts[0] if len(parts) == 1 else judge_together(str(metric), parts)
 
 
 @method(

@@ -11,6 +11,7 @@ from fairtrial.data.audit import Audit
 from fairtrial.errors import Fault, InputError, Named, Set, Words, did_you_mean
 from fairtrial.labels import canonical
 from fairtrial.methods.explain.explained_rows import ExplainedRows
+from fairtrial.methods.explain.readiness import is_fitted
 from fairtrial.methods.explain.solver.esl import Floats
 from fairtrial.methods.explain.wanted import WHO
 
@@ -93,13 +94,6 @@ def _copy_of_the_audited(audit: Audit, scores: bool) -> Any:
     return HistGradientBoostingRegressor() if scores else HistGradientBoostingClassifier()
 
 
-def is_ready(model: Any) -> bool:
-    """Whether the caller brought a system that needs no fitting."""
-    if model is None or isinstance(model, str | type):
-        return False
-    return is_fitted(model) if hasattr(model, "get_params") else callable(getattr(model, "predict", model))
-
-
 def named_classifier(name: str) -> Any:
     """A scikit-learn classifier with settings that need no tuning."""
     if name == "logistic":
@@ -122,20 +116,6 @@ def named_classifier(name: str) -> Any:
         return HistGradientBoostingClassifier()
     required = f"must be a scikit-learn classifier or one of [{_LISTED}]"
     raise InputError(WHO, Fault("model", required, got=name, hint=did_you_mean(name, MODELS)))
-
-
-def is_fitted(model: Any) -> bool:
-    """Whether the caller brought a fitted model."""
-    if model is None or isinstance(model, str):
-        return False
-    from sklearn.exceptions import NotFittedError
-    from sklearn.utils.validation import check_is_fitted
-
-    try:
-        check_is_fitted(model)
-    except (NotFittedError, TypeError):
-        return False
-    return True
 
 
 def seeded_clone(model: Any, state: int) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fairtrial.methods.explain.readiness import is_ready
 from fairtrial.metrics.metric import Metric
 from fairtrial.metrics.values import Role
 from fairtrial.work import Progress
@@ -70,8 +71,6 @@ class Wanted:
     @property
     def learns_the_outcome(self) -> bool:
         """Whether models are fitted to the outcome here."""
-        from fairtrial.methods.explain.models import is_ready
-
         return (
             self.from_model and not self.imitates and not (self.kind == "marginal" and is_ready(self.model))
         )
