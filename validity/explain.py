@@ -22,13 +22,13 @@ from fairtrial.methods.explain.solver.esl_groups import (
     pair_targets,
     paper_interval,
 )
-from fairtrial.methods.explain.solver.influence import Spread, combine, interval
+from fairtrial.methods.explain.solver.influence import Spread, interval
 from fairtrial.methods.explain.solver.sampled_coalitions import (
-    monte_carlo_variance,
+    monte_carlo_error,
     sample_coalitions,
     sampled_coefficients,
 )
-from fairtrial.methods.explain.two_stage_game import estimates_of
+from fairtrial.methods.explain.two_stage_game import add_error, estimates_of
 from validity.board import Cell
 from validity.explain_designs import (
     BASELINE,
@@ -109,11 +109,10 @@ def _sampled_coverage(sizes: tuple[int, int], features: int, budget: int) -> Run
             decisions = people.decisions[np.ix_(kinds, drawn.masks)]
             form = form_of("tpr", people.outcome[kinds])
             found = contributions(decisions, form, group, 2, sampled_coefficients(drawn)[None], gap)
-            chance = monte_carlo_variance(drawn, gap.weights[:, 0] @ found.rates.rate)[0]
-            error = found.with_quarter_rows()
-            both = np.stack([error.error[0, 0] ** 2, chance])
-            degrees = np.stack([error.df[0, 0], np.full(features, drawn.pairs - 1.0)])
-            low, high = interval(found.centre[0, 0], combine(both, degrees), LEVEL)
+            chance = monte_carlo_error(drawn, gap.weights[:, 0] @ found.rates.rate)
+            ours = found.with_quarter_rows()
+            error = add_error(Spread(ours.error[:, 0], ours.df[:, 0]), chance)
+            low, high = interval(found.centre[0, 0], Spread(error.error[0], error.df[0]), LEVEL)
             missed[r] = ((truth < low) | (truth > high)).mean()
         return missed
 
@@ -214,7 +213,7 @@ CELLS: list[Cell] = [
               "coalitions drawn in pairs; Monte-Carlo error added", _sampled_coverage(sizes, features, budget),
               short=short, covers=("explain.monte_carlo",))
         for features, budget, sizes, short in (
-            (8, 34, _TENTH, 400), (8, 34, _FEW, 0), (8, 34, _ADULT, 0), (8, 80, _TENTH, 0), (11, 40, _ADULT, 0),
+            (8, 65, _TENTH, 400), (8, 65, _FEW, 0), (8, 65, _ADULT, 0), (8, 145, _TENTH, 0), (11, 71, _ADULT, 0),
             (11, 151, _ADULT, 0),
         )
     ],

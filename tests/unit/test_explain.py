@@ -529,10 +529,10 @@ def test_many_features_are_sampled_and_other_allocations_refused():
     total = sum(row["difference"] for row in part(result, "contribution to the gap"))
     assert total == pytest.approx(result.gap["difference"], abs=1e-12)
     assert any("drawn with their complements" in note.text for note in result.notes if note.code == "sampled")
-    few = explain(audit, "tpr", coalitions=decide, sensitive="absent", budget=45)
-    assert few.details["coalition_count"] <= 46
-    with pytest.raises(InputError, match=r"14 features have 16,383 coalitions: give at least 45 to draw"):
-        explain(audit, "tpr", coalitions=decide, sensitive="absent", budget=44)
+    few = explain(audit, "tpr", coalitions=decide, sensitive="absent", budget=77)
+    assert few.details["coalition_count"] <= 78
+    with pytest.raises(InputError, match=r"14 features have 16,383 coalitions: give at least 77 to draw"):
+        explain(audit, "tpr", coalitions=decide, sensitive="absent", budget=76)
     with pytest.raises(InputError, match="too many for this allocation"):
         explain(audit, "tpr", coalitions=decide, sensitive="absent", allocation="lsp", budget=500)
 
@@ -750,7 +750,7 @@ def test_faults_name_settings_as_each_front_end_does():
     audit, decide = many()
     with pytest.raises(InputError) as caught:
         explain(audit, "tpr", coalitions=decide, sensitive="absent", budget=30)
-    assert "give at least 45 to draw some of them, or --allocation," in caught.value.said(Dashes())
+    assert "give at least 77 to draw some of them, or --allocation," in caught.value.said(Dashes())
     with pytest.raises(NotApplicable) as refused:
         explain(audit, "base_rate", model="tree")
     assert refused.value.said(Dashes()).endswith("fairtrial certify takes it")

@@ -104,7 +104,7 @@ Budget = Annotated[
     int | None,
     Option(
         "Coalitions to evaluate when there are too many features for all of them (more than 12): at least 2 for each "
-        "feature and 17 more; default 129 more.",
+        "feature and 49 more; default 129 more.",
         least=1,
     ),
 ]
@@ -116,7 +116,7 @@ Background = Annotated[
     int | None,
     Option(
         "Rows whose values stand in for the features that are left out when imputing; default 100, fewer (at least 10) "
-        "where the model would be asked more than 20 million times.",
+        "where the model would be asked more than 10 million times.",
         least=1,
     ),
 ]
@@ -204,12 +204,12 @@ def explain(
         fitted.
     budget : int or None, default None
         Coalitions to evaluate when there are too many features for all of them (more than 12): at least 2
-        for each feature and 17 more; default 129 more.
+        for each feature and 49 more; default 129 more.
     averaged : {'decisions', 'probabilities'}, default 'decisions'
         What is averaged over the background rows when features are imputed.
     background : int or None, default None
         Rows whose values stand in for the features that are left out when imputing; default 100, fewer
-        (at least 10) where the model would be asked more than 20 million times.
+        (at least 10) where the model would be asked more than 10 million times.
     favourable : {'higher', 'lower'} or None, default None
         Which side of the metric is better for people; default: what the metric says.
     interval : {'certify', 'paper'}, default 'certify'

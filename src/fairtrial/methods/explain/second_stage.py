@@ -22,11 +22,11 @@ from fairtrial.methods.explain.solver.esl_groups import (
     pair_targets,
 )
 from fairtrial.methods.explain.solver.influence import Spread
-from fairtrial.methods.explain.solver.sampled_coalitions import monte_carlo_variance, sampled_coefficients
+from fairtrial.methods.explain.solver.sampled_coalitions import monte_carlo_error, sampled_coefficients
 from fairtrial.methods.explain.two_stage_game import (
     Estimates,
     TwoStageGame,
-    add_variance,
+    add_error,
     estimates_of,
     in_units_of_baseline,
     value_targets,
@@ -79,7 +79,7 @@ def second_stage(game: TwoStageGame) -> SecondStage:
         scaled_gap=in_units_of_baseline(game, found, error, (gaps, every), chance),
         removal=None if game.removals is None else _removal(game, estimates(rates, slice(real, None))),
         undefined=found.undefined[:, :real],
-        monte_carlo=None if chance is None else np.sqrt(chance[gaps]),
+        monte_carlo=None if chance is None else chance.error[gaps],
         rates=found.rates,
         targets=targets,
         found=found,
@@ -167,19 +167,19 @@ def _interactions(game: TwoStageGame) -> int:
     return 1 if game.levels == (2, 2) else 0
 
 
-def _monte_carlo(game: TwoStageGame, targets: Targets, rates: CoalitionRates) -> Floats | None:
-    """Variance over the drawn coalitions of every target's contributions, (targets, players)."""
+def _monte_carlo(game: TwoStageGame, targets: Targets, rates: CoalitionRates) -> Spread | None:
+    """Error from drawing coalitions of every target's contributions, (targets, players)."""
     if game.sampled is None:
         return None
     position = next(i for i, allocation in enumerate(game.allocations) if allocation.sampled)
     worth = targets.weights[:, position] @ rates.rate
-    return monte_carlo_variance(game.sampled, worth, _share_empty(game))
+    return monte_carlo_error(game.sampled, worth, _share_empty(game))
 
 
-def _add_chance(error: Spread, chance: Floats, game: TwoStageGame) -> Spread:
+def _add_chance(error: Spread, chance: Spread, game: TwoStageGame) -> Spread:
     """Add the Monte-Carlo variance to the sampled allocation's."""
     position = next(i for i, allocation in enumerate(game.allocations) if allocation.sampled)
     errors, df = error.error.copy(), error.df.copy()
-    joined = add_variance(Spread(errors[:, position], df[:, position]), chance, game)
+    joined = add_error(Spread(errors[:, position], df[:, position]), chance)
     errors[:, position], df[:, position] = joined.error, joined.df
     return Spread(errors, df)

@@ -191,7 +191,7 @@ def in_units_of_baseline(
     found: Contributions,
     error: Spread,
     place: tuple[slice, slice],
-    chance: Floats | None = None,
+    chance: Spread | None = None,
 ) -> Estimates:
     """Some targets and allocations in units of the baseline; an estimated baseline adds its influence."""
     base = game.baseline
@@ -203,14 +203,12 @@ def in_units_of_baseline(
             variance = found.scaled_variance(v, place[0], targets, base.influence, game.group)
             errors[:, column] = np.sqrt(variance) / base.value
             if chance is not None and game.allocations[v].sampled:
-                errors[:, column] = np.hypot(errors[:, column], np.sqrt(chance[place[0]]) / base.value)
+                errors[:, column] = np.hypot(errors[:, column], chance.error[place[0]] / base.value)
         scaled = Spread(errors, scaled.df)
     return estimates_of(found, place, game.level, scaled, base.value)
 
 
-def add_variance(error: Spread, chance: Floats, game: TwoStageGame) -> Spread:
-    """One more independent variance, known from the drawn pairs of coalitions."""
-    assert game.sampled is not None
+def add_error(error: Spread, chance: Spread) -> Spread:
+    """One more independent error, with its own degrees of freedom."""
     freedom = np.where(np.isfinite(error.df), error.df, 1e12)
-    both = np.stack([error.error**2, chance])
-    return combine(both, np.stack([freedom, np.full_like(freedom, game.sampled.pairs - 1.0)]))
+    return combine(np.stack([error.error**2, chance.error**2]), np.stack([freedom, chance.df]))

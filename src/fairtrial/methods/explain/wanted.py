@@ -15,7 +15,7 @@ WHO = "explain"
 # Background rows where none are asked for: fewer when the model would be asked about more rows than MOST_ASKED.
 USUAL_BACKGROUND = 100
 FEWEST_BACKGROUND = 10
-MOST_ASKED = 20_000_000
+MOST_ASKED = 10_000_000
 _MEANING = {
     "retrain": "A coalition's classifier is refitted on its features alone: contributions answer what the features are "
     "worth to a system built with them.",
