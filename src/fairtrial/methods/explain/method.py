@@ -120,9 +120,9 @@ Background = Annotated[
         least=1,
     ),
 ]
-Favourable = Annotated[
+Better = Annotated[
     Literal["higher", "lower"] | None,
-    Option("Which side of the metric is better for people; default: what the metric says."),
+    Option("Which side of the metric is better for people; default: what the audit or the metric says."),
 ]
 GapInterval = Annotated[
     Literal["certify", "paper"],
@@ -157,7 +157,7 @@ def explain(
     budget: Budget = None,
     averaged: Averaged = "decisions",
     background: Background = None,
-    favourable: Favourable = None,
+    better: Better = None,
     interval: GapInterval = "certify",
     confidence_level: a.AnyLevel = 0.95,
     seed: a.Seed = 0,
@@ -210,8 +210,8 @@ def explain(
     background : int or None, default None
         Rows whose values stand in for the features that are left out when imputing; default 100, fewer
         (at least 10) where the model would be asked more than 10 million times.
-    favourable : {'higher', 'lower'} or None, default None
-        Which side of the metric is better for people; default: what the metric says.
+    better : {'higher', 'lower'} or None, default None
+        Which side of the metric is better for people; default: what the audit or the metric says.
     interval : {'certify', 'paper'}, default 'certify'
         Of the whole gap: as certify gives it, or the paper's, which does not hold its level.
     confidence_level : float, default 0.95
@@ -240,17 +240,19 @@ def explain(
     from fairtrial.methods.explain.answer import answer
     from fairtrial.methods.explain.criterion import judge_together
     from fairtrial.methods.explain.wanted import Wanted
+    from fairtrial.metrics.harm import harmed_side
     from fairtrial.metrics.table import find_metrics
 
     audit.refuse("explain")
+    sides = {"above": "lower", "below": "higher", None: None}
     parts = [
         answer(
             audit,
             Wanted(
                 metric=part, by=by, features=features, sensitive=sensitive, test=test, reference=reference,
                 model=model, coalitions=coalitions, averaged=averaged, background=background, allocation=allocation,
-                baseline=baseline, budget=budget, favourable=favourable, interval=interval,
-                confidence_level=confidence_level, seed=seed, jobs=jobs, progress=progress,
+                baseline=baseline, budget=budget, favourable=better or sides[harmed_side(part, audit.favourable)],
+                interval=interval, confidence_level=confidence_level, seed=seed, jobs=jobs, progress=progress,
             ),
         )
         for part in find_metrics("explain", metric)
