@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from fairtrial.results.text import format_value
 
 
@@ -12,6 +14,8 @@ def p_text(value: float) -> str:
 
 def amount(value: float, value_kind: str) -> str:
     """In points where values are shares; never −0.0."""
+    if not math.isfinite(value):
+        return "no limit"
     return f"{_clean(100 * value, 1):.1f}" if value_kind == "percent" else f"{_clean(value, 12):.3g}"
 
 
