@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from fairtrial.methods.improve.candidates.adapters import FixedRule
 from fairtrial.methods.improve.candidates.constraints import check_rule
 from fairtrial.methods.improve.candidates.contest import Candidate, Contest
 from fairtrial.methods.improve.candidates.rules import Floats, Index, Rule
@@ -227,6 +228,8 @@ def refit_rule(
     with threadpool_limits(1):
         rule = fitted(fitted_on, candidate, None, generator(settings.seed, "improve/refit"))[name]
     decision, _ = rule.outcome_of(contest.inputs)
+    if isinstance(candidate, FixedRule):
+        rule = candidate.taken_away(rule.threshold)
     old, _ = contest.status_quo(everyone) if stated is None else stated.status_quo(contest)
     told = {
         "candidate": rule.name,

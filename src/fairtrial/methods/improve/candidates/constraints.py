@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from fairtrial.errors import Fault, InputError, Set, Words
 from fairtrial.inference.numeric.cell_bootstrap import distinct_rows
-from fairtrial.methods.improve.candidates.adapters import Estimator, FixedColumn
+from fairtrial.methods.improve.candidates.adapters import Estimator, FixedColumn, FixedRule
 from fairtrial.methods.improve.candidates.contest import WHO, Candidate, Contest
 from fairtrial.methods.improve.candidates.rules import Floats, Index, Inputs, Rule, candidate_fault, refusal
+from fairtrial.methods.improve.candidates.scorers import ColumnScore
 
 PROBES = 200  # rows in which a feature is moved to see whether the score follows
 STEPS = 12  # values it is moved to
@@ -38,6 +39,11 @@ def declared_faults(candidate: Candidate, contest: Contest) -> list[Fault]:
             why = _not_permitted(feature, contest)
             if why:
                 faults.append(candidate_fault(candidate.name, f"uses {feature!r}, which is {why}"))
+    if isinstance(candidate, FixedRule) and candidate.rule.reading is not None:
+        for column in candidate.rule.reading.columns:
+            why = _not_permitted(column, contest)
+            if why in (BANNED, OF_THE_GROUP):
+                faults.append(candidate_fault(candidate.name, f"uses {column!r}, which is {why}"))
     if isinstance(candidate, FixedColumn):
         why = _not_permitted(candidate.column, contest)
         if why in (BANNED, OF_THE_GROUP):
@@ -60,7 +66,7 @@ def _not_permitted(feature: str, contest: Contest) -> str:
 def check_rule(rule: Rule, contest: Contest, index: Index) -> None:
     """Raise InputError when a fitted rule breaks the capacity, a monotone direction or blindness."""
     constraints = contest.constraints
-    fixed = not rule.features and bool(contest.inputs.fixed)
+    fixed = isinstance(rule.scorer, ColumnScore)
     if not (fixed or constraints.monotone) and constraints.capacity is None:
         return  # blindness and bans hold by construction: the rule only ever gets permitted inputs
     inputs = contest.inputs.part(index)
