@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
 
 from fairtrial import Audit, InputError, Payoff, improve
 from fairtrial.errors import NotApplicable
@@ -291,3 +292,40 @@ def test_outcomes_of_the_approved_alone_are_refused_with_what_can_be_tested():
     assert improve(possible, Payoff("profit", "margin"), "selection_rate", **asked).details["rows"] == len(
         data
     )
+
+
+def test_an_accuracy_without_groups():
+    """AUC, log loss and profit of everyone together; the area is scikit-learn's."""
+    from sklearn.metrics import roc_auc_score
+
+    data = misled_people()
+    data["old_score"] = 1 / (1 + np.exp(-data["need"] - data["proxy"]))
+    data["new_score"] = 1 / (1 + np.exp(-3 * data["need"]))
+    audit = audit_of(data, score="old_score")
+    asked = {
+        **FIXED,
+        "candidates": "new_score",
+        "candidate_threshold": 0.5,
+        "pooled": True,
+        "sign": {"group": "a"},
+    }
+    result = improve(audit, ["auc", "log_loss"], "tpr", margin_kind="absolute", margin={"auc": 0.01}, **asked)
+    area = result.estimates[0]
+    assert area["metric"] == "auc"
+    assert area["status_quo"] == pytest.approx(roc_auc_score(data["outcome"], data["old_score"]))
+    assert area["alternative"] == pytest.approx(roc_auc_score(data["outcome"], data["new_score"]))
+    assert result.rejected
+    assert (
+        f"area under the curve goes from {area['status_quo']:.3g} to {area['alternative']:.3g} for everyone"
+        in result.verdict.text
+    )
+    assert result.pictures()
+    assert "area under the curve at most 0.01 lower for everyone together" in result.question
+    assert "log loss lower than now for everyone together" in result.question
+    with pytest.raises(InputError, match="compares people across groups: say pooled=True"):
+        improve(audit, "auc", "tpr", margin_kind="absolute", **{**asked, "pooled": False})
+    with pytest.raises(InputError, match="has a margin in points: say margin_kind='absolute'"):
+        improve(audit, "auc", "tpr", **asked)
+    learned = improve(audit, "auc", "tpr", by="group", pooled=True, margin_kind="absolute", splits=1, bootstrap=200,
+                      candidates=[LogisticRegression(), DecisionTreeClassifier(max_depth=3)])  # fmt: skip
+    assert 0.8 < learned.estimates[0]["alternative"] < 1

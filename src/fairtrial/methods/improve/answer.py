@@ -16,7 +16,7 @@ from fairtrial.methods.improve.candidates.adapters import identity
 from fairtrial.methods.improve.candidates.contest import Contest
 from fairtrial.methods.improve.candidates.preparation import Prepared, prepare
 from fairtrial.methods.improve.candidates.stated import Stated
-from fairtrial.methods.improve.candidates.utilities import Worth, evaluate
+from fairtrial.methods.improve.candidates.utilities import Area, Worth, evaluate
 from fairtrial.methods.improve.claim_test import MARGINS
 from fairtrial.methods.improve.estimate_rows import estimates_of
 from fairtrial.methods.improve.payoff import Payoff
@@ -149,19 +149,20 @@ def _notes(tested: TestedSplits, contest: Contest, stated: Stated | None) -> lis
         notes.append(_splits_note(settings))
     if stated is not None and None in stated.pairs and len(claim.pairs) > 1 and claim.method != "paper":
         notes.append(Note("direction-not-stated", UNSTATED.format(len(claim.pairs))))
-    if claim.method == "paper":
-        notes.append(Note("paper-fairness", PAPER))
-    few = int(np.count_nonzero(tested.arrays["enough"] == 0))
-    if few:
-        what = "tests" if settings.aggregate == "all rows" else "splits"
-        text = f"In {few} {what} a level rests on fewer than {FEWEST} people: they cannot reject."
-        notes.append(Note("few-people", text))
+    notes += _few_people(tested)
     for worth in claim.accuracies:
         if getattr(worth.what, "hurts", "below") is None:
             notes.append(Note("higher-is-better", f"A higher {worth.label} is taken as better."))
-    if claim.method != "paper":
-        notes.append(Note("adverse-row", ADVERSE))
+    paper = claim.method == "paper"
+    notes.append(Note("paper-fairness", PAPER) if paper else Note("adverse-row", ADVERSE))
     return [*notes, Note("surface", SURFACE)]
+
+
+def _few_people(tested: TestedSplits) -> list[Note]:
+    few = int(np.count_nonzero(tested.arrays["enough"] == 0))
+    what = "tests" if tested.settings.aggregate == "all rows" else "splits"
+    text = f"In {few} {what} a level rests on fewer than {FEWEST} people: they cannot reject."
+    return [Note("few-people", text)] if few else []
 
 
 def _splits_note(settings: Settings) -> Note:
@@ -201,21 +202,29 @@ def details_of(tested: TestedSplits, contest: Contest, refitted: dict[str, Any])
 def _claim(contest: Contest) -> dict[str, Any]:
     claim = contest.claim
     return {
-        "accuracy": [worth.name for worth in claim.accuracies],
-        "accuracy_labels": [worth.label for worth in claim.accuracies],
-        "better_lower": [worth.label for worth in claim.accuracies if worth.sign < 0],
-        "rates": [worth.label for worth in claim.accuracies if _is_rate(contest, worth)],
+        **_accuracy_claim(contest),
         "fairness": [worth.name for worth in claim.fairness],
         "fairness_labels": [worth.label for worth in claim.fairness],
         "fairness_is_rate": _is_rate(contest, claim.fairness[0]),
         "groups": list(contest.names),
-        "margins": [[-delta + 0.0 for delta in deltas] for deltas in claim.accuracy_delta],
         "margin_kind": claim.kind,
         "reduction": claim.fairness_delta,
         "scale": claim.scale,
-        "weighted": None if claim.weights is None else "everyone" if claim.pooled else "groups",
         "one_sided": claim.one_sided,
         "method": claim.method,
+    }
+
+
+def _accuracy_claim(contest: Contest) -> dict[str, Any]:
+    claim = contest.claim
+    weighted = "everyone" if claim.pooled else "groups"
+    return {
+        "accuracy": [worth.name for worth in claim.accuracies],
+        "accuracy_labels": [worth.label for worth in claim.accuracies],
+        "better_lower": [worth.label for worth in claim.accuracies if worth.sign < 0],
+        "rates": [worth.label for worth in claim.accuracies if _is_rate(contest, worth)],
+        "margins": [(0.0 - np.array(deltas)).tolist() for deltas in claim.accuracy_delta],
+        "weighted": None if claim.weights is None else weighted,
     }
 
 
@@ -268,7 +277,7 @@ def _levels(tested: TestedSplits, contest: Contest) -> list[dict[str, Any]]:
     """Mean level over the splits of each metric, rule and group, and each split's own."""
     rows = []
     for m, worth in enumerate(contest.claim.worths):
-        for g, name in enumerate(contest.names):
+        for g, name in _whose(contest, m, worth):
             for rule, label in enumerate(("status quo", "alternative")):
                 values = worth.sign * np.asarray(tested.arrays["estimate"][:, m, rule, g], dtype=np.float64)
                 rows.append(
@@ -282,6 +291,13 @@ def _levels(tested: TestedSplits, contest: Contest) -> list[dict[str, Any]]:
                     }
                 )
     return rows
+
+
+def _whose(contest: Contest, m: int, worth: Worth) -> list[tuple[int, str]]:
+    """The groups whose levels mean something, and everybody where the claim is about them."""
+    groups = [] if isinstance(worth.what, Area) else list(enumerate(contest.names))
+    everyone = contest.claim.pooled and m < len(contest.claim.accuracies)
+    return [*groups, *([(-1, "everyone")] if everyone else [])]
 
 
 def _expected(levels: list[dict[str, Any]]) -> list[dict[str, Any]]:

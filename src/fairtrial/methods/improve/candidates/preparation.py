@@ -41,7 +41,7 @@ from fairtrial.methods.improve.candidates.contest import (
 )
 from fairtrial.methods.improve.candidates.listing import build_candidates, listed_candidates
 from fairtrial.methods.improve.candidates.rules import Index, Inputs, candidate_fault
-from fairtrial.methods.improve.candidates.stated import Stated, stated_pairs
+from fairtrial.methods.improve.candidates.stated import Stated, like, stated_pairs
 from fairtrial.methods.improve.candidates.utilities import Observed, Worth, find_worth
 from fairtrial.methods.improve.claim_test import status_quo_pairs
 from fairtrial.methods.improve.solver.improvement import Pair
@@ -78,9 +78,14 @@ class _Named:
         return [item for item in self.listed if isinstance(item, FixedRule)]
 
     @property
+    def brought(self) -> list[str]:
+        """The names of all that was fixed beforehand."""
+        return [*self.fixed, *(rule.name for rule in self.rules)]
+
+    @property
     def fitted(self) -> bool:
         """Whether any candidate has yet to be fitted."""
-        return len(self.fixed) + len(self.rules) < len(self.listed)
+        return len(self.brought) < len(self.listed)
 
     def need(self, role: str) -> bool:
         """Whether a level of the claim depends on the outcome or the score."""
@@ -166,14 +171,6 @@ def _stated(audit: Audit, wanted: Wanted, named: _Named, contest: Contest) -> St
     return Stated(pairs or [None] * len(contest.claim.fairness), earlier)
 
 
-def like(audit: Audit, data: Any) -> Audit:
-    """Other data with the same roles; an Audit is taken as it is."""
-    if isinstance(data, Audit):
-        return data
-    names = ("outcome", "decision", "score", "threshold", "groups", "features", "positive", "bins", "missing")
-    return Audit(data, **{name: getattr(audit, name) for name in names})
-
-
 def _named(audit: Audit, wanted: Wanted) -> _Named:
     if not isinstance(wanted.monotone, Mapping) or "" in wanted.monotone:
         raise InputError(WHO, Fault("monotone", "must pair features with 1 or -1", got=wanted.monotone))
@@ -242,11 +239,10 @@ def _check_roles(audit: Audit, wanted: Wanted, named: _Named) -> None:
     if named.need("score") and not audit.has("score"):
         subject, required = "a metric of the score", "needs the status quo's score"
         faults.add(Fault("", required, subject=subject, cure=_column_of("score")))
-    brought = [*named.fixed, *(rule.name for rule in named.rules)]
-    if brought and not wanted.fitted_elsewhere:
+    if named.brought and not wanted.fitted_elsewhere:
         cure = Words("if that is so, say {}", Set("fitted_elsewhere", True))
         required = "must hold a rule that was not fitted on these rows"
-        subject = f"the candidate columns {brought}" if named.fixed else f"the candidates {brought}"
+        subject = f"the candidate {'columns' if named.fixed else 'rules'} {named.brought}"
         faults.add(Fault("candidates", required, subject=subject, cure=cure))
     _check_beforehand(wanted, named, faults)
     faults.raise_any()
@@ -392,9 +388,8 @@ def _notes(
         text = f"{outside:,} of {members.rows.n:,} rows are in none of the groups and were left out."
         notes.append(Note("outside-groups", text))
     notes += told
-    brought = [*named.fixed, *(rule.name for rule in named.rules)]
-    if brought:
+    if named.brought:
         what = "columns" if named.fixed else "rules"
-        text = f"The {what} {', '.join(brought)} are taken as not fitted on these rows."
+        text = f"The {what} {', '.join(named.brought)} are taken as not fitted on these rows."
         notes.append(Note("fitted-elsewhere", text))
     return notes
