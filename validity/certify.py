@@ -32,6 +32,8 @@ from validity.certify_edges import CELLS as EDGES
 from validity.certify_edges import known_rate_certificate
 from validity.certify_options import CELLS as OTHERS
 from validity.certify_shapes import CERTIFY as SHAPES
+from validity.gap_evidence import CELLS as EVIDENCE
+from validity.gap_evidence import POWER as EVIDENCE_POWER
 from validity.skewed_means import CERTIFY as SKEWED
 from validity.whole_functions import lines
 
@@ -308,5 +310,7 @@ CELLS: list[Cell] = [
     *EDGES,
     *OTHERS,
     *SHAPES,
+    *EVIDENCE,
+    *EVIDENCE_POWER,
     *lines("certify"),
 ]  # fmt: skip

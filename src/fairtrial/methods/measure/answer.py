@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from fairtrial.data.audit import Audit
-from fairtrial.data.cells import Cells, Rows
 from fairtrial.errors import Fault, NotApplicable, Note, Set, Words, notes_where
 from fairtrial.inference.multiplicity import holm
 from fairtrial.inference.rates.binary_gaps import SMALLEST_P
-from fairtrial.methods.gaps.disparities import Disparities
 from fairtrial.methods.gaps.known_outcomes import left_out_details, left_out_notes, refuse_selective
+from fairtrial.methods.gaps.states import DESCRIBED, FAVOURED
 from fairtrial.methods.gaps.tolerance import inference_notes
 from fairtrial.methods.measure.lines import Line, Plan
 from fairtrial.methods.measure.rates import cell_lines
 from fairtrial.methods.measure.result import MeasureResult
-from fairtrial.methods.measure.weighted import weighted_lines
+from fairtrial.metrics.harm import describes_people, harmed_side
 from fairtrial.metrics.metric import Metric
 from fairtrial.metrics.values import role
 from fairtrial.results.column import Verdict, defined_or, undefined
@@ -27,6 +26,14 @@ COMPARED = (
 )  # fmt: skip
 
 
+# states of lines, the most important first, and the verdict that they give
+FINDINGS = (
+    (("harmed", "violated"), "violated"),
+    ((FAVOURED.code,), FAVOURED.code),
+    ((DESCRIBED.code,), DESCRIBED.code),
+)
+
+
 def answer(plan: Plan) -> MeasureResult:
     """Every group's rate, compared with the target."""
     audit, level = plan.audit, plan.level
@@ -35,13 +42,10 @@ def answer(plan: Plan) -> MeasureResult:
         required = "cannot be chosen together with weight or unit: intervals at effective counts are used"
         raise NotApplicable(WHO, Fault("interval", required))
     refuse_selective(WHO, audit, plan.metrics, "metrics")
-    compared: list[Disparities] = []
-    data: Cells | Rows
-    if weighted:
-        lines, data = weighted_lines(plan)
-    else:
-        lines, compared, data = cell_lines(plan)
-    left_out = _left_out(plan, data)
+    lines, compared, cells = cell_lines(plan)
+    left_out = left_out_details(plan.metrics, cells.left_out) if audit.missing == "drop" else []
+    for line in lines:
+        line.harmed = harmed_side(line.metric, audit.favourable)
     _adjust(lines)
     alpha = 1 - level
     return MeasureResult(
@@ -51,6 +55,7 @@ def answer(plan: Plan) -> MeasureResult:
         estimates=tuple(_row(line, alpha) for line in lines),
         details={
             "labels": {metric.name: metric.label for metric in plan.metrics},
+            "described": [metric.name for metric in plan.metrics if describes_people(metric)],
             "confidence_level": level,
             "left_out": left_out,
             "places": [line.group.place for line in lines],
@@ -58,11 +63,11 @@ def answer(plan: Plan) -> MeasureResult:
         notes=(
             *audit.notes(complete=False),
             *left_out_notes(left_out),
-            *_notes(lines, weighted, plan.minimum),
+            *_notes(lines, plan.minimum),
             *inference_notes(compared),
         ),
         provenance=audit.provenance(
-            data,
+            compared[0].source if compared else cells,
             arguments={
                 "metrics": [metric.to_dict() for metric in plan.metrics],
                 "target": plan.target.to_dict(),
@@ -70,14 +75,6 @@ def answer(plan: Plan) -> MeasureResult:
             },
         ),
     )
-
-
-def _left_out(plan: Plan, data: Cells | Rows) -> list[dict[str, Any]]:
-    """What each metric leaves out; of weighted rows counted by a query of its own, where there may be some."""
-    if plan.audit.missing != "drop":
-        return []
-    cells = data if isinstance(data, Cells) else plan.audit.cells(plan.attributes, plan.metrics, who=WHO)
-    return left_out_details(plan.metrics, cells.left_out)
 
 
 def each_bin(audit: Audit, metric: Metric) -> list[Metric]:
@@ -89,7 +86,7 @@ def each_bin(audit: Audit, metric: Metric) -> list[Metric]:
         raise NotApplicable(WHO, Fault("metrics", "needs the score", subject=repr(metric.name), cure=cure))
     return [
         Metric(f"{metric.name} [{label}]", metric.value, {role.score_bin: label}, f"outcome rate at score {label}",
-               metric.equal, metric.hurts, metric.harm)
+               metric.equal)
         for label in audit.score_bins()
     ]  # fmt: skip
 
@@ -141,6 +138,7 @@ def _row(line: Line, alpha: float) -> dict[str, Any]:
         "standardized": line.standardized,
         "p_value": known(line.p_value, "no p-value"),
         "p_adjusted": known(line.p_adjusted, "no p-value"),
+        "effect": line.effect if line.state(alpha).code in ("harmed", FAVOURED.code) else None,
         **line.state(alpha).cells(),
     }
     if line.is_reference:
@@ -149,30 +147,30 @@ def _row(line: Line, alpha: float) -> dict[str, Any]:
 
 
 def _verdict(lines: list[Line], alpha: float, level: float) -> Verdict:
-    found = [line for line in lines if line.state(alpha).code == "violated"]
-    if found:
-        strongest = min(found, key=lambda line: (line.p_adjusted or 0, -abs(line.difference or 0)))
-        more = f" (strongest of {len(found)} findings)" if len(found) > 1 else ""
-        return Verdict("violated", f"violated: {strongest.sentence(level)}{more}")
+    """The strongest finding: a group that is harmed or differs before one that is favoured, people's traits last."""
+    for codes, verdict in FINDINGS:
+        found = [line for line in lines if line.state(alpha).code in codes]
+        if found:
+            strongest = min(found, key=lambda line: (line.p_adjusted or 0, -abs(line.difference or 0)))
+            more = f" (strongest of {len(found)} findings)" if len(found) > 1 else ""
+            word = strongest.effect or "differs"
+            about = "; it describes the people, not the decisions" if verdict == DESCRIBED.code else ""
+            return Verdict(verdict, f"{word}: {strongest.sentence(level)}{more}{about}")
     if not any(line.p_value is not None and line.undetermined is None for line in lines):
         return Verdict("not-tested", "no comparison could be made: see the reasons in the table")
     return Verdict(
         "none-shown",
-        "no violation shown: no difference remains after adjustment (this is not a certificate of fairness)",
+        "no difference shown: none remains after adjustment (this is not a certificate of fairness)",
     )
 
 
-def _notes(lines: list[Line], weighted: bool, minimum: int) -> list[Note]:
+def _notes(lines: list[Line], minimum: int) -> list[Note]:
     small = sum(line.too_few for line in lines)
     have, were = ("1 line has", "was") if small == 1 else (f"{small} lines have", "were")
-    effective = (
-        "Weights and repeated rows: intervals at the effective number of people, from variances over persons."
-    )
     pointwise = "Intervals are pointwise; findings use p-values adjusted by Holm over the table."
     return notes_where(
         {
             "pointwise": (True, pointwise),
             "small-groups": (small > 0, f"{have} fewer than {minimum} people and {were} not compared."),
-            "effective-counts": (weighted, effective),
         }
     )
