@@ -73,7 +73,10 @@ Ranges = Annotated[
 ]
 Score = Annotated[
     Literal["matched", "article"],
-    Option("'matched' compares like with like; 'article' is the article's likelihood ratio."),
+    Option(
+        "'matched' compares like with like; 'article' is the article's likelihood ratio.",
+        flag="scan-score",  # --score names the column of the audit
+    ),
 ]
 Direction = Annotated[
     Literal["above", "below", "differs"] | None,
