@@ -13,8 +13,9 @@ from fairtrial.inference.compare.gaps import Gaps
 from fairtrial.inference.multiplicity import CORRECTIONS
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.methods.flag.result import FlagResult
-from fairtrial.methods.gaps.disparities import Disparities, Untested
+from fairtrial.methods.gaps.disparities import Disparities
 from fairtrial.methods.gaps.judgement import disparity_words, finite_or_reason, sentence
+from fairtrial.methods.gaps.sorted_groups import Untested
 from fairtrial.methods.gaps.tolerance import common_notes, find_band, plain_target
 from fairtrial.metrics.groups import Group
 from fairtrial.metrics.metric import Metric
@@ -53,7 +54,7 @@ def answer(audit: Audit, disparities: Disparities, wanted: Wanted) -> FlagResult
             *_notes(disparities, wanted.correction),
         ),
         provenance=audit.provenance(
-            disparities.cells,
+            disparities.source,
             arguments={
                 "metric": disparities.metric.to_dict(),
                 "by": disparities.by,

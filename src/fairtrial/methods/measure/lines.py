@@ -57,6 +57,7 @@ class Line:
     p_value: float | None = None
     p_adjusted: float | None = None
     undetermined: str | None = None  # why the gap has no inference; it stays in the family with p = 1
+    open_because: str | None = None  # why a side of the gap's interval has no limit
     untested: State | None = None
     is_reference: bool = False
 
@@ -74,6 +75,8 @@ class Line:
             return State(UNDETERMINED.code, self.undetermined)
         if self.p_adjusted is None:
             return State(NOT_TESTED.code)
+        if self.p_adjusted > alpha and self.open_because is not None:
+            return State(UNDETERMINED.code, self.open_because)
         return State("violated" if self.p_adjusted <= alpha else "no violation shown")
 
     def sentence(self, level: float) -> str:
