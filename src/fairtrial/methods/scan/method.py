@@ -59,8 +59,6 @@ def scan(
     ----------
     audit : Audit
         The data and their roles.
-    strata_bins : int, default 10
-        Bins of a continuous score within which the stratified null permutes.
     metric : str or Metric or dict
         The metric by name, such as fpr, or one of your own.
     protected : dict or Group
@@ -210,8 +208,6 @@ def scan_all(
     ----------
     audit : Audit
         The data and their roles.
-    strata_bins : int, default 10
-        Bins of a continuous score within which the stratified null permutes.
     metric : str or Metric or dict
         The metric by name, such as fpr, or one of your own.
     by : str or list or None, default None
