@@ -10,7 +10,7 @@ import numpy as np
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Cells, Rows
-from fairtrial.data.groups import by_attributes, find_groups
+from fairtrial.data.groups import by_attributes, compared_groups
 from fairtrial.errors import FairtrialWarning, Fault, InputError, NotApplicable, Note
 from fairtrial.inference.bounds import bounded
 from fairtrial.inference.compare.choose_gaps import make_gaps
@@ -37,7 +37,8 @@ from fairtrial.methods.gaps.sorted_groups import (
 )
 from fairtrial.methods.gaps.weighted_rows import WeightedRows
 from fairtrial.metrics.groups import Group, Target
-from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.harm import harmed_side
+from fairtrial.metrics.metric import Direction, Metric
 from fairtrial.metrics.values import Role
 
 
@@ -71,6 +72,7 @@ class Disparities:
     gaps: Gaps
     notes: list[Note]
     weighted: WeightedRows | None = None
+    harmed: Direction | None = None  # the side on which a group is harmed, where it is known
 
     @property
     def source(self) -> Cells | Rows:
@@ -195,7 +197,9 @@ def find_disparities(
     compared = find_any_target(who, target)
     refuse_selective(who, audit, [metric])
     cells = target_cells(who, audit, metric, by_attributes(who, audit, by), compared)
-    found = sort_groups(who, audit, metric, cells, find_groups(who, audit, by, depth), compared, minimum)
+    groups, named = compared_groups(who, audit, by, depth, compared if isinstance(compared, Target) else None)
+    compared = named or compared
+    found = sort_groups(who, audit, metric, cells, groups, compared, minimum)
     if not found.tested:
         reasons = "; ".join(f"{item.group.label}: {item.state.reason}" for item in found.untested[:5])
         raise InputError(who, Fault("", f"there is no group to test ({reasons})"))
@@ -227,6 +231,7 @@ def compare_sorted(
     return Disparities(
         who, metric, by, minimum, inference, target, [group for group, _ in found.tested], found.untested,
         found.absent, cells, atoms, comparison, gaps, notes, found.weighted,
+        harmed_side(metric, audit.favourable),
     )  # fmt: skip
 
 
