@@ -241,3 +241,22 @@ def test_numbers_inside_a_bin_are_controlled_for_where_there_are_people_enough()
     assert coarse.verdict.code == "found"
     assert fine.verdict.code != "found"
     assert len(fine.details["values"]) == 8
+
+
+def test_what_is_good_for_a_person_says_which_side_is_searched() -> None:
+    data = loans()
+    roles: Any = {"decision": "rejected", "groups": "group", "features": ["age"]}
+    ask: Any = {"protected": {"group": "b"}, "permutations": 99}
+    harmed = fairtrial.scan(fairtrial.Audit(data, favourable=0, **roles), "selection_rate", **ask)
+    assert harmed.estimates[0]["direction"] == "above"
+    (claim,) = harmed.claims()
+    assert (claim.who, claim.against, claim.direction, claim.effect, claim.verdict) == (
+        "group: b; age: under 25", "group: not b", "above", "harmed", "found",
+    )  # fmt: skip
+    assert claim.size == pytest.approx(harmed.estimates[0]["difference"])
+    unknown = fairtrial.Audit(data, **roles)
+    with pytest.raises(fairtrial.InputError, match="say which decision is good for a person"):
+        fairtrial.scan(unknown, "selection_rate", direction="harmed", **ask)
+    assert fairtrial.scan(unknown, "selection_rate", **ask).claims()[0].effect == ""
+    lower = fairtrial.scan(fairtrial.Audit(data, favourable=1, **roles), "selection_rate", **ask)
+    assert lower.estimates[0]["direction"] == "below"

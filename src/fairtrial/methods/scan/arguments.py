@@ -79,9 +79,10 @@ Score = Annotated[
     ),
 ]
 Direction = Annotated[
-    Literal["above", "below", "differs"] | None,
+    Literal["above", "below", "harmed", "differs"] | None,
     Option(
-        "Rates above what comparable people get, below, or either (differs); default: the one that hurts."
+        "Rates above what comparable people get, below, on the side that harms by the audit's favourable decision, or "
+        "either (differs); default: harmed where that is known, else the side that hurts by the metric."
     ),
 ]
 Condition = Annotated[
