@@ -17,17 +17,11 @@ from fairtrial.inference.evidence.survey import (
     weighted_mean,
     weighted_rate_interval,
 )
-from fairtrial.inference.means.from_moments import (
-    el_mean_difference_interval,
-    el_mean_interval,
-    mean_difference_interval,
-    mean_interval,
-    overall_gap,
-)
 from fairtrial.inference.rates.binary_gaps import PartCounts, gap_limits, gap_p
 from fairtrial.inference.rates.proportions import RateMethod, rate_interval, ratio_interval
 from validity.board import Cell, Claim
 from validity.measure_designs import Draw, Errors, Random, repeated, survey
+from validity.measure_means import CELLS as MEANS
 from validity.measure_pvalues import CELLS as P_VALUES
 from validity.whole_functions import lines
 
@@ -89,50 +83,6 @@ def overall_errors(
     zero = np.zeros(repeats)
     low, high = gap_limits(PartCounts(k1, n1, zero, zero, k2, n2), 0.95)
     return _missed(low, high, (1 - share) * (first - second))
-
-
-# -- means ----------------------------------------------------------------------------------------------------
-def _gamma(random: Random, shape: tuple[int, int]) -> NDArray[np.float64]:
-    return random.gamma(2.0, 0.5, shape)  # mean 1, skewed like losses are
-
-
-def _summary(values: NDArray[np.float64]) -> tuple[int, Any, Any]:
-    return values.shape[1], values.mean(axis=1), values.var(axis=1) * values.shape[1]
-
-
-def t_errors(repeats: int, random: Random, *, n: int) -> Errors:
-    low, high = mean_interval(*_summary(_gamma(random, (repeats, n))))
-    return _missed(low, high, 1.0)
-
-
-def likelihood_errors(repeats: int, random: Random, *, n: int) -> Errors:
-    limits = np.array([el_mean_interval(sample) for sample in _gamma(random, (repeats, n))])
-    return _missed(limits[:, 0], limits[:, 1], 1.0)
-
-
-def welch_errors(repeats: int, random: Random, *, n1: int, n2: int) -> Errors:
-    first, second = _gamma(random, (repeats, n1)), 2.0 * _gamma(random, (repeats, n2))
-    low, high = mean_difference_interval(*_summary(first), *_summary(second))
-    return _missed(low, high, -1.0)
-
-
-def likelihood_difference_errors(repeats: int, random: Random, *, n1: int, n2: int) -> Errors:
-    pairs = zip(_gamma(random, (repeats, n1)), 2.0 * _gamma(random, (repeats, n2)), strict=True)
-    limits = np.array([el_mean_difference_interval(first, second) for first, second in pairs])
-    return _missed(limits[:, 0], limits[:, 1], -1.0)
-
-
-def overall_mean_errors(repeats: int, random: Random, *, n: int, share: float) -> Errors:
-    values = _gamma(random, (repeats, n))
-    inside = random.random((repeats, n)) < share
-    values = np.where(inside, values, 2.0 * values)
-    sides = []
-    for members in (inside, ~inside):
-        count = members.sum(axis=1)
-        mean = (values * members).sum(axis=1) / count
-        sides += [count, mean, ((values - mean[:, None]) ** 2 * members).sum(axis=1)]
-    _, low, high, _ = overall_gap(*sides)
-    return _missed(low, high, (1 - share) * -1.0)
 
 
 # -- weights and repeated rows --------------------------------------------------------------------------------
@@ -253,23 +203,6 @@ CELLS = [
         )
         for n, share, first, second in ((600, 0.3, 0.4, 0.25), (600, 0.07, 0.1, 0.05), (400, 0.8, 0.3, 0.6))
     ),
-    _cell("mean, t, 100 people", "gamma with shape 2", partial(t_errors, n=100)),
-    _slower("mean, empirical likelihood, 60 people", "gamma with shape 2", partial(likelihood_errors, n=60)),
-    _cell(
-        "difference of means, Welch",
-        "gamma, 80 and 120 people, twice the spread",
-        partial(welch_errors, n1=80, n2=120),
-    ),
-    _slower(
-        "difference of means, empirical likelihood",
-        "gamma, 60 and 90 people, twice the spread",
-        partial(likelihood_difference_errors, n1=60, n2=90),
-    ),
-    _cell(
-        "mean against overall",
-        "gamma, a third of 300 people, twice the spread",
-        partial(overall_mean_errors, n=300, share=1 / 3),
-    ),
     _slower(
         "weighted rate",
         "60 people, 30%, weights vary by half",
@@ -311,6 +244,7 @@ CELLS = [
         partial(weighted_overall_rejections, draw=_SURVEY),
         claim="size",
     ),
+    *MEANS,
     *P_VALUES,
     *lines("measure"),
 ]  # fmt: skip

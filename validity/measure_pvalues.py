@@ -14,7 +14,6 @@ from fairtrial.inference.evidence.survey import (
     linear_interval,
     weighted_mean,
 )
-from fairtrial.inference.means.from_moments import el_mean_difference_p, mean_difference_p, overall_gap
 from fairtrial.inference.multiplicity import holm
 from fairtrial.inference.rates.binary_gaps import PartCounts, gap_p
 from validity.board import Cell
@@ -37,24 +36,6 @@ def overall_rate(repeats: int, random: Random, *, n: int, share: float, rate: fl
     k1, k2 = (random.binomial(size.astype(int), rate).astype(np.float64) for size in (n1, n - n1))
     zero = np.zeros(repeats)
     return np.asarray(gap_p(PartCounts(k1, n1, zero, zero, k2, n - n1), zero) <= 0.05, dtype=np.float64)
-
-
-def _skewed(random: Random, repeats: int, n: int, spread: float) -> np.ndarray:
-    """Gamma with mean 2 and this multiple of the plain spread: equal means, unequal variances."""
-    return 2.0 + spread * (random.gamma(2.0, 1.0, (repeats, n)) - 2.0)
-
-
-def means(repeats: int, random: Random, *, kind: str, n1: int, n2: int) -> Errors:
-    """Rejections of equal means, by Welch, by empirical likelihood, or against everybody."""
-    first, second = _skewed(random, repeats, n1, 1.0), _skewed(random, repeats, n2, 0.5)
-    if kind == "likelihood":
-        p = [el_mean_difference_p(a, b) for a, b in zip(first, second, strict=True)]
-        return np.asarray(np.array(p) <= 0.05, dtype=np.float64)
-    sides = [
-        part for v in (first, second) for part in (v.shape[1], v.mean(axis=1), v.var(axis=1) * v.shape[1])
-    ]
-    p_value = mean_difference_p(*sides) if kind == "welch" else overall_gap(*sides)[3]
-    return np.asarray(p_value <= 0.05, dtype=np.float64)
 
 
 def weighted(
@@ -119,12 +100,6 @@ CELLS = [
           partial(overall_rate, n=600, share=0.3, rate=0.3)),
     _size("p-value of a difference to overall, rare events", "7% of 600 people, rate 5%",
           partial(overall_rate, n=600, share=0.07, rate=0.05)),
-    _size("p-value of a difference of means, Welch", "gamma, 80 and 120 people, half the spread",
-          partial(means, kind="welch", n1=80, n2=120)),
-    _slower("p-value of a difference of means, empirical likelihood", "gamma, 60 and 90 people, half the spread",
-            partial(means, kind="likelihood", n1=60, n2=90)),
-    _size("p-value of a mean against overall", "gamma, 100 of 300 people, half the spread",
-          partial(means, kind="overall", n1=100, n2=200)),
     _slower("p-value of a weighted rate against a known number", "50 people, 2%, weights vary by half",
             partial(weighted, draw=_RARE, rate=0.02)),
     _slower("p-value of a weighted difference", "60 and 300 people, 30%, weights vary by half",

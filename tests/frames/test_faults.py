@@ -248,11 +248,11 @@ def test_a_constant_outcome_is_a_fault_only_where_it_matters():
     audit = Audit(pd.DataFrame(table(y=[0] * 80)), outcome="y", decision="d")
     assert [row["rate"] for row in measure(audit, "fpr", by="race").estimates] == [0.5, 0.5]
     reasons = [row["rate"]["reason"] for row in measure(audit, "tpr", by="race").estimates]
-    assert reasons == ["nobody meets the condition"] * 2
+    assert reasons == ["nobody meets the metric's condition"] * 2
     one_level = Audit(pd.DataFrame(table(race=["a"] * 80)), outcome="y", decision="d")
     row = measure(one_level, "fpr", by="race").estimates[0]
     assert row["rate"] == 0.5
-    assert row["state_reason"] == "nobody to compare with"
+    assert row["state_reason"] == "it is everyone: there is nobody to compare with"
 
 
 def test_check_finds_all_faults_of_the_data_at_once():

@@ -186,7 +186,9 @@ def test_numbers_of_a_file(tmp_path):
     audit = Audit(path, outcome="y", score="s", missing="drop")
     result = measure(audit, "mean_score", by="g", minimum=1)
     assert [row["rate"] for row in result.estimates] == [0.5, 0.001]
-    assert "1 of 3 rows had missing values and were dropped." in [note.text for note in result.notes]
+    assert "Mean score: fewer than 10 rows left out, fewer than 10 without the score." in [
+        note.text for note in result.notes
+    ]
     wrong = Audit(write(tmp_path, 'g,y,s\na,1,"0,5"\nb,0,"0,6"\n', "w.csv"), outcome="y", score="s")
     assert message(lambda: measure(wrong, "mean_score", by="g")) == (
         "Audit: 's' (score) must hold numbers, got '0,5', '0,6'"

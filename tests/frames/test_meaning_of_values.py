@@ -89,9 +89,18 @@ def test_missing_values(kind, tmp_path, request):
     )
     assert "outcome 'y' is missing in 20 rows" in text
 
-    dropped = measure(Audit(data, missing="drop", **roles), "accuracy")
-    assert [(row["group"], row["n"]) for row in dropped.estimates] == [("a", 20), ("b", 20)]
-    assert "40 of 80 rows had missing values and were dropped." in [note.text for note in dropped.notes]
+    dropping = Audit(data, missing="drop", **roles)
+    dropped = measure(dropping, ["selection_rate", "ppv"], minimum=1)
+    assert [(row["metric"], row["group"], row["n"]) for row in dropped.estimates] == [
+        ("selection_rate", "a", 20), ("selection_rate", "b", 40), ("ppv", "a", 0), ("ppv", "b", 0),
+    ]  # fmt: skip
+    assert [entry["text"] for entry in dropped.details["left_out"]] == [
+        "selection rate: 20 of 80 rows (25.0%) left out, 20 without a group",
+        "positive predictive value: 40 of 40 rows (100.0%) left out, 20 without a group and 20 without the outcome",
+    ]
+    assert "'accuracy' needs the outcome of people with either decision" in message(
+        lambda: measure(dropping, "accuracy")
+    )
 
     category = measure(Audit(data, missing="category", **roles), "selection_rate")
     assert [(row["group"], row["n"], row["rate"]) for row in category.estimates] == [
@@ -104,13 +113,14 @@ def test_missing_values(kind, tmp_path, request):
     )
 
 
-def test_dropping_looks_at_declared_columns_only():
-    data = pd.DataFrame(with_missing())
-    audit = Audit(data, decision="d", missing="drop")
-    assert message(lambda: measure(audit, by="race")) == (
-        "measure: 'race' is missing in 20 rows: name it in groups= or features= in the Audit, so that missing='drop' "
-        "sees it"
-    )
+def test_dropping_looks_at_what_is_asked():
+    """A row without a race is left out of a comparison by race, declared or not, and of nothing else."""
+    audit = Audit(pd.DataFrame(with_missing()), decision="d", missing="drop")
+    result = measure(audit, by="race")
+    assert sum(row["n"] for row in result.estimates) == 60
+    assert "Selection rate: 20 of 80 rows (25.0%) left out, 20 without a group." in [
+        note.text for note in result.notes
+    ]
 
 
 def test_an_empty_text_is_missing():

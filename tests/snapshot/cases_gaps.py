@@ -35,14 +35,8 @@ def measure_cases() -> Iterator[Case]:
             options = {"interval": interval, "target": target}
             yield from varied("measure", "people", ["fpr", "ppv"], options=[options])
             yield from varied("measure", "sparse", "selection_rate", options=[{**options, "minimum": 5}])
-    for interval in ("t", "empirical-likelihood"):
-        for target in TARGETS:
-            yield from varied(
-                "measure",
-                "people",
-                ["brier", "mean_score"],
-                options=[{"interval": interval, "target": target}],
-            )
+    for target in TARGETS:
+        yield from varied("measure", "people", ["brier", "mean_score"], options=[{"target": target}])
         for target in ("rest", "overall", {"g": "normal"}, 1.5):
             chosen = {"interval": interval, "target": target, "minimum": 8}
             yield from varied("measure", "losses", "base_rate", options=[chosen])

@@ -43,7 +43,7 @@ def test_empty_groups(audit):
     assert "C, M" not in [row["group"] for row in measure(audit, depth=2).estimates]
     row = measure(audit, by=[{"race": "C", "sex": "M"}]).estimates[0]
     assert row["n"] == 0
-    assert (row["state"], row["state_reason"]) == ("nobody", "nobody meets the condition")
+    assert (row["state"], row["state_reason"]) == ("nobody", "nobody is in this group")
 
 
 @pytest.mark.parametrize(

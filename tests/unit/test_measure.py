@@ -6,15 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import optimize, stats
-from statsmodels.emplike.api import DescStat
 from statsmodels.stats.proportion import (
     confint_proportions_2indep,
     proportion_confint,
 )
 
 import fairtrial
-from fairtrial import Audit, InputError, Metric, measure, role
-from fairtrial.results.column import scalar
+from fairtrial import Audit, InputError, Metric, certify, measure, role
+from fairtrial.results.column import reason, scalar
 from oracles.elfa_intervals import two_binomial_statistic
 
 
@@ -48,7 +47,7 @@ def test_compas(compas):
     assert first["state"] == "violated"
     assert rows["Caucasian"]["state"] == "reference"
     assert rows["Caucasian"]["difference"] is None
-    assert (rows["Asian"]["state"], rows["Asian"]["state_reason"]) == ("too few", "fewer than 30")
+    assert (rows["Asian"]["state"], rows["Asian"]["state_reason"]) == ("too few", "fewer than 30 members")
     assert result.verdict.text == (
         "violated: false positive rate of African-American is 21.4 points above Caucasian, 95% interval 18.2 to 24.5 "
         "(strongest of 2 findings)"
@@ -101,7 +100,7 @@ def test_small_counts_use_the_score_of_miettinen_and_nurminen():
     row = by_group(result)["a"]
     for limit, p in ((row["difference_low"], 0.05), (row["difference_high"], 0.05), (0.0, row["p_value"])):
         assert stats.norm.sf(score(4, 35, 33, 120, limit)) * 2 == pytest.approx(p, rel=1e-4)
-    assert "score-intervals" in [note.code for note in result.notes]
+    assert "small-counts" in [note.code for note in result.notes]
 
 
 def test_ratios_are_koopmans():
@@ -193,53 +192,68 @@ REAL = pd.DataFrame({
 LOSS = Metric("loss", "loss")
 
 
-def test_means_have_t_intervals_and_welch_differences():
-    rows = by_group(measure(Audit(REAL), LOSS, by="g"))
+def test_gaps_of_means_are_certifys():
+    rows = by_group(measure(Audit(REAL), LOSS, by="g", confidence_level=0.9))
     inside, outside = REAL["loss"][REAL["g"] == "b"], REAL["loss"][REAL["g"] != "b"]
-    own = stats.ttest_1samp(inside, 0).confidence_interval()
-    gap = stats.ttest_ind(inside, outside, equal_var=False)
-    limits = gap.confidence_interval()
+    own = by_group(certify(Audit(REAL), LOSS, by="g", confidence_level=0.9))
     row = rows["b"]
-    assert (row["rate_low"], row["rate_high"]) == pytest.approx((own.low, own.high))
     assert row["difference"] == pytest.approx(inside.mean() - outside.mean())
-    assert (row["difference_low"], row["difference_high"]) == pytest.approx((limits.low, limits.high))
-    assert row["p_value"] == pytest.approx(gap.pvalue)
-    assert row["events"] is None
-    assert row["value_kind"] == "number"
+    for name in ("difference_low", "difference_high", "p_value"):
+        assert row[name] == own["b"][name]
+    spread = np.sqrt((inside.var() + outside.var()) / 2)
+    assert row["standardized"] == pytest.approx((inside.mean() - outside.mean()) / spread)
+    assert (row["events"], row["target_n"], row["value_kind"]) == (None, 130, "number")
 
 
-def test_means_against_numbers_and_overall():
-    inside = REAL["loss"][REAL["g"] == "b"]
-    number = by_group(measure(Audit(REAL), LOSS, by="g", target=3.0))["b"]
-    assert number["p_value"] == pytest.approx(stats.ttest_1samp(inside, 3.0).pvalue)
+def test_a_mean_has_the_interval_of_its_gap_to_a_known_number():
+    rows = by_group(measure(Audit(REAL), LOSS, by="g", target=3.0))
+    for row in rows.values():
+        for end in ("low", "high"):
+            assert row[f"rate_{end}"] - 3.0 == pytest.approx(row[f"difference_{end}"], abs=1e-9)
+        assert row["target_n"] == 0, "nobody stands behind a known number"
     overall = by_group(measure(Audit(REAL), LOSS, by="g", target="overall"))["b"]
-    assert overall["difference"] == pytest.approx(inside.mean() - REAL["loss"].mean())
-
-
-def test_empirical_likelihood_of_means():
-    rows = by_group(measure(Audit(REAL), LOSS, by="g", interval="empirical-likelihood"))
-    welch = by_group(measure(Audit(REAL), LOSS, by="g"))
-    inside = REAL["loss"][REAL["g"] == "a"].to_numpy()
-    level = stats.chi2.sf(stats.t.isf(0.025, 79) ** 2, 1)  # t calibration below a hundred members
-    expected = DescStat(inside).ci_mean(sig=level)
-    assert (rows["a"]["rate_low"], rows["a"]["rate_high"]) == pytest.approx(expected, rel=1e-3)
-    for name in ("difference_low", "difference_high"):
-        assert rows["a"][name] == pytest.approx(welch["a"][name], abs=0.1)
-        assert rows["a"][name] != welch["a"][name]
+    assert overall["difference"] == pytest.approx(REAL["loss"][REAL["g"] == "b"].mean() - REAL["loss"].mean())
 
 
 def test_constant_means():
     """Adding up tenths leaves rounding that is no spread."""
     data = pd.DataFrame({"g": ["a", "b", "c"] * 40, "h": ["x", "z"] * 60, "loss": 0.1})
-    for interval in (None, "empirical-likelihood"):
-        result = measure(Audit(data), LOSS, by=["g", "h"], depth=2, minimum=5, interval=interval)
-        assert {row["state_reason"] for row in result.estimates} == {"a constant value has no interval"}
-        assert result.verdict.code == "not-tested"
+    result = measure(Audit(data), LOSS, by=["g", "h"], depth=2, minimum=5)
+    why = "every member has the same value, so there is no variation to infer from"
+    assert {(row["state"], row["state_reason"]) for row in result.estimates} == {("undetermined", why)}
+    assert {row["p_value"] for row in result.estimates} == {1.0}, (
+        "kept in the family: leaving would be a choice"
+    )
+    assert {reason(row["rate_low"]) for row in result.estimates} == {why}
+    assert result.verdict.code == "not-tested"
     half = data.assign(loss=np.where(data["g"] == "a", np.arange(120.0), 0.1))
-    result = measure(Audit(half), LOSS, by="g", target={"g": "b"}, interval="empirical-likelihood")
-    why = "the target's values are all alike; the interval 't' takes them"
-    assert by_group(result)["a"]["state_reason"] == why
-    assert by_group(measure(Audit(half), LOSS, by="g", target={"g": "b"}))["a"]["state"] == "violated"
+    row = by_group(measure(Audit(half), LOSS, by="g", target={"g": "b"}))["a"]
+    assert row["state"] == "undetermined"
+    assert "the target" in row["state_reason"]
+
+
+@pytest.mark.parametrize("target", ["rest", "overall", {"g": "few"}])
+def test_too_few_to_compare_with(target):
+    """996 people are not judged against four."""
+    audit = counts(many=(500, 996), few=(0, 4))
+    row = by_group(measure(audit, by="g", target=target))["many"]
+    assert (row["state"], row["state_reason"]) == ("few in target", "fewer than 30 to compare with")
+    assert scalar(row["p_value"]) is None
+    assert by_group(measure(audit, by="g", target=target, minimum=4))["many"]["target_n"] == (
+        1000 if target == "overall" else 4
+    )
+    with pytest.raises(InputError, match="fewer than 30 to compare with"):
+        certify(audit, "selection_rate", by="g", target=target)
+
+
+def test_a_target_that_nobody_meets():
+    data = pd.DataFrame({"g": ["a", "b"] * 60, "d": [1, 0] * 60, "y": [1, 0, 0, 0] * 30})
+    audit = Audit(data, decision="d", outcome="y", groups="g")
+    row = by_group(measure(audit, "ppv", target={"g": "b"}))["a"]
+    assert (row["state"], row["state_reason"]) == (
+        "no target",
+        "nobody in the target meets the metric's condition",
+    )
 
 
 def test_verdicts():
@@ -258,7 +272,7 @@ def test_verdicts():
 def test_reading(compas):
     sentences = measure(compas, ["fpr", "tpr"]).reading()
     assert sentences[1].startswith("The false positive rate runs from ")
-    assert sentences[-1] == "4 of 12 lines were too small to compare and are not judged."
+    assert sentences[-1] == "4 of 12 lines could not be compared and are not judged."
 
 
 def test_a_user_column_of_zeros_and_ones_is_a_rate():
@@ -329,8 +343,5 @@ def test_charts(compas):
 def test_small_groups_of_real_values_carry_a_note():
     generator = np.random.default_rng(1)
     frame = pd.DataFrame({"g": ["a"] * 400 + ["b"] * 40, "cost": generator.exponential(size=440)})
-    cost = Metric("cost", "cost")
-    audit = Audit(frame, groups="g")
-    assert "small-means" in {note.code for note in measure(audit, cost).notes}
-    large = Audit(frame.assign(g=["a", "b"] * 220), groups="g")
-    assert "small-means" not in {note.code for note in measure(large, cost).notes}
+    result = measure(Audit(frame, groups="g"), Metric("cost", "cost"))
+    assert "small-samples" in {note.code for note in result.notes}

@@ -40,7 +40,7 @@ def test_round_trip_through_json():
 def test_the_form_of_the_dict():
     content = result().to_dict()
     assert list(content) == [
-        "schema", "kind", "question", "null", "verdict", "estimates", "details", "notes", "provenance",
+        "schema", "kind", "question", "null", "verdict", "claims", "estimates", "details", "notes", "provenance",
     ]  # fmt: skip
     assert content["schema"] == SCHEMA
     assert content["kind"] == "measure"
@@ -61,9 +61,9 @@ def test_columns_do_not_depend_on_what_was_asked():
 def test_undefined_is_a_reason():
     rows = {row["group"]: row for row in result().estimates if row["metric"] == "selection_rate"}
     cell = rows["tiny"]["difference"]
-    assert cell == {"value": None, "reason": "fewer than 30"}
+    assert cell == {"value": None, "reason": "fewer than 30 members"}
     assert scalar(cell) is None
-    assert reason(cell) == "fewer than 30"
+    assert reason(cell) == "fewer than 30 members"
     assert reason(0.5) is None
     assert defined_or(float("inf"), "no limit") == undefined("no limit")
     assert defined_or(np.float64(0.5), "no limit") == 0.5

@@ -84,7 +84,7 @@ def test_csv_holds_every_column_and_the_reasons():
     result = measured(minimum=101)
     rows = list(csv.reader(io.StringIO(csv_text(result))))
     assert rows[0] == [column.name for column in result.columns] + ["reason"]
-    assert rows[1][-1] == "fewer than 101"
+    assert rows[1][-1] == "fewer than 101 members"
     assert {len(row) for row in rows} == {len(result.columns) + 1}
 
 
@@ -103,7 +103,7 @@ def test_summary_says_everything():
     result = measured(minimum=101)
     text = summary_text(result)
     assert text == str(result) == result.summary()
-    for part in (result.question, result.verdict.text, "not tested: fewer than 101"):
+    for part in (result.question, result.verdict.text, "not tested: fewer than 101 members"):
         assert part in text
     for note in result.notes:
         assert note.text.split()[0] in text
@@ -117,7 +117,7 @@ def test_long_reasons_stand_below_the_text_table_once():
     lines = replace(result, estimates=rows).summary().splitlines()
     assert [line for line in lines if why in line] == [f"[1] {why}"]
     assert sum("[1]" in line for line in lines) == len(rows) + 1
-    assert all(line.endswith("fewer than 101") for line in lines[3 : 3 + len(rows)])
+    assert all(line.endswith("fewer than 101 members") for line in lines[3 : 3 + len(rows)])
 
 
 def test_real_values_are_not_shown_as_percent():

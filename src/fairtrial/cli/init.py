@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from fairtrial.data.audit import Audit
 from fairtrial.errors import Fault, InputError, Set, Words, check_choice, did_you_mean
+from fairtrial.methods.gaps.known_outcomes import selective_labels
 from fairtrial.results.output import check_output_file
 from fairtrial.trial.spec.compose import compose
 from fairtrial.trial.spec.guess import Guess, guess, positive_label
@@ -48,6 +50,7 @@ def init(
     if not yes:
         found = _ask(found, profiles)
     _check(found)
+    found.warnings += _selective(data, found)
     source = os.path.relpath(data, target.absolute().parent) if not os.path.isabs(data) else data
     title = f"Fairness audit of {Path(data).stem}"
     try:
@@ -75,6 +78,27 @@ def _check(found: Guess) -> None:
         raise InputError("init", Fault("", "found no decision, outcome or score", cure=cure))
 
 
+def _selective(data: str, found: Guess) -> list[str]:
+    """What selective labels leave unanswered; looked for before anything is proposed."""
+    if found.missing != "drop" or found.outcome is None or found.decision is None:
+        return []
+    roles: dict[str, Any] = {
+        "decision": found.decision,
+        "outcome": found.outcome,
+        "positive": found.positive or None,
+    }
+    try:
+        labels = selective_labels(Audit(data, missing="drop", **roles))
+    except InputError:
+        return []  # `run` says what is wrong with these columns
+    if labels is None:
+        return []
+    return [
+        f"{labels.words[:1].upper()}{labels.words[1:]}: error rates, accuracy and calibration cannot be told from "
+        "these data, and are not asked. Selection rates can."
+    ]
+
+
 def _ask(found: Guess, profiles: list[Profile]) -> Guess:
     """Each guess is offered as the default; an empty answer with - takes the part away."""
     by_name = {profile.name: profile for profile in profiles}
@@ -96,6 +120,11 @@ def _ask(found: Guess, profiles: list[Profile]) -> Guess:
         found.remarks["threshold"] = "decision = score at or above it"
     else:
         found.threshold = None
+    if found.missing == "drop":
+        for text in found.warnings:
+            typer.echo(text, err=True)
+        left_out = typer.confirm("Leave such rows out of what needs the value?", default=True)
+        found.missing = "drop" if left_out else "error"
     groups = typer.prompt("Attributes to compare, with commas", default=", ".join(found.groups))
     found.groups = [_existing(name.strip(), by_name) for name in groups.split(",") if name.strip()]
     return found
@@ -145,4 +174,6 @@ def _tell(found: Guess, target: Path) -> None:
     ]
     parts.append(f"groups {', '.join(found.groups)}")
     typer.echo(f"wrote {target}: {'; '.join(parts)}")
+    for text in found.warnings:
+        typer.echo(f"Check: {text}", err=True)
     typer.echo(f"Check it, then: fairtrial run {target}")

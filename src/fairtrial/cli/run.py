@@ -57,6 +57,8 @@ app.command()(run)
 def finish(trial: Trial, folder: Path, fail_on: list[str], again: str) -> None:
     """Say what was found and where it is, then leave with the exit code that says how it went."""
     typer.echo(f"\n{trial.verdict.text}")
+    for text in trial.left_out:
+        typer.echo(f"{text}.")
     for answer in trial.answers:
         if answer.status != "done":
             typer.echo(f"\nnot answered: {answer.section.id}: {answer.error}", err=True)

@@ -9,17 +9,27 @@ from typing import Any
 import numpy as np
 
 from fairtrial.data import arguments as a
-from fairtrial.data.cells import Cells, Coded, Design, Floats, Rows, digest_of, distinct, pool_m2, sum_by
-from fairtrial.data.query import Query, Table, check_asked, evaluate, refuse_real_outcome
-from fairtrial.data.roles import Roles
+from fairtrial.data.cells import (
+    Cells,
+    Coded,
+    Ints,
+    LeftOut,
+    Rows,
+    digest_of,
+    distinct,
+    pool_m2,
+    sum_by,
+)
+from fairtrial.data.features import Features
+from fairtrial.data.query import Query, Table, check_asked, count_lacking, evaluate, refuse_real_outcome
 from fairtrial.data.schema import ROLE_NAMES, Declared, column_list, positive_labels
-from fairtrial.data.source import Source, collect, frame_for_estimators
-from fairtrial.errors import FairtrialWarning, Fault, Faults, InputError, NotApplicable, Note, Set, Use, Words
+from fairtrial.data.source import Source
+from fairtrial.errors import FairtrialWarning, Fault, Faults, InputError, NotApplicable, Note, Use, Words
 from fairtrial.metrics.metric import Metric
 from fairtrial.options import plain
 
 
-class Audit(Roles):
+class Audit(Features):
     """Decisions, outcomes or scores of people, and who they are: the input of every method.
 
     Parameters
@@ -91,6 +101,7 @@ class Audit(Roles):
         super().__init__(source, declared)
         self._levels: dict[str, tuple[str, ...]] = {}
         self._digest: str | None = None
+        self._labelled: tuple[tuple[int, int], ...] | None = None
 
     # -- what it is -----------------------------------------------------------------------------------------
     @property
@@ -116,6 +127,25 @@ class Audit(Roles):
         if attribute not in self._levels:
             self.cells((attribute,))
         return self._levels[attribute]
+
+    def labelled(self) -> tuple[tuple[int, int], ...]:
+        """How many outcomes are known, and how many people there are, among decisions of 0 and of 1.
+
+        Returns
+        -------
+        tuple of two pairs
+            Empty where no row with a missing outcome is left out.
+        """
+        if self.missing != "drop" or self.outcome is None or not self.has("decision"):
+            return ()
+        if self._labelled is None:
+            cells = self.cells((), roles=("decision", "outcome"), unknown=True)
+            known = ~np.isnan(cells.roles["outcome"])
+            sides = [cells.roles["decision"] == value for value in (0.0, 1.0)]
+            self._labelled = tuple(
+                (int(cells.rows[side & known].sum()), int(cells.rows[side].sum())) for side in sides
+            )
+        return self._labelled
 
     def check(self) -> None:
         """Look for all faults of the data now, in one message.
@@ -150,7 +180,7 @@ class Audit(Roles):
         if self._digest is None:
             roles = [name for name in ("decision", "outcome") if self.has(name)]
             roles = [name for name in roles if not (name == "outcome" and self.outcome_is_real)]
-            self._digest = digest_of(self.cells(self.groups, roles=roles))
+            self._digest = digest_of(self.cells(self.groups, roles=roles, unknown=self.missing == "drop"))
         return self._digest
 
     def provenance(self, data: Cells | Rows | None = None, **facts: Any) -> dict[str, Any]:
@@ -176,8 +206,13 @@ class Audit(Roles):
         }
         return {"data": digest, "roles": roles, "missing": self.missing, "frame": self.frame, **facts}
 
-    def notes(self) -> tuple[Note, ...]:
+    def notes(self, *, complete: bool = True) -> tuple[Note, ...]:
         """What every reader must know about these data.
+
+        Parameters
+        ----------
+        complete : bool
+            Whether only rows without any missing value were used.
 
         Returns
         -------
@@ -194,7 +229,7 @@ class Audit(Roles):
         if constant is not None:
             notes.append(constant)
             warnings.warn(constant.text, FairtrialWarning, stacklevel=3)
-        dropped, total = self.count_dropped()
+        dropped, total = self.count_dropped() if complete else (0, 0)
         if dropped:
             text = f"{dropped:,} of {total:,} rows had missing values and were dropped."
             notes.append(Note("dropped-missing", text))
@@ -222,9 +257,13 @@ class Audit(Roles):
         metrics: Sequence[Metric] = (),
         roles: Sequence[str] = (),
         *,
+        unknown: bool = False,
         who: str = "Audit",
     ) -> Cells:
         """Counts per distinct combination, by one grouping query where the data lives.
+
+        Where missing values drop their row, it is left out for want of an attribute or a role asked for, and of the
+        metrics that need what it lacks; `left_out` counts them.
 
         Parameters
         ----------
@@ -234,6 +273,8 @@ class Audit(Roles):
             What is counted and summed in each cell.
         roles : sequence of str
             Roles whose values the cells tell apart as well.
+        unknown : bool
+            Whether rows that lack such a role are kept, with NaN for it.
         who : str
             Whom a fault names.
 
@@ -244,7 +285,7 @@ class Audit(Roles):
         """
         check_asked(who, self, by, metrics, roles)
         query = Query(self, who)
-        query.ask(by, metrics, roles)
+        query.ask(by, metrics, roles, unknown=unknown)
         table = query.grouped()
         columns = self._labels(table, by)
         keys = [coded.codes.astype(np.int64) for coded in columns.values()]
@@ -263,7 +304,21 @@ class Audit(Roles):
             cells.total[metric.name] = np.bincount(inverse, total, len(first)).astype(np.float64)
             cells.m2[metric.name] = pool_m2(inverse, count, total, m2, len(first))
             cells.binary[metric.name] = binary
+            cells.left_out[metric.name] = self._left_out(metric, table, count)
         return cells
+
+    def _left_out(self, metric: Metric, table: Table, count: Ints) -> LeftOut:
+        if self.missing != "drop":
+            return LeftOut(int(count.sum()), 0, 0)
+        lacking, rows = count_lacking(metric, table, count)
+        ungrouped = self.count_rows() - int(table.n.sum())
+        return LeftOut(rows + ungrouped, ungrouped, lacking, self._needed(metric) if lacking else ())
+
+    def _needed(self, metric: Metric) -> tuple[str, ...]:
+        """What the metric needs and some rows lack."""
+        roles = {f"the {name}": self.role_columns(name) for name in sorted(metric.needs)}
+        named = {**roles, **{repr(name): [name] for name in metric.columns}}
+        return tuple(name for name, columns in named.items() if any(map(self.lacks, columns)))
 
     def rows(
         self,
@@ -273,9 +328,14 @@ class Audit(Roles):
         roles: Sequence[str] = (),
         columns: Sequence[str] = (),
         units: bool = False,
+        complete: bool = True,
         who: str = "Audit",
     ) -> Rows:
         """The chosen columns as arrays, one entry per row, always in the same order.
+
+        Where missing values drop their row, complete rows lack nothing that the audit names, so that several calls
+        give the same rows; otherwise a row is left out for want of what is asked for here, and of the metrics that
+        need what it lacks.
 
         Parameters
         ----------
@@ -289,6 +349,8 @@ class Audit(Roles):
             Columns read as numbers.
         units : bool
             Whether the person of each row is wanted.
+        complete : bool
+            Whether rows that lack anything the audit names are left out.
         who : str
             Whom a fault names.
 
@@ -298,11 +360,11 @@ class Audit(Roles):
             The arrays, with a fingerprint of them.
         """
         check_asked(who, self, attributes, metrics, roles)
-        query = Query(self, who)
+        query = Query(self, who, complete=complete)
         query.ask(attributes, metrics, roles, real="outcome" in roles and self.outcome_is_real)
         for name in columns:
             self.check_column(who, "columns", name)
-            query.column(name)
+            query.number_column(name)
         if units:
             query.unit()
         table = query.plain()
@@ -317,63 +379,6 @@ class Audit(Roles):
         object.__setattr__(found, "digest", digest_of(found))
         return found
 
-    def design(self, features: Sequence[str] | None = None, *, who: str = "Audit") -> Design:
-        """Features as a numeric matrix in the order of rows().
-
-        Parameters
-        ----------
-        features : sequence of str, optional
-            Columns; the audit's features by default.
-        who : str
-            Whom a fault names.
-
-        Returns
-        -------
-        Design
-            Numbers as they are, labels as one column of 0 and 1 each.
-        """
-        chosen = self._features(who, features)
-        numeric = [
-            name for name in chosen if name not in self.bins and self.kind(name) in ("bool", "int", "float")
-        ]
-        rows = self.rows(
-            attributes=[name for name in chosen if name not in numeric], columns=numeric, who=who
-        )
-        blocks: list[Floats] = []
-        names: list[str] = []
-        for name in chosen:
-            if name in numeric:
-                blocks.append(rows.columns[name][:, None])
-                names.append(name)
-            else:
-                coded = rows.attributes[name]
-                blocks.append((coded.codes[:, None] == np.arange(len(coded.labels))).astype(float))
-                names += [f"{name}={label}" for label in coded.labels]
-        feature_of = np.repeat(np.arange(len(chosen), dtype=np.int32), [block.shape[1] for block in blocks])
-        return Design(np.hstack(blocks), tuple(names), feature_of, chosen)
-
-    def features_frame(self, features: Sequence[str] | None = None, *, who: str = "Audit") -> Any:
-        """Features as a dataframe that scikit-learn takes, in the order of rows().
-
-        Parameters
-        ----------
-        features : sequence of str, optional
-            Columns; the audit's features by default.
-        who : str
-            Whom a fault names.
-
-        Returns
-        -------
-        object
-            A frame of the kind the data came in, or pandas or Polars where one is installed.
-        """
-        import pyarrow as pa
-
-        chosen = self._features(who, features)
-        expressions = [self.attribute_expression(name).alias(name) for name in chosen]
-        frame = self.lazy(chosen, in_order=True).select(*expressions)
-        return frame_for_estimators(pa.table(collect(frame)), self.frame)
-
     # -- checks and helpers ---------------------------------------------------------------------------------
     def _labels(self, table: Table, attributes: Sequence[str]) -> dict[str, Coded]:
         found = {name: table.labels[name] for name in attributes}
@@ -385,13 +390,3 @@ class Audit(Roles):
         if real:
             refuse_real_outcome(who, self, metric)
         return evaluate(metric, table, outcome_real=real)
-
-    def _features(self, who: str, features: Sequence[str] | None) -> tuple[str, ...]:
-        listed = self.features if features is None else features
-        chosen = (listed,) if isinstance(listed, str) else tuple(listed)
-        if not chosen:
-            cure = Words("name columns, here or as {}", Set("features", of="Audit"))
-            raise InputError(who, Fault("features", "is missing", cure=cure))
-        for name in chosen:
-            self.check_column(who, "features", name)
-        return chosen

@@ -30,6 +30,28 @@ class Coded:
         return _among(self.labels, values)[self.codes]
 
 
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Rows that were left out of a metric because they lack something.
+
+    `rows` counts those the metric may be about, `ungrouped` those of them without a label of a compared attribute,
+    `lacking` those without a role or column that the metric needs, and `needed` names what some rows lack.
+    """
+
+    rows: int
+    ungrouped: int
+    lacking: int
+    needed: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> int:
+        return self.ungrouped + self.lacking
+
+    @property
+    def share(self) -> float:
+        return self.total / self.rows if self.rows else 0.0
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
     """One line per distinct combination of attributes (and of roles, where asked for), sorted by labels."""
@@ -43,6 +65,7 @@ class Cells:
     total: dict[str, Floats] = field(default_factory=dict)
     m2: dict[str, Floats] = field(default_factory=dict)
     binary: dict[str, bool] = field(default_factory=dict)
+    left_out: dict[str, LeftOut] = field(default_factory=dict)
 
     def mask(self, group: Group) -> Bools:
         """The cells that belong to the group."""

@@ -28,7 +28,7 @@ from fairtrial.data.roles import Roles
 from fairtrial.data.schema import column_fault
 from fairtrial.data.source import collect
 from fairtrial.errors import Fault, Faults, NotApplicable, Set, Use, Words
-from fairtrial.labels import canonical
+from fairtrial.labels import MISSING, canonical
 from fairtrial.metrics.metric import Metric
 from fairtrial.metrics.values import ROLES, Role
 
@@ -52,6 +52,17 @@ class Table:
             return self.labels[SCORE_BIN].codes.astype(float)
         return next(known[name] for known in (self.binary, self.numbers, self.total) if name in known)
 
+    def known(self, value: Role) -> Bools:
+        """Which lines have all that a binary value needs."""
+        lacks: Bools = np.isnan(np.array([self.binary[need] for need in value.needs])).any(axis=0)
+        return ~lacks
+
+    def unknown(self, part: Role | str) -> Bools:
+        """Which lines lack a role or a column's label."""
+        if isinstance(part, Role) and part.name != "score_bin":
+            return np.isnan(self.numbers["score"] if part.name == "score" else self.binary[part.name])
+        return self.labels[SCORE_BIN if isinstance(part, Role) else part].among({MISSING})
+
     def among(self, part: Role | str, admitted: Collection[Any]) -> Bools:
         """Which lines have one of the admitted values of a role, or labels of a column."""
         if isinstance(part, Role) and part.name != "score_bin":
@@ -64,9 +75,13 @@ class Table:
 class Query:
     """Collects what metrics, attributes and roles need, runs once, and reads the answer."""
 
-    def __init__(self, roles: Roles, who: str) -> None:
+    def __init__(self, roles: Roles, who: str, *, complete: bool = False) -> None:
         self.roles = roles
         self.who = who
+        # Rows are left out where an attribute, role or column asked for is missing; what only a metric needs leaves
+        # its row out of that metric alone. Complete rows lack nothing that the audit names.
+        self.partial = roles.missing == "drop" and not complete
+        self.required: set[str] = set(roles.declared) if complete else set()
         self.keys: dict[str, nw.Expr] = {}
         self.values: dict[str, nw.Expr] = {}
         self.parts: dict[str, Role] = {}  # the roles among the values
@@ -81,11 +96,15 @@ class Query:
         roles: Sequence[str],
         *,
         real: bool = False,
+        unknown: bool = False,
     ) -> None:
-        """All of it; a `real` outcome is read as a number."""
+        """All of it; a `real` outcome is read as a number, and `unknown` roles do not leave their row out."""
         for name in attributes:
             self.attribute(name)
+            self._require(name)
         for name in roles:
+            if not unknown:
+                self._require(*self.roles.role_columns(name))
             self.role_value(ROLES[name]) if real and name == "outcome" else self.role(name)
         for metric in metrics:
             self.metric(metric)
@@ -100,6 +119,7 @@ class Query:
     def unit(self) -> None:
         column = str(self.roles.unit)
         self.columns.add(column)
+        self._require(column)
         self._key("unit", column, lambda: nw.col(column))
 
     def role(self, name: str) -> None:
@@ -141,6 +161,15 @@ class Query:
                 self.role(need)
         else:
             self.role_value(metric.value)
+
+    def _require(self, *columns: str) -> None:
+        if self.partial:
+            self.required.update(columns)
+
+    def number_column(self, name: str) -> None:
+        """A column of numbers that every row must have."""
+        self._require(name)
+        self.column(name)
 
     def _key(self, kind: str, name: str, build: Any) -> None:
         if (kind, name) not in self.meaning.values():
@@ -205,7 +234,7 @@ class Query:
 
     def _prepared(self, named: dict[str, nw.Expr], *, in_order: bool = False) -> nw.LazyFrame[Any]:
         """Keys and values as columns of their own first: aggregating conditional expressions is unsafe."""
-        frame = self.roles.lazy(self.columns, in_order=in_order)
+        frame = self.roles.lazy(self.columns, complete=self.required, in_order=in_order)
         floats = self._floats_of_conditions()
         if floats:
             frame = frame.with_columns(*[clean_number(name, "float").alias(name) for name in floats])
@@ -240,15 +269,15 @@ class Query:
 
     def _read_key(self, table: Table, kind: str, name: str, column: Any, faults: Faults) -> None:
         if kind == "label":
-            table.labels[name] = read_labels(self.roles, name, column, table.n, faults)
+            table.labels[name] = read_labels(self.roles, name, column, table.n, faults, self.partial)
         elif kind == "unit":
             table.labels[f"unit {name}"] = read_units(name, column, faults)
         elif kind == "expression":
             table.binary[f"given {name}"] = np.nan_to_num(read_floats(column))
         elif kind == "number":
-            table.numbers[name] = read_numbers(self.roles, name, column, table.n, faults)
+            table.numbers[name] = read_numbers(self.roles, name, column, table.n, faults, self.partial)
         else:
-            table.binary[name] = read_role(self.roles, name, column, table.n, faults)
+            table.binary[name] = read_role(self.roles, name, column, table.n, faults, self.partial)
             if name == "outcome" and self.roles.kind(str(self.roles.outcome)) == "int":
                 table.numbers[name] = read_floats(column)
 
@@ -262,7 +291,7 @@ class Query:
             else:
                 faults.add(self.roles.fault(needs, NOT_FINITE))
         missing = int((table.n - table.count[name]).sum())
-        if missing and not (name == "outcome" and "outcome" in table.binary):
+        if missing and not self.partial and not (name == "outcome" and "outcome" in table.binary):
             faults.add(self.roles.missing_fault(missing, *needs))
 
 
@@ -282,17 +311,30 @@ def evaluate(metric: Metric, table: Table, *, outcome_real: bool) -> tuple[Ints,
     given = _given(metric, table)
     value = metric.value
     if isinstance(value, Role) and (value.binary or (value.name == "outcome" and not outcome_real)):
-        outcome_of_line = value.of(table.binary)
-        count = np.where(given, table.n, 0)
-        return count, np.where(given, table.n * outcome_of_line, 0.0), np.zeros(len(count)), True
+        known = given & table.known(value)
+        outcome_of_line = np.nan_to_num(value.of(table.binary))
+        count = np.where(known, table.n, 0)
+        return count, np.where(known, table.n * outcome_of_line, 0.0), np.zeros(len(count)), True
     name = f"column {value}" if isinstance(value, str) else value.name
     if name == "outcome" and name in table.numbers:
-        total = np.where(given, table.n * np.nan_to_num(table.numbers[name]), 0.0)
-        return np.where(given, table.n, 0), total, np.zeros(len(given)), False
+        known = given & ~np.isnan(table.numbers[name])
+        total = np.where(known, table.n * np.nan_to_num(table.numbers[name]), 0.0)
+        return np.where(known, table.n, 0), total, np.zeros(len(known)), False
     binary = isinstance(value, str) and table.others[name] == 0
     count = np.where(given, table.count[name], 0)
     total, m2 = np.where(given, table.total[name], 0.0), np.where(given, table.m2[name], 0.0)
     return count, total, m2, binary
+
+
+def count_lacking(metric: Metric, table: Table, count: Ints) -> tuple[int, int]:
+    """Rows that lack what the metric needs, and the rows it may be about: no condition is known to fail."""
+    possible = np.ones(len(table.n), dtype=bool)
+    for part, admitted in metric.conditions.items():
+        possible &= table.among(part, admitted) | table.unknown(part)
+    if metric.expression is not None:
+        possible &= table.binary[f"given {metric.name}"] == 1
+    rows = int(table.n[possible].sum())
+    return rows - int(count.sum()), rows
 
 
 def _given(metric: Metric, table: Table) -> Bools:

@@ -31,18 +31,20 @@ def read_floats(column: Any) -> Floats:
     return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
-def read_numbers(roles: Roles, name: str, column: Any, n: Ints, faults: Faults) -> Floats:
-    """A role as a number of every line."""
+def read_numbers(
+    roles: Roles, name: str, column: Any, n: Ints, faults: Faults, partial: bool = False
+) -> Floats:
+    """A role as a number of every line; `partial` lines may lack it."""
     numbers = read_floats(column)
     missing = int(n[np.isnan(numbers)].sum())
-    if missing:
+    if missing and not partial:
         faults.add(roles.missing_fault(missing, name))
     if np.isinf(numbers).any():
         faults.add(roles.fault([name], f"has {int(n[np.isinf(numbers)].sum())} infinite values"))
     return numbers
 
 
-def read_role(roles: Roles, name: str, column: Any, n: Ints, faults: Faults) -> Floats:
+def read_role(roles: Roles, name: str, column: Any, n: Ints, faults: Faults, partial: bool = False) -> Floats:
     """A binary role's key as 0 and 1; anything else is a fault or makes the outcome real-valued."""
     if str(column.type).startswith("dictionary"):
         column = column.dictionary_decode()
@@ -51,15 +53,17 @@ def read_role(roles: Roles, name: str, column: Any, n: Ints, faults: Faults) -> 
     else:
         values = _number_role(roles, name, np.asarray(column.to_numpy(zero_copy_only=False), dtype=float))
     missing = int(n[np.isnan(values)].sum())
-    if missing:
+    if missing and not partial:
         faults.add(roles.missing_fault(missing, name))
     fault = _role_fault(roles, name, values, n)
     if fault is not None:
         faults.add(fault)
     elif name == "outcome":
         roles.found_real_outcome = bool((values == OTHER).any())
-    if name == "decision" and values.size and values[0] in (0.0, 1.0) and (values == values[0]).all():
-        roles.constant_decision = int(values[0])
+    if name == "decision":
+        told = np.unique(values[~np.isnan(values)])
+        if told.size == 1 and told[0] in (0.0, 1.0):
+            roles.constant_decision = int(told[0])
     return values
 
 
@@ -87,7 +91,9 @@ def _role_fault(roles: Roles, name: str, values: Floats, n: Ints) -> Fault | Non
     return roles.fault(["decision"], "holds numbers other than 0 and 1", cure)
 
 
-def read_labels(roles: Roles, name: str, column: Any, n: Ints, faults: Faults) -> Coded:
+def read_labels(
+    roles: Roles, name: str, column: Any, n: Ints, faults: Faults, partial: bool = False
+) -> Coded:
     """Raw labels as canonical text, sorted; missing and colliding labels are faults."""
     encoded = column.dictionary_encode()
     raw = encoded.dictionary.to_pylist()
@@ -99,7 +105,7 @@ def read_labels(roles: Roles, name: str, column: Any, n: Ints, faults: Faults) -
     lookup = np.array([code_of.get(text, -1) for text in texts], dtype=np.int32)
     codes = lookup[positions]
     missing = int(n[codes == code_of[MISSING]].sum()) if MISSING in code_of else 0
-    if missing and (roles.missing != "category" or name == SCORE_BIN):
+    if missing and not partial and (roles.missing != "category" or name == SCORE_BIN):
         faults.add(roles.missing_fault(missing, "score" if name == SCORE_BIN else f"column {name}"))
     if len(used) > MAX_LEVELS:
         faults.add(_levels_fault(roles, name, len(used)))

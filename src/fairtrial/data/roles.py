@@ -9,6 +9,7 @@ import narwhals as nw
 import numpy as np
 
 from fairtrial.data.cells import Floats
+from fairtrial.data.columns import Columns
 from fairtrial.data.expressions import (
     EXPRESSIONS,
     bin_expression,
@@ -19,7 +20,7 @@ from fairtrial.data.expressions import (
     present,
 )
 from fairtrial.data.schema import ROLE_NAMES, Declared, column_fault, is_number
-from fairtrial.data.source import Kind, Source, collect
+from fairtrial.data.source import Source, collect
 from fairtrial.errors import Fault, Faults, InputError, Note, Set, Words
 from fairtrial.labels import MISSING, canonical
 from fairtrial.metrics.values import Role
@@ -28,12 +29,11 @@ OTHER = 2.0  # stands for a number that is neither 0 nor 1 in the key of a binar
 _BINARY_LABELS = {"0": 0.0, "1": 1.0, "false": 0.0, "true": 1.0, MISSING: np.nan}
 
 
-class Roles:
+class Roles(Columns):
     """Columns and their roles; knows how each is read, and nothing of what is asked of them."""
 
     def __init__(self, source: Source, declared: Declared) -> None:
-        self.source = source
-        self.frame = source.frame
+        super().__init__(source)
         columns = declared.columns
         self.outcome, self.decision, self.score = columns["outcome"], columns["decision"], columns["score"]
         self.weight, self.unit = columns["weight"], columns["unit"]
@@ -45,9 +45,13 @@ class Roles:
         self.bins = declared.bins
         self.found_real_outcome: bool | None = None  # known once the outcome was read
         self.constant_decision: int | None = None  # the value of a decision that was read and never varies
-        self._kinds: dict[str, Kind] = {}
         self._edges: dict[str, list[float]] = {}
-        self._dropped: tuple[int, int] | None = None
+
+    @property
+    def declared(self) -> list[str]:
+        """The columns that the audit names, each once."""
+        roles = [getattr(self, name) for name in ROLE_NAMES if getattr(self, name) is not None]
+        return list(dict.fromkeys([*roles, *self.groups, *self.features]))
 
     def has(self, name: str) -> bool:
         """Whether the audit has the role; a score with a threshold gives a decision.
@@ -72,25 +76,6 @@ class Roles:
         if self.outcome is None or "outcome" in self.positive or self.found_real_outcome is False:
             return False
         return self.kind(self.outcome) in ("int", "float")
-
-    def kind(self, column: str) -> Kind:
-        """What a column holds: 'bool', 'int', 'float', 'text' or 'other'."""
-        if column not in self._kinds:
-            declared = self._declared()  # together: a CSV file is then read once
-            self._kinds.update(self.source.kinds(declared if column in declared else [column]))
-        return self._kinds[column]
-
-    def lazy(self, columns: Iterable[str], *, in_order: bool = False) -> nw.LazyFrame[Any]:
-        """The data with the audit's rule for missing values applied, in the order of rows() where asked for."""
-        wanted = set(columns) or {self.source.columns[0]}
-        sort = in_order and not self.source.ordered
-        if sort:  # by every column: only rows alike in all of them can change places
-            wanted = set(self.source.columns)
-        declared = self._declared() if self.missing == "drop" else []
-        frame = self.source.lazy(sorted(wanted | set(declared)))
-        if declared:
-            frame = frame.filter(*[present(name, self.kind(name)) for name in declared])
-        return frame.sort(*sorted(wanted)) if sort else frame
 
     # -- expressions that queries are built from ------------------------------------------------------------
     def role_columns(self, name: str) -> list[str]:
@@ -285,25 +270,6 @@ class Roles:
         if others:
             shown, cure = f"{shown} besides 0 and 1", f"leave them empty where they mean missing, or {cure}"
         return self.fault([name], f"has the labels {shown}", Words(cure, example))
-
-    def _declared(self) -> list[str]:
-        roles = [getattr(self, name) for name in ROLE_NAMES if getattr(self, name) is not None]
-        return list(dict.fromkeys([*roles, *self.groups, *self.features]))
-
-    def count_dropped(self) -> tuple[int, int]:
-        """Rows left out for a missing value, and all rows; zeros where none are left out."""
-        if self.missing != "drop":
-            return 0, 0
-        if self._dropped is None:
-            declared = self._declared() or [self.source.columns[0]]
-            flag = nw.lit(1).cast(nw.Int64)
-            for name in declared:
-                flag = nw.when(present(name, self.kind(name))).then(flag).otherwise(nw.lit(0).cast(nw.Int64))
-            frame = self.source.lazy(declared).select(kept=flag)
-            counts = collect(frame.select(nw.len().alias("n"), nw.col("kept").sum().alias("kept")))
-            total, kept = int(counts["n"][0].as_py()), int(counts["kept"][0].as_py() or 0)
-            self._dropped = (total - kept, total)
-        return self._dropped
 
     def _bin_edges(self, name: str, default: int | None = None) -> list[float]:
         cut: Any = self.bins.get(name, self.bins.get("score", default) if name == self.score else default)

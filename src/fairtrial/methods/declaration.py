@@ -80,14 +80,19 @@ _DECLARED: dict[str, Method] = {}
 
 def method(
     *, question: str, short: str, help: str, order: int, shows: Shows | None, result: type[R], no_command: str = "",
-    variant_of: str = "",
+    variant_of: str = "", complete_rows: bool = True,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:  # fmt: skip
-    """Declare a function as a method: its arguments are checked, and every front end finds it."""
+    """Declare a function as a method: its arguments are checked, and every front end finds it.
+
+    One that uses only `complete_rows` is refused where dropping the others would leave other people than those audited.
+    """
 
     def declare(function: Callable[P, R]) -> Callable[P, R]:
         @wraps(function)
         def public(*args: P.args, **kwargs: P.kwargs) -> R:
             bound = bind(function, args, kwargs)
+            if "audit" in bound.arguments:
+                _check_audit(function.__name__, bound.arguments["audit"], complete_rows)
             answer = function(*bound.args, **bound.kwargs)
             bound.apply_defaults()
             return _with_arguments(answer, function, bound.arguments)
@@ -99,6 +104,20 @@ def method(
         return public
 
     return declare
+
+
+def _check_audit(who: str, audit: object, complete_rows: bool) -> None:
+    """The first argument must be an Audit, whose rows stand for the people audited."""
+    from fairtrial.data.audit import Audit
+
+    if not isinstance(audit, Audit):
+        required = f"must be an Audit, got {type(audit).__name__}"
+        cure = "say what the columns mean: Audit(data, decision=…, outcome=…, groups=…)"
+        raise InputError(who, Fault("audit", required, cure=cure))
+    if complete_rows:
+        from fairtrial.methods.gaps.known_outcomes import refuse_selective_rows
+
+        refuse_selective_rows(who, audit)
 
 
 def _with_arguments(answer: R, function: Callable[..., R], given: Mapping[str, Any]) -> R:

@@ -33,6 +33,7 @@ def mask_result(result: Result, below: int) -> dict[str, Any]:
             content["details"]["untested"].remove(row)
     pruned = _prune(content["details"], below, result.people_in_details)
     content["notes"] += _notes(below, len(small), len(others), pruned, given_away)
+    content["claims"] = [claim.to_dict() for claim in type(result).from_dict(content).claims()]
     return content
 
 

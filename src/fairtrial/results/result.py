@@ -11,6 +11,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from fairtrial.errors import Fault, Faults, InputError, Note
+from fairtrial.results.claims import Claim, group_claims
 from fairtrial.results.column import Column, Primary, StateKind, Tone, Verdict, scalar
 from fairtrial.results.text import summary_html, summary_text
 
@@ -95,6 +96,10 @@ class Result:
         """The p-values that enter the correction over a whole trial (certifications do not)."""
         return []
 
+    def claims(self) -> list[Claim]:
+        """What the result claims, one entry per group that was judged."""
+        return group_claims(self)
+
     def pictures(self) -> list[Picture]:
         """All charts of the result, the main one first; each method's result draws its own, or none."""
         return []
@@ -118,6 +123,7 @@ class Result:
             "question": self.question,
             "null": self.null,
             "verdict": {"code": self.verdict.code, "text": self.verdict.text},
+            "claims": [claim.to_dict() for claim in self.claims()],
             "estimates": [dict(row) for row in self.estimates],
             "details": self.details,
             "notes": [{"code": note.code, "text": note.text} for note in self.notes],
@@ -188,5 +194,6 @@ def _plain(value: Any) -> Any:
 @cache
 def versions() -> Mapping[str, str]:
     """What numbers depend on besides the data."""
-    named = {name: version(name) for name in ("fairtrial", "numpy", "scipy")}
+    numbers = ("numpy", "scipy", "scikit-learn", "numba", "narwhals", "duckdb")
+    named = {name: version(name) for name in ("fairtrial", *numbers)}
     return {"fairtrial": named.pop("fairtrial"), "python": platform.python_version(), **named}

@@ -27,6 +27,8 @@ class Shown(Protocol):
     @property
     def estimates(self) -> tuple[dict[str, Any], ...]: ...
     @property
+    def details(self) -> dict[str, Any]: ...
+    @property
     def notes(self) -> tuple[Note, ...]: ...
     @property
     def confidence_level(self) -> float | None: ...
@@ -159,9 +161,17 @@ def summary_text(result: Shown) -> str:
     notes = [textwrap.fill(f"- {note.text}", 110, subsequent_indent="  ") for note in result.notes]
     parts = [result.question, "", text_table(headings, lines, right), *footnotes]
     parts += ["", f"Verdict: {result.verdict.text}"]
+    parts += [
+        textwrap.fill(f"Left out: {text}.", 110, subsequent_indent="  ") for text in left_out_texts(result)
+    ]
     if notes:
         parts += ["", "Notes", *notes]
     return "\n".join(parts)
+
+
+def left_out_texts(result: Shown) -> list[str]:
+    """What stands beside the verdict: metrics that much of the data was left out of."""
+    return [str(entry["text"]) for entry in result.details.get("left_out", ()) if entry["much"]]
 
 
 def html_table(result: Shown) -> str:
@@ -174,11 +184,15 @@ def html_table(result: Shown) -> str:
 
 def summary_html(result: Shown) -> str:
     """Table and chart for a notebook: no script, nothing fetched."""
-    import vl_convert
+    from fairtrial.results.charts.drawing import ChartFailed, svg
 
-    drawn = "".join(vl_convert.vegalite_to_svg(one.chart.to_dict()) for one in result.pictures()[:1])
+    try:
+        drawn = "".join(svg(one.chart.to_dict()) for one in result.pictures()[:1])
+    except ChartFailed as error:
+        drawn = f"<p>{escape(str(error))}</p>"
+    left_out = "".join(f"<p>Left out: {escape(text)}.</p>" for text in left_out_texts(result))
     notes = "".join(f"<li>{escape(note.text)}</li>" for note in result.notes)
     return (
-        f"<h4>{escape(result.question)}</h4><p>{escape(result.verdict.text)}</p>{html_table(result)}"
+        f"<h4>{escape(result.question)}</h4><p>{escape(result.verdict.text)}</p>{left_out}{html_table(result)}"
         f"<div>{drawn}</div><ul>{notes}</ul>"
     )

@@ -23,7 +23,6 @@ def data_facts(spec: Spec, audit: Audit, in_memory: bool) -> dict[str, Any]:
         "sha256": None if in_memory else source_digest(spec),
         "digest": audit.digest(),
         "rows": total,
-        "used": total - audit_dropped(audit),
         "columns": len(audit.source.columns),
         "roles": {name: getattr(audit, name) for name in roles if getattr(audit, name) is not None},
         "features": list(audit.features),
@@ -48,14 +47,6 @@ def count_missing(audit: Audit) -> tuple[list[dict[str, Any]], int]:
     used = list(dict.fromkeys([*[name for name in names if name], *audit.groups, *audit.features]))
     counts, total = missing_counts(audit.source, used)
     return [{"column": name, "missing": counts[name]} for name in used], total
-
-
-def audit_dropped(audit: Audit) -> int:
-    """Rows the rule for missing values left out."""
-    if audit.missing != "drop":
-        return 0
-    _, total = count_missing(audit)
-    return total - int(audit.cells(()).rows.sum())
 
 
 def source_digest(spec: Spec) -> str:

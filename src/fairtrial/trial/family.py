@@ -6,12 +6,13 @@ that all of them do is an intersection-union statement, which needs no correctio
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from fairtrial.inference.multiplicity import holm
 from fairtrial.methods.declaration import Shows, declared_methods
+from fairtrial.results.claims import Claim, claimed_rows
 from fairtrial.results.column import Tone, Verdict
 from fairtrial.results.result import Result
 
@@ -70,6 +71,23 @@ def correct(results: Iterable[tuple[str, Result]], alpha: float) -> list[Entry]:
         for (section, result, primary), value in zip(listed, adjusted, strict=True)
     ]  # fmt: skip
     return sorted(entries, key=lambda entry: (entry.p_value, -abs(entry.effect or 0.0)))
+
+
+def corrected_claims(section: str, result: Result, borne_out: Collection[tuple[str, str]]) -> list[Claim]:
+    """The claims of one section after the correction; certifications are outside it."""
+    if shows(result.kind) == "certificate":
+        return result.claims()
+    rows = claimed_rows(result)
+    if len(rows) != len(result.claims()):  # claims of the method's own, which stand or fall together
+        held = any(name == section for name, _ in borne_out)
+        return [claim if held else _not_borne_out(claim) for claim in result.claims()]
+    return [
+        claim if (section, str(row["group"])) in borne_out else _not_borne_out(claim) for row, claim in rows
+    ]
+
+
+def _not_borne_out(claim: Claim) -> Claim:
+    return replace(claim, verdict="undetermined") if claim.verdict == "found" else claim
 
 
 def conclude(

@@ -13,6 +13,8 @@ from fairtrial.data.groups import intersections
 from fairtrial.errors import Fault, InputError, Set, Words
 from fairtrial.labels import MISSING
 from fairtrial.methods.declaration import trial_methods
+from fairtrial.methods.gaps.known_outcomes import selective_labels, spans_decisions
+from fairtrial.metrics.table import find_metrics
 from fairtrial.trial.spec import Section, Spec
 
 TOLERANCE = 0.05
@@ -40,6 +42,8 @@ def complete(spec: Spec, audit: Audit) -> tuple[tuple[Section, ...], list[str]]:
         "healthcare": _healthcare,
     }
     questions, notes = builder[spec.preset](spec, audit)
+    questions, refused = answerable(questions, audit)
+    notes += refused
     own = {section.method for section in spec.sections}
     kept = [(method, arguments) for method, arguments in questions if method not in own]
     sections: list[Section] = []
@@ -51,6 +55,40 @@ def complete(spec: Spec, audit: Audit) -> tuple[tuple[Section, ...], list[str]]:
             title = arguments.pop("title", "")
             sections.append(Section(identity, name, arguments, title, ("preset",)))
     return tuple(sections), notes
+
+
+def answerable(questions: Questions, audit: Audit) -> tuple[Questions, list[str]]:
+    """The questions that selective labels can answer: what needs every outcome is asked of the selection rate."""
+    found = selective_labels(audit)
+    if found is None:
+        return questions, []
+    kept: Questions = []
+    refused: list[str] = []
+    for method, arguments in questions:
+        asked, left = _metrics_left(method, arguments)
+        refused += asked
+        if left is not None and (method, left) not in kept:
+            kept.append((method, left))
+    text = (
+        f"Not asked, because {found.words}: {', '.join(dict.fromkeys(refused))}. Among the labelled alone these would "
+        "be numbers about other people; selection rates are asked instead."
+    )
+    return kept, [text] if refused else []
+
+
+def _metrics_left(method: str, arguments: dict[str, Any]) -> tuple[list[str], dict[str, Any] | None]:
+    """What of a question needs every outcome, and the question without it; None where nothing is left."""
+    key = "metrics" if "metrics" in arguments else "metric"
+    if key not in arguments:  # a criterion, of complete rows
+        return [method], None
+    asked = find_metrics("preset", arguments[key])
+    refused = [metric.name for metric in asked if spans_decisions(metric)]
+    if not refused:
+        return [], arguments
+    left = [metric.name for metric in asked if not spans_decisions(metric)] or ["selection_rate"]
+    changed = {**arguments, key: left if key == "metrics" else left[0]}
+    changed.pop("direction", None)  # it was the other metric's
+    return refused, changed
 
 
 def _need(spec: Spec, audit: Audit, *roles: str) -> None:

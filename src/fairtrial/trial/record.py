@@ -12,10 +12,12 @@ from typing import Any, Literal
 
 from fairtrial.errors import GateClosed, check_choice
 from fairtrial.methods.declaration import find_method
+from fairtrial.results.claims import Claim
 from fairtrial.results.column import Verdict
 from fairtrial.results.masking import mask_entry, mask_groups, mask_result
 from fairtrial.results.result import Result
-from fairtrial.trial.family import Entry, conclude, correct
+from fairtrial.results.text import left_out_texts
+from fairtrial.trial.family import Entry, conclude, correct, corrected_claims
 from fairtrial.trial.results_file import SCHEMA
 from fairtrial.trial.spec import Section, Spec
 
@@ -101,6 +103,21 @@ class Trial:
         unanswered = sum(answer.status != "done" for answer in self.answers)
         return conclude(self.family, list(self.results.items()), self.spec.run.alpha, unanswered)
 
+    def claims(self) -> list[Claim]:
+        """What the trial claims: a finding that the correction over the whole trial does not bear out is none."""
+        borne_out = {(entry.section, entry.subject) for entry in self.family if entry.significant}
+        return [
+            claim
+            for section, result in self.results.items()
+            for claim in corrected_claims(section, result, borne_out)
+        ]
+
+    @property
+    def left_out(self) -> list[str]:
+        """Metrics that more than 1% of the rows were left out of, and what these lack."""
+        texts = [text for result in self.results.values() for text in left_out_texts(result)]
+        return list(dict.fromkeys(f"{text[:1].upper()}{text[1:]}" for text in texts))
+
     @property
     def complete(self) -> bool:
         """Whether every question was answered."""
@@ -171,7 +188,7 @@ class Trial:
 
     def summary(self) -> str:
         """The verdict and one line per question, as text."""
-        lines = [self.verdict.text, ""]
+        lines = [self.verdict.text, *(f"{text}." for text in self.left_out), ""]
         for answer in self.answers:
             title = answer.section.title or find_method(answer.section.method).question
             lines.append(f"{title}  {answer.result.verdict.text if answer.result else answer.error}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import platform
 import shutil
 import time
 import traceback
@@ -25,6 +24,7 @@ from fairtrial.results.output import make_output_folder
 from fairtrial.results.result import Result
 from fairtrial.results.result import versions as result_versions
 from fairtrial.trial.data_facts import data_facts
+from fairtrial.trial.folder_lock import locked
 from fairtrial.trial.presets import complete
 from fairtrial.trial.record import Answer, Status, Trial
 from fairtrial.trial.spec import Section, Spec, load_spec, open_audit
@@ -138,11 +138,14 @@ def run(
     runner = _Runner(
         loaded, audit, data is not None, progress or (lambda event: None), cancel or (lambda: False)
     )
-    trial = runner.run(sections, notes, Keeper(folder, resume=resume) if folder else None)
-    if folder:
+    if folder is None:
+        return runner.run(sections, notes, None)
+    with locked(folder):
+        keeper = Keeper(folder, resume=resume)
+        trial = runner.run(sections, notes, keeper)
         _save(trial, folder, runner.tell)
-        if trial.complete and runner.keeper:
-            runner.keeper.discard()
+        if trial.complete:
+            keeper.discard()
     return trial
 
 
@@ -202,17 +205,16 @@ class _Runner:
         for section in sections:
             self._tell(section, "waiting")
         answers = [self._answer(section, section_key(section, identity)) for section in sections]
+        said = [*notes, *([keeper.damage] if keeper is not None and keeper.damage else [])]
         run_facts = {
             "started": started.isoformat(timespec="seconds"),
             "seconds": round(time.monotonic() - clock, 3),
-            "host": platform.node(),
-            "platform": platform.platform(),
             "jobs": self.spec.run.jobs,
             "kept": [answer.section.id for answer in answers if answer.kept],
             "section_seconds": {answer.section.id: round(answer.seconds, 3) for answer in answers},
         }
         return Trial(
-            spec=self.spec, answers=tuple(answers), data=facts, notes=tuple(notes), versions=versions, run=run_facts
+            spec=self.spec, answers=tuple(answers), data=facts, notes=tuple(said), versions=versions, run=run_facts
         )  # fmt: skip
 
     def _answer(self, section: Section, key: str) -> Answer:
@@ -284,18 +286,33 @@ class Keeper:
             shutil.rmtree(self.folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.batches = FileStore(self.folder / "batches")
+        self.damaged = 0
+
+    @property
+    def damage(self) -> str:
+        """What is said of kept files that are not as they were written; nothing where all are."""
+        count = self.damaged + self.batches.damaged
+        if not count:
+            return ""
+        files = "1 kept file was" if count == 1 else f"{count} kept files were"
+        return f"{files} not as written (damaged or changed) and computed again."
 
     def load(self, key: str) -> Result | None:
-        """A finished section, or None when it is not there or was not written whole."""
+        """A finished section, or None when it is not there or is not what was written."""
         try:
-            content = json.loads((self.folder / f"{key}.json").read_text(encoding="utf-8"))
-            return read_result(content)
-        except (OSError, ValueError, KeyError, TypeError):
+            check, _, content = (self.folder / f"{key}.json").read_bytes().partition(b"\n")
+        except OSError:
             return None
+        if check != work.checksum(key, content).hex().encode():
+            self.damaged += 1
+            return None
+        return read_result(json.loads(content))
 
     def save(self, key: str, result: Result) -> None:
-        """Keep a finished section."""
-        write_whole(self.folder / f"{key}.json", json.dumps(result.to_dict()))
+        """Keep a finished section, behind a checksum of it and of its key."""
+        content = json.dumps(result.to_dict()).encode()
+        check = work.checksum(key, content).hex().encode()
+        write_whole(self.folder / f"{key}.json", check + b"\n" + content)
 
     def discard(self) -> None:
         """The run is complete: nothing needs to be kept."""

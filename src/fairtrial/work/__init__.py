@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import os
 import time
-import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -58,28 +58,45 @@ class MemoryStore:
 
 
 class FileStore:
-    """Keeps finished batches as .npz files (written whole or not at all, never pickled)."""
+    """Keeps finished batches as .npz files behind a checksum (written whole or not at all, never pickled).
+
+    The checksum is over the key and the content: a file that was shortened, edited or put in another's place is not
+    read, its batch is computed again, and `damaged` counts it.
+    """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
+        self.damaged = 0
 
     def load(self, key: str) -> Arrays | None:
-        path = self.folder / f"{key}.npz"
         try:
-            # Opened here: given a path, np.load leaves a damaged file open.
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-                return {name: stored[name] for name in stored.files}
-        except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
-            return None  # absent or damaged: the batch is computed again
+            content = (self.folder / f"{key}.npz").read_bytes()
+        except OSError:
+            return None
+        check, arrays = content[:CHECK_SIZE], content[CHECK_SIZE:]
+        if check != checksum(key, arrays):
+            self.damaged += 1
+            return None
+        with np.load(io.BytesIO(arrays), allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
 
     def save(self, key: str, arrays: Mapping[str, NDArray[np.generic]]) -> None:
         if any(values.dtype.hasobject for values in arrays.values()):
             raise TypeError("a batch may hold numbers and texts only, not Python objects")
+        buffer = io.BytesIO()
+        np.savez(buffer, **dict(arrays))  # type: ignore[arg-type]
         partial = self.folder / f".{key}.{os.getpid()}.part"
-        with partial.open("wb") as file:
-            np.savez(file, **dict(arrays))  # type: ignore[arg-type]
+        partial.write_bytes(checksum(key, buffer.getvalue()) + buffer.getvalue())
         partial.replace(self.folder / f"{key}.npz")
+
+
+CHECK_SIZE = hashlib.sha256().digest_size
+
+
+def checksum(key: str, content: bytes) -> bytes:
+    """A hash of what is kept and of the key it is kept under."""
+    return hashlib.sha256(key.encode() + b"\0" + content).digest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -243,11 +243,11 @@ def _searched_ratios(k1: Floats, n1: Floats, k2: Floats, n2: Floats, critical: F
     )
     ends = (np.full(centre.shape, -60.0), np.full(centre.shape, 60.0))
     return np.exp(
-        secant_limits(lambda value: _ratio_root(k1, n1, k2, n2, np.exp(value)), centre, error, critical, ends)
+        secant_limits(lambda value: ratio_score(k1, n1, k2, n2, np.exp(value)), centre, error, critical, ends)
     )
 
 
-def _ratio_root(k1: Floats, n1: Floats, k2: Floats, n2: Floats, ratio: Floats) -> Floats:
+def ratio_score(k1: Floats, n1: Floats, k2: Floats, n2: Floats, ratio: Floats) -> Floats:
     """Score of 'first rate = ratio * second' at the constrained maximum, a quadratic's smaller root."""
     leading = (n1 + n2) * ratio
     middle = n1 * ratio + k1 + n2 + k2 * ratio

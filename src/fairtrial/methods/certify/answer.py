@@ -45,7 +45,7 @@ def answer(audit: Audit, disparities: Disparities, wanted: Wanted) -> CertifyRes
         estimates=tuple(group_rows(disparities, judgement)),
         details=_details(disparities, judgement, joint, wanted),
         notes=(
-            *audit.notes(),
+            *audit.notes(complete=False),
             *common_notes(disparities),
             *_notes(judgement, wanted.rule, disparities),
         ),
@@ -80,6 +80,7 @@ def _details(
             "reason": joint.reason,
         },
         "untested": [item.to_dict() for item in disparities.untested],
+        "left_out": disparities.left_out,
         "places": [group.place for group in disparities.groups],
     }  # fmt: skip
     if wanted.vector is not None:

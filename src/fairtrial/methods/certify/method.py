@@ -35,6 +35,7 @@ Vector = Annotated[
     order=20,
     shows="certificate",
     result=CertifyResult,
+    complete_rows=False,
 )
 def certify(
     audit: Audit,

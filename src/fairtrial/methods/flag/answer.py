@@ -47,7 +47,11 @@ def answer(audit: Audit, disparities: Disparities, wanted: Wanted) -> FlagResult
         verdict=_verdict(disparities, adjusted, limits, wanted),
         estimates=tuple(_rows(disparities, p, adjusted, limits, wanted.fdr)),
         details=_details(disparities, adjusted, wanted),
-        notes=(*audit.notes(), *common_notes(disparities), *_notes(disparities, wanted.correction)),
+        notes=(
+            *audit.notes(complete=False),
+            *common_notes(disparities),
+            *_notes(disparities, wanted.correction),
+        ),
         provenance=audit.provenance(
             disparities.cells,
             arguments={
@@ -75,6 +79,7 @@ def _details(disparities: Disparities, adjusted: Floats, wanted: Wanted) -> dict
         "confidence_level": wanted.confidence_level,
         "tested": len(disparities.groups),
         "flagged": int((adjusted <= wanted.fdr).sum()),
+        "left_out": disparities.left_out,
         "places": [group.place for group in listed],
     }
 

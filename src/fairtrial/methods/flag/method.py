@@ -33,6 +33,7 @@ Correction = Annotated[
     order=30,
     shows="disparity",
     result=FlagResult,
+    complete_rows=False,
 )
 def flag(
     audit: Audit,

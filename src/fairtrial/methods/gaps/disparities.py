@@ -22,9 +22,11 @@ from fairtrial.inference.joint.region import quadratic_test
 from fairtrial.inference.means.target_methods import estimate_gaps
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.simultaneous import simultaneous_level
-from fairtrial.methods.gaps.states import EVERYONE, NOBODY, REFERENCE, TOO_FEW
+from fairtrial.methods.gaps.known_outcomes import left_out_details, refuse_selective
+from fairtrial.methods.gaps.states import EVERYONE, FEW_IN_TARGET, NO_TARGET, NOBODY, REFERENCE, TOO_FEW
 from fairtrial.metrics.groups import Group, Target, find_target
 from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.values import Role
 from fairtrial.results.column import State
 
 # Above this many rows a real-valued metric is audited from counts, means and squared deviations.
@@ -120,6 +122,20 @@ class Disparities:
         return np.ones(self.atoms.count.size, dtype=bool)
 
     @property
+    def left_out(self) -> list[dict[str, Any]]:
+        """Rows that lack what the comparison needs, as results record them."""
+        return left_out_details([self.metric], self.cells.left_out)
+
+    @property
+    def constant_after_dropping(self) -> bool:
+        """Whether rows were left out and the decision is the same for all the others."""
+        decided = isinstance(self.metric.value, Role) and self.metric.value.needs == ("decision",)
+        mean = self.atoms.mean[self.atoms.count > 0]
+        return (
+            decided and bool(self.left_out) and bool(np.all(mean == mean[0])) and float(mean[0]) in (0.0, 1.0)
+        )
+
+    @property
     def overlapping(self) -> bool:
         """Whether some person belongs to two compared groups."""
         return bool(np.any(self.comparison.member[:, self.atoms.count > 0].sum(axis=0) > 1))
@@ -180,21 +196,65 @@ def find_disparities(
     """Check, query, and compare: every group that `by` asks for against the target."""
     compared = find_any_target(who, target)
     audit.refuse(who)
+    refuse_selective(who, audit, [metric])
     cells = _target_cells(who, audit, metric, by_attributes(who, audit, by), compared)
-    groups = find_groups(who, audit, by, depth)
+    found = sort_groups(who, audit, metric, cells, find_groups(who, audit, by, depth), compared, minimum)
+    if not found.tested:
+        reasons = "; ".join(f"{item.group.label}: {item.state.reason}" for item in found.untested[:5])
+        raise InputError(who, Fault("", f"there is no group to test ({reasons})"))
+    asked = list(audit.groups) if by is None else by
+    return compare_sorted(
+        who, audit, metric, found, by=asked, target=compared, minimum=minimum, inference=inference
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SortedGroups:
+    """Who is compared and who is not, from sizes alone."""
+
+    cells: Cells
+    atoms: Atoms
+    tested: list[tuple[Group, Bools]]
+    untested: list[Untested]
+    absent: int
+
+
+def sort_groups(
+    who: str,
+    audit: Audit,
+    metric: Metric,
+    cells: Cells,
+    groups: Sequence[Group],
+    target: Target | Estimate,
+    minimum: int,
+) -> SortedGroups:
+    """The finest groups of one metric, and which of `groups` are large enough to be compared with the target."""
     masked = [(group, cells.mask(group)) for group in groups]
     present = [(group, mask) for group, mask in masked if mask.any()]
     atoms = _atoms(who, audit, cells, metric)
-    tested, untested = _sort_out(present, cells, atoms, compared, minimum)
-    if not tested:
-        reasons = "; ".join(f"{item.group.label}: {item.state.reason}" for item in untested[:5])
-        raise InputError(who, Fault("", f"there is no group to test ({reasons})"))
-    member = np.array([mask for _, mask in tested])
-    comparison = _comparison(who, member, cells, compared, atoms)
-    gaps, notes = _gaps(who, audit, metric, cells, atoms, comparison, compared, inference)
+    tested, untested = _sort_out(present, cells, atoms, target, minimum)
+    return SortedGroups(cells, atoms, tested, untested, len(masked) - len(present))
+
+
+def compare_sorted(
+    who: str,
+    audit: Audit,
+    metric: Metric,
+    found: SortedGroups,
+    *,
+    by: Any,
+    target: Target | Estimate,
+    minimum: int,
+    inference: Inference,
+) -> Disparities:
+    """The gaps of the groups that are tested; this is where measure, certify and flag get theirs from."""
+    cells, atoms = found.cells, found.atoms
+    member = np.array([mask for _, mask in found.tested])
+    comparison = _comparison(who, member, cells, target, atoms)
+    gaps, notes = _gaps(who, audit, metric, cells, atoms, comparison, target, inference)
     return Disparities(
-        who, metric, list(audit.groups) if by is None else by, minimum, inference, compared,
-        [group for group, _ in tested], untested, len(groups) - len(present), cells, atoms, comparison, gaps, notes,
+        who, metric, by, minimum, inference, target, [group for group, _ in found.tested], found.untested,
+        found.absent, cells, atoms, comparison, gaps, notes,
     )  # fmt: skip
 
 
@@ -207,6 +267,9 @@ def _target_cells(
     cells = audit.cells(tuple(dict.fromkeys([*attributes, *own])), [metric], who=who)
     if isinstance(target, Target):
         check_target(who, audit, target)
+    if group is not None and cells.count[metric.name][cells.mask(group)].sum() == 0:
+        required = f"{group.label}: nobody there meets the metric's condition"
+        raise InputError(who, Fault("target", required))
     return cells
 
 
@@ -223,11 +286,46 @@ def _sort_out(
     for group, mask in present:
         n = int(atoms.count[mask].sum())
         state = _is_target(mask, n, cells, atoms, target) or _too_small(n, minimum)
+        state = state or _small_target(mask, cells, atoms, target, minimum)
         if state is None:
             tested.append((group, mask))
         else:
             untested.append(Untested(group, n, state))
     return tested, untested
+
+
+def opposite(member: Bools, cells: Cells, target: Target) -> Bools:
+    """The cells that a group (or each row of groups) is compared with; none where the target is a number."""
+    if target.kind == "number":
+        return np.zeros_like(member)
+    if target.kind == "rest":
+        return ~member
+    if target.group is None:
+        return np.ones_like(member)
+    return np.broadcast_to(cells.mask(target.group), member.shape).copy()
+
+
+def _small_target(
+    mask: Bools, cells: Cells, atoms: Atoms, target: Target | Estimate, minimum: int
+) -> State | None:
+    """Why a group has too few people opposite it: a gap is known no better than its smaller side.
+
+    What group and target share tells nothing of their gap, so each must also have enough people that the other lacks,
+    unless it lies within the other.
+    """
+    if isinstance(target, Estimate) or target.kind == "number":
+        return None
+    reference = opposite(mask, cells, target)
+    everyone, others, own = (
+        int(atoms.count[part].sum()) for part in (reference, reference & ~mask, mask & ~reference)
+    )
+    if everyone == 0:
+        return State(NO_TARGET.code, "nobody in the target meets the metric's condition")
+    if everyone < minimum or 0 < others < minimum:
+        return State(FEW_IN_TARGET.code, f"fewer than {minimum} to compare with")
+    if 0 < own < minimum:
+        return State(FEW_IN_TARGET.code, f"fewer than {minimum} who are not in the target")
+    return None
 
 
 def _is_target(mask: Bools, n: int, cells: Cells, atoms: Atoms, target: Target | Estimate) -> State | None:
@@ -236,7 +334,7 @@ def _is_target(mask: Bools, n: int, cells: Cells, atoms: Atoms, target: Target |
         return None
     there = atoms.count > 0
     if target.group is None:
-        if target.kind in ("overall", "rest") and mask[there].all():
+        if n and target.kind in ("overall", "rest") and mask[there].all():
             return State(EVERYONE.code, "it is everyone: there is nobody to compare with")
         return None
     reference = cells.mask(target.group)
@@ -262,17 +360,7 @@ def _comparison(who: str, member: Bools, cells: Cells, target: Target | Estimate
         if atoms.binary and not 0.0 < target.value < 1.0:
             raise InputError(who, Fault("target", "of a rate must lie between 0 and 1", got=target.value))
         return Comparison(member, nothing, np.full(member.shape[0], target.value))
-    if target.kind == "rest":
-        return Comparison(member, ~member)
-    if target.kind == "overall":
-        return Comparison(member, np.ones_like(member))
-    assert target.group is not None
-    reference = cells.mask(target.group)
-    if atoms.count[reference].sum() == 0:
-        raise InputError(
-            who, Fault("target", f"{target.group.label}: nobody there meets the metric's condition")
-        )
-    return Comparison(member, np.tile(reference, (member.shape[0], 1)))
+    return Comparison(member, opposite(member, cells, target))
 
 
 def _gaps(
@@ -324,16 +412,23 @@ def _atoms(who: str, audit: Audit, cells: Cells, metric: Metric) -> Atoms:
         return Atoms(count, mean, count * mean * (1.0 - mean), True)
     if cells.rows.sum() > MOST_ROWS:
         return Atoms(count, mean, m2, False)
-    rows = audit.rows(attributes=cells.attributes, metrics=[metric], who=who)
+    rows = audit.rows(attributes=cells.attributes, metrics=[metric], complete=False, who=who)
     codes = _atom_of_rows(cells, rows)
     given = rows.given[metric.name]
     order = np.argsort(codes[given], kind="stable")
     values = rows.values[metric.name][given][order]
     pieces = np.split(values, np.cumsum(count.astype(np.int64))[:-1])
-    # The rows' own moments, so that the likelihood's centre is exactly the estimate.
-    means = np.array([piece.mean() if piece.size else 0.0 for piece in pieces])
+    # The rows' own moments, so that the likelihood's centre is exactly the estimate; adding up equal values leaves
+    # rounding that is no spread.
+    means = np.array([_mean(piece) for piece in pieces])
     spread = np.array([float(np.sum((piece - m) ** 2)) for piece, m in zip(pieces, means, strict=True)])
     return Atoms(count, means, spread, False, tuple(pieces))
+
+
+def _mean(values: Floats) -> float:
+    if values.size == 0:
+        return 0.0
+    return float(values[0]) if np.ptp(values) == 0 else float(values.mean())
 
 
 def _atom_of_rows(cells: Cells, rows: Rows) -> Any:
@@ -353,7 +448,7 @@ def _estimate_rows(
     who: str, audit: Audit, metric: Metric, cells: Cells, target: Estimate
 ) -> tuple[Any, Floats, Floats]:
     columns = [target.influence] if isinstance(target.influence, str) else []
-    rows = audit.rows(attributes=cells.attributes, metrics=[metric], columns=columns, who=who)
+    rows = audit.rows(attributes=cells.attributes, metrics=[metric], columns=columns, complete=False, who=who)
     influence = rows.columns[columns[0]] if columns else np.array(target.influence, dtype=np.float64)
     if influence.shape != (rows.n,) or not np.isfinite(influence).all():
         required = f"must have one finite value for each of the {rows.n:,} rows, got {influence.size:,}"

@@ -19,6 +19,8 @@ from fairtrial.methods.gaps.disparities import Disparities
 from fairtrial.methods.gaps.states import TOO_FEW
 from fairtrial.results.column import State, Verdict, undefined
 
+CONSTANT = "rows were left out, and the decision is the same for all the others"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judgement:
@@ -69,8 +71,9 @@ def judge(
         family_level = disparities.together(certificate_level, seed)
         family = _verdicts(certified(gaps, band, family_level), violated_at_once)
         needed = error_to_certify(*band, level, power)
-    verdict = np.where(gaps.defined, verdict, "undetermined")
-    family = np.where(gaps.defined, family, "undetermined")
+    known = gaps.defined & (not disparities.constant_after_dropping)
+    verdict = np.where(known, verdict, "undetermined")
+    family = np.where(known, family, "undetermined")
     return Judgement(
         band, level, certificate_level, together_level, pointwise, together, certificate, p, adjusted, verdict, family,
         needed, detectable,
@@ -127,6 +130,7 @@ def group_rows(disparities: Disparities, judgement: Judgement) -> list[dict[str,
     lines = []
     for index, group in enumerate(disparities.groups):
         why = gaps.reason[index]
+        open_because = why or (CONSTANT if disparities.constant_after_dropping else "")
 
         def cell(value: float, why: str | None = why) -> Any:
             return undefined(why) if why is not None else finite_or_reason(float(value))
@@ -149,7 +153,7 @@ def group_rows(disparities: Disparities, judgement: Judgement) -> list[dict[str,
                 "certificate_high": cell(judgement.certificate[1][index]),
                 "p_value": float(judgement.p[index]),
                 "p_adjusted": float(judgement.adjusted[index]),
-                **State(str(judgement.verdict[index]), why or "").cells(),
+                **State(str(judgement.verdict[index]), open_because).cells(),
                 "family_state": str(judgement.family[index]),
                 "members_needed": members[index],
                 "rows_needed": rows[index],

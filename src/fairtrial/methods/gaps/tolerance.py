@@ -10,6 +10,7 @@ from fairtrial.errors import Fault, InputError, Note, notes_where
 from fairtrial.inference.bounds import SHAPE_RULE
 from fairtrial.inference.rates.binary_gaps import SMALL_COUNT_RULE
 from fairtrial.methods.gaps.disparities import Disparities, Estimate
+from fairtrial.methods.gaps.known_outcomes import left_out_notes
 from fairtrial.metrics.metric import Metric
 
 BAND = "must be a number or two numbers [low, high]"
@@ -73,18 +74,20 @@ def _number(who: str, value: Any) -> float:
 
 
 def common_notes(disparities: Disparities) -> list[Note]:
-    """What readers must know of how the gaps were inferred."""
+    """What readers must know of how the gaps were inferred, and of who is left out."""
     return [
-        *disparities.notes,
-        *_rule_notes(disparities),
+        *left_out_notes(disparities.left_out),
+        *inference_notes([disparities]),
         *_plug_in_notes(disparities),
         *_left_out_notes(disparities),
     ]
 
 
-def _rule_notes(disparities: Disparities) -> list[Note]:
-    gaps = disparities.gaps
-    rules = sorted({str(rule) for rule, why in zip(gaps.rule, gaps.reason, strict=True) if why is None})
+def inference_notes(several: list[Disparities]) -> list[Note]:
+    """How the gaps of one or several metrics were inferred."""
+    own = {note.code: note for disparities in several for note in disparities.notes}
+    used = [pair for disparities in several for pair in _rules_used(disparities)]
+    rules = sorted({rule for rule, _ in used})
     guarded = any(SHAPE_RULE in rule for rule in rules)
     shape = (
         ", and under 500 never more sharply than samples with the shape of all rows allow" if guarded else ""
@@ -97,14 +100,22 @@ def _rule_notes(disparities: Disparities) -> list[Note]:
         f"Groups under 100 members are calibrated by Student's t{shape}; values with very heavy tails can still miss "
         "their level there."
     )
-    by_t = not disparities.binary and (guarded or bool(np.isfinite(gaps.df[gaps.defined]).any()))
-    return notes_where(
-        {
-            "rules": (bool(rules), f"Inference by: {'; '.join(rules)}."),
-            "small-counts": (any(SMALL_COUNT_RULE in rule for rule in rules), counts),
-            "small-samples": (by_t, samples),
-        }
-    )
+    told = {
+        "rules": (bool(rules), f"Inference by: {'; '.join(rules)}."),
+        "small-counts": (any(SMALL_COUNT_RULE in rule for rule in rules), counts),
+        "small-samples": (any(by_t for _, by_t in used), samples),
+    }
+    return [*own.values(), *notes_where(told)]
+
+
+def _rules_used(disparities: Disparities) -> list[tuple[str, bool]]:
+    """The rule of each gap that has inference, and whether it calibrates real values by Student's t."""
+    gaps = disparities.gaps
+    return [
+        (str(rule), not disparities.binary and bool(np.isfinite(df) or SHAPE_RULE in str(rule)))
+        for rule, df, why in zip(gaps.rule, gaps.df, gaps.reason, strict=True)
+        if why is None
+    ]
 
 
 def _plug_in_notes(disparities: Disparities) -> list[Note]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from fairtrial.data.audit import Audit
+from fairtrial.data.cells import Cells, Rows
 from fairtrial.errors import Fault, NotApplicable, Note, Set, Words, notes_where
-from fairtrial.inference.means.from_moments import SMALL_SAMPLE
 from fairtrial.inference.multiplicity import holm
 from fairtrial.inference.rates.binary_gaps import SMALLEST_P
+from fairtrial.methods.gaps.disparities import Disparities
+from fairtrial.methods.gaps.known_outcomes import left_out_details, left_out_notes, refuse_selective
+from fairtrial.methods.gaps.tolerance import inference_notes
 from fairtrial.methods.measure.lines import Line, Plan
 from fairtrial.methods.measure.rates import cell_lines
 from fairtrial.methods.measure.result import MeasureResult
@@ -31,7 +34,14 @@ def answer(plan: Plan) -> MeasureResult:
     if weighted and plan.interval is not None:
         required = "cannot be chosen together with weight or unit: intervals at effective counts are used"
         raise NotApplicable(WHO, Fault("interval", required))
-    lines, data = weighted_lines(plan) if weighted else cell_lines(plan)
+    refuse_selective(WHO, audit, plan.metrics, "metrics")
+    compared: list[Disparities] = []
+    data: Cells | Rows
+    if weighted:
+        lines, data = weighted_lines(plan)
+    else:
+        lines, compared, data = cell_lines(plan)
+    left_out = _left_out(plan, data)
     _adjust(lines)
     alpha = 1 - level
     return MeasureResult(
@@ -42,11 +52,14 @@ def answer(plan: Plan) -> MeasureResult:
         details={
             "labels": {metric.name: metric.label for metric in plan.metrics},
             "confidence_level": level,
+            "left_out": left_out,
             "places": [line.group.place for line in lines],
         },
         notes=(
-            *audit.notes(),
-            *_notes(lines, weighted, plan.interval != "empirical-likelihood", plan.minimum),
+            *audit.notes(complete=False),
+            *left_out_notes(left_out),
+            *_notes(lines, weighted, plan.minimum),
+            *inference_notes(compared),
         ),
         provenance=audit.provenance(
             data,
@@ -57,6 +70,14 @@ def answer(plan: Plan) -> MeasureResult:
             },
         ),
     )
+
+
+def _left_out(plan: Plan, data: Cells | Rows) -> list[dict[str, Any]]:
+    """What each metric leaves out; of weighted rows counted by a query of its own, where there may be some."""
+    if plan.audit.missing != "drop":
+        return []
+    cells = data if isinstance(data, Cells) else plan.audit.cells(plan.attributes, plan.metrics, who=WHO)
+    return left_out_details(plan.metrics, cells.left_out)
 
 
 def each_bin(audit: Audit, metric: Metric) -> list[Metric]:
@@ -83,11 +104,19 @@ def _adjust(lines: list[Line]) -> None:
 
 def _row(line: Line, alpha: float) -> dict[str, Any]:
     why = None if line.untested is None else line.untested.reason
+    open_end = line.undetermined or "no limit: the sample is too small"
 
     def known(value: float | None, explanation: str) -> Any:
         if value is None:
             return None if why is None else undefined(why)
         return defined_or(value, explanation)
+
+    def limit(value: float | None) -> Any:
+        return (
+            None
+            if value is None
+            else defined_or(value, line.unlimited or "no limit: the sample is too small")
+        )
 
     row = {
         "metric": line.metric.name,
@@ -96,13 +125,14 @@ def _row(line: Line, alpha: float) -> dict[str, Any]:
         "n": line.n,
         "events": line.events,
         "rate": undefined(why or "nobody") if line.level is None else line.level,
-        "rate_low": line.low,
-        "rate_high": line.high,
+        "rate_low": limit(line.low),
+        "rate_high": limit(line.high),
         "target": line.target,
         "target_rate": line.target_level,
+        "target_n": line.target_n,
         "difference": known(line.difference, "no difference"),
-        "difference_low": known(line.difference_low, "no lower limit"),
-        "difference_high": known(line.difference_high, "no upper limit"),
+        "difference_low": known(line.difference_low, open_end),
+        "difference_high": known(line.difference_high, open_end),
         "ratio": known(line.ratio, "the target's rate is zero"),
         "ratio_low": known(line.ratio_low, "the target's rate is zero"),
         "ratio_high": known(line.ratio_high, "no upper limit: too few events in the target"),
@@ -114,7 +144,7 @@ def _row(line: Line, alpha: float) -> dict[str, Any]:
         **line.state(alpha).cells(),
     }
     if line.is_reference:
-        row.update(dict.fromkeys(COMPARED), target=None)
+        row.update(dict.fromkeys(COMPARED), target=None, target_n=0)
     return row
 
 
@@ -124,7 +154,7 @@ def _verdict(lines: list[Line], alpha: float, level: float) -> Verdict:
         strongest = min(found, key=lambda line: (line.p_adjusted or 0, -abs(line.difference or 0)))
         more = f" (strongest of {len(found)} findings)" if len(found) > 1 else ""
         return Verdict("violated", f"violated: {strongest.sentence(level)}{more}")
-    if not any(line.p_value is not None for line in lines):
+    if not any(line.p_value is not None and line.undetermined is None for line in lines):
         return Verdict("not-tested", "no comparison could be made: see the reasons in the table")
     return Verdict(
         "none-shown",
@@ -132,26 +162,17 @@ def _verdict(lines: list[Line], alpha: float, level: float) -> Verdict:
     )
 
 
-def _notes(lines: list[Line], weighted: bool, by_moments: bool, minimum: int) -> list[Note]:
+def _notes(lines: list[Line], weighted: bool, minimum: int) -> list[Note]:
     small = sum(line.too_few for line in lines)
     have, were = ("1 line has", "was") if small == 1 else (f"{small} lines have", "were")
-    means = [line for line in lines if not line.binary and line.n < SMALL_SAMPLE and line.p_value is not None]
-    small_means = (
-        f"Means of fewer than {SMALL_SAMPLE} people by Student's t, from counts, means and variances alone: where "
-        "values are very skewed or mostly alike (most costs zero) these intervals are too short; certify and flag read "
-        "the rows and guard against that."
-    )
     effective = (
         "Weights and repeated rows: intervals at the effective number of people, from variances over persons."
     )
-    scores = "A count below 10: Miettinen–Nurminen score interval for the difference."
     pointwise = "Intervals are pointwise; findings use p-values adjusted by Holm over the table."
     return notes_where(
         {
             "pointwise": (True, pointwise),
             "small-groups": (small > 0, f"{have} fewer than {minimum} people and {were} not compared."),
             "effective-counts": (weighted, effective),
-            "small-means": (by_moments and not weighted and bool(means), small_means),
-            "score-intervals": (any(line.method == "score" for line in lines), scores),
         }
     )

@@ -8,7 +8,7 @@ from typing import Any
 from fairtrial.data.audit import Audit
 from fairtrial.methods.gaps.judgement import sentence
 from fairtrial.methods.gaps.states import NOBODY, TOO_FEW
-from fairtrial.methods.measure.result import NOT_TESTED
+from fairtrial.methods.measure.result import NOT_TESTED, UNDETERMINED
 from fairtrial.metrics.groups import Group, Target
 from fairtrial.metrics.metric import Metric
 from fairtrial.metrics.values import role
@@ -43,7 +43,9 @@ class Line:
     level: float | None = None
     low: float | None = None
     high: float | None = None
+    unlimited: str | None = None  # why the rate has no interval
     target_level: float | None = None
+    target_n: int = 0  # none where the target is a known number
     difference: float | None = None
     difference_low: float | None = None
     difference_high: float | None = None
@@ -54,7 +56,7 @@ class Line:
     standardized: float | None = None  # difference over the root mean of the two variances (real values)
     p_value: float | None = None
     p_adjusted: float | None = None
-    method: str = ""
+    undetermined: str | None = None  # why the gap has no inference; it stays in the family with p = 1
     untested: State | None = None
     is_reference: bool = False
 
@@ -68,6 +70,8 @@ class Line:
             return State("reference")
         if self.untested is not None:
             return self.untested
+        if self.undetermined is not None:
+            return State(UNDETERMINED.code, self.undetermined)
         if self.p_adjusted is None:
             return State(NOT_TESTED.code)
         return State("violated" if self.p_adjusted <= alpha else "no violation shown")
@@ -81,7 +85,7 @@ class Line:
 def too_small(n: int, minimum: int) -> State | None:
     """Why a group of this size is not tested."""
     if n == 0:
-        return State(NOBODY.code, "nobody meets the condition")
+        return State(NOBODY.code, "nobody meets the metric's condition")
     return State(TOO_FEW.code, f"fewer than {minimum}") if n < minimum else None
 
 

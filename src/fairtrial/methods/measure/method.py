@@ -12,12 +12,14 @@ from fairtrial.methods.measure.result import MeasureResult
 from fairtrial.options import Option
 
 Interval = Annotated[
-    Literal["wilson", "likelihood", "half-count", "exact", "t", "empirical-likelihood"] | None,
+    Literal["wilson", "likelihood", "half-count", "exact"] | None,
     Option(
-        "Of single rates: wilson (default), likelihood, half-count, exact; of means: t (default), empirical-likelihood."
+        "Of single rates, and of rates against a known number: wilson (default), likelihood, half-count, exact."
     ),
 ]
-Minimum = Annotated[int, Option("Groups with fewer people are listed as not tested.", least=1)]
+Minimum = Annotated[
+    int, Option("Groups with fewer people, or with fewer to compare with, are listed as not tested.", least=1)
+]
 
 
 @method(
@@ -27,6 +29,7 @@ Minimum = Annotated[int, Option("Groups with fewer people are listed as not test
     order=10,
     shows="disparity",
     result=MeasureResult,
+    complete_rows=False,
 )
 def measure(
     audit: Audit,
@@ -55,11 +58,11 @@ def measure(
     target : str or float or dict, default 'rest'
         What each group is compared with: rest, overall, a number, or a reference group such as
         race=Caucasian.
-    interval : {'wilson', 'likelihood', 'half-count', 'exact', 't', 'empirical-likelihood'} or None, default None
-        Of single rates: wilson (default), likelihood, half-count, exact; of means: t (default),
-        empirical-likelihood.
+    interval : {'wilson', 'likelihood', 'half-count', 'exact'} or None, default None
+        Of single rates, and of rates against a known number: wilson (default), likelihood, half-count,
+        exact.
     minimum : int, default 30
-        Groups with fewer people are listed as not tested.
+        Groups with fewer people, or with fewer to compare with, are listed as not tested.
     confidence_level : float, default 0.95
         Of the intervals.
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from fairtrial.methods.gaps.states import NOBODY, TOO_FEW
+from fairtrial.methods.gaps.states import EVERYONE, FEW_IN_TARGET, NO_TARGET, NOBODY, TOO_FEW
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.column import Column, Kind, Primary, StateKind, scalar, state_columns, with_limits
 from fairtrial.results.result import Result
 from fairtrial.results.text import format_value
 
-NO_TARGET = StateKind("no target", words="not tested")
 NO_SPREAD = StateKind("no spread", words="not tested")
-OVERLAPS = StateKind("overlaps", words="not tested")
 NOT_TESTED = StateKind("not tested")
-UNTESTED = (TOO_FEW, NOBODY, NO_TARGET, NO_SPREAD, OVERLAPS, NOT_TESTED)
+UNDETERMINED = StateKind("undetermined")
+UNTESTED = (TOO_FEW, NOBODY, EVERYONE, NO_TARGET, FEW_IN_TARGET, NO_SPREAD, NOT_TESTED)
 UNTESTED_CODES = frozenset(kind.code for kind in UNTESTED)
-STATES = (StateKind("violated", "bad"), StateKind("no violation shown"), StateKind("reference"), *UNTESTED)
+STATES = (
+    StateKind("violated", "bad"), StateKind("no violation shown"), UNDETERMINED, StateKind("reference"), *UNTESTED,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -34,6 +35,7 @@ class MeasureResult(Result):
         *with_limits("rate", "rate", "rate"),
         Column("target", "compared with", "text"),
         Column("target_rate", "target's rate", "rate", shown=False),
+        Column("target_n", "target's n", "people", shown=False),
         *with_limits("difference", "difference", "points"),
         *with_limits("ratio", "ratio", "ratio", shown=False),
         Column("impact_ratio", "impact ratio", "ratio"),
@@ -45,10 +47,10 @@ class MeasureResult(Result):
     )
     states: ClassVar[tuple[StateKind, ...]] = STATES
     method: ClassVar[str] = (
-        "Rates of binary values have Wilson intervals (or the one asked for), means of real values t or empirical "
-        "likelihood intervals. Differences of two estimated rates have likelihood-ratio intervals, Miettinen–Nurminen "
-        "score intervals when a count is below 10; ratios Koopman's score interval. p-values are of the differences, "
-        "adjusted by Holm over all groups and metrics measured."
+        "Every group's gap to its target is inferred as certify and flag infer it: rates by likelihood ratio or score, "
+        "with binomial tails where counts are small, real values by empirical likelihood of the rows. A single rate "
+        "has a Wilson interval (or the one asked for), a mean the interval of its gap to zero; ratios Koopman's score "
+        "interval. p-values are of the differences, adjusted by Holm over all groups and metrics measured."
     )
     assumptions: ClassVar[tuple[str, ...]] = (
         "Rows are independent people, or repeated rows are named by unit=.",
@@ -78,7 +80,7 @@ class MeasureResult(Result):
         untested = [row for row in self.estimates if row["state"] in UNTESTED_CODES]
         if untested:
             sentences.append(
-                f"{len(untested)} of {len(self.estimates)} lines were too small to compare and are not judged."
+                f"{len(untested)} of {len(self.estimates)} lines could not be compared and are not judged."
             )
         return [self.verdict.text, *sentences]
 

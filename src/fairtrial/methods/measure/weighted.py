@@ -21,8 +21,9 @@ from fairtrial.inference.evidence.survey import (
     weighted_mean,
     weighted_rate_interval,
 )
+from fairtrial.methods.gaps.states import FEW_IN_TARGET, NO_TARGET
 from fairtrial.methods.measure.lines import Line, Plan, add_impact_ratios, too_small
-from fairtrial.methods.measure.result import NO_SPREAD, NO_TARGET
+from fairtrial.methods.measure.result import NO_SPREAD
 from fairtrial.metrics.groups import Group, explicit_groups
 from fairtrial.metrics.metric import Metric
 from fairtrial.results.column import State
@@ -63,7 +64,12 @@ def weighted_lines(plan: Plan) -> tuple[list[Line], Rows]:
     audit = plan.audit
     columns = [audit.weight] if audit.weight else []
     rows = audit.rows(
-        attributes=plan.attributes, metrics=plan.metrics, columns=columns, units=audit.has("unit"), who=WHO
+        attributes=plan.attributes,
+        metrics=plan.metrics,
+        columns=columns,
+        units=audit.has("unit"),
+        complete=False,
+        who=WHO,
     )
     weight = rows.columns[str(audit.weight)] if audit.weight else np.ones(rows.n)
     if (weight < 0).any() or weight.sum() <= 0:
@@ -125,8 +131,9 @@ def _compare(line: Line, column: _Column, estimate: WeightedMean, inside: Bools)
         reference = reference & ~inside
     elif plan.target.group is not None:
         reference = column.inside(plan.target.group)
-    if not reference.any():
-        line.untested = State(NO_TARGET.code, "nobody to compare with")
+    line.target_n = len(np.unique(column.person[reference]))
+    line.untested = _small_target(line.target_n, len(np.unique(column.person[reference & ~inside])), plan)
+    if line.untested is not None:
         return
     other = column.mean(reference)
     line.target_level = other.mean
@@ -150,6 +157,14 @@ def _compare(line: Line, column: _Column, estimate: WeightedMean, inside: Bools)
         gap, line.ratio_low, line.ratio_high = compare_apart(counts, plan.level)
         _fill(line, gap)
         line.ratio = estimate.mean / other.mean if other.mean > 0 else np.inf
+
+
+def _small_target(everyone: int, others: int, plan: Plan) -> State | None:
+    if everyone == 0:
+        return State(NO_TARGET.code, "nobody in the target meets the metric's condition")
+    if everyone < plan.minimum or 0 < others < plan.minimum:
+        return State(FEW_IN_TARGET.code, f"fewer than {plan.minimum} to compare with")
+    return None
 
 
 def _against_number(line: Line, column: _Column, estimate: WeightedMean) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fairtrial.errors import Fault, InputError
+from fairtrial.results.charts.drawing import png, svg
 from fairtrial.results.charts.page import write_page
 from fairtrial.results.result import Result
 
@@ -29,14 +30,12 @@ def check_chart_file(path: str) -> Path:
 
 
 def _write_chart(result: Result, target: Path) -> None:
-    import vl_convert
-
     kind = target.suffix.lower()
     if kind == ".html":
         write_page(result.pictures(), target, title=result.question)
         return
     spec = result.plot().to_dict()
     if kind == ".svg":
-        target.write_text(vl_convert.vegalite_to_svg(spec), encoding="utf-8")
+        target.write_text(svg(spec), encoding="utf-8")
     else:
-        target.write_bytes(vl_convert.vegalite_to_png(spec, scale=2))
+        target.write_bytes(png(spec))

@@ -18,6 +18,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairtrial.results.charts.drawing import bundle, cleaned
+
 if TYPE_CHECKING:
     from fairtrial.results.charts.picture import Picture
 
@@ -27,12 +29,8 @@ def vega_bundle() -> str:
     """Vega, Vega-Lite and Vega-Embed as one script (about 0.9 MB), in the version the chart specs are
     written for."""
     import altair
-    import vl_convert
 
-    wanted = ".".join(altair.SCHEMA_VERSION.lstrip("v").split(".")[:2])
-    version = wanted if wanted in vl_convert.get_vegalite_versions() else None
-    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=version)
-    return script_text(bundle)
+    return script_text(bundle(".".join(altair.SCHEMA_VERSION.lstrip("v").split(".")[:2])))
 
 
 @cache
@@ -131,5 +129,5 @@ def _figure(identity: str, picture: Picture) -> str:
     return f"""<figure>
 <figcaption>{html.escape(picture.title)}</figcaption>
 <div class="chart" data-chart="{identity}" role="img" aria-label="{html.escape(picture.alt)}"></div>
-<script type="application/json" id="{identity}">{json_text(picture.chart.to_dict())}</script>
+<script type="application/json" id="{identity}">{json_text(cleaned(picture.chart.to_dict()))}</script>
 </figure>"""

@@ -10,6 +10,7 @@ from typing import Any
 from fairtrial.methods.declaration import find_method, read_result, trial_methods
 from fairtrial.results.masking import published_rows
 from fairtrial.results.result import Result
+from fairtrial.results.text import left_out_texts
 from fairtrial.trial.family import TONES, shows
 from fairtrial.trial.report.tables import Cell, TableColumn, build_table, number_class, shown
 
@@ -35,6 +36,7 @@ def build_page(content: Mapping[str, Any]) -> dict[str, Any]:
             for section in content["sections"]
             if section["error"]
         ],
+        "left_out": left_out(content),
         "findings": findings(content),
         "correction": correction_text(content),
         "limits": limits(content),
@@ -129,6 +131,7 @@ def _charts(section: str, result: Result) -> list[dict[str, Any]]:
             "title": picture.title,
             "alt": picture.alt,
             "spec": picture.chart.to_dict(),
+            "failed": "",
         }
         for index, picture in enumerate(result.pictures())
     ]
@@ -146,6 +149,12 @@ def _over(content: Mapping[str, Any]) -> str:
     if content["report"]["title"] == "Fairness audit":
         parts = parts[1:]
     return " · ".join(part for part in parts if part)
+
+
+def left_out(content: Mapping[str, Any]) -> list[str]:
+    """Metrics that much of the data was left out of, each once; it stands beside the verdict."""
+    results = [read_result(section["result"]) for section in content["sections"] if section["result"]]
+    return list(dict.fromkeys(capital(text) for result in results for text in left_out_texts(result)))
 
 
 def _word(content: Mapping[str, Any]) -> str:
@@ -182,15 +191,14 @@ def not_asked(asked: Collection[str]) -> list[str]:
 
 def _data(data: Mapping[str, Any]) -> dict[str, Any]:
     missing = [item for item in data["missing"] if item["missing"] != 0]
-    left_out = data["rows"] - data["used"]
     rule = {
         "error": "Rows with missing values are refused.",
-        "drop": f"{left_out:,} of {data['rows']:,} rows had a missing value in a column used and were left out.",
+        "drop": "A row is left out of an answer that needs what it lacks; each answer says how many.",
         "category": "A missing group counts as a group of its own, “(missing)”.",
     }[data["missing_rule"]]
     facts = [
         ("Source", data["source"]),
-        ("Rows", f"{data['rows']:,}" if not left_out else f"{data['used']:,} used of {data['rows']:,}"),
+        ("Rows", f"{data['rows']:,}"),
         *[(capital(name), _role(name, value)) for name, value in data["roles"].items()],
     ]
     if data["features"]:

@@ -1,4 +1,4 @@
-"""Writes the report and its companions; each file is there whole or not at all, results.json last."""
+"""Writes the report and its companions; each file is there whole or not at all, the numbers before the pictures."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 
 from fairtrial.errors import InputError
 from fairtrial.methods.declaration import read_result
+from fairtrial.results.charts.drawing import ChartFailed, cleaned, svg
 from fairtrial.results.charts.page import DARK, asset, json_text, script_text, security_policy, vega_bundle
 from fairtrial.results.result import Result
 from fairtrial.trial.report.builder import build_page
@@ -34,17 +35,32 @@ def _render(page: dict[str, Any]) -> str:
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
+        # every text from data, but not our own scripts and styles, whose hashes the page names
+        finalize=lambda value: cleaned(value) if type(value) is str else value,
     )
     style = _asset("report.css")
-    scripts = [vega_bundle(), script_text(asset("charts.js")), script_text(_asset("report.js"))]
+    scripts = [_bundle(page), script_text(asset("charts.js")), script_text(_asset("report.js"))]
     return environment.get_template("page.html.j2").render(
         page=page,
-        json=lambda value: Markup(json_text(value)),  # the only data in the page that is not escaped as HTML
+        json=lambda value: Markup(
+            json_text(cleaned(value))
+        ),  # the only data in the page that is not escaped as HTML
         policy=security_policy(scripts, [style]),
         style=Markup(style),
         scripts=[Markup(script) for script in scripts],
         colours=DARK,
     )
+
+
+def _bundle(page: Mapping[str, Any]) -> str:
+    """The script that draws the charts; where it cannot be made, each chart says so."""
+    try:
+        return vega_bundle()
+    except ChartFailed as error:
+        for section in page["sections"]:
+            for chart in section["charts"]:
+                chart["failed"] = str(error)
+        return ""
 
 
 def write_report(content: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
@@ -55,21 +71,22 @@ def write_report(content: Mapping[str, Any], path: str | os.PathLike[str]) -> Pa
 
 
 def write_all(content: Mapping[str, Any], folder: str | os.PathLike[str]) -> Path:
-    """report.html, tables/ and charts/, then results.json: where that one is, the rest is complete."""
+    """tables/ and results.json first, so that no chart can cost a number; then charts/, and report.html last."""
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     check_schema(content)
-    page = build_page(content)
-    text = _render(page)
     _remove_earlier(target)
-    for section, shown in zip(content["sections"], page["sections"], strict=True):
-        if section["result"] is not None:
-            _write_tables(section["id"], read_result(section["result"]), target)
-            _write_charts(section["id"], shown["charts"], target)
-    write_whole(target / "report.html", text)
+    answered = [section for section in content["sections"] if section["result"] is not None]
+    for section in answered:
+        _write_tables(section["id"], read_result(section["result"]), target)
     write_whole(
         target / "results.json", json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     )
+    page = build_page(content)
+    for section, shown in zip(content["sections"], page["sections"], strict=True):
+        if section in answered:
+            _write_charts(section["id"], shown["charts"], target)
+    write_whole(target / "report.html", _render(page))
     return target / "report.html"
 
 
@@ -94,12 +111,13 @@ def _write_tables(identity: str, result: Result, folder: Path) -> None:
     write_parquet(result, folder / "tables" / f"{identity}.parquet")
 
 
-def _write_charts(identity: str, charts: Sequence[Mapping[str, Any]], folder: Path) -> None:
-    import vl_convert
-
+def _write_charts(identity: str, charts: Sequence[dict[str, Any]], folder: Path) -> None:
+    """One file per chart; a chart that cannot be drawn says so in the report."""
     for chart in charts:
-        drawn = vl_convert.vegalite_to_svg(chart["spec"])
-        write_whole(folder / "charts" / f"{identity}.{chart['name']}.svg", drawn)
+        try:
+            write_whole(folder / "charts" / f"{identity}.{chart['name']}.svg", svg(chart["spec"]))
+        except ChartFailed as error:
+            chart["failed"] = str(error)
 
 
 @cache

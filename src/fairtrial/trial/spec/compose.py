@@ -71,9 +71,10 @@ def _roles(guess: Guess) -> list[str]:
         lines.append(_line("threshold", guess.threshold, guess.remarks["threshold"]))
     if guess.positive:
         lines.append(_line("positive", guess.positive, guess.remarks["positive"]))
-    rule = "error (refuse), drop (leave rows out, and say so) or category (for groups)"
+    rule = "error (refuse), drop (leave a row out of what needs the value) or category (for groups)"
     return [
         *lines,
+        *(f"# CHECK: {text}" for text in guess.warnings),
         _line("groups", guess.groups, "the attributes to compare; sections may use their intersections"),
         "# " + _line("features", guess.features or ["…"], "needed by explain, improve and scan"),
         _line("missing", guess.missing, rule),

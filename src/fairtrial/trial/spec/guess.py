@@ -54,6 +54,7 @@ class Guess:
     positive: dict[str, str] = field(default_factory=dict)
     missing: str = "error"
     remarks: dict[str, str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
 
 
 def guess(profiles: Sequence[Profile], preset: str | None = None) -> Guess:
@@ -84,14 +85,22 @@ def _settle(found: Guess, profiles: Sequence[Profile]) -> None:
             found.positive[role] = positive_label(by_name[name])
             found.remarks["positive"] = "the labels that count as 1: check them"
     roles = [name for name in (found.decision, found.outcome, found.score) if name]
-    if any(by_name[name].missing for name in roles):
+    lacking = [f"{name!r} is missing in {_share(by_name[name])}" for name in roles if by_name[name].missing]
+    if lacking:
         found.missing = "drop"
+        found.warnings.append(
+            f'{"; ".join(lacking)}: such rows are left out of every answer that needs the value (missing = "drop").'
+        )
     elif found.preset == "employment" or any(by_name[name].missing for name in found.groups):
         found.missing = "category"
     taken = {*roles, *found.groups}
     found.features = [
         profile.name for profile in profiles if profile.name not in taken and _is_feature(profile)
     ]
+
+
+def _share(profile: Profile) -> str:
+    return f"{100 * profile.missing / max(profile.rows, 1):.3g}% of the rows"
 
 
 def _settle_decision(found: Guess, by_name: Mapping[str, Profile]) -> None:

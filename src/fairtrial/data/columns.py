@@ -1,0 +1,80 @@
+"""The columns of an audit before they mean anything: what they hold, which rows lack a value, lazy frames of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import narwhals as nw
+
+from fairtrial.data.expressions import missing_counts, present
+from fairtrial.data.source import Kind, Source, collect
+
+
+class Columns:
+    """A source with the rule for missing values; who names columns says which are `declared`."""
+
+    missing: str
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.frame = source.frame
+        self._kinds: dict[str, Kind] = {}
+        self._dropped: tuple[int, int] | None = None
+        self._rows: int | None = None
+        self._lacks: dict[str, bool] = {}
+
+    @property
+    def declared(self) -> list[str]:
+        """The columns that are named, each once."""
+        raise NotImplementedError
+
+    def kind(self, column: str) -> Kind:
+        """What a column holds: 'bool', 'int', 'float', 'text' or 'other'."""
+        if column not in self._kinds:
+            declared = self.declared  # together: a CSV file is then read once
+            self._kinds.update(self.source.kinds(declared if column in declared else [column]))
+        return self._kinds[column]
+
+    def lazy(
+        self, columns: Iterable[str], *, complete: Iterable[str] = (), in_order: bool = False
+    ) -> nw.LazyFrame[Any]:
+        """The data, in the order of rows() where asked for; where rows are dropped, those complete in some columns."""
+        wanted = set(columns) or {self.source.columns[0]}
+        sort = in_order and not self.source.ordered
+        if sort:  # by every column: only rows alike in all of them can change places
+            wanted = set(self.source.columns)
+        kept = sorted(complete) if self.missing == "drop" else []
+        frame = self.source.lazy(sorted(wanted | set(kept)))
+        if kept:
+            frame = frame.filter(*[present(name, self.kind(name)) for name in kept])
+        return frame.sort(*sorted(wanted)) if sort else frame
+
+    def count_rows(self) -> int:
+        """All rows of the source."""
+        if self._rows is None:
+            frame = self.source.lazy([self.source.columns[0]])
+            self._rows = int(collect(frame.select(nw.len().alias("n")))["n"][0].as_py())
+        return self._rows
+
+    def lacks(self, column: str) -> bool:
+        """Whether a column has missing values."""
+        if column not in self._lacks:
+            counts, _ = missing_counts(self.source, [column])
+            self._lacks[column] = counts[column] > 0
+        return self._lacks[column]
+
+    def count_dropped(self) -> tuple[int, int]:
+        """Rows left out for a missing value, and all rows; zeros where none are left out."""
+        if self.missing != "drop":
+            return 0, 0
+        if self._dropped is None:
+            declared = self.declared or [self.source.columns[0]]
+            flag = nw.lit(1).cast(nw.Int64)
+            for name in declared:
+                flag = nw.when(present(name, self.kind(name))).then(flag).otherwise(nw.lit(0).cast(nw.Int64))
+            frame = self.source.lazy(declared).select(kept=flag)
+            counts = collect(frame.select(nw.len().alias("n"), nw.col("kept").sum().alias("kept")))
+            total, kept = int(counts["n"][0].as_py()), int(counts["kept"][0].as_py() or 0)
+            self._dropped = (total - kept, total)
+        return self._dropped

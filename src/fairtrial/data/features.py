@@ -1,0 +1,91 @@
+"""Features of an audit's people: as a numeric matrix, and as a frame that estimators take."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fairtrial.data.cells import Design, Floats, Rows
+from fairtrial.data.roles import Roles
+from fairtrial.data.source import collect, frame_for_estimators
+from fairtrial.errors import Fault, InputError, Set, Words
+
+
+class Features(Roles):
+    """Roles whose features can be read in the order of rows()."""
+
+    @abstractmethod
+    def rows(
+        self, *, attributes: Sequence[str] = (), columns: Sequence[str] = (), who: str = "Audit"
+    ) -> Rows:
+        """The chosen columns as arrays."""
+
+    def design(self, features: Sequence[str] | None = None, *, who: str = "Audit") -> Design:
+        """Features as a numeric matrix in the order of rows().
+
+        Parameters
+        ----------
+        features : sequence of str, optional
+            Columns; the audit's features by default.
+        who : str
+            Whom a fault names.
+
+        Returns
+        -------
+        Design
+            Numbers as they are, labels as one column of 0 and 1 each.
+        """
+        chosen = self._features(who, features)
+        numeric = [
+            name for name in chosen if name not in self.bins and self.kind(name) in ("bool", "int", "float")
+        ]
+        rows = self.rows(
+            attributes=[name for name in chosen if name not in numeric], columns=numeric, who=who
+        )
+        blocks: list[Floats] = []
+        names: list[str] = []
+        for name in chosen:
+            if name in numeric:
+                blocks.append(rows.columns[name][:, None])
+                names.append(name)
+            else:
+                coded = rows.attributes[name]
+                blocks.append((coded.codes[:, None] == np.arange(len(coded.labels))).astype(float))
+                names += [f"{name}={label}" for label in coded.labels]
+        feature_of = np.repeat(np.arange(len(chosen), dtype=np.int32), [block.shape[1] for block in blocks])
+        return Design(np.hstack(blocks), tuple(names), feature_of, chosen)
+
+    def features_frame(self, features: Sequence[str] | None = None, *, who: str = "Audit") -> Any:
+        """Features as a dataframe that scikit-learn takes, in the order of rows().
+
+        Parameters
+        ----------
+        features : sequence of str, optional
+            Columns; the audit's features by default.
+        who : str
+            Whom a fault names.
+
+        Returns
+        -------
+        object
+            A frame of the kind the data came in, or pandas or Polars where one is installed.
+        """
+        import pyarrow as pa
+
+        chosen = self._features(who, features)
+        expressions = [self.attribute_expression(name).alias(name) for name in chosen]
+        frame = self.lazy(chosen, complete=self.declared, in_order=True).select(*expressions)
+        return frame_for_estimators(pa.table(collect(frame)), self.frame)
+
+    def _features(self, who: str, features: Sequence[str] | None) -> tuple[str, ...]:
+        listed = self.features if features is None else features
+        chosen = (listed,) if isinstance(listed, str) else tuple(listed)
+        if not chosen:
+            cure = Words("name columns, here or as {}", Set("features", of="Audit"))
+            raise InputError(who, Fault("features", "is missing", cure=cure))
+        for name in chosen:
+            self.check_column(who, "features", name)
+        return chosen

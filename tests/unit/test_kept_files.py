@@ -1,0 +1,128 @@
+"""What a run keeps is read again only as it was written; one run at a time in a folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairtrial
+from fairtrial.errors import InputError
+from fairtrial.trial.folder_lock import NAME, locked
+from fairtrial.trial.running import FOLDER, Keeper
+from fairtrial.work import FileStore
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[-20] ^= 1
+    path.write_bytes(bytes(content))
+
+
+def shorten(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-7])
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+@pytest.mark.parametrize("harm", [flip, shorten, empty])
+def test_a_damaged_batch_is_computed_again(harm, tmp_path: Path) -> None:
+    store = FileStore(tmp_path)
+    store.save("one", {"x": np.arange(5.0)})
+    kept = store.load("one")
+    assert kept is not None
+    np.testing.assert_array_equal(kept["x"], np.arange(5.0))
+    harm(tmp_path / "one.npz")
+    assert store.load("one") is None
+    assert store.damaged == 1
+
+
+def test_a_batch_in_the_place_of_another_is_not_read(tmp_path: Path) -> None:
+    store = FileStore(tmp_path)
+    store.save("one", {"x": np.arange(5.0)})
+    shutil.copy(tmp_path / "one.npz", tmp_path / "two.npz")
+    assert store.load("two") is None
+    assert store.load("three") is None
+    assert store.damaged == 1, "an absent file is no damaged one"
+
+
+@pytest.fixture
+def unfinished(tmp_path: Path):
+    """A folder in which the first of two questions is kept: the second was stopped."""
+    generator = np.random.default_rng(0)
+    people = pd.DataFrame(
+        {"team": np.repeat(["a", "b"], 300), "hired": generator.random(600) < np.repeat([0.2, 0.5], 300)}
+    )
+    people["hired"] = people["hired"].astype(int)
+    spec = {
+        "data": {"source": "people.csv", "decision": "hired", "groups": ["team"]},
+        "measure": {"metrics": "selection_rate"},
+        "certify": {"metric": "selection_rate", "tolerance": 0.05},
+    }
+    ends = iter([False, True])
+    stopped = fairtrial.run(spec, data=people, out=tmp_path, cancel=lambda: next(ends, True))
+    assert stopped.stopped
+    return spec, people, tmp_path
+
+
+def test_what_was_kept_is_used(unfinished) -> None:
+    spec, people, folder = unfinished
+    trial = fairtrial.run(spec, data=people, out=folder, resume=True)
+    assert trial.run["kept"] == ["measure"]
+    assert not any("computed again" in note for note in trial.notes)
+
+
+def edit(path: Path) -> None:
+    """One digit of a published rate."""
+    text = path.read_text(encoding="utf-8")
+    place = text.index('"rate": 0.') + len('"rate": 0.')
+    digit = "9" if text[place] != "9" else "1"
+    path.write_text(text[:place] + digit + text[place + 1 :], encoding="utf-8")
+
+
+@pytest.mark.parametrize("harm", [edit, flip, shorten, empty])
+def test_a_changed_answer_is_computed_again_and_said(harm, unfinished) -> None:
+    spec, people, folder = unfinished
+    kept = next((folder / FOLDER).glob("measure*.json"))
+    harm(kept)
+    trial = fairtrial.run(spec, data=people, out=folder, resume=True)
+    undisturbed = fairtrial.run(spec, data=people)
+    assert trial.run["kept"] == []
+    assert trial.results["measure"].estimates == undisturbed.results["measure"].estimates
+    assert any("1 kept file was not as written" in note for note in trial.notes)
+
+
+def test_a_keeper_reads_only_its_own(tmp_path: Path) -> None:
+    keeper = Keeper(tmp_path, resume=False)
+    assert keeper.load("measure-1") is None
+    assert keeper.damage == ""
+
+
+def test_two_runs_in_one_folder(tmp_path: Path) -> None:
+    with (
+        locked(tmp_path),
+        pytest.raises(InputError, match=f"used by another run .process {os.getpid()}"),
+        locked(tmp_path),
+    ):
+        pass
+    assert not (tmp_path / NAME).exists()
+
+
+def test_the_lock_of_a_dead_process_is_taken_over(tmp_path: Path) -> None:
+    gone = subprocess.run(
+        [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True
+    )
+    (tmp_path / NAME).write_text(gone.stdout.decode().strip())
+    with locked(tmp_path):
+        assert (tmp_path / NAME).read_text() == str(os.getpid())
+    (tmp_path / NAME).write_text("not a number")
+    with locked(tmp_path):
+        pass
