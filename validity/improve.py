@@ -21,7 +21,9 @@ from validity.improve_designs import (
     three_groups_errors,
     whole_procedure_errors,
 )
+from validity.improve_fixed import CELLS as FIXED
 from validity.improve_more import CELLS as OTHERS
+from validity.improve_rare import CELLS as RARE
 
 PORTFOLIO_SHORT = 8  # a whole analysis takes seconds: enough to fail when most repeats go wrong
 MISLED = 1.2  # the one parameter in which the two portfolio simulations differ; 0 is the frontier
@@ -108,17 +110,17 @@ CELLS = [
     _cell(
         "one-sided, no disparity",
         "F0 = 0 and a candidate that lifts the protected group",
-        partial(one_sided_errors, old=(0.5, 0.5), new=(0.5, 0.8), scale="ratio"),
+        partial(one_sided_errors, old=(0.5, 0.5), new=(0.5, 0.8), kind="relative"),
     ),
     _cell(
         "one-sided, same disparity",
         "F1 = F0 > 0",
-        partial(one_sided_errors, old=(0.6, 0.5), new=(0.7, 0.6), scale="ratio"),
+        partial(one_sided_errors, old=(0.6, 0.5), new=(0.7, 0.6), kind="relative"),
     ),
     _cell(
         "one-sided, no disparity, differences",
         "F0 = 0 and a candidate that lifts the protected group",
-        partial(one_sided_errors, old=(0.5, 0.5), new=(0.5, 0.8), scale="difference"),
+        partial(one_sided_errors, old=(0.5, 0.5), new=(0.5, 0.8), kind="absolute"),
     ),
     _cell(
         "whole procedure, median",
@@ -163,4 +165,6 @@ CELLS = [
         long=60,
     ),
     *OTHERS,
+    *RARE,
+    *FIXED,
 ]

@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial.inference.numeric.cell_bootstrap import (
+    LevelCells,
     Levels,
     Utility,
+    adverse_levels,
     bootstrap_levels,
     draw_counts,
     level_cells,
@@ -23,7 +25,7 @@ from fairtrial.inference.numeric.cell_bootstrap import (
 from fairtrial.methods.improve.solver.all_splits import Aggregation, combine_p_values
 from fairtrial.methods.improve.solver.improvement import (
     Component,
-    Scale,
+    MarginKind,
     accuracy_components,
     directed_pairs,
     paper_fairness_component,
@@ -85,9 +87,9 @@ def fairness_rejections(
     spread = math.sqrt(COVARIANCE[0, 0] / rows)
     for i, levels in enumerate(gap_levels(repeats, rng, rows, (gap0, gap1), draws)):
         worst = (0, 1) if gap0 + spread * rng.standard_normal() > 0 else (1, 0)
-        paper = paper_fairness_component(levels, 0, scale="ratio", pairs=pairs, one_sided=False)
+        paper = paper_fairness_component(levels, 0, kind="relative", pairs=pairs, one_sided=False)
         smooth = smooth_fairness_components(
-            levels, 0, NAMES, scale="ratio", pairs=pairs, worst=worst, one_sided=False
+            levels, 0, NAMES, kind="relative", pairs=pairs, worst=worst, one_sided=False
         )
         rejected[0, i] = paper.p_value(delta) <= level
         rejected[1, i] = largest_p(smooth, delta) <= level
@@ -114,6 +116,22 @@ def fairness_errors(
 def levels_of_rates(
     rng: np.random.Generator, group: NDArray[np.int64], old: Floats, new: Floats, shared: float
 ) -> Levels:
+    """Levels of two binary decisions per person, see `cells_of_rates`."""
+    return bootstrap_levels(cells_of_rates(rng, group, old, new, shared), DRAWS, rng)
+
+
+def levels_and_adverse(
+    rng: np.random.Generator, group: NDArray[np.int64], old: Floats, new: Floats, shared: float
+) -> tuple[Levels, Floats]:
+    """The same as an accuracy, with the draws of its adverse row: from right to wrong."""
+    cells = cells_of_rates(rng, group, old, new, shared)
+    wrong = np.tile(np.array([[1.0, 1.0], [0.0, 1.0]]), (len(old) + 1, 1, 1))
+    return bootstrap_levels(cells, 1, rng), adverse_levels(cells, 0, wrong, DRAWS, rng)
+
+
+def cells_of_rates(
+    rng: np.random.Generator, group: NDArray[np.int64], old: Floats, new: Floats, shared: float
+) -> LevelCells:
     """Two binary decisions per person with given rates by group; `shared` is how often both use the same luck."""
     luck = rng.random((2, group.size))
     luck[1] = np.where(rng.random(group.size) < shared, luck[0], luck[1])
@@ -125,7 +143,7 @@ def levels_of_rates(
         u1=(luck[1] < new[group]).astype(np.float64),
         w1=ones,
     )
-    return bootstrap_levels(level_cells(group, len(old), [utility]), DRAWS, rng)
+    return level_cells(group, len(old), [utility])
 
 
 def accuracy_errors(
@@ -135,8 +153,10 @@ def accuracy_errors(
     group = np.repeat([0, 1], [rows, 5 * rows])
     rejected = np.zeros(repeats)
     for i in range(repeats):
-        levels = levels_of_rates(rng, group, np.full(2, rate), np.full(2, (1 + delta) * rate), 0.5)
-        small = accuracy_components(levels, 0, NAMES, scale="ratio", pooled=False)[0]
+        levels, adverse = levels_and_adverse(
+            rng, group, np.full(2, rate), np.full(2, (1 + delta) * rate), 0.5
+        )
+        small = accuracy_components(levels, 0, NAMES, kind="relative", adverse=adverse)[0]
         rejected[i] = small.p_value(delta) <= 0.05
     return rejected
 
@@ -152,7 +172,7 @@ def three_groups_errors(repeats: int, rng: np.random.Generator, *, only_worst: b
         worst = worst_pair(_training_levels(rng, group, old), pairs)
         tested = [worst, worst[::-1]] if only_worst else pairs
         components = smooth_fairness_components(
-            levels, 0, NAMES, scale="ratio", pairs=tested, worst=worst, one_sided=False
+            levels, 0, NAMES, kind="relative", pairs=tested, worst=worst, one_sided=False
         )
         rejected[i] = largest_p(components) <= 0.05
     return rejected
@@ -168,7 +188,7 @@ def close_groups_errors(repeats: int, rng: np.random.Generator) -> Floats:
         levels = levels_of_rates(rng, group, old, new, 0.5)
         worst = worst_pair(_training_levels(rng, group, old), pairs)
         components = smooth_fairness_components(
-            levels, 0, NAMES, scale="ratio", pairs=pairs, worst=worst, one_sided=False
+            levels, 0, NAMES, kind="relative", pairs=pairs, worst=worst, one_sided=False
         )
         rejected[i] = largest_p(components) <= 0.05
     return rejected
@@ -185,7 +205,7 @@ def one_sided_errors(
     *,
     old: tuple[float, float],
     new: tuple[float, float],
-    scale: Scale,
+    kind: MarginKind,
     existence: bool = True,
 ) -> Floats:
     """Only the protected group (b) below the reference (a) counts; `existence` asks that there be a disparity."""
@@ -195,7 +215,7 @@ def one_sided_errors(
     for i in range(repeats):
         levels = levels_of_rates(rng, group, np.array(old), np.array(new), 0.5)
         components = smooth_fairness_components(
-            levels, 0, NAMES, scale=scale, pairs=pairs, worst=(0, 1), one_sided=existence
+            levels, 0, NAMES, kind=kind, pairs=pairs, worst=(0, 1), one_sided=existence
         )
         rejected[i] = largest_p(components) <= 0.05
     return rejected
@@ -224,12 +244,12 @@ def selected_mean_errors(repeats: int, rng: np.random.Generator, *, which: str) 
         utility = Utility(name="conditions", u0=y * d0, w0=d0, u1=y * d1, w1=d1)
         levels = bootstrap_levels(level_cells(group, 2, [utility]), DRAWS, rng)
         if which == "paper":
-            components = [paper_fairness_component(levels, 0, scale="ratio", pairs=pairs, one_sided=False)]
+            components = [paper_fairness_component(levels, 0, kind="relative", pairs=pairs, one_sided=False)]
         else:
             # the sign from a training half: about one standard error from zero, so sometimes wrong
             worst = (1, 0) if rng.normal(gap, 0.55) > 0 else (0, 1)
             components = smooth_fairness_components(
-                levels, 0, NAMES, scale="ratio", pairs=pairs, worst=worst, one_sided=False
+                levels, 0, NAMES, kind="relative", pairs=pairs, worst=worst, one_sided=False
             )
         rejected[i] = largest_p(components) <= 0.025
     return rejected
@@ -261,12 +281,12 @@ def whole_procedure_errors(
             levels = bootstrap_levels(level_cells(group[test], 2, [right, chosen]), draws, rng)
             trained = np.bincount(group[train], chosen0[train]) / np.bincount(group[train])
             components = [
-                *accuracy_components(levels, 0, NAMES, scale="ratio", pooled=False),
+                *accuracy_components(levels, 0, NAMES, kind="relative"),
                 *smooth_fairness_components(
                     levels,
                     1,
                     NAMES,
-                    scale="ratio",
+                    kind="relative",
                     pairs=pairs,
                     worst=worst_pair(trained, pairs),
                     one_sided=False,

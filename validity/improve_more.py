@@ -12,7 +12,7 @@ import numpy as np
 from fairtrial.errors import NotApplicable
 from fairtrial.methods.improve.solver.improvement import (
     Component,
-    Scale,
+    MarginKind,
     accuracy_components,
     directed_pairs,
     paper_fairness_component,
@@ -26,7 +26,7 @@ from validity.improve_designs import (
     Floats,
     gap_levels,
     largest_p,
-    levels_of_rates,
+    levels_and_adverse,
     one_sided_errors,
     standard_errors,
     three_groups_errors,
@@ -34,10 +34,11 @@ from validity.improve_designs import (
 )
 
 Random = np.random.Generator
+EVERYONE = np.array([0.0, 0.0, 1.0])
 
 
 def _smooth(
-    repeats: int, rng: Random, rows: int, gap0: float, gap1: float, scale: Scale
+    repeats: int, rng: Random, rows: int, gap0: float, gap1: float, kind: MarginKind
 ) -> list[list[Component]]:
     """The smooth fairness components of many samples of Appendix E's design, the sign from a training half."""
     found, spread = [], math.sqrt(COVARIANCE[0, 0] / rows)
@@ -45,7 +46,7 @@ def _smooth(
         worst = (0, 1) if gap0 + spread * rng.standard_normal() > 0 else (1, 0)
         found.append(
             smooth_fairness_components(
-                levels, 0, NAMES, scale=scale, pairs=directed_pairs(2), worst=worst, one_sided=False
+                levels, 0, NAMES, kind=kind, pairs=directed_pairs(2), worst=worst, one_sided=False
             )
         )
     return found
@@ -55,13 +56,13 @@ def difference_errors(
     repeats: int, rng: Random, *, rows: int, gap0: float, gap1: float, delta: float
 ) -> Floats:
     """Differences in place of ratios: the candidate's gap is smaller by exactly Δ."""
-    found = _smooth(repeats, rng, rows, gap0, gap1, "difference")
+    found = _smooth(repeats, rng, rows, gap0, gap1, "absolute")
     return np.array([float(largest_p(components, delta) <= 0.05) for components in found])
 
 
 def delta_method_errors(repeats: int, rng: Random, *, rows: int, gap0: float, gap1: float) -> Floats:
     """The normal-theory p-value shown beside the bootstrap's, for the fairness part."""
-    found = _smooth(repeats, rng, rows, gap0, gap1, "ratio")
+    found = _smooth(repeats, rng, rows, gap0, gap1, "relative")
     p = [max(component.delta_method(0.0) or 1.0 for component in components) for components in found]
     return np.asarray(np.array(p) <= 0.05, dtype=np.float64)
 
@@ -69,7 +70,7 @@ def delta_method_errors(repeats: int, rng: Random, *, rows: int, gap0: float, ga
 def surface_errors(repeats: int, rng: Random, *, rows: int, gap0: float, gap1: float) -> Floats:
     """The largest gain in fairness shown at a fixed loss of accuracy exceeds the true one."""
     truth = 1.0 - abs(gap1) / abs(gap0)
-    found = _smooth(repeats, rng, rows, gap0, gap1, "ratio")
+    found = _smooth(repeats, rng, rows, gap0, gap1, "relative")
     shown = [min(component.largest_delta(0.05) for component in components) for components in found]
     return np.asarray(np.array(shown) > truth, dtype=np.float64)
 
@@ -78,7 +79,7 @@ def printed_p_rejections(repeats: int, rng: Random, *, rows: int, gap0: float, g
     """The article's p-value as printed, without √ℓ on the side of the statistic: P*(√ℓ(T* − T) ≥ T)."""
     rejected = np.zeros(repeats)
     for i, levels in enumerate(gap_levels(repeats, rng, rows, (gap0, gap1), DRAWS)):
-        part = paper_fairness_component(levels, 0, scale="ratio", pairs=directed_pairs(2), one_sided=False)
+        part = paper_fairness_component(levels, 0, kind="relative", pairs=directed_pairs(2), one_sided=False)
         held = part.status_quo.estimate - part.candidate.estimate
         draws = part.status_quo.draws - part.candidate.draws
         rejected[i] = np.mean(math.sqrt(rows) * (draws - held) >= held) <= 0.05
@@ -94,8 +95,11 @@ def accuracy_errors(
     old, new = (np.array([0.6, 0.7]), np.array([0.7, 0.65])) if pooled else (np.full(2, 0.7), np.full(2, 0.7))
     rejected = np.zeros(repeats)
     for i in range(repeats):
-        levels = levels_of_rates(rng, group, old, new, 0.5)
-        part = accuracy_components(levels, 0, (*NAMES[:2], "all"), scale="ratio", pooled=pooled)[0]
+        levels, adverse = levels_and_adverse(rng, group, old, new, 0.5)
+        weights = EVERYONE if pooled else None
+        part = accuracy_components(
+            levels, 0, (*NAMES[:2], "all"), kind="relative", weights=weights, adverse=adverse
+        )[0]
         p = part.delta_method(0.0) if by_delta_method else part.p_value(0.0)
         rejected[i] = (1.0 if p is None else p) <= 0.05
     return rejected
@@ -160,7 +164,7 @@ CELLS = [
     _cell("only the worst pair", _ELSEWHERE, partial(three_groups_errors, only_worst=True), variant="paper",
           counterpart="three groups, equal gap opened elsewhere"),
     _cell("one-sided without asking for a disparity", _LIFTED,
-          partial(one_sided_errors, old=(0.5, 0.5), new=(0.5, 0.8), scale="difference", existence=False),
+          partial(one_sided_errors, old=(0.5, 0.5), new=(0.5, 0.8), kind="absolute", existence=False),
           variant="paper", counterpart="one-sided, no disparity, differences"),
     _cell("p-value of the article as printed", _FAIR, partial(printed_p_rejections, rows=100, gap0=1.52, gap1=0.0),
           claim="power", nominal=0.77, variant="paper",

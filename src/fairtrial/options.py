@@ -113,6 +113,8 @@ class Argument:
             return None if self.optional or self.open else self._fault(value)
         if any(_fits(value, part) for part in self.kinds):
             return self._bounds_fault(value)
+        if _has_nan(value):
+            return Fault(self.name, "must hold no NaN", got=value)
         return None if self.open else self._fault(value)
 
     @property
@@ -207,6 +209,15 @@ def _fits(value: Any, part: Any) -> bool:
     if part is float:
         return isinstance(value, int | float) and math.isfinite(value)
     return part in (int, str) and isinstance(value, part)
+
+
+def _has_nan(value: Any) -> bool:
+    """Whether a number, or one in a list or table of them, is not a number."""
+    if isinstance(value, Mapping):
+        return any(_has_nan(item) for item in value.values())
+    if isinstance(value, list | tuple):
+        return any(_has_nan(item) for item in value)
+    return isinstance(value, float) and math.isnan(value)
 
 
 def plain(value: Any) -> Any:

@@ -61,12 +61,14 @@ def test_a_candidate_column(data, tmp_path):
 def test_groups_constraints_and_delta(data):
     command = [
         data, "--by", "race=White", "--by", "race=Black", "--feature", "need", "--feature", "proxy",
-        "--monotone", "need=1", "--banned", "proxy", "--delta", "0,0,0.1", "--json", "-", *QUICK,
+        "--monotone", "need=1", "--banned", "proxy", "--margin", "White=0.02,Black=0.01",
+        "--reduction", "0.1", "--json", "-", *QUICK,
     ]  # fmt: skip
     done = RUNNER.invoke(program, ["improve", *command], catch_exceptions=False)
     assert done.exit_code == 0
     content = json.loads(done.stdout)
-    assert content["details"]["claim"]["fairness_delta"] == 0.1
+    assert content["details"]["claim"]["reduction"] == 0.1
+    assert content["details"]["claim"]["margins"] == [[0.02, 0.01]]
     assert content["details"]["claim"]["groups"] == ["White", "Black"]
     assert content["provenance"]["arguments"]["banned"] == ["proxy"]
 
@@ -75,7 +77,7 @@ def test_groups_constraints_and_delta(data):
     ("extra", "message"),
     [
         (["--feature", "need", "--monotone", "need"], "--monotone"),
-        (["--feature", "need", "--delta", "a,b"], "--delta must be"),
+        (["--feature", "need", "--margin", "a,b"], "--margin must be"),
         (["--feature", "need", "--capacity", "lots"], "--capacity must be"),
         (["--candidate", "bettr"], "Did you mean 'better'"),
     ],

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from fairtrial import Audit, Metric, improve, role
 from fairtrial.inference.numeric.cell_bootstrap import Utility, bootstrap_levels, level_cells
 from fairtrial.methods.improve.solver.improvement import (
     accuracy_components,
@@ -45,10 +46,45 @@ def test_power_of_appendix_e(point):
     assert smooth == pytest.approx(min(powers), abs=0.01 + 3 * math.sqrt(0.25 / repeats))
 
 
-def test_obermeyer_holdout():
+@pytest.fixture
+def holdout():
     path = obermeyer_holdout()
     if path is None:
         pytest.skip("the Obermeyer hold-out file is not here: set FAIRTRIAL_OBERMEYER to its path")
+    return path
+
+
+def test_obermeyer_holdout_as_a_fixed_challenger(holdout):
+    """Section 3.2 on all rows, capacity and sign stated: the levels, T and standard errors of the method's page."""
+    golden = json.loads((HERE / "improve_obermeyer.json").read_text())
+    settings, values, tolerance = golden["settings"], golden["values"], golden["tolerance"]
+    audit = Audit(
+        holdout, outcome=settings["outcome"], score=settings["status_quo"], groups=settings["group"]
+    )
+    asked = {"candidates": settings["candidate"], "capacity": 0.03, "fitted_elsewhere": True}
+    result = improve(audit, "ppv", "ppv", sign={settings["group"]: 1}, **asked)
+    white, black, gap = result.estimates
+    for row, name in ((white, "White"), (black, "Black")):
+        assert [row["status_quo"], row["alternative"]] == pytest.approx(values[name], abs=tolerance["level"])
+        assert row["statistic"] == pytest.approx(values["statistic"][name], abs=1e-6)
+        assert row["standard_error"] == pytest.approx(values["standard_error"][name], abs=1e-6)
+        assert row["p_value"] < values["challenger"]
+    assert [gap["status_quo"], gap["alternative"]] == pytest.approx(values["gap"], abs=tolerance["level"])
+    assert gap["statistic"] == pytest.approx(values["statistic"]["gap"], abs=1e-6)
+    assert gap["standard_error"] == pytest.approx(values["standard_error"]["gap"], abs=1e-6)
+    assert gap["p_delta_method"] == pytest.approx(values["challenger"], abs=5e-5)
+    # a bootstrap of 10,000 draws: three standard errors of its own
+    assert result.p_value == pytest.approx(values["challenger"], abs=3 * math.sqrt(0.0165 / 10_000))
+    assert result.rejected
+    paper = improve(audit, "ppv", "ppv", method="paper", **asked)
+    assert paper.p_value == pytest.approx(values["paper"]["Black"], abs=tolerance["p"])
+    assert not improve(audit, "ppv", "ppv", splits=7, **asked).rejected
+    cost = Metric("cost of the selected", value=settings["cost"], given={role.decision: 1})
+    assert not improve(audit, cost, "ppv", sign={settings["group"]: 1}, **asked).rejected  # Appendix H.3
+
+
+def test_obermeyer_holdout(holdout):
+    path = holdout
     golden = json.loads((HERE / "improve_obermeyer.json").read_text())
     settings, values, tolerance = golden["settings"], golden["values"], golden["tolerance"]
     with path.open(newline="") as file:
@@ -71,17 +107,15 @@ def test_obermeyer_holdout():
     names, pairs = ["White", "Black"], directed_pairs(2)
     for g, name in enumerate(names):
         assert levels.estimate[0, :, g] == pytest.approx(values[name], abs=tolerance["level"])
-        component = accuracy_components(levels, 0, names, scale="ratio", pooled=False)[g]
+        component = accuracy_components(levels, 0, names, kind="relative")[g]
         assert component.p_value(0.0) == pytest.approx(values["paper"][name], abs=tolerance["p"])
     gap = np.abs(levels.estimate[0, :, 1] - levels.estimate[0, :, 0])
     assert gap == pytest.approx(values["gap"], abs=tolerance["level"])
-    paper = paper_fairness_component(levels, 0, scale="ratio", pairs=pairs, one_sided=False)
+    paper = paper_fairness_component(levels, 0, kind="relative", pairs=pairs, one_sided=False)
     assert paper.p_value(0.0) == pytest.approx(values["paper"]["fairness"], abs=tolerance["p"])
     smooth = smooth_fairness_components(
-        levels, 0, names, scale="ratio", pairs=pairs, worst=(1, 0), one_sided=False
+        levels, 0, names, kind="relative", pairs=pairs, worst=(1, 0), one_sided=False
     )
     assert max(c.p_value(0.0) for c in smooth) == pytest.approx(values["smooth"], abs=tolerance["p_smooth"])
     # Appendix H.3: with cost as accuracy there is no rejection
-    assert (
-        max(c.p_value(0.0) for c in accuracy_components(levels, 1, names, scale="ratio", pooled=False)) > 0.05
-    )
+    assert max(c.p_value(0.0) for c in accuracy_components(levels, 1, names, kind="relative")) > 0.05

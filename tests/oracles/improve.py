@@ -55,3 +55,12 @@ def fairness_power(rows, eta, *, repeats, draws, rng, mean=1.52, block=250):
         smooth = np.maximum(p_value(gap0 - gap1, drawn0 - drawn1), p_value(gap0 + gap1, drawn0 + drawn1))
         rejected.append(np.stack([paper, smooth]) <= 0.05)
     return np.concatenate(rejected, axis=1).mean(axis=1)
+
+
+def negative_sum_of_exponentials(coefficients):
+    """P(Σ a_i E_i ≤ 0) of independent standard exponentials, by partial fractions (all a_i different)."""
+    total = 0.0
+    for j, a in enumerate(coefficients):
+        if a < 0:
+            total += np.prod([a / (a - b) for i, b in enumerate(coefficients) if i != j])
+    return float(total)

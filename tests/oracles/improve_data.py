@@ -26,12 +26,12 @@ def split_components(*, splits, method, rows=600, draws=400):
         utility = Utility(name="accuracy", u0=right0, w0=ones, u1=right1, w1=ones)
         levels = bootstrap_levels(level_cells(group, 2, [utility]), draws, rng)
         pairs = directed_pairs(2)
-        accuracy = accuracy_components(levels, 0, ["a", "b"], scale="ratio", pooled=False)
+        accuracy = accuracy_components(levels, 0, ["a", "b"], kind="relative")
         if method == "paper":
-            fairness = [paper_fairness_component(levels, 0, scale="ratio", pairs=pairs, one_sided=False)]
+            fairness = [paper_fairness_component(levels, 0, kind="relative", pairs=pairs, one_sided=False)]
         else:
             fairness = smooth_fairness_components(
-                levels, 0, ["a", "b"], scale="ratio", pairs=pairs, worst=(0, 1), one_sided=False
+                levels, 0, ["a", "b"], kind="relative", pairs=pairs, worst=(0, 1), one_sided=False
             )
         found.append([*accuracy, *fairness])
     return found

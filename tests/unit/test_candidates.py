@@ -89,7 +89,9 @@ def test_metrics_of_the_score_compare_scores():
     data = misled_people(800)
     data["old_score"] = np.clip(data["need"] * 0.1 + data["proxy"] * 0.2 + 0.5, 0.01, 0.99)
     audit = audit_of(data, score="old_score")
-    result = improve(audit, "brier", "tpr", candidates=[LogisticRegression()], scale="difference", **QUICK)
+    result = improve(
+        audit, "brier", "tpr", candidates=[LogisticRegression()], margin_kind="absolute", **QUICK
+    )
     row = result.estimates[0]
     assert 0 < row["alternative"] < row["status_quo"]  # a lower Brier score is better, and shown as it is
     assert row["p_value"] < 0.05
@@ -203,7 +205,7 @@ def test_reweighing_makes_group_and_outcome_independent():
 def test_the_portfolio_runs_with_a_capacity_and_a_real_outcome():
     audit = audit_of(misled_people(900), outcome="conditions")
     result = improve(audit, "ppv", "ppv", capacity="status quo", **{**QUICK, "splits": 1})
-    assert result.details["claim"]["accuracy_label"] == "mean outcome of the selected"
+    assert result.details["claim"]["accuracy_labels"] == ["mean outcome of the selected"]
     assert not any("fairlearn" in name for name in result.details["candidates"])
 
 

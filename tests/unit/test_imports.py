@@ -26,6 +26,7 @@ LAYERS = [
     "methods",
     "trial",
     "cli",
+    "__main__",
 ]
 # Inside the lowest layer and beside each other: who may know whom.
 BESIDE = {

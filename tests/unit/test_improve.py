@@ -31,7 +31,8 @@ def test_a_better_rule_is_found_refitted_and_counted():
     assert result.rejected
     assert result.verdict.code == "alternative-exists"
     assert result.verdict.text.startswith(
-        "a less discriminatory alternative exists: the gap in true positive rate falls"
+        "a less discriminatory alternative exists, with accuracy higher than now for each group: the gap in true "
+        "positive rate falls"
     )
     decisions = result.rule.decide(audit_of(data))
     for change in result.details["refit"]["changes"]:
@@ -127,7 +128,7 @@ def test_capacity_of_a_score_is_recomputed_on_each_training_half():
     audit = audit_of(data, outcome="conditions", decision=None, score="risk")
     result = improve(audit, "ppv", "ppv", candidates=[LinearRegression()], capacity=0.2, **QUICK)
     selected = result.details["refit"]["changes"] if result.details["refit"] else []
-    assert result.details["claim"]["accuracy"] == "ppv"
+    assert result.details["claim"]["accuracy"] == ["ppv"]
     for change in selected:
         assert 0 < change["selected_alternative"] < 0.4 * change["n"]
     shares = [row["n"] for row in result.estimates]
@@ -140,12 +141,12 @@ def test_capacity_of_a_score_is_recomputed_on_each_training_half():
         ("accuracy", ["tpr", "fpr"], {}),
         ("accuracy", "equalized_odds", {}),
         ("accuracy", "tpr", {"pooled": True}),
-        ("accuracy", "tpr", {"scale": "difference"}),
+        ("accuracy", "tpr", {"margin_kind": "absolute"}),
         ("accuracy", "tpr", {"method": "paper"}),
         ("accuracy", "tpr", {"direction": "below", "target": {"group": "a"}}),
-        ("error_rate", "fnr", {"scale": "difference"}),
-        (Payoff("profit", "margin"), "tpr", {"scale": "difference"}),
-        ({"name": "profit", "selected": "margin", "rejected": 0}, "tpr", {"scale": "difference"}),
+        ("error_rate", "fnr", {"margin_kind": "absolute"}),
+        (Payoff("profit", "margin"), "tpr", {"margin_kind": "absolute"}),
+        ({"name": "profit", "selected": "margin", "rejected": 0}, "tpr", {"margin_kind": "absolute"}),
         (
             Metric("right about the well", value=role.correct, given={"sector": ["public", "other"]}),
             "tpr",
@@ -154,8 +155,8 @@ def test_capacity_of_a_score_is_recomputed_on_each_training_half():
         ("accuracy", Metric("margin of the selected", value="margin", given={role.decision: 1}), {}),
         ("accuracy", "tpr", {"aggregate": "running-median"}),
         ("accuracy", "tpr", {"aggregate": "single"}),
-        ("accuracy", "tpr", {"delta": (0.01, 0.02, 0.1)}),
-        ("accuracy", "tpr", {"delta": {"a": -0.01, "b": 0.02, "fairness": 0.1}}),
+        ("accuracy", "tpr", {"margin": 0.02, "reduction": 0.1}),
+        ("accuracy", "tpr", {"margin": {"a": 0.01, "b": -0.02}, "reduction": 0.1}),
     ],
 )
 def test_every_option_runs_and_says_what_it_did(accuracy, fairness, extra):
@@ -211,7 +212,7 @@ def test_charts_are_valid_and_carry_their_captions(groups):
 
 def test_without_any_rejection_there_is_no_surface_to_draw():
     given = {"candidates": ["decision"], "fitted_elsewhere": True, **QUICK}
-    result = improve(audit_of(misled_people(400)), "accuracy", "tpr", delta=(0, 0, 0.5), **given)
+    result = improve(audit_of(misled_people(400)), "accuracy", "tpr", reduction=0.5, **given)
     assert result.plot().to_dict()
 
 
@@ -333,15 +334,18 @@ def test_one_sided_refuses_when_the_protected_group_is_not_behind():
         ({"accuracy": "base_rate"}, "is the same under every rule"),
         ({"accuracy": "calibration"}, "is a mean per score bin"),
         ({"accuracy": "error_rate"}, "is better when lower"),
-        ({"accuracy": Payoff("profit", "margin")}, "can be negative .*scale='difference'"),
+        ({"accuracy": Payoff("profit", "margin")}, "can be negative .*margin_kind='absolute'"),
         ({"candidates": ["beter"]}, "Did you mean 'better'"),
         ({"candidates": ["better"]}, "fitted_elsewhere=True"),
         ({"candidates": [3]}, "'candidates' must be"),
         ({"candidates": [LOGISTIC, LogisticRegression(C=2)]}, "same name"),
         ({"candidates": ["F.5"]}, "needs two groups and 'accuracy'"),
-        ({"delta": (0, 0, 1)}, "must be below 1"),
-        ({"delta": (0, 1, 2, 0.5)}, "2 accuracy numbers"),
-        ({"delta": "none"}, "'delta' must be numbers"),
+        ({"reduction": 1}, "must be below 1"),
+        ({"margin": {"c": 0.1}}, "names \\['c'\\]: it may name the metrics"),
+        ({"margin": "none"}, "'margin' must be a number"),
+        ({"reduction": 0.1, "scale": "ratio"}, "leave it out, or take scale='difference'"),
+        ({"group_weights": {"a": 1}}, "must name each of the groups"),
+        ({"sign": {"group": "a"}}, "'sign' is for rules fixed beforehand"),
         ({"capacity": 1.5}, "'capacity' must be a number between 0 and 1 or 'status quo'"),
         ({"method": "papr"}, "Did you mean 'paper'"),
         ({"direction": "below"}, "needs a reference group: name it with target="),
@@ -382,3 +386,226 @@ def test_the_programs_say_what_they_proved():
         **{**QUICK, "splits": 1},
     )
     assert "on 24 rows" in result.details["splits"][0]["proved"]
+
+
+# -- rules fixed beforehand, on all rows ------------------------------------------------------------------------
+
+FIXED = {"candidates": "better", "fitted_elsewhere": True, "by": "group", "bootstrap": 999}
+
+
+def test_a_fixed_rule_is_tested_on_all_rows():
+    data = misled_people()
+    result = improve(audit_of(data), "accuracy", "tpr", sign={"group": "a"}, **FIXED)
+    assert result.rejected
+    assert "all 2,000 rows" in result.verdict.text
+    rows = {row["group"]: row for row in result.estimates}
+    for name in "ab":
+        inside = data[data["group"] == name]
+        assert rows[name]["n"] == len(inside)
+        assert rows[name]["alternative"] == pytest.approx((inside["better"] == inside["outcome"]).mean())
+    assert result.provenance["arguments"]["splits"] is None
+    assert [picture.name for picture in result.pictures()] == ["utilities", "surface"]
+    assert "splits" not in " ".join(result.reading())
+
+
+def test_a_direction_that_was_not_stated_is_paid_for():
+    audit = audit_of(misled_people(500, seed=3))
+    stated, unstated, wrong = (
+        improve(audit, "accuracy", "tpr", **sign, **{**FIXED, "bootstrap": 9999})
+        for sign in ({"sign": {"group": "a"}}, {}, {"sign": {"group": "b"}})
+    )
+    gap = {name: r.estimates[-1]["p_value"] for name, r in (("stated", stated), ("unstated", unstated))}
+    assert gap["unstated"] == pytest.approx(2 * gap["stated"], abs=0.004)
+    assert any(note.code == "direction-not-stated" for note in unstated.notes)
+    assert not any(note.code == "direction-not-stated" for note in stated.notes)
+    assert wrong.p_value > 0.5
+
+
+def test_several_fixed_rules_pay_for_their_number():
+    data = misled_people()
+    data["noise"] = np.random.default_rng(1).integers(0, 2, len(data))
+    asked = {**FIXED, "candidates": ["noise", "better"], "sign": {"group": "a"}}
+    result = improve(audit_of(data), "accuracy", "tpr", **asked)
+    assert result.p_value == pytest.approx(2 * min(s["p_value"] for s in result.details["splits"]))
+    assert "2 fixed rules" in result.verdict.text
+    assert result.rule.name == "better"
+
+
+def test_threshold_sign_and_capacity_from_an_earlier_sample():
+    data = misled_people()
+    earlier, now = data.iloc[:800], data.iloc[800:]
+    audit = audit_of(now, outcome="conditions", decision=None, score="risk")
+    asked = {**FIXED, "candidates": "need", "capacity": 0.2}
+    result = improve(audit, "ppv", "ppv", earlier=earlier, **asked)
+    threshold = np.quantile(earlier["need"], 0.8)
+    selected = now[now["need"] >= threshold]
+    rows = {row["group"]: row for row in result.estimates}
+    for name in "ab":
+        expected = selected[selected["group"] == name]["conditions"].mean()
+        assert rows[name]["alternative"] == pytest.approx(expected)
+    stated = improve(
+        audit,
+        "ppv",
+        "ppv",
+        candidate_threshold=float(threshold),
+        sign={"group": "b"},
+        **{**asked, "capacity": 0.21},
+    )
+    assert {r["group"]: r for r in stated.estimates}["a"]["alternative"] == pytest.approx(
+        rows["a"]["alternative"]
+    )
+
+
+def test_splits_are_still_there_for_a_fixed_column():
+    result = improve(audit_of(misled_people()), "accuracy", "tpr", splits=3, **FIXED)
+    assert len(result.details["splits"]) == 3
+    assert "median of 3 splits" in result.verdict.text
+
+
+def test_one_split_is_its_own_p_value_and_says_so():
+    result = improve(audit_of(misled_people()), "accuracy", "tpr", splits=1, **FIXED)
+    assert result.p_value == result.details["splits"][0]["p_value"]
+    assert not any("median" in note.text for note in result.notes)
+    assert "one split" in result.verdict.text
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"sign": {"group": "c"}}, "'sign' must name groups among"),
+        ({"sign": ["a", "b"]}, "must name the group with the higher level"),
+        (
+            {"splits": 3, "candidate_threshold": 0.5},
+            "'candidate_threshold' is for rules fixed beforehand; with splits",
+        ),
+        ({"fitted_elsewhere": False}, "fitted_elsewhere=True"),
+    ],
+)
+def test_bad_input_of_fixed_rules(changes, message):
+    with pytest.raises(InputError, match=message):
+        improve(audit_of(misled_people(300)), "accuracy", "tpr", **{**FIXED, **changes})
+
+
+# -- margins and words ------------------------------------------------------------------------------------------
+
+
+def equally_accurate(rows=9000, seed=5):
+    """An alternative exactly as accurate on average, with a gap near none in place of a large one."""
+    rng = np.random.default_rng(seed)
+    data = misled_people(rows, seed)
+    group = (data["group"] == "b").to_numpy()
+    right = rng.random(rows) < 0.8
+    data["decision"] = np.where(right, data["outcome"], np.where(group, 0, 1))
+    swap = rng.random(rows)
+    data["other"] = np.where(right, data["outcome"], (swap < 0.5).astype(int))
+    return data
+
+
+def test_as_good_as_people_mean_it_needs_a_margin():
+    audit = audit_of(equally_accurate())
+    asked = {**FIXED, "candidates": "other", "sign": {"group": "a"}}
+    strict = improve(audit, "accuracy", "selection_rate", **asked)
+    assert not strict.rejected
+    assert "accuracy higher than now for each group" in strict.question
+    assert "(superiority) and" in strict.null
+    told = {row["margin"]: row["p_value"] for row in strict.details["margins"]}
+    assert told[0.0] == strict.p_value
+    assert told[0.02] < 0.05
+    conceded = improve(audit, "accuracy", "selection_rate", margin=0.02, **asked)
+    assert conceded.rejected
+    assert conceded.p_value == pytest.approx(told[0.02], abs=0.01)
+    assert "accuracy at most 2% lower for each group" in conceded.question
+    assert "accuracy at most 2% lower for each group (non-inferiority)" in conceded.null
+    assert "with accuracy at most 2% lower for each group: the gap" in conceded.verdict.text
+    points = improve(audit, "accuracy", "selection_rate", margin=0.02, margin_kind="absolute", **asked)
+    assert "accuracy at most 2 points lower for each group" in points.question
+    assert "more than -" not in " ".join([points.null, points.question, points.verdict.text])
+
+
+@pytest.mark.parametrize(
+    ("extra", "words"),
+    [
+        ({"margin": -0.01}, "accuracy more than 1% higher for each group"),
+        ({"margin": {"a": 0.01, "b": 0.03}}, "accuracy at most 1% lower for a and at most 3% lower for b"),
+        ({"margin": 0.05, "pooled": True}, "accuracy at most 5% lower for everyone together"),
+        ({"group_weights": {"a": 1, "b": 3}}, "accuracy higher than now for the weighted groups together"),
+        ({"reduction": 0.5}, "smaller by more than 50%"),
+        ({"scale": "ratio"}, "an impact ratio in selection rate between a, b nearer to 1 than now"),
+        (
+            {"accuracy": ["accuracy", "tpr"], "margin": {"tpr": 0.1}},
+            "and true positive rate at most 10% lower for each",
+        ),
+    ],
+)
+def test_question_and_null_say_what_was_conceded(extra, words):
+    asked = {"accuracy": "accuracy", "fairness": "selection_rate", **FIXED, "candidates": "other", **extra}
+    result = improve(audit_of(equally_accurate(1500)), **asked)
+    assert words in result.question
+    assert words.split(" for each")[0] in result.null
+    content = json.loads(json.dumps(result.to_dict()))
+    assert ImproveResult.from_dict(content).to_dict() == content
+    assert result.pictures()
+
+
+def test_two_accuracies_must_both_hold():
+    data = misled_people()
+    asked = {**FIXED, "sign": {"group": "a"}}
+    both = improve(audit_of(data), ["accuracy", "tnr"], "tpr", **asked)
+    each = [improve(audit_of(data), one, "tpr", **asked) for one in ("accuracy", "tnr")]
+    assert both.p_value == pytest.approx(max(r.p_value for r in each), abs=0.02)
+    assert [row["metric"] for row in both.estimates] == ["accuracy"] * 2 + ["tnr"] * 2 + ["tpr"]
+
+
+def test_weighted_groups_and_everyone():
+    data = misled_people()
+    sizes = data["group"].value_counts(normalize=True)
+    asked = {**FIXED, "sign": {"group": "a"}}
+    pooled = improve(audit_of(data), "accuracy", "tpr", pooled=True, **asked).estimates[0]
+    weighted = improve(audit_of(data), "accuracy", "tpr", group_weights=sizes.to_dict(), **asked).estimates[0]
+    for part in ("status_quo", "alternative", "statistic"):
+        assert weighted[part] == pytest.approx(pooled[part])
+
+
+def test_impact_ratio():
+    data = misled_people()
+    result = improve(
+        audit_of(data), "accuracy", "selection_rate", scale="ratio", **{**FIXED, "sign": {"group": "a"}}
+    )
+    rates = data.groupby("group")[["decision", "better"]].mean()
+    row = result.estimates[-1]
+    assert row["group"] == "impact ratio"
+    assert row["status_quo"] == pytest.approx(rates["decision"].min() / rates["decision"].max())
+    assert row["alternative"] == pytest.approx(rates["better"].min() / rates["better"].max())
+    assert result.rejected
+    assert "impact ratio in selection rate rises from" in result.verdict.text
+
+
+def test_rare_losses_are_undetermined_and_say_so():
+    """Extra approvals that all happened to pay: 36 gains of 1 and no loss, where 49 can be lost."""
+    rng = np.random.default_rng(0)
+    rows = 1200
+    data = misled_people(rows)
+    data["decision"] = (data["group"] == "a").astype(int)
+    data["other"] = data["decision"].where(rng.random(rows) > 0.15, 1)
+    data["profit"] = 1.0
+    data.loc[(data["other"] == data["decision"]) & (rng.random(rows) < 0.01), "profit"] = -49.0
+    payoff = Payoff("profit", selected="profit")
+    asked = {
+        **FIXED,
+        "candidates": "other",
+        "pooled": True,
+        "margin_kind": "absolute",
+        "sign": {"group": "a"},
+    }
+    result = improve(audit_of(data), payoff, "selection_rate", **asked)
+    assert result.verdict.code == "undetermined"
+    assert "undetermined: whether profit falls rests on 0 people who fare worse" in result.verdict.text
+    # P(no loss) = (L/(1 + L))^gains with the file's largest loss L
+    gains = int((data["other"] != data["decision"]).sum())
+    assert result.p_value == pytest.approx((49 / 50) ** gains, abs=0.05)
+    with pytest.raises(NotApplicable, match="shows no loss: no row of the data loses by being selected"):
+        improve(audit_of(data.assign(profit=1.0)), payoff, "selection_rate", **asked)
+    stated = Payoff("profit", selected="profit", at_least=-1.0)
+    assert improve(audit_of(data.assign(profit=1.0)), stated, "selection_rate", **asked).rejected
+    with pytest.raises(InputError, match="says at least -1, but a row of the data yields -49"):
+        improve(audit_of(data), stated, "selection_rate", **asked)

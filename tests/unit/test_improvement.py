@@ -4,8 +4,14 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import beta, norm
 
-from fairtrial.inference.numeric.cell_bootstrap import Utility, bootstrap_levels, level_cells
+from fairtrial.inference.numeric.cell_bootstrap import (
+    Utility,
+    adverse_levels,
+    bootstrap_levels,
+    level_cells,
+)
 from fairtrial.methods.improve.solver.all_splits import (
     combine_p_values,
     lower_median,
@@ -16,13 +22,17 @@ from fairtrial.methods.improve.solver.improvement import (
     accuracy_components,
     directed_pairs,
     gap_of,
+    log_levels,
     paper_fairness_component,
     smooth_fairness_components,
     worst_pair,
 )
-from oracles.improve import resampled_levels
+from oracles.improve import negative_sum_of_exponentials, resampled_levels
 
 NAMES = ["a", "b", "c"]
+EVERYONE = np.array([0.0, 0.0, 1.0])
+# the worst change of a 0/1 utility: from right to wrong, in each of two groups and for everyone
+WRONG = np.tile(np.array([[1.0, 1.0], [0.0, 1.0]]), (3, 1, 1))
 
 
 def rates(group, right0, right1):
@@ -44,43 +54,43 @@ def better_for_one_group(seed=0, rows=400):
 
 def test_a_candidate_that_leaves_a_group_alone_gets_p_one_there():
     group, utility = better_for_one_group()
-    unchanged, improved = accuracy_components(
-        levels_of(group, 2, utility), 0, NAMES, scale="ratio", pooled=False
-    )
+    unchanged, improved = accuracy_components(levels_of(group, 2, utility), 0, NAMES, kind="relative")
     assert unchanged.statistic(0.0) == 0.0
     assert unchanged.p_value(0.0) == 1.0
     assert unchanged.delta_method(0.0) is None
     assert improved.p_value(0.0) < 0.01
 
 
-@pytest.mark.parametrize("scale", ["ratio", "difference"])
-def test_bootstrap_p_values_are_those_of_resampled_rows(scale):
+@pytest.mark.parametrize("kind", ["relative", "absolute"])
+def test_bootstrap_p_values_are_those_of_resampled_rows(kind):
     group, utility = better_for_one_group(seed=3, rows=150)
     levels = levels_of(group, 2, utility, draws=4000)
     naive = resampled_levels(group, 2, [utility], 4000, np.random.default_rng(5))
     delta = 0.1
-    component = accuracy_components(levels, 0, NAMES, scale=scale, pooled=False)[1]
+    component = accuracy_components(levels, 0, NAMES, kind=kind)[1]
     estimate = component.statistic(delta)
     a0, a1 = naive[:, 0, 0, 1], naive[:, 0, 1, 1]
-    star = a1 - (1 + delta) * a0 if scale == "ratio" else a1 - a0 - delta
+    star = a1 - (1 + delta) * a0 if kind == "relative" else a1 - a0 - delta
     expected = np.mean(star - estimate >= estimate)
     assert component.p_value(delta) == pytest.approx(expected, abs=0.03)
     assert component.delta_method(delta) == pytest.approx(expected, abs=0.05)
 
 
-@pytest.mark.parametrize("scale", ["ratio", "difference"])
+@pytest.mark.parametrize("kind", ["relative", "absolute"])
 @pytest.mark.parametrize("level", [0.025, 0.2])
-def test_largest_delta_is_where_the_p_value_crosses_the_level(scale, level):
+def test_largest_delta_is_where_the_p_value_crosses_the_level(kind, level):
     group, utility = better_for_one_group(seed=4)
     levels = levels_of(group, 2, utility)
     pairs = directed_pairs(2)
+    cells = level_cells(group, 2, [utility])
+    adverse = adverse_levels(cells, 0, WRONG, 2000, np.random.default_rng(2))
     components = [
-        *accuracy_components(levels, 0, NAMES, scale=scale, pooled=False)[1:],
-        *accuracy_components(levels, 0, NAMES, scale=scale, pooled=True),
-        *smooth_fairness_components(
-            levels, 0, NAMES, scale=scale, pairs=pairs, worst=(0, 1), one_sided=False
-        ),
-        paper_fairness_component(levels, 0, scale=scale, pairs=pairs, one_sided=False),
+        *accuracy_components(levels, 0, NAMES, kind=kind, adverse=adverse),
+        *accuracy_components(levels, 0, NAMES, kind=kind, adverse=adverse, weights=np.array([0.7, 0.3, 0.0])),
+        *accuracy_components(levels, 0, NAMES, kind=kind)[1:],
+        *accuracy_components(levels, 0, NAMES, kind=kind, weights=EVERYONE),
+        *smooth_fairness_components(levels, 0, NAMES, kind=kind, pairs=pairs, worst=(0, 1), one_sided=False),
+        paper_fairness_component(levels, 0, kind=kind, pairs=pairs, one_sided=False),
     ]
     for component in components:
         threshold = component.largest_delta(level)
@@ -93,7 +103,7 @@ def test_largest_delta_is_where_the_p_value_crosses_the_level(scale, level):
 def test_the_papers_component_is_its_formula():
     group, utility = better_for_one_group(seed=6)
     levels = levels_of(group, 2, utility)
-    component = paper_fairness_component(levels, 0, scale="ratio", pairs=directed_pairs(2), one_sided=False)
+    component = paper_fairness_component(levels, 0, kind="relative", pairs=directed_pairs(2), one_sided=False)
     gap = np.abs(levels.estimate[0, :, 0] - levels.estimate[0, :, 1])
     star = np.abs(levels.draws[:, 0, :, 0] - levels.draws[:, 0, :, 1])
     estimate, drawn = gap[1] - 0.9 * gap[0], star[:, 1] - 0.9 * star[:, 0]
@@ -112,7 +122,7 @@ def test_three_groups_a_gap_opened_elsewhere_is_seen():
     worst = worst_pair(levels.estimate[0, 0], pairs)
     assert worst == (0, 1)
     components = smooth_fairness_components(
-        levels, 0, NAMES, scale="ratio", pairs=pairs, worst=worst, one_sided=False
+        levels, 0, NAMES, kind="relative", pairs=pairs, worst=worst, one_sided=False
     )
     alone = [c for c in components if c.name in ("a − b", "b − a")]
     assert max(c.p_value(0.0) for c in alone) < 0.01
@@ -129,7 +139,7 @@ def test_one_sided_needs_a_disparity_to_begin_with():
     pairs = directed_pairs(2, reference=0, direction="below")
     assert pairs == [(0, 1)]
     improved, exists = smooth_fairness_components(
-        levels, 0, NAMES, scale="difference", pairs=pairs, worst=(0, 1), one_sided=True
+        levels, 0, NAMES, kind="absolute", pairs=pairs, worst=(0, 1), one_sided=True
     )
     assert improved.p_value(0.0) < 0.01  # the protected group gained, but it was not behind
     assert exists.p_value(0.0) > 0.05
@@ -144,7 +154,7 @@ def test_a_status_quo_of_zero_can_be_improved_by_any_factor():
     rng = np.random.default_rng(9)
     group = rng.integers(0, 2, 200)
     utility = rates(group, np.zeros(200), rng.random(200) < 0.5)
-    component = accuracy_components(levels_of(group, 2, utility), 0, NAMES, scale="ratio", pooled=False)[0]
+    component = accuracy_components(levels_of(group, 2, utility), 0, NAMES, kind="relative")[0]
     assert component.p_value(0.0) < 0.01
     assert component.p_value(5.0) < 0.01
     assert component.largest_delta(0.05) == math.inf
@@ -154,7 +164,7 @@ def test_undefined_draws_count_against_rejection():
     group = np.array([0] * 300 + [1] * 300)
     weight = np.concatenate([np.ones(300), np.eye(1, 300)[0]])  # one person of group b carries the level
     utility = Utility(name="u", u0=0.2 * weight, w0=weight, u1=0.9 * weight, w1=weight)
-    component = accuracy_components(levels_of(group, 2, utility), 0, NAMES, scale="ratio", pooled=False)[1]
+    component = accuracy_components(levels_of(group, 2, utility), 0, NAMES, kind="relative")[1]
     assert component.p_value(0.0) > 0.3  # exp(-1) of the draws leave nobody
 
 
@@ -172,3 +182,86 @@ def test_aggregation_rules():
 def test_proposition_1():
     assert splits_against_manipulation(0.05) == 7
     assert splits_against_manipulation(0.01) == 10
+
+
+# -- the accuracy test with one adverse row ---------------------------------------------------------------------
+
+
+def adverse_p(changes, worst, draws=200_000, seed=0):
+    """P*(Σ v·change ≤ 0) of a payoff whose status quo is zero everywhere."""
+    changes = np.asarray(changes, dtype=float)
+    ones, zeros = np.ones(changes.size), np.zeros(changes.size)
+    utility = Utility(name="profit", u0=zeros, w0=ones, u1=changes, w1=ones)
+    cells = level_cells(np.zeros(changes.size, dtype=int), 1, [utility])
+    row = np.tile(np.array([[0.0, 1.0], [worst, 1.0]]), (2, 1, 1))
+    drawn = adverse_levels(cells, 0, row, draws, np.random.default_rng(seed))
+    levels = bootstrap_levels(cells, 1, np.random.default_rng(seed))
+    (component,) = accuracy_components(levels, 0, NAMES, kind="absolute", adverse=drawn)
+    return component.p_value(0.0)
+
+
+@pytest.mark.parametrize(
+    ("gains", "losses", "loss", "listed"),
+    [(36, 0, 49, 0.483213), (149, 0, 49, 0.049282), (240, 1, 49, 0.045466)],
+)
+def test_gains_of_one_and_equal_losses_have_a_beta_distribution(gains, losses, loss, listed):
+    """The listed numbers of the method's page, and P(Beta(losses + 1, gains) ≥ 1/(1 + loss)) by SciPy."""
+    exact = beta.sf(1 / (1 + loss), losses + 1, gains)
+    assert exact == pytest.approx(listed, abs=5e-7)
+    changes = [1.0] * gains + [-float(loss)] * losses + [0.0] * 50  # people whose decision stays do not count
+    noise = 4 * math.sqrt(exact * (1 - exact) / 200_000)
+    assert adverse_p(changes, -float(loss)) == pytest.approx(exact, abs=noise)
+
+
+def test_unequal_changes_have_the_law_of_a_sum_of_exponentials():
+    changes, worst = [2.0, 1.0, 0.5, 3.0, -1.0], -4.0
+    exact = negative_sum_of_exponentials([*changes, worst])
+    assert exact == pytest.approx(0.351940, abs=5e-7)  # listed on the method's page
+    assert adverse_p(changes, worst) == pytest.approx(exact, abs=4 * math.sqrt(0.25 / 200_000))
+
+
+def test_a_candidate_that_changes_nobody_gets_p_one():
+    assert adverse_p([0.0] * 40, -1.0, draws=500) == 1.0
+
+
+def test_weighted_groups_are_a_weighted_sum():
+    group, utility = better_for_one_group(seed=12)
+    levels = levels_of(group, 2, utility)
+    (component,) = accuracy_components(levels, 0, NAMES, kind="absolute", weights=np.array([0.25, 0.75, 0.0]))
+    each = accuracy_components(levels, 0, NAMES, kind="absolute")
+    expected = 0.25 * each[0].statistic(0.0) + 0.75 * each[1].statistic(0.0)
+    assert component.statistic(0.0) == pytest.approx(expected)
+    errors = [each[i].standard_error(0.0) for i in (0, 1)]
+    assert component.standard_error(0.0) == pytest.approx(math.hypot(0.25 * errors[0], 0.75 * errors[1]))
+
+
+def test_impact_ratios_are_differences_of_logs():
+    """The listed numbers of the method's page, and the standard errors of log ratios of counts by hand."""
+    group = np.array([0] * 6 + [1] * 6)
+    s0 = np.array([0.9, 0.6, 0.4, 0.8, 0.5, 0.3, 0.7, 0.2, 0.1, 0.4, 0.35, 0.6])
+    s1 = np.array([0.8, 0.7, 0.5, 0.6, 0.4, 0.2, 0.3, 0.1, 0.6, 0.2, 0.9, 0.45])
+    d0, d1 = (s0 >= 0.5).astype(float), (s1 >= 0.45).astype(float)
+    levels = log_levels(levels_of(group, 2, rates(group, d0, d1)))
+    nearer, not_beyond = smooth_fairness_components(
+        levels,
+        0,
+        NAMES,
+        kind="relative",
+        pairs=directed_pairs(2),
+        worst=(0, 1),
+        one_sided=False,
+        law="normal",
+    )
+    assert nearer.statistic(0.0) == pytest.approx(0.405465, abs=1e-6)
+    assert nearer.standard_error(0.0) == pytest.approx(0.790569, abs=1e-6)
+    assert not_beyond.statistic(0.0) == pytest.approx(0.980829, abs=1e-6)
+    assert not_beyond.standard_error(0.0) == pytest.approx(0.841625, abs=1e-6)
+    assert nearer.p_value(0.0) == pytest.approx(norm.sf(0.405465 / 0.790569), abs=1e-6)
+    threshold = nearer.largest_delta(0.4)
+    assert nearer.p_value(threshold) == pytest.approx(0.4, abs=1e-6)
+
+
+def test_fixed_rules_pay_for_their_number():
+    assert combine_p_values([0.04, 0.01, 0.3], "all rows") == pytest.approx(0.03)
+    assert combine_p_values([0.5, 0.6], "all rows") == 1.0
+    assert rejection_prefixes(3, "all rows") == [(3, 1)]

@@ -180,7 +180,7 @@ def test_log_loss_of_what_is_no_probability_is_refused_everywhere():
             candidates=["s"],
             fitted_elsewhere=True,
             splits=3,
-            scale="difference",
+            margin_kind="absolute",
         )
 
 

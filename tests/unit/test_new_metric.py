@@ -112,7 +112,7 @@ def test_rules_and_models_are_valued_by_it(audit):
         candidates=[LogisticRegression()],
         splits=3,
         bootstrap=200,
-        scale="difference",
+        margin_kind="absolute",
     )
     old = [
         row["status_quo"] for row in improved.estimates if row["part"] == "accuracy" and row["group"] == "a"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -87,6 +87,9 @@ class Audit(Features):
         unit: a.Unit = None,
     ) -> None:
         given = {name: plain(value) for name, value in locals().items() if name not in ("self", "data")}
+        if not isinstance(bins, Mapping | None):
+            required = "must be a table of attributes with their edges or a number of bins"
+            raise InputError("Audit", Fault("bins", required, got=bins))
         source = Source(data)
         declared = Declared(
             columns={name: given[name] for name in ROLE_NAMES},

@@ -12,6 +12,7 @@ from typing import Any
 from fairtrial.errors import Fault, InputError
 
 SCHEMA = "fairtrial/trial/2"
+MAX_BYTES = 200_000_000
 
 
 def check_schema(content: Mapping[str, Any]) -> None:
@@ -20,7 +21,10 @@ def check_schema(content: Mapping[str, Any]) -> None:
     from jsonschema.exceptions import best_match
 
     schema = json.loads(files("fairtrial.trial").joinpath("results.schema.json").read_text(encoding="utf-8"))
-    fault = best_match(Draft202012Validator(schema).iter_errors(content))
+    try:
+        fault = best_match(Draft202012Validator(schema).iter_errors(content))
+    except RecursionError:
+        raise InputError("results.json", Fault("", "is nested too deep to be a result")) from None
     if fault is not None:
         place = "/".join(str(part) for part in fault.absolute_path)
         text = f"does not keep to its schema at {place or 'the top'}: {fault.message[:300]}"
@@ -28,16 +32,21 @@ def check_schema(content: Mapping[str, Any]) -> None:
 
 
 def load_results(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """A results.json read again, checked for its schema."""
+    """A results.json read again, checked for its schema; whoever wrote it, a bad one gives one message."""
     file = Path(path)
     who = file.name or str(path)
     if file.is_dir():
         file = file / "results.json"
     try:
-        content: Any = json.loads(file.read_text(encoding="utf-8"))
+        if file.stat().st_size > MAX_BYTES:
+            text = f"is larger than {MAX_BYTES // 1_000_000} MB, which no trial writes"
+            raise InputError(who, Fault("", text))
+        content: Any = json.loads(file.read_text(encoding="utf-8"), parse_constant=_refused)
     except FileNotFoundError:
         text = f"there is no file {str(path)!r}; `fairtrial run` writes results.json"
         raise InputError(who, Fault("", text)) from None
+    except RecursionError:
+        raise InputError(who, Fault("", "is nested too deep to be a result")) from None
     except (OSError, ValueError) as error:
         cure = "Name the results.json that `fairtrial run` wrote"
         raise InputError(who, Fault("", f"cannot be read as JSON: {error}", cure=cure)) from None
@@ -45,4 +54,10 @@ def load_results(path: str | os.PathLike[str]) -> dict[str, Any]:
     if not isinstance(content, dict) or found != SCHEMA:
         text = f"is not a result of `fairtrial run`: 'schema' must be {SCHEMA!r}, got {found!r}"
         raise InputError(who, Fault("", text))
+    check_schema(content)
     return content
+
+
+def _refused(constant: str) -> float:
+    """NaN and infinities are not JSON, and no trial writes them."""
+    raise ValueError(f"{constant} is not a number of JSON")

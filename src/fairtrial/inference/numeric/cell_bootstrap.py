@@ -27,6 +27,10 @@ BLOCK_NUMBERS = 4_000_000
 RARE_COUNT = 10
 # Mixed-radix codes are renumbered before they could leave the range of 64-bit integers.
 LARGEST_CODE = 2**62
+# Up to this many codes are counted in an array instead of sorted, and a column of whole numbers this close together
+# needs no sorting either.
+COUNTED = 2**20
+FEW_LABELS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -83,19 +87,38 @@ def distinct_rows(columns: Sequence[NDArray[np.generic]]) -> tuple[Integers, Int
     """Number the distinct rows: (cell of each row, a first row of each cell, count of each cell).
 
     Each column is numbered on its own and the numbers are combined to one integer per row: sorting integers is
-    about two thousand times faster than `np.unique(axis=0)` on the rows.
+    about two thousand times faster than `np.unique(axis=0)` on the rows, and few numbers are counted without sorting.
     """
     code = np.zeros(len(columns[0]), dtype=np.int64)
     size = 1
     for column in columns:
-        labels, inverse = np.unique(column, return_inverse=True)
-        if size > LARGEST_CODE // max(1, labels.size):
+        inverse, labels = _numbered(column)
+        if size > LARGEST_CODE // max(1, labels):
             distinct, code = np.unique(code, return_inverse=True)
             size = distinct.size
-        code = code * labels.size + inverse
-        size *= labels.size
-    _, first, cell, counts = np.unique(code, return_index=True, return_inverse=True, return_counts=True)
-    return cell.astype(np.int64), first.astype(np.int64), counts.astype(np.int64)
+        code = code * labels + inverse
+        size *= labels
+    if size > COUNTED:
+        _, first, cell, counts = np.unique(code, return_index=True, return_inverse=True, return_counts=True)
+        return cell.astype(np.int64), first.astype(np.int64), counts.astype(np.int64)
+    counts = np.bincount(code, minlength=size)
+    present = np.flatnonzero(counts)
+    first, number = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+    first[code[::-1]] = np.arange(code.size - 1, -1, -1)  # the first row of each code is written last
+    number[present] = np.arange(present.size)
+    return number[code], first[present], counts[present].astype(np.int64)
+
+
+def _numbered(column: NDArray[np.generic]) -> tuple[Integers, int]:
+    """Numbers of a column's values in their order, and how many there can be; small whole ones stand for themselves."""
+    if column.dtype.kind in "iuf" and column.size:
+        low, high = column.min(), column.max()
+        if abs(low) < FEW_LABELS and abs(high) < FEW_LABELS:
+            whole = column.astype(np.int64)
+            if np.array_equal(whole, column):
+                return whole - int(low), int(high) - int(low) + 1
+    labels, inverse = np.unique(column, return_inverse=True)
+    return inverse.astype(np.int64), int(labels.size)
 
 
 def level_cells(group: NDArray[np.integer], groups: int, utilities: Sequence[Utility]) -> LevelCells:
@@ -153,6 +176,33 @@ def bootstrap_levels(cells: LevelCells, draws: int, rng: np.random.Generator) ->
         support=_support(cells),
         counts=cells.counts,
     )
+
+
+def adverse_levels(
+    cells: LevelCells, utility: int, adverse: Floats, draws: int, rng: np.random.Generator
+) -> Floats:
+    """Levels of one utility under Dirichlet weights of the rows and of one adverse row: (draws, 2, G+1).
+
+    Each row weighs a standard exponential (a cell the sum of its rows', a gamma), and so does one more row, `adverse`
+    of shape (G+1, 2 rules, 2): the worst change that could have been seen, one for each group and one for everybody
+    pooled. A sample that does not hold the rare large loss shows no sign of it; the adverse row stands for it.
+    """
+    flat = cells.values[:, utility].reshape(cells.counts.size, 4)
+    edges = np.searchsorted(cells.group, np.arange(cells.groups + 1))
+    block = max(1, BLOCK_NUMBERS // cells.counts.size)
+    drawn = np.empty((draws, 2, cells.groups + 1))
+    for start in range(0, draws, block):
+        size = min(block, draws - start)
+        weights = rng.standard_gamma(cells.counts.astype(np.float64), size=(size, cells.counts.size))
+        sums = np.zeros((size, cells.groups + 1, 4))
+        for group in range(cells.groups):
+            inside = slice(edges[group], edges[group + 1])
+            sums[:, group] = weights[:, inside] @ flat[inside]
+        sums[:, -1] = sums[:, :-1].sum(axis=1)
+        more = rng.standard_exponential((size, cells.groups + 1))
+        sums += more[..., None] * adverse.reshape(cells.groups + 1, 4)
+        drawn[start : start + size] = np.moveaxis(_ratio(sums.reshape(size, -1, 2, 2)), 1, 2)
+    return drawn
 
 
 def _group_sums(cells: LevelCells, weights: Floats) -> Floats:

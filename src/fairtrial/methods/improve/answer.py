@@ -14,8 +14,11 @@ from fairtrial.errors import Note
 from fairtrial.methods.improve.arguments import Wanted
 from fairtrial.methods.improve.candidates.adapters import identity
 from fairtrial.methods.improve.candidates.contest import Contest
-from fairtrial.methods.improve.candidates.preparation import prepare
-from fairtrial.methods.improve.candidates.utilities import evaluate
+from fairtrial.methods.improve.candidates.preparation import Prepared, prepare
+from fairtrial.methods.improve.candidates.stated import Stated
+from fairtrial.methods.improve.candidates.utilities import Worth, evaluate
+from fairtrial.methods.improve.claim_test import MARGINS
+from fairtrial.methods.improve.payoff import Payoff
 from fairtrial.methods.improve.result import ImproveResult
 from fairtrial.methods.improve.sentences import null_of, question_of, verdict_of
 from fairtrial.methods.improve.solver.all_splits import (
@@ -25,12 +28,29 @@ from fairtrial.methods.improve.solver.all_splits import (
     splits_against_manipulation,
     staircase,
 )
-from fairtrial.methods.improve.splits import FEWEST, Settings, TestedSplits, gaps, refit_rule, run_splits
+from fairtrial.methods.improve.splits import (
+    FEWEST,
+    Settings,
+    TestedSplits,
+    gaps,
+    refit_rule,
+    run_challenge,
+    run_splits,
+)
+from fairtrial.options import recorded
 from fairtrial.results.column import defined_or, undefined
 
 PAPER = (
     "The article's fairness component rejects up to four times too often when gaps are one or two standard errors from "
     "zero; method='smooth' does not."
+)
+ADVERSE = (
+    "Accuracy is tested with one more row, the worst change that a decision could have brought anybody in these data; "
+    "against a larger loss, which no row shows and nobody stated, there is no protection."
+)
+UNSTATED = (
+    "The direction of the status quo's gap was not stated beforehand, so the p-value of the gap is the smallest of {} "
+    "directions times their number."
 )
 SURFACE = (
     "The largest fairness gain at an accuracy loss fixed in advance is valid at the level asked for; a point picked "
@@ -39,11 +59,16 @@ SURFACE = (
 
 
 def answer(audit: Audit, wanted: Wanted, settings: Settings) -> ImproveResult:
-    """Every split's test of the best candidate, and what follows from all of them."""
-    contest, candidates, rows, told = prepare(audit, wanted)
+    """Every split's test of the best candidate, or the fixed rules' on all rows, and what follows from all of them."""
+    ready = prepare(audit, wanted)
+    contest, candidates = ready.contest, ready.candidates
+    settings = _decided(settings, ready)
     tried = [identity(candidate) for candidate in candidates]
-    settings = replace(settings, key=f"{rows.digest}|{wanted}|{tried}")
-    tested = run_splits(contest, candidates, settings)
+    settings = replace(settings, key=f"{ready.rows.digest}|{wanted}|{tried}")
+    if ready.stated is None:
+        tested = run_splits(contest, candidates, settings)
+    else:
+        tested = run_challenge(contest, candidates, settings, ready.stated)
     rule, refitted = refit_rule(contest, candidates, settings) if tested.rejected else (None, None)
     details = details_of(tested, contest, refitted)
     return ImproveResult(
@@ -52,10 +77,20 @@ def answer(audit: Audit, wanted: Wanted, settings: Settings) -> ImproveResult:
         verdict=verdict_of(details),
         estimates=estimates_of(tested, contest),
         details=details,
-        notes=(*audit.notes(), *told, *_notes(tested, contest)),
-        provenance=audit.provenance(rows, arguments=_resolved(details, wanted), seed=settings.seed),
+        notes=(*audit.notes(), *ready.notes, *_notes(tested, contest, ready.stated)),
+        provenance=audit.provenance(ready.rows, arguments=_resolved(details, wanted), seed=settings.seed),
         objects={} if rule is None else {"rule": rule},
     )
+
+
+def _decided(settings: Settings, ready: Prepared) -> Settings:
+    """How many tests there are and how they become one: one split is its own p-value."""
+    if ready.stated is not None:
+        count = sum(len(candidate.variants(ready.contest)) for candidate in ready.candidates)
+        return replace(settings, splits=count, aggregate="all rows")
+    if settings.aggregate == "single" or settings.splits == 1:
+        return replace(settings, splits=1, aggregate="single")
+    return settings
 
 
 def _resolved(details: Mapping[str, Any], wanted: Wanted) -> dict[str, Any]:
@@ -63,26 +98,34 @@ def _resolved(details: Mapping[str, Any], wanted: Wanted) -> dict[str, Any]:
     return {
         **details["claim"],
         "candidates": details["candidates"],
-        "splits": len(details["splits"]),
+        "splits": None if details["all_rows"] else len(details["splits"]),
+        "candidate_threshold": wanted.threshold,
+        "sign": recorded(wanted.sign),
         "banned": list(wanted.banned),
         "monotone": dict(wanted.monotone),
     }
 
 
-def _notes(tested: TestedSplits, contest: Contest) -> list[Note]:
+def _notes(tested: TestedSplits, contest: Contest, stated: Stated | None) -> list[Note]:
     """How the p-value was made, and every weakening."""
     settings, claim = tested.settings, contest.claim
     notes = [Note("aggregation", f"The p-value is {ASSUMES[settings.aggregate]}.")]
-    if settings.aggregate != "single":
+    if settings.aggregate in ("median", "running-median"):
         notes.append(_splits_note(settings))
+    if stated is not None and None in stated.pairs and len(claim.pairs) > 1 and claim.method != "paper":
+        notes.append(Note("direction-not-stated", UNSTATED.format(len(claim.pairs))))
     if claim.method == "paper":
         notes.append(Note("paper-fairness", PAPER))
     few = int(np.count_nonzero(tested.arrays["enough"] == 0))
     if few:
-        text = f"In {few} splits a level rests on fewer than {FEWEST} people: they cannot reject."
+        what = "tests" if settings.aggregate == "all rows" else "splits"
+        text = f"In {few} {what} a level rests on fewer than {FEWEST} people: they cannot reject."
         notes.append(Note("few-people", text))
-    if getattr(claim.accuracy.what, "hurts", "below") is None:
-        notes.append(Note("higher-is-better", f"A higher {claim.accuracy.label} is taken as better."))
+    for worth in claim.accuracies:
+        if getattr(worth.what, "hurts", "below") is None:
+            notes.append(Note("higher-is-better", f"A higher {worth.label} is taken as better."))
+    if claim.method != "paper":
+        notes.append(Note("adverse-row", ADVERSE))
     return [*notes, Note("surface", SURFACE)]
 
 
@@ -108,10 +151,13 @@ def details_of(tested: TestedSplits, contest: Contest, refitted: dict[str, Any] 
         "alpha": round(settings.alpha, 12),
         "aggregate": settings.aggregate,
         "aggregate_assumes": ASSUMES[settings.aggregate],
+        "all_rows": settings.aggregate == "all rows",
         "splits_against_manipulation": splits_against_manipulation(settings.alpha),
         "rows": contest.rows,
         "candidates": tested.variants,
         "claim": _claim(contest),
+        "few_losses": _few_losses(tested),
+        "margins": _margins(tested, contest),
         "splits": [_split(tested, k) for k in range(settings.splits)],
         "levels": levels,
         "gaps": _gaps(tested, contest),
@@ -123,19 +169,50 @@ def details_of(tested: TestedSplits, contest: Contest, refitted: dict[str, Any] 
 def _claim(contest: Contest) -> dict[str, Any]:
     claim = contest.claim
     return {
-        "accuracy": claim.accuracy.name,
-        "accuracy_label": claim.accuracy.label,
+        "accuracy": [worth.name for worth in claim.accuracies],
+        "accuracy_labels": [worth.label for worth in claim.accuracies],
+        "better_lower": [worth.label for worth in claim.accuracies if worth.sign < 0],
+        "rates": [worth.label for worth in claim.accuracies if _is_rate(contest, worth)],
         "fairness": [worth.name for worth in claim.fairness],
         "fairness_labels": [worth.label for worth in claim.fairness],
-        "fairness_is_rate": _is_rate(contest),
+        "fairness_is_rate": _is_rate(contest, claim.fairness[0]),
         "groups": list(contest.names),
-        "accuracy_delta": list(claim.accuracy_delta),
-        "fairness_delta": claim.fairness_delta,
-        "pooled": claim.pooled,
-        "one_sided": claim.one_sided,
+        "margins": [[-delta + 0.0 for delta in deltas] for deltas in claim.accuracy_delta],
+        "margin_kind": claim.kind,
+        "reduction": claim.fairness_delta,
         "scale": claim.scale,
+        "weighted": None if claim.weights is None else "everyone" if claim.pooled else "groups",
+        "one_sided": claim.one_sided,
         "method": claim.method,
     }
+
+
+def _few_losses(tested: TestedSplits) -> int | None:
+    """On how many losses the accuracy rests, where normal theory would show the claim and the adverse row does not."""
+    accuracy = [i for i, b in enumerate(tested.block) if b < tested.accuracies]
+    p, plain = tested.arrays["p"], tested.arrays["delta"]
+    naive = p.copy()
+    naive[:, accuracy] = np.where(np.isnan(plain[:, accuracy]), 1.0, plain[:, accuracy])
+    would = combine_p_values([float(v) for v in naive.max(axis=1)], tested.settings.aggregate)
+    if tested.rejected or would >= tested.settings.alpha:
+        return None
+    weakest = p[:, accuracy].argmax(axis=1)
+    losses = tested.arrays["losses"][np.arange(len(p)), weakest]
+    return int(np.sort(losses)[(len(losses) - 1) // 2])
+
+
+def _margins(tested: TestedSplits, contest: Contest) -> list[dict[str, Any]]:
+    """The p-value had another margin been conceded, in the units of the first accuracy."""
+    unit = contest.margin_units[0]
+    return [
+        {
+            "margin": margin * unit,
+            "p_value": combine_p_values(
+                [float(v) for v in tested.arrays["margins"][:, i]], tested.settings.aggregate
+            ),
+        }
+        for i, margin in enumerate(MARGINS)
+    ]
 
 
 def _split(tested: TestedSplits, k: int) -> dict[str, Any]:
@@ -165,7 +242,7 @@ def _levels(tested: TestedSplits, contest: Contest) -> list[dict[str, Any]]:
                 rows.append(
                     {
                         "metric": worth.label,
-                        "use": "accuracy" if m == 0 else "fairness",
+                        "use": "accuracy" if m < len(contest.claim.accuracies) else "fairness",
                         "rule": label,
                         "group": name,
                         "mean": _finite(float(np.mean(values))),
@@ -193,7 +270,7 @@ def _expected(levels: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _gaps(tested: TestedSplits, contest: Contest) -> list[dict[str, Any]]:
     """Gap of both rules in every split, per fairness metric."""
     rows = []
-    for m, worth in enumerate(contest.claim.fairness, start=1):
+    for m, worth in enumerate(contest.claim.fairness, start=len(contest.claim.accuracies)):
         estimates = np.asarray(tested.arrays["estimate"], dtype=np.float64)
         old, new = zip(*(gaps(contest, estimate, m) for estimate in estimates), strict=True)
         rows.append(
@@ -225,11 +302,11 @@ def _delta_method(tested: TestedSplits) -> float | None:
     return combine_p_values([float(v) for v in values], tested.settings.aggregate)
 
 
-def _is_rate(contest: Contest) -> bool:
-    """Whether the first fairness metric is a share of people."""
+def _is_rate(contest: Contest, worth: Worth) -> bool:
+    """Whether a level is a share of people."""
     everyone = np.arange(contest.rows)
-    u, _ = evaluate(contest.claim.fairness[0], contest.seen, *contest.status_quo(everyone))
-    return bool(np.isin(u, (0.0, 1.0)).all())
+    u, _ = evaluate(worth, contest.seen, *contest.status_quo(everyone))
+    return bool(np.isin(np.abs(u), (0.0, 1.0)).all() and not isinstance(worth.what, Payoff))
 
 
 def _finite(value: float) -> float | None:
@@ -247,27 +324,30 @@ def estimates_of(tested: TestedSplits, contest: Contest) -> tuple[dict[str, Any]
 
 
 def _accuracy_rows(tested: TestedSplits, contest: Contest, k: int) -> Iterator[dict[str, Any]]:
-    worth, estimate = contest.claim.accuracy, tested.arrays["estimate"][k]
-    for position, i in enumerate(tested.positions(0)):
-        g = -1 if contest.claim.pooled else position
-        yield {
-            "part": "accuracy",
-            "metric": worth.name,
-            "group": tested.names[i],
-            "n": int(tested.arrays["support"][k, 0, :, g].min()),
-            "status_quo": defined_or(worth.sign * float(estimate[0, 0, g]), NOBODY),
-            "alternative": defined_or(worth.sign * float(estimate[0, 1, g]), NOBODY),
-            **_test(tested, k, [i]),
-        }
+    estimate, weights = tested.arrays["estimate"][k], contest.claim.weights
+    for m, worth in enumerate(contest.claim.accuracies):
+        for position, i in enumerate(tested.positions(m)):
+            weight = np.eye(estimate.shape[-1])[position] if weights is None else np.array(weights)
+            used = np.flatnonzero(weight)
+            old, new = (worth.sign * float(estimate[m, rule, used] @ weight[used]) for rule in (0, 1))
+            yield {
+                "part": "accuracy",
+                "metric": worth.name,
+                "group": tested.names[i],
+                "n": int(tested.arrays["support"][k, m][:, used].min()),
+                "status_quo": defined_or(old, NOBODY),
+                "alternative": defined_or(new, NOBODY),
+                **_test(tested, k, [i]),
+            }
 
 
 def _fairness_rows(tested: TestedSplits, contest: Contest, k: int) -> Iterator[dict[str, Any]]:
-    for m, worth in enumerate(contest.claim.fairness, start=1):
+    for m, worth in enumerate(contest.claim.fairness, start=len(contest.claim.accuracies)):
         old, new = gaps(contest, tested.arrays["estimate"][k], m)
         yield {
             "part": "fairness",
             "metric": worth.name,
-            "group": "gap",
+            "group": "impact ratio" if contest.claim.scale == "ratio" else "gap",
             "n": int(tested.arrays["support"][k, m, :, :-1].min()),
             "status_quo": defined_or(old, NOBODY),
             "alternative": defined_or(new, NOBODY),

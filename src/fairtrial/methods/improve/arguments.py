@@ -29,10 +29,20 @@ class OwnCandidate(Protocol):
     def fit(self, contest: Any, index: Any, rng: Any) -> dict[str, Any]: ...
 
 
+def number_or_named(text: str) -> Any:
+    """'0.02' is a number, 'a=0.02,b=0.01' numbers by name."""
+    if "=" not in text:
+        return options.number_or_text(text)
+    return dict(options.named_number(part.strip()) for part in text.split(","))
+
+
 Utility = str | Metric | Payoff | Mapping[str, Any]
 OneCandidate = str | ScikitEstimator | OwnCandidate | Callable[..., Callable[..., Any]]
 
-Accuracy = Annotated[Utility, Option("The metric, or payoff, that must not get worse.")]
+Accuracy = Annotated[
+    Utility | Sequence[Utility],
+    Option("The metric, or payoff, that must not get worse by more than the margin; or several.", many=True),
+]
 Fairness = Annotated[
     Utility | Sequence[Utility],
     Option("The metrics whose gaps between the groups must shrink.", many=True),
@@ -47,15 +57,46 @@ Candidates = Annotated[
         flag="candidate",
     ),
 ]
-Delta = Annotated[
-    Sequence[float] | Mapping[str, float],
+Margin = Annotated[
+    float | Mapping[str, float],
     Option(
-        "Accuracy Δ per group and fairness Δ, 0,0,0.1: the alternative must be (1+Δ) times as accurate and have less "
-        "than (1−Δ) times the gap.",
-        form=options.number_list,
+        "How much worse the accuracy may be: 0.02, or a=0.02,b=0.01 by group or by metric; 0 asks for more accuracy "
+        "than now, a negative one for a gain of that size.",
+        form=number_or_named,
     ),
 ]
-Splits = Annotated[int, Option("Random splits into a half to choose on and a half to test on.", least=1)]
+Kind = Annotated[
+    Literal["relative", "absolute"],
+    Option(
+        "What margin and reduction are counted in: shares of the status quo's level and gap, or their own units."
+    ),
+]
+Reduction = Annotated[float, Option("By how much the gap must shrink, beyond shrinking at all.", least=0)]
+Splits = Annotated[
+    int | None,
+    Option(
+        "Random splits into a half to choose on and a half to test on; by default 7, and none for rules that were "
+        "fixed beforehand: they are tested on all rows.",
+        least=1,
+    ),
+]
+Threshold = Annotated[
+    float | None,
+    Option("The score at or above which a fixed rule selects, stated beforehand."),
+]
+Sign = Annotated[
+    str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]] | None,
+    Option(
+        "The group whose level is the higher one under the status quo, stated beforehand, race=Black; of more than two "
+        "groups the highest and the lowest. Without it a fixed rule's p-value pays for every direction.",
+        form=options.group,
+        many=True,
+    ),
+]
+Earlier = Annotated[
+    Any,
+    Option("An earlier sample, by its path or as data, that gives a fixed rule its threshold and sign."),
+]
 TrainShare = Annotated[float, Option("The share of rows to fit and choose on.", above=0, below=1)]
 Capacity = Annotated[
     float | Literal["status quo"] | None,
@@ -91,8 +132,21 @@ Aggregate = Annotated[
     ),
 ]
 Bootstrap = Annotated[int, Option("Bootstrap draws per split.", least=100)]
-ComparedBy = Annotated[Literal["ratio", "difference"], Option("How levels are compared.")]
+Scale = Annotated[
+    Literal["difference", "ratio"],
+    Option(
+        "What a gap is: a difference of the groups' levels, or their ratio (the impact ratio nearer to 1)."
+    ),
+]
 Pooled = Annotated[bool, Option("Whether accuracy is that of everybody together.")]
+GroupWeights = Annotated[
+    Mapping[str, float] | None,
+    Option(
+        "One accuracy in place of each group's: the sum of theirs with these weights, a=0.7.",
+        form=options.named_number,
+        many=True,
+    ),
+]
 Direction = Annotated[
     Literal["differs", "below", "above"],
     Option("Which gaps count: all of them, or only those in which a group lies below or above the target."),
@@ -101,7 +155,9 @@ Reference = Annotated[
     Mapping[str, Any] | None,
     Option("The group that one-sided gaps are counted from, race=Caucasian.", form=options.group),
 ]
-FittedElsewhere = Annotated[bool, Option("States that candidate columns were not fitted on these rows.")]
+FittedElsewhere = Annotated[
+    bool, Option("States that candidate columns and fitted models were not fitted on these rows.")
+]
 Folds = Annotated[
     int, Option("Parts of a training half in which candidates are judged out of fold.", least=2)
 ]
@@ -114,12 +170,19 @@ class Wanted:
     accuracy: object
     fairness: object
     by: object
-    delta: object
+    margin: object
+    margin_kind: Literal["relative", "absolute"]
+    reduction: float
     method: str
-    scale: str
+    scale: Literal["difference", "ratio"]
     pooled: bool
+    group_weights: Mapping[str, float] | None
     direction: str
     target: object
+    splits: int | None
+    threshold: float | None
+    sign: object
+    earlier: object
     candidates: object
     fitted_elsewhere: bool
     folds: int

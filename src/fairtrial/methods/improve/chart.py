@@ -31,7 +31,7 @@ def pictures(result: Result) -> list[Picture]:
             finish(_utilities(details)),
         )
     ]
-    if any(steps["corners"] for steps in details["surface"]):
+    if details["claim"]["scale"] != "ratio" and any(steps["corners"] for steps in details["surface"]):
         found.append(
             Picture(
                 "surface",
@@ -40,12 +40,11 @@ def pictures(result: Result) -> list[Picture]:
                 finish(_surface(details)),
             )
         )
-    p_values = ", ".join(f"{split['p_value']:.4f}" for split in details["splits"])
-    found.append(
-        Picture(
-            "splits", "The splits' p-values", f"p-values of the splits: {p_values}.", finish(_splits(details))
-        )
-    )
+    if len(details["splits"]) > 1:
+        whose = "fixed rules" if details["all_rows"] else "splits"
+        p_values = ", ".join(f"{split['p_value']:.4f}" for split in details["splits"])
+        text = f"p-values of the {whose}: {p_values}."
+        found.append(Picture("splits", f"The {whose}' p-values", text, finish(_splits(details))))
     return found
 
 
@@ -186,7 +185,7 @@ def _surface(details: Mapping[str, Any]) -> Any:
 
 def _axes(details: Mapping[str, Any]) -> tuple[alt.X, alt.Y, float, float]:
     """The axes of the surface, and its left and lower edge."""
-    ratio = details["claim"]["scale"] == "ratio"
+    ratio = details["claim"]["margin_kind"] == "relative"
     corners = [corner for steps in details["surface"] for corner in steps["corners"]]
     gains, gained = [c["fairness"] for c in corners], [c["accuracy"] for c in corners]
     highest = max(0.0, *gains)
@@ -224,7 +223,7 @@ def _caption(details: Mapping[str, Any]) -> str:
 
 def _splits(details: Mapping[str, Any]) -> Any:
     """One point per split, sorted by split; the line is the level each split must meet."""
-    level = split_level(details["alpha"], details["aggregate"])
+    level = split_level(details["alpha"], details["aggregate"], len(details["splits"]))
     points = [_split_point(split, level) for split in details["splits"]]
     ticks = [10.0**power for power in range(math.floor(math.log10(min(1e-3, *(p["p"] for p in points)))), 1)]
     y = alt.Y(

@@ -24,8 +24,14 @@ def improve(
     *,
     by: a.By = None,
     candidates: i.Candidates = "portfolio",
-    delta: i.Delta = (0, 0, 0),
-    splits: i.Splits = 7,
+    margin: i.Margin = 0.0,
+    margin_kind: i.Kind = "relative",
+    reduction: i.Reduction = 0.0,
+    scale: i.Scale = "difference",
+    splits: i.Splits = None,
+    candidate_threshold: i.Threshold = None,
+    sign: i.Sign = None,
+    earlier: i.Earlier = None,
     train_share: i.TrainShare = 0.5,
     capacity: i.Capacity = None,
     blind: i.Blind = True,
@@ -34,8 +40,8 @@ def improve(
     method: i.FairnessTest = "smooth",
     aggregate: i.Aggregate = "median",
     bootstrap: i.Bootstrap = 10_000,
-    scale: i.ComparedBy = "ratio",
     pooled: i.Pooled = False,
+    group_weights: i.GroupWeights = None,
     direction: i.Direction = "differs",
     target: i.Reference = None,
     fitted_elsewhere: i.FittedElsewhere = False,
@@ -53,8 +59,13 @@ def improve(
     ----------
     audit : Audit
         The data and their roles.
-    accuracy : str or Metric or Payoff or dict, default 'accuracy'
-        The metric, or payoff, that must not get worse.
+    delta : list or dict, default (0, 0, 0)
+        Accuracy Δ per group and fairness Δ, 0,0,0.1: the alternative must be (1+Δ) times as accurate and
+        have less than (1−Δ) times the gap.
+    threshold : float or None, default None
+        The score at or above which a fixed rule selects, stated beforehand.
+    accuracy : str or Metric or Payoff or dict or list, default 'accuracy'
+        The metric, or payoff, that must not get worse by more than the margin; or several.
     fairness : str or Metric or Payoff or dict or list, default 'selection_rate'
         The metrics whose gaps between the groups must shrink.
     by : str or dict or list or None, default None
@@ -64,11 +75,27 @@ def improve(
         The rules to try: portfolio, reductions, group-thresholds, the programs F.5, F.6 and P', columns
         with a rule's decisions or scores; in Python also scikit-learn estimators and functions from
         training data to a rule.
-    delta : list or dict, default (0, 0, 0)
-        Accuracy Δ per group and fairness Δ, 0,0,0.1: the alternative must be (1+Δ) times as accurate and
-        have less than (1−Δ) times the gap.
-    splits : int, default 7
-        Random splits into a half to choose on and a half to test on.
+    margin : float or dict, default 0.0
+        How much worse the accuracy may be: 0.02, or a=0.02,b=0.01 by group or by metric; 0 asks for more
+        accuracy than now, a negative one for a gain of that size.
+    margin_kind : {'relative', 'absolute'}, default 'relative'
+        What margin and reduction are counted in: shares of the status quo's level and gap, or their own
+        units.
+    reduction : float, default 0.0
+        By how much the gap must shrink, beyond shrinking at all.
+    scale : {'difference', 'ratio'}, default 'difference'
+        What a gap is: a difference of the groups' levels, or their ratio (the impact ratio nearer to 1).
+    splits : int or None, default None
+        Random splits into a half to choose on and a half to test on; by default 7, and none for rules
+        that were fixed beforehand: they are tested on all rows.
+    candidate_threshold : float or None, default None
+        The score at or above which a fixed rule selects, stated beforehand.
+    sign : str or dict or list or None, default None
+        The group whose level is the higher one under the status quo, stated beforehand, race=Black; of
+        more than two groups the highest and the lowest. Without it a fixed rule's p-value pays for every
+        direction.
+    earlier : object, default None
+        An earlier sample, by its path or as data, that gives a fixed rule its threshold and sign.
     train_share : float, default 0.5
         The share of rows to fit and choose on.
     capacity : float or {'status quo'} or None, default None
@@ -87,16 +114,16 @@ def improve(
         power, single is the first split alone.
     bootstrap : int, default 10000
         Bootstrap draws per split.
-    scale : {'ratio', 'difference'}, default 'ratio'
-        How levels are compared.
     pooled : bool, default False
         Whether accuracy is that of everybody together.
+    group_weights : dict or None, default None
+        One accuracy in place of each group's: the sum of theirs with these weights, a=0.7.
     direction : {'differs', 'below', 'above'}, default 'differs'
         Which gaps count: all of them, or only those in which a group lies below or above the target.
     target : dict or None, default None
         The group that one-sided gaps are counted from, race=Caucasian.
     fitted_elsewhere : bool, default False
-        States that candidate columns were not fitted on these rows.
+        States that candidate columns and fitted models were not fitted on these rows.
     folds : int, default 3
         Parts of a training half in which candidates are judged out of fold.
     confidence_level : float, default 0.95
@@ -129,13 +156,14 @@ def improve(
 
     audit.refuse("improve")
     wanted = i.Wanted(
-        accuracy=accuracy, fairness=fairness, by=by, delta=delta, method=method, scale=scale, pooled=pooled,
-        direction=direction, target=target, candidates=candidates, fitted_elsewhere=fitted_elsewhere, folds=folds,
-        capacity=capacity, blind=blind, banned=(banned,) if isinstance(banned, str) else tuple(banned),
-        monotone={} if monotone is None else monotone,
+        accuracy=accuracy, fairness=fairness, by=by, margin=margin, margin_kind=margin_kind, reduction=reduction,
+        method=method, scale=scale, pooled=pooled, group_weights=group_weights, direction=direction, target=target,
+        splits=splits, threshold=candidate_threshold, sign=sign, earlier=earlier, candidates=candidates,
+        fitted_elsewhere=fitted_elsewhere, folds=folds, capacity=capacity, blind=blind,
+        banned=(banned,) if isinstance(banned, str) else tuple(banned), monotone={} if monotone is None else monotone,
     )  # fmt: skip
     settings = Settings(
-        splits=1 if aggregate == "single" else splits, train_share=train_share, bootstrap=bootstrap,
-        aggregate=aggregate, alpha=1 - confidence_level, seed=seed, jobs=jobs, progress=progress,
+        splits=7 if splits is None else splits, train_share=train_share, bootstrap=bootstrap, aggregate=aggregate,
+        alpha=1 - confidence_level, seed=seed, jobs=jobs, progress=progress,
     )  # fmt: skip
     return answer(audit, wanted, settings)

@@ -18,6 +18,8 @@ class Payoff:
         What it is called.
     selected, rejected : str or float
         A numeric column or a number.
+    at_least : float, optional
+        The least that a selected person can yield, where the data may not hold a loss as large as can happen.
 
     Examples
     --------
@@ -28,6 +30,7 @@ class Payoff:
     name: str
     selected: str | float
     rejected: str | float = 0.0
+    at_least: float | None = None
 
     @property
     def label(self) -> str:
@@ -41,4 +44,5 @@ class Payoff:
 
     def to_dict(self) -> dict[str, Any]:
         """The form used in files."""
-        return {"name": self.name, "selected": self.selected, "rejected": self.rejected}
+        stated = {} if self.at_least is None else {"at_least": self.at_least}
+        return {"name": self.name, "selected": self.selected, "rejected": self.rejected, **stated}

@@ -23,7 +23,7 @@ class ImproveResult(Result):
 
     kind: ClassVar[str] = "improve"
     columns: ClassVar[tuple[Column, ...]] = (
-        Column("split", "split", "count"),
+        Column("split", "test", "count"),
         Column("candidate", "candidate", "text"),
         Column("part", "part", "text"),
         Column("metric", "metric", "text"),
@@ -37,15 +37,16 @@ class ImproveResult(Result):
         Column("p_delta_method", "delta-method p", "p", shown=False),
         Column("p_split", "p of the split", "p"),
     )
-    verdict_tones: ClassVar[Mapping[str, Tone]] = {"alternative-exists": "bad"}
+    verdict_tones: ClassVar[Mapping[str, Tone]] = {"alternative-exists": "bad", "undetermined": "open"}
     people_in_details: ClassVar[frozenset[str]] = frozenset(
         {"n", "gain_decision", "lose_decision", "selected_status_quo", "selected_alternative"}
     )
     method: ClassVar[str] = (
-        "In each of K random splits a candidate is chosen and fitted on one half and tested on the other: as accurate "
-        "for every group, and a smaller gap. Each inequality has a bootstrap p-value (drawn on cells); the largest is "
-        "the split's. The gap is tested by smooth intersection-union inequalities with the sign from the training "
-        "half; method='paper' is the article's |·| form. The splits' p-values are combined by twice their lower median."
+        "A rule fixed beforehand is tested on all rows; rules that are learned are chosen and fitted on one half of "
+        "the rows and tested on the other, in K random splits. Accuracy (no worse than the margin, for every group) is "
+        "tested under Dirichlet weights of the rows and of one adverse row; the gap (smaller) by a bootstrap of smooth "
+        "intersection-union inequalities in the direction stated or found on the training half. The largest p-value is "
+        "the test's; the notes say how several become one. method='paper' is the article's test."
     )
     assumptions: ClassVar[tuple[str, ...]] = (
         "Rows are independent people and represent those the rule decides about.",
@@ -86,7 +87,7 @@ class ImproveResult(Result):
     def largest_fairness_gain(self, accuracy_loss: float = 0.0) -> float | None:
         """The largest fairness gain shown at an accuracy loss of at most `accuracy_loss`, fixed in advance.
 
-        Shares of the status quo (scale "ratio") or differences; None where nothing is shown.
+        Shares of the status quo, or differences with margin_kind="absolute"; None where nothing is shown.
         """
         gain = self.surface().largest_fairness_gain(-accuracy_loss)
         return gain if math.isfinite(gain) else None

@@ -14,23 +14,71 @@ from fairtrial.results.text import format_value
 def question_of(details: Mapping[str, Any]) -> str:
     """What was asked, in words."""
     claim = details["claim"]
-    whom = "for everyone together" if claim["pooled"] else "for every group"
-    return (
-        f"Was there a rule as good in {claim['accuracy_label']} {whom}, with a smaller gap in "
-        f"{' and '.join(claim['fairness_labels'])} between {', '.join(claim['groups'])}?"
-    )
+    return f"Was there a rule with {accuracy_words(claim)}, and {_fairness_words(claim)}?"
 
 
 def null_of(details: Mapping[str, Any]) -> str:
     """The null hypothesis, in words."""
     claim = details["claim"]
-    if not any([*claim["accuracy_delta"], claim["fairness_delta"]]):
-        return "No permissible rule that the candidates can find is both more accurate and less unfair."
-    accuracy = ", ".join(f"{value:g}" for value in dict.fromkeys(claim["accuracy_delta"]))
-    return (
-        f"No permissible rule that the candidates can find improves accuracy by more than {accuracy} and reduces "
-        f"the gap by more than {claim['fairness_delta']:g} ({claim['scale']})."
+    who = "No permissible rule that the candidates can find has"
+    if details["all_rows"]:
+        who = "The fixed rule does not have" if len(details["splits"]) == 1 else "None of the fixed rules has"
+    conceded = any(margin > 0 for margins in claim["margins"] for margin in margins)
+    accuracy = f"{accuracy_words(claim)} ({'non-inferiority' if conceded else 'superiority'})"
+    return f"{who} both {accuracy} and {_fairness_words(claim)} (superiority)."
+
+
+def accuracy_words(claim: Mapping[str, Any]) -> str:
+    """'accuracy at most 2% lower for each group': what was conceded of each accuracy."""
+    return " and ".join(
+        f"{label} {_conceded(claim, label, margins)}"
+        for label, margins in zip(claim["accuracy_labels"], claim["margins"], strict=True)
     )
+
+
+def _conceded(claim: Mapping[str, Any], label: str, margins: list[float]) -> str:
+    if claim["weighted"]:
+        whom = (
+            "for the weighted groups together" if claim["weighted"] == "groups" else "for everyone together"
+        )
+        return f"{_bound(claim, label, margins[0])} {whom}"
+    if len(set(margins)) == 1:
+        return f"{_bound(claim, label, margins[0])} for each group"
+    each = zip(claim["groups"], margins, strict=True)
+    return " and ".join(f"{_bound(claim, label, margin)} for {group}" for group, margin in each)
+
+
+def _bound(claim: Mapping[str, Any], label: str, margin: float) -> str:
+    """Which side is better depends on the metric."""
+    worse, better = ("higher", "lower") if label in claim["better_lower"] else ("lower", "higher")
+    if not margin:
+        return f"{better} than now"
+    size = amount(abs(margin), claim, label)
+    return f"at most {size} {worse}" if margin > 0 else f"more than {size} {better}"
+
+
+def amount(size: float, claim: Mapping[str, Any], label: str) -> str:
+    """A margin as people say it: 2%, 2 points, 40 units of the utility."""
+    if claim["margin_kind"] == "relative":
+        return f"{100 * size:.3g}%"
+    if label in claim["rates"]:
+        return f"{100 * size:.3g} {'point' if round(100 * size, 6) == 1 else 'points'}"
+    return f"{size:,.4g}"
+
+
+def _fairness_words(claim: Mapping[str, Any]) -> str:
+    metrics = " and ".join(claim["fairness_labels"])
+    between = f"between {', '.join(claim['groups'])}"
+    if claim["scale"] == "ratio":
+        return f"an impact ratio in {metrics} {between} nearer to 1 than now"
+    if not claim["reduction"]:
+        return f"a smaller gap in {metrics} {between}"
+    if claim["margin_kind"] == "relative":
+        return f"a gap in {metrics} {between} smaller by more than {100 * claim['reduction']:.3g}%"
+    size = (
+        f"{100 * claim['reduction']:.3g} points" if claim["fairness_is_rate"] else f"{claim['reduction']:.4g}"
+    )
+    return f"a gap in {metrics} {between} smaller by more than {size}"
 
 
 def verdict_of(details: Mapping[str, Any]) -> Verdict:
@@ -38,21 +86,31 @@ def verdict_of(details: Mapping[str, Any]) -> Verdict:
     p_value = details["p_value"]
     p_text = format_value(p_value, "p")
     shown = f"p {p_text}" if p_text.startswith("<") else f"p = {p_text}"
+    how = f"{shown}, {_rule_words(details)}"
+    claimed = accuracy_words(details["claim"])
     if p_value < details["alpha"]:
-        return Verdict(
-            "alternative-exists",
-            f"a less discriminatory alternative exists: {_changes(details)} ({shown}, {_rule_words(details)})",
+        text = f"a less discriminatory alternative exists, with {claimed}: {_changes(details)} ({how})"
+        return Verdict("alternative-exists", text)
+    few = details["few_losses"]
+    if few is not None:
+        seen = f"{few:,} {'person who fares' if few == 1 else 'people who fare'} worse"
+        text = (
+            f"undetermined: whether {details['claim']['accuracy_labels'][0]} falls rests on {seen} in the rows tested "
+            f"({how})"
         )
-    return Verdict(
-        "none-shown",
-        f"no less discriminatory alternative was shown ({shown}, {_rule_words(details)}): "
-        "not evidence that none exists",
+        return Verdict("undetermined", text)
+    text = (
+        f"no less discriminatory alternative with {claimed} was shown ({how}): not evidence that none exists"
     )
+    return Verdict("none-shown", text)
 
 
 def _rule_words(details: Mapping[str, Any]) -> str:
     count = len(details["splits"])
-    how = {"median": "median of", "running-median": "running median of", "single": ""}[details["aggregate"]]
+    if details["all_rows"]:
+        tried = "" if count == 1 else f", {count} fixed rules"
+        return f"all {details['rows']:,} rows{tried}"
+    how = {"median": "median of", "running-median": "running median of"}.get(details["aggregate"], "")
     return f"{how} {count} splits".strip() if count > 1 else "one split"
 
 
@@ -62,37 +120,63 @@ def _changes(details: Mapping[str, Any]) -> str:
     parts = []
     for gap in details["gaps"]:
         old, new = gap["mean_status_quo"], gap["mean_alternative"]
-        parts.append(f"the gap in {gap['metric']} falls from {old:.3g} to {new:.3g}")
-    levels = {
-        (row["group"], row["rule"]): row["mean"] for row in details["levels"] if row["use"] == "accuracy"
-    }
-    moves = [
-        f"{levels[group, 'status quo']:.3g} to {levels[group, 'alternative']:.3g} for {group}"
-        for group in claim["groups"]
-    ]
-    parts.append(f"{claim['accuracy_label']} goes from {', '.join(moves)}")
+        what = "the impact ratio" if claim["scale"] == "ratio" else "the gap"
+        verb = "rises" if claim["scale"] == "ratio" else "falls"
+        parts.append(f"{what} in {gap['metric']} {verb} from {old:.3g} to {new:.3g}")
+    for label in claim["accuracy_labels"]:
+        levels = {
+            (row["group"], row["rule"]): row["mean"]
+            for row in details["levels"]
+            if row["use"] == "accuracy" and row["metric"] == label
+        }
+        moves = [
+            f"{levels[group, 'status quo']:.3g} to {levels[group, 'alternative']:.3g} for {group}"
+            for group in claim["groups"]
+        ]
+        parts.append(f"{label} goes from {', '.join(moves)}")
     return "; ".join(parts)
 
 
 def sentences_of(details: Mapping[str, Any]) -> list[str]:
     """What the result shows and what it does not."""
-    level = split_level(details["alpha"], details["aggregate"])
-    rejecting = sum(split["p_value"] < level for split in details["splits"])
     proved = sorted({split["proved"] for split in details["splits"] if split["proved"]})
     return [
-        f"{rejecting} of {len(details['splits'])} splits reject at their own level of {level:g}.",
+        *_splits(details),
+        *_margins(details),
         *_without_loss(details),
         *_after_refit(details),
         *[f"The program {text}." for text in proved],
     ]
 
 
+def _splits(details: Mapping[str, Any]) -> list[str]:
+    if len(details["splits"]) == 1:
+        return []
+    level = split_level(details["alpha"], details["aggregate"], len(details["splits"]))
+    rejecting = sum(split["p_value"] < level for split in details["splits"])
+    what = "fixed rules" if details["all_rows"] else "splits"
+    return [f"{rejecting} of {len(details['splits'])} {what} reject at their own level of {level:g}."]
+
+
+def _margins(details: Mapping[str, Any]) -> list[str]:
+    """What other margins would have given; reading off the smallest one that is enough is valid."""
+    claim = details["claim"]
+    label = claim["accuracy_labels"][0]
+    told = [
+        f"{amount(row['margin'], claim, label) if row['margin'] else 'no loss'}: {format_value(row['p_value'], 'p')}"
+        for row in details["margins"]
+    ]
+    return [f"The p-value by the loss of {label} that is conceded: {'; '.join(told)}."]
+
+
 def _without_loss(details: Mapping[str, Any]) -> list[str]:
+    if details["claim"]["scale"] == "ratio":
+        return []
     steps = next(s for s in details["surface"] if math.isclose(s["level"], details["alpha"]))
     largest = max((c["fairness"] for c in steps["corners"] if c["accuracy"] > 0), default=0.0)
     if largest <= 0:
         return []
-    gain = f"{largest:.0%}" if details["claim"]["scale"] == "ratio" else f"{largest:.3g}"
+    gain = f"{largest:.0%}" if details["claim"]["margin_kind"] == "relative" else f"{largest:.3g}"
     return [f"Without any loss of accuracy, reductions of the gap of up to {gain} are shown."]
 
 
@@ -107,5 +191,6 @@ def _after_refit(details: Mapping[str, Any]) -> list[str]:
         f"{row['group']}: {row['gain_decision']:,} gain and {row['lose_decision']:,} lose it, of {row['n']:,}"
         for row in details["refit"]["changes"]
     ]
-    told = f"Fitted on all data, {details['refit']['candidate']} changes the decision."
+    how = "" if details["all_rows"] else "Fitted on all data, "
+    told = f"{how}{details['refit']['candidate']} changes the decision."
     return [f"{told} {'; '.join(moves)}." if moves else told]

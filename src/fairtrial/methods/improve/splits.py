@@ -12,25 +12,18 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from fairtrial.errors import FairtrialError
-from fairtrial.inference.numeric.cell_bootstrap import LevelCells, Levels, bootstrap_levels
 from fairtrial.methods.improve.candidates.constraints import check_rule
 from fairtrial.methods.improve.candidates.contest import Candidate, Contest
 from fairtrial.methods.improve.candidates.rules import Index, Rule, refusal
+from fairtrial.methods.improve.candidates.stated import Stated
+from fairtrial.methods.improve.claim_test import ClaimTest, examine, merit, status_quo_pairs
 from fairtrial.methods.improve.solver.all_splits import (
     Aggregation,
     combine_p_values,
     split_level,
     split_thresholds,
 )
-from fairtrial.methods.improve.solver.improvement import (
-    Component,
-    Pair,
-    accuracy_components,
-    gap_of,
-    paper_fairness_component,
-    smooth_fairness_components,
-    worst_pair,
-)
+from fairtrial.methods.improve.solver.improvement import Pair, gap_of
 from fairtrial.work import Arrays, Progress, Task, generator, map_batches
 
 # Levels at which the Δ-surface is kept, besides α
@@ -40,8 +33,6 @@ FEWEST = 10
 STATEMENT = 300
 # A status quo of zero is improved by any factor: the surface ends here
 LARGEST = 10.0
-# A z of this size stands for a difference that has no spread at all
-CERTAIN = 50.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,17 +59,6 @@ class Settings:
         return split_rows(contest.rows, self.train_share, generator(self.seed, "improve/split", k))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Tested:
-    """Components of the claim in the order accuracy, then each fairness metric, each with the Δ it is tested at;
-    `block` says which metric."""
-
-    components: list[Component]
-    deltas: list[float]
-    block: list[int]
-    levels: Levels
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TestedSplits:
     """Arrays with one entry per split, and what follows from them."""
@@ -88,6 +68,7 @@ class TestedSplits:
     arrays: Arrays
     block: list[int]
     names: list[str]
+    accuracies: int
 
     @property
     def p_values(self) -> list[float]:
@@ -106,7 +87,7 @@ class TestedSplits:
         return self.variants[int(self.arrays["chosen"][k])]
 
     def positions(self, metric: int) -> list[int]:
-        """Which components belong to the accuracy (0) or to a fairness metric (1, 2, …)."""
+        """Which components belong to one metric of the claim."""
         return [i for i, b in enumerate(self.block) if b == metric]
 
 
@@ -124,17 +105,55 @@ def run_splits(contest: Contest, candidates: Sequence[Candidate], settings: Sett
 
     name = "improve: testing on the other half of each split"
     arrays = _loop(task, settings.splits, name, settings.key, settings)
+    return _tested(contest, settings, variants, arrays, _any_pairs(contest))
+
+
+def _any_pairs(contest: Contest) -> list[Pair | None]:
+    """A pair for each fairness metric, only so that the components can be listed."""
+    return [contest.claim.pairs[0]] * len(contest.claim.fairness)
+
+
+def run_challenge(
+    contest: Contest, candidates: Sequence[Candidate], settings: Settings, stated: Stated
+) -> TestedSplits:
+    """Section 3.2 on all rows: each rule that was fixed beforehand is tested on everybody, without splits."""
+    variants = _variants(contest, candidates)
     everyone = np.arange(contest.rows)
-    old = contest.status_quo(everyone)
-    claimed = _claim_test(
-        contest, contest.cells(everyone, old, old), _status_quo_pairs(contest, everyone), 0, generator(0, "")
-    )
+
+    def task(part: range, rng: np.random.Generator) -> Arrays:
+        (k,) = part
+        candidate, name = variants[k]
+        rule = _fitted(contest if stated.earlier is None else stated.earlier, candidate, None, rng)[name]
+        check_rule(rule, contest, everyone)
+        old, new = stated.status_quo(contest), rule.outcome_of(contest.inputs)
+        tested = examine(
+            contest, contest.cells(everyone, old, new), stated.pairs, settings.bootstrap, rng, (old, new)
+        )
+        numbers = _numbers_of(tested, contest, settings)
+        statement = np.array([rule.statement[:STATEMENT]], dtype=f"<U{STATEMENT}")
+        return {"chosen": np.array([k]), "merit": np.array([np.nan]), "statement": statement, **numbers}
+
+    arrays = _loop(task, len(variants), "improve: testing on all rows", settings.key, settings)
+    return _tested(contest, settings, variants, arrays, stated.pairs)
+
+
+def _tested(
+    contest: Contest,
+    settings: Settings,
+    variants: Sequence[tuple[Candidate, str]],
+    arrays: Arrays,
+    pairs: Sequence[Pair | None],
+) -> TestedSplits:
+    few = np.arange(min(contest.rows, 2))
+    old = contest.status_quo_of(few)
+    claimed = examine(contest, contest.cells(few, old, old), pairs, 0, generator(0, ""))
     return TestedSplits(
         settings=settings,
         variants=[name for _, name in variants],
         arrays=arrays,
         block=claimed.block,
         names=[component.name for component in claimed.components],
+        accuracies=len(contest.claim.accuracies),
     )
 
 
@@ -146,21 +165,29 @@ def _test_split(
     rule = _fitted(contest, candidate, train, rng)[name]
     check_rule(rule, contest, train)
     new, new_score = rule.outcome_of(contest.inputs)
-    cells = contest.cells(test, contest.status_quo_of(test, train), (new[test], new_score[test]))
-    tested = _claim_test(contest, cells, _status_quo_pairs(contest, train), settings.bootstrap, rng)
+    old, old_score = contest.status_quo(train)
+    tested = examine(
+        contest,
+        contest.cells(test, contest.status_quo_of(test, train), (new[test], new_score[test])),
+        status_quo_pairs(contest, contest.status_quo_of(train), train),
+        settings.bootstrap,
+        rng,
+        ((old, old_score), (new, new_score)),
+    )
     statement = np.array([rule.statement[:STATEMENT]], dtype=f"<U{STATEMENT}")
     return {"statement": statement, **_numbers_of(tested, contest, settings)}
 
 
-def _numbers_of(tested: Tested, contest: Contest, settings: Settings) -> Arrays:
-    used = tested.levels.support[..., -1:] if contest.claim.pooled else tested.levels.support[..., :-1]
-    enough = bool((used >= FEWEST).all())
-    pairs = list(zip(tested.components, tested.deltas, strict=True))
+def _numbers_of(tested: ClaimTest, contest: Contest, settings: Settings) -> Arrays:
+    """What is kept of one test, each with a first axis of length one."""
+    enough = _enough_people(tested, contest)
+    pairs = tested.pairs
     thresholds = [
-        split_thresholds(tested.components, split_level(level, settings.aggregate))
+        split_thresholds(tested.components, split_level(level, settings.aggregate, settings.splits))
         for level in settings.levels
     ]
     corner = [(min(c.accuracy, LARGEST), c.fairness) if enough else (-math.inf,) * 2 for c in thresholds]
+    margins = tested.margin_p_values(contest.margin_units)
     return {
         "estimate": tested.levels.estimate[None],
         "support": tested.levels.support[None],
@@ -168,9 +195,19 @@ def _numbers_of(tested: Tested, contest: Contest, settings: Settings) -> Arrays:
         "delta": np.array([[c.delta_method(d) for c, d in pairs]], dtype=np.float64),
         "statistic": np.array([[c.statistic(d) for c, d in pairs]]),
         "error": np.array([[c.standard_error(d) for c, d in pairs]]),
+        "losses": np.array([tested.losses]),
+        "margins": np.array([[p if enough else 1.0 for p in margins]]),
         "thresholds": np.array([corner]),
         "enough": np.array([enough]),
     }
+
+
+def _enough_people(tested: ClaimTest, contest: Contest) -> bool:
+    """Whether every level that is tested rests on enough people."""
+    claim, support = contest.claim, tested.levels.support
+    first = len(claim.accuracies)
+    accuracy = support[:first, :, -1:] if claim.pooled else support[:first, :, :-1]
+    return bool((accuracy >= FEWEST).all() and (support[first:, :, :-1] >= FEWEST).all())
 
 
 def refit_rule(
@@ -243,11 +280,9 @@ def _out_of_fold_merits(
         for name, both in decided.items():
             check_rule(rules[name], contest, rest)
             both[:, fold == held] = rules[name].outcome_of(inputs)
-    worst = _status_quo_pairs(contest, train)
     old = contest.status_quo_of(train)
-    return [
-        _merit(contest, contest.cells(train, old, (both[0], both[1])), worst) for both in decided.values()
-    ]
+    worst = status_quo_pairs(contest, old, train)
+    return [merit(contest, contest.cells(train, old, (both[0], both[1])), worst) for both in decided.values()]
 
 
 def _loop(task: Task, steps: int, name: str, key: str, settings: Settings) -> Arrays:
@@ -272,11 +307,11 @@ def _variants(contest: Contest, candidates: Sequence[Candidate]) -> list[tuple[C
 
 
 def _fitted(
-    contest: Contest, candidate: Candidate, index: Index, rng: np.random.Generator
+    contest: Contest, candidate: Candidate, index: Index | None, rng: np.random.Generator
 ) -> dict[str, Rule]:
-    """The candidate's rules; whatever goes wrong inside it is told with its name."""
+    """The candidate's rules, fitted on some rows or all; whatever goes wrong inside it is told with its name."""
     try:
-        return candidate.fit(contest, index, rng)
+        return candidate.fit(contest, np.arange(contest.rows) if index is None else index, rng)
     except FairtrialError:
         raise
     except Exception as error:
@@ -290,48 +325,13 @@ def split_rows(rows: int, share: float, rng: np.random.Generator) -> tuple[Index
     return np.sort(order[:train]), np.sort(order[train:])
 
 
-def _status_quo_pairs(contest: Contest, train: Index) -> list[Pair]:
-    """The worst pair of the status quo in the training half, per fairness metric."""
-    old = contest.status_quo_of(train)
-    levels = bootstrap_levels(contest.cells(train, old, old), 0, np.random.default_rng(0))
-    return [worst_pair(estimate[0, :-1], contest.claim.pairs) for estimate in levels.estimate[1:]]
-
-
-def _claim_test(
-    contest: Contest, cells: LevelCells, worst: list[Pair], draws: int, rng: np.random.Generator
-) -> Tested:
-    """Every component of the claim on the given cells."""
-    claim = contest.claim
-    levels = bootstrap_levels(cells, draws, rng)
-    names = [*contest.names, "everyone"]
-    components = accuracy_components(levels, 0, names, scale=claim.scale, pooled=claim.pooled)
-    deltas, block = list(claim.accuracy_delta), [0] * len(components)
-    for m, pair in enumerate(worst, start=1):
-        how: Any = {"scale": claim.scale, "pairs": claim.pairs, "one_sided": claim.one_sided}
-        if claim.method == "paper":
-            found = [paper_fairness_component(levels, m, **how)]
-        else:
-            found = smooth_fairness_components(levels, m, names, worst=pair, **how)
-        components += found
-        deltas += [claim.fairness_delta] * len(found)
-        block += [m] * len(found)
-    return Tested(components, deltas, block, levels)
-
-
-def _merit(contest: Contest, cells: LevelCells, worst: list[Pair]) -> float:
-    """The smallest z of all components: how sure the weakest part of the claim is."""
-    tested = _claim_test(contest, cells, worst, 0, np.random.default_rng(0))
-    smallest = math.inf
-    for component, delta in zip(tested.components, tested.deltas, strict=True):
-        estimate, error = component.statistic(delta), component.standard_error(delta)
-        if not math.isfinite(estimate):
-            return -math.inf
-        z = estimate / error if error > component.tie else CERTAIN * float(np.sign(round(estimate, 12)))
-        smallest = min(smallest, z)
-    return smallest
-
-
 def gaps(contest: Contest, estimate: NDArray[np.float64], m: int) -> tuple[float, float]:
-    """Gap of the status quo and of the alternative in fairness metric m (1-based) of one split."""
-    old, new = (gap_of(estimate[m, rule, :-1], contest.claim.pairs) for rule in (0, 1))
+    """Gap of the status quo and of the alternative in the claim's metric m in one split."""
+    levels = estimate[m, :, :-1]
+    if contest.claim.scale == "ratio":
+        with np.errstate(divide="ignore", invalid="ignore"):
+            levels = np.where(levels > 0, np.log(levels), np.nan)
+        old, new = (math.exp(-gap_of(levels[rule], contest.claim.pairs)) for rule in (0, 1))
+        return old, new
+    old, new = (gap_of(levels[rule], contest.claim.pairs) for rule in (0, 1))
     return old, new

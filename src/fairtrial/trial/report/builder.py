@@ -12,6 +12,7 @@ from fairtrial.results.masking import published_rows
 from fairtrial.results.result import Result
 from fairtrial.results.text import left_out_texts
 from fairtrial.trial.family import TONES, shows
+from fairtrial.trial.rederived import contradictions
 from fairtrial.trial.report.tables import Cell, TableColumn, build_table, number_class, shown
 
 READ_AT_ONCE = 4  # sentences; more are folded
@@ -31,6 +32,7 @@ def build_page(content: Mapping[str, Any]) -> dict[str, Any]:
         "context": report["context"],
         "decision": report["decision"],
         "verdict": {**content["verdict"], "word": _word(content), "tone": TONES[content["verdict"]["code"]]},
+        "contradictions": contradictions(content),
         "problems": [
             {"title": section["title"] or find_method(section["method"]).question, "text": section["error"]}
             for section in content["sections"]

@@ -19,7 +19,11 @@ from fairtrial.trial.spec.key_lines import KeyLines
 from fairtrial.trial.spec.sections import Names, Section, read_sections
 from fairtrial.trial.spec.tables import PRESETS, TABLES, Data, Employment, Report, Run, data_keys, keys_of
 
-MAX_BYTES = 1_000_000
+# A spec is written by a person; what is larger is data, or meant to keep the parser busy.
+MAX_BYTES = 200_000
+MAX_LINE = 10_000
+MAX_TABLES = 1_000
+MAX_DEPTH = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,12 +61,44 @@ def load_spec(spec: str | os.PathLike[str] | Mapping[str, Any] | Spec) -> Spec:
         return _check(dict(spec), "", "the spec", File.cwd())
     path = File(os.path.expanduser(spec))
     text = _read(path)
+    return _check(_parse(text, path.name), text, path.name, path.absolute().parent)
+
+
+def _parse(text: str, name: str) -> dict[str, Any]:
+    lines = text.splitlines()
+    longest = max((len(line) for line in lines), default=0)
+    if longest > MAX_LINE:
+        required = f"has a line of {longest:,} characters; {MAX_LINE:,} are the most"
+        raise InputError(name, Fault("", required, cure="is it a spec? `fairtrial init` writes one"))
+    tables = sum(line.lstrip().startswith("[") for line in lines)
+    if tables > MAX_TABLES:
+        raise InputError(name, Fault("", f"has {tables:,} tables; {MAX_TABLES:,} are the most"))
     try:
-        content = tomllib.loads(text)
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         cure = 'Texts need quotes, lists [ ], and each key stands once: key = "value".'
-        raise InputError(path.name, Fault("", f"is not valid TOML: {error}", cure=cure)) from None
-    return _check(content, text, path.name, path.absolute().parent)
+        raise InputError(name, Fault("", f"is not valid TOML: {error}", cure=cure)) from None
+    except RecursionError:
+        raise InputError(name, _too_deep()) from None
+
+
+def _too_deep() -> Fault:
+    return Fault("", f"is nested deeper than {MAX_DEPTH} levels: no question needs that")
+
+
+def _depth(content: Any) -> int:
+    """How deep tables and lists are nested, without going deeper than is allowed."""
+    level, depth = [content], 0
+    while depth <= MAX_DEPTH:
+        inner: list[Any] = []
+        for item in level:
+            inner += (
+                item.values() if isinstance(item, Mapping) else item if isinstance(item, list | tuple) else ()
+            )
+        if not inner:
+            return depth
+        level, depth = inner, depth + 1
+    return depth
 
 
 def _read(path: File) -> str:
@@ -76,7 +112,7 @@ def _read(path: File) -> str:
     if path.is_dir():
         raise InputError(str(path), Fault("", "is a folder", cure="name the audit.toml in it"))
     if path.stat().st_size > MAX_BYTES:
-        text = "is larger than 1 MB: that is the data, not the spec? `fairtrial init` writes a spec."
+        text = f"is larger than {MAX_BYTES // 1000} KB: that is the data, not the spec? `fairtrial init` writes a spec."
         raise InputError(str(path), Fault("", text))
     try:
         return path.read_text(encoding="utf-8-sig")
@@ -86,6 +122,8 @@ def _read(path: File) -> str:
 
 
 def _check(content: dict[str, Any], text: str, name: str, folder: File) -> Spec:
+    if _depth(content) > MAX_DEPTH:
+        raise InputError(name, _too_deep())
     lines = KeyLines(text) if text else None
     faults = SpecFaults(name, content, lines)
     _check_top(content, faults)

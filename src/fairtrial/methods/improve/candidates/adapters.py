@@ -136,6 +136,7 @@ class FixedColumn(OneRule):
     """A column with another rule's decisions (0/1) or scores; it must not have been fitted on these rows."""
 
     column: str
+    threshold: float | None = None
 
     @property
     def name(self) -> str:
@@ -144,8 +145,9 @@ class FixedColumn(OneRule):
 
     def fit(self, contest: Contest, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
         """Its rules, fitted on the rows of `index`."""
-        values = contest.inputs.fixed[self.column]
-        threshold = None if _decides(values) else chosen_threshold(contest, index, values[index])
+        values, threshold = contest.inputs.fixed[self.column], self.threshold
+        if threshold is None and not _decides(values):
+            threshold = chosen_threshold(contest, index, values[index])
         return {self.name: Rule(self.name, lambda inputs: inputs.fixed[self.column], threshold)}
 
 

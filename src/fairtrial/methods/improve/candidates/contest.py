@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.errors import Fault, InputError, NotApplicable, Set, Use, Words
+from fairtrial.errors import Fault, Faults, InputError, NotApplicable, Set, Use, Words
 from fairtrial.inference.numeric.cell_bootstrap import LevelCells, Utility, level_cells
 from fairtrial.labels import canonical
 from fairtrial.methods.improve.arguments import Wanted
 from fairtrial.methods.improve.candidates.rules import Floats, Index, Inputs, Rule, capacity_threshold
 from fairtrial.methods.improve.candidates.utilities import Observed, Worth, evaluate
-from fairtrial.methods.improve.solver.improvement import Pair, Scale, directed_pairs, gap_of
+from fairtrial.methods.improve.payoff import Payoff
+from fairtrial.methods.improve.solver.improvement import MarginKind, Pair, directed_pairs, gap_of
 from fairtrial.metrics.groups import Group
 from fairtrial.options import plain
 
@@ -27,21 +28,35 @@ Decided = tuple[Floats, Floats | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """What an improvement is: which levels are compared, how, and by how much."""
+    """What an improvement is: which levels are compared, how, and by how much.
 
-    accuracy: Worth
+    `weights` make one accuracy of the groups' (the last weight is everybody's); `accuracy_delta` has a Δ for each
+    accuracy and each of its components, the margin with its sign turned.
+    """
+
+    accuracies: tuple[Worth, ...]
     fairness: tuple[Worth, ...]
     pairs: tuple[Pair, ...]
     one_sided: bool
-    pooled: bool
-    scale: Scale
+    weights: tuple[float, ...] | None
+    kind: MarginKind
+    scale: Literal["difference", "ratio"]
     method: str
-    accuracy_delta: tuple[float, ...]
+    accuracy_delta: tuple[tuple[float, ...], ...]
     fairness_delta: float
 
     @property
+    def accuracy(self) -> Worth:
+        """The first accuracy: what candidates are fitted for."""
+        return self.accuracies[0]
+
+    @property
     def worths(self) -> tuple[Worth, ...]:
-        return (self.accuracy, *self.fairness)
+        return (*self.accuracies, *self.fairness)
+
+    @property
+    def pooled(self) -> bool:
+        return self.weights is not None and self.weights[-1] > 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +99,16 @@ class Contest:
     @property
     def outcome_is_binary(self) -> bool:
         return self.seen.outcome is not None and bool(np.isin(self.seen.outcome, (0.0, 1.0)).all())
+
+    @property
+    def margin_units(self) -> tuple[float, ...]:
+        """What a margin of 1 stands for in each accuracy: itself, or everybody's level where that is no rate."""
+        units = []
+        for worth in self.claim.accuracies:
+            u, w = evaluate(worth, self.seen, *self.status_quo(np.arange(self.rows)))
+            rate = self.claim.kind == "relative" or (np.abs(u) <= 1).all()
+            units.append(1.0 if rate else abs(float(u.sum() / max(w.sum(), 1.0))) or 1.0)
+        return tuple(units)
 
     def share(self, index: Index) -> float:
         """How many of these rows a rule may select: the capacity, or as many as the status quo does."""
@@ -146,22 +171,45 @@ class OneRule:
         return (self.name,)
 
 
-def find_claim(wanted: Wanted, worths: Sequence[Worth], groups: Sequence[Group]) -> Claim:
-    """The claim that was asked for, about these groups; the first worth is the accuracy."""
+def find_claim(
+    wanted: Wanted, worths: tuple[Sequence[Worth], Sequence[Worth]], groups: Sequence[Group]
+) -> Claim:
+    """The claim that was asked for, about these groups: accuracies and fairness metrics."""
     one_sided = wanted.direction != "differs"
     reference = _reference(wanted, groups) if one_sided else None
-    accuracy_delta, fairness_delta = _deltas(wanted, [group.label for group in groups])
+    labels = [group.label for group in groups]
+    weights = _weights(wanted, labels)
+    parts = labels if weights is None else ["accuracy"]
     return Claim(
-        accuracy=worths[0],
-        fairness=tuple(worths[1:]),
+        accuracies=tuple(worths[0]),
+        fairness=tuple(worths[1]),
         pairs=tuple(directed_pairs(len(groups), reference, wanted.direction)),
         one_sided=one_sided,
-        pooled=wanted.pooled,
-        scale="ratio" if wanted.scale == "ratio" else "difference",
+        weights=weights,
+        kind=wanted.margin_kind,
+        scale=wanted.scale,
         method=wanted.method,
-        accuracy_delta=accuracy_delta,
-        fairness_delta=fairness_delta,
+        accuracy_delta=_accuracy_deltas(wanted, [worth.name for worth in worths[0]], labels, parts),
+        fairness_delta=_reduction(wanted),
     )
+
+
+def _weights(wanted: Wanted, labels: list[str]) -> tuple[float, ...] | None:
+    """The weights of the groups' accuracies and of everybody's; None where each group counts by itself."""
+    if not wanted.group_weights:
+        return (*([0.0] * len(labels)), 1.0) if wanted.pooled else None
+    given = {canonical(name): weight for name, weight in wanted.group_weights.items()}
+    faults = Faults(WHO)
+    if wanted.pooled:
+        cure = Words("leave out {}", Set("pooled", True))
+        faults.add(Fault("group_weights", "weigh the groups apart from their sizes", cure=cure))
+    if set(given) != set(labels):
+        faults.add(Fault("group_weights", f"must name each of the groups {labels}", got=list(given)))
+    if any(not isinstance(w, int | float) or not 0 < w < math.inf for w in given.values()):
+        faults.add(Fault("group_weights", "must be numbers above 0", got=list(given.values())))
+    faults.raise_any()
+    total = sum(given.values())
+    return (*(given[label] / total for label in labels), 0.0)
 
 
 def _reference(wanted: Wanted, groups: Sequence[Group]) -> int:
@@ -178,68 +226,85 @@ def _reference(wanted: Wanted, groups: Sequence[Group]) -> int:
     return list(groups).index(group)
 
 
-def _deltas(wanted: Wanted, labels: list[str]) -> tuple[tuple[float, ...], float]:
-    """(accuracy per group, fairness) from numbers that end with the fairness Δ, or from a dict by group."""
-    count = 1 if wanted.pooled else len(labels)
-    if isinstance(wanted.delta, Mapping):
-        accuracy, fairness = _named_deltas(wanted.delta, labels, count)
-    else:
-        accuracy, fairness = _listed_deltas(wanted.delta, count)
-    if wanted.scale == "ratio" and fairness >= 1:
+def _reduction(wanted: Wanted) -> float:
+    """The fairness Δ."""
+    if wanted.scale == "ratio" and wanted.reduction:
+        required = "is for gaps that are differences; a ratio can only be asked to come nearer to 1"
+        cure = Words("leave it out, or take {}", Set("scale", "difference"))
+        raise InputError(WHO, Fault("reduction", required, cure=cure))
+    if wanted.margin_kind == "relative" and wanted.reduction >= 1:
         required = "must be below 1 (a gap cannot shrink by all of itself)"
-        raise InputError(WHO, Fault("delta", required, got=fairness, subject="the fairness Δ"))
-    return accuracy, fairness
+        raise InputError(WHO, Fault("reduction", required, got=wanted.reduction))
+    return float(wanted.reduction)
 
 
-def _named_deltas(
-    delta: Mapping[str, object], labels: list[str], count: int
-) -> tuple[tuple[float, ...], float]:
-    unknown = [name for name in delta if canonical(name) not in (*labels, "accuracy", "fairness")]
+def _accuracy_deltas(
+    wanted: Wanted, metrics: list[str], labels: list[str], parts: list[str]
+) -> tuple[tuple[float, ...], ...]:
+    """−margin of each accuracy's components; a dict names groups, metrics, or both."""
+    margin = wanted.margin
+    if not isinstance(margin, Mapping):
+        margin = {"accuracy": margin}
+    known = [*metrics, *labels, "accuracy"]
+    unknown = [name for name in margin if canonical(name) not in known]
     if unknown:
-        cure = f"it may name 'accuracy', 'fairness' and the groups {labels}"
-        raise InputError(WHO, Fault("delta", f"names {unknown}", cure=cure))
-    numbers = _numbers(list(delta.values()), delta)
-    by_name = dict(zip(map(canonical, delta), numbers, strict=True))
-    common = by_name.get("accuracy", 0.0)
-    return tuple(by_name.get(label, common) for label in labels[:count]), by_name.get("fairness", 0.0)
+        cure = f"it may name the metrics {metrics} and the groups {labels}"
+        raise InputError(WHO, Fault("margin", f"names {unknown}", cure=cure))
+    given = {canonical(name): _number(value) for name, value in margin.items()}
+    common = given.get("accuracy", 0.0)
+    return tuple(tuple(-given.get(part, given.get(name, common)) for part in parts) for name in metrics)
 
 
-def _listed_deltas(delta: object, count: int) -> tuple[tuple[float, ...], float]:
-    numbers = _numbers(list(delta) if isinstance(delta, list | tuple) else [delta], delta, least=2)
-    same = len(set(numbers[:-1])) == 1
-    if not same and len(numbers) != count + 1:
-        required = f"must have {count} accuracy numbers and one for fairness"
-        raise InputError(WHO, Fault("delta", required, got=delta))
-    return (numbers[0],) * count if same else tuple(numbers[:-1]), numbers[-1]
+def _number(value: object) -> float:
+    value = plain(value)
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+        raise InputError(WHO, Fault("margin", "must be a number, or numbers by group or metric", got=value))
+    return float(value)
 
 
-def _numbers(values: list[object], delta: object, least: int = 0) -> list[float]:
-    values = [plain(value) for value in values]
-    numbers = [float(v) for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
-    if len(numbers) != len(values) or len(numbers) < least or not all(map(math.isfinite, numbers)):
-        raise InputError(WHO, Fault("delta", "must be numbers (accuracy Δ …, fairness Δ)", got=delta))
-    return numbers
+ABSOLUTE = Set("margin_kind", "absolute")
 
 
-BY_DIFFERENCE = Set("scale", "difference")
+def check_utilities(contest: Contest) -> None:
+    """Shares of a level need one that cannot be negative (Definition 2); a payoff needs a known loss."""
+    for worth in contest.claim.accuracies:
+        if contest.claim.kind == "relative":
+            _check_relative(contest, worth)
+        if isinstance(worth.what, Payoff):
+            _check_losses(contest, worth.what, worth)
 
 
-def check_ratios(contest: Contest) -> None:
-    """Ratios only make sense for utilities that cannot be negative (Definition 2)."""
-    if contest.claim.scale != "ratio":
-        return
-    worth = contest.claim.accuracy
+def _check_relative(contest: Contest, worth: Worth) -> None:
     subject = f"the accuracy {worth.name!r}"
     if worth.sign < 0:
-        cure = Words("take {} or its complement", BY_DIFFERENCE)
+        cure = Words("take {} or its complement", ABSOLUTE)
         raise InputError(WHO, Fault("accuracy", "is better when lower", subject=subject, cure=cure))
     ones = np.ones(contest.rows)
     for decision in (ones, 1.0 - ones):
         lowest = float(evaluate(worth, contest.seen, decision, contest.score)[0].min())
         if lowest < 0:
-            cure = Words("compare it with {}", BY_DIFFERENCE)
+            cure = Words("compare it with {}", ABSOLUTE)
             fault = Fault("accuracy", f"can be negative ({lowest:g})", subject=subject, cure=cure)
             raise InputError(WHO, fault)
+
+
+def _check_losses(contest: Contest, payoff: Payoff, worth: Worth) -> None:
+    """What a decision can lose must be in the data or be stated: nothing protects against a loss nobody knows of."""
+    ones = np.ones(contest.rows)
+    selected, rejected = (evaluate(worth, contest.seen, d, None)[0] for d in (ones, 1.0 - ones))
+    subject = f"the payoff {payoff.name!r}"
+    if payoff.at_least is not None:
+        lowest = float(selected.min())
+        if lowest < payoff.at_least:
+            required = f"says at least {payoff.at_least:g}, but a row of the data yields {lowest:g}"
+            raise InputError(WHO, Fault("accuracy", required, subject=subject))
+        return
+    change = selected - rejected
+    if change.min() >= 0 or change.max() <= 0:
+        done = "selected" if change.min() >= 0 else "rejected"
+        required = f"shows no loss: no row of the data loses by being {done}, so none can be weighed"
+        cure = "state the least that a selected person can yield, at_least of the payoff"
+        raise NotApplicable(WHO, Fault("accuracy", required, subject=subject, cure=cure))
 
 
 def refuse_equal_levels(contest: Contest) -> None:

@@ -32,7 +32,7 @@ from fairtrial.methods.improve.candidates.contest import (
     Candidate,
     Constraints,
     Contest,
-    check_ratios,
+    check_utilities,
     find_claim,
     refuse_equal_levels,
 )
@@ -45,19 +45,27 @@ from fairtrial.methods.improve.candidates.portfolio import (
 )
 from fairtrial.methods.improve.candidates.programs import LinearProgram
 from fairtrial.methods.improve.candidates.rules import Index, Inputs
+from fairtrial.methods.improve.candidates.stated import Stated, stated_pairs
 from fairtrial.methods.improve.candidates.utilities import Observed, Worth, find_worth
+from fairtrial.methods.improve.claim_test import status_quo_pairs
+from fairtrial.methods.improve.solver.improvement import Pair
 from fairtrial.metrics.groups import Group
 from fairtrial.metrics.table import joined_metrics
 
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """What the arguments name in the audit, before any row is read; the first worth is the accuracy."""
+    """What the arguments name in the audit, before any row is read."""
 
     groups: list[Group]
-    worths: tuple[Worth, ...]
+    accuracies: tuple[Worth, ...]
+    fairness: tuple[Worth, ...]
     listed: list[Any]
     features: tuple[str, ...] = ()
+
+    @property
+    def worths(self) -> tuple[Worth, ...]:
+        return (*self.accuracies, *self.fairness)
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -91,39 +99,88 @@ class _Members:
         return None if values is None else values[self.inside]
 
 
-def prepare(audit: Audit, wanted: Wanted) -> tuple[Contest, list[Candidate], Rows, list[Note]]:
-    """Check everything, read the rows once, and refuse what cannot be tested.
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """The contest, its candidates, the rows it came from, what the reader must know, and what was fixed beforehand.
 
-    Gives the contest, its candidates, the rows it came from, and what the reader must know.
+    `stated` is None where rules are learned here, and halves of the rows are needed to find them.
     """
+
+    contest: Contest
+    candidates: list[Candidate]
+    rows: Rows
+    notes: list[Note]
+    stated: Stated | None
+
+
+def prepare(audit: Audit, wanted: Wanted) -> Prepared:
+    """Check everything, read the rows once, and refuse what cannot be tested."""
     named = _named(audit, wanted)
     _check_roles(audit, wanted, named)
     members = _members(_read(audit, named), named.groups)
     if audit.has("outcome") and audit.outcome_is_real:
-        named = replace(named, worths=tuple(worth.of_real_outcome() for worth in named.worths))
+        accuracies, fairness = (
+            tuple(worth.of_real_outcome() for worth in part) for part in (named.accuracies, named.fairness)
+        )
+        named = replace(named, accuracies=accuracies, fairness=fairness)
     contest = _contest(audit, wanted, named, members)
-    check_ratios(contest)
+    check_utilities(contest)
     refuse_equal_levels(contest)
     candidates, told = build_candidates(named.listed, contest)
     check_declared(candidates, contest)
-    return contest, candidates, members.rows, _notes(audit, wanted, named, members, told)
+    notes = _notes(audit, wanted, named, members, told)
+    stated = _stated(audit, wanted, named, contest)
+    return Prepared(contest, candidates, members.rows, notes, stated)
+
+
+def _stated(audit: Audit, wanted: Wanted, named: _Named, contest: Contest) -> Stated | None:
+    """What fixed rules are tested with on all rows; None where something is learned, or splits are asked for."""
+    if named.fitted or wanted.splits is not None:
+        return None
+    pairs: Sequence[Pair | None] | None = stated_pairs(wanted, contest, named.groups)
+    earlier = None
+    if wanted.earlier is not None:
+        before = like(audit, wanted.earlier)
+        earlier = prepare(before, replace(wanted, earlier=None)).contest
+        everyone = np.arange(earlier.rows)
+        if earlier.names != contest.names:
+            required = f"must hold the groups {list(contest.names)}"
+            raise InputError(WHO, Fault("earlier", required, got=list(earlier.names)))
+        pairs = pairs or status_quo_pairs(earlier, earlier.status_quo_of(everyone), everyone)
+    return Stated(pairs or [None] * len(contest.claim.fairness), earlier)
+
+
+def like(audit: Audit, data: Any) -> Audit:
+    """Other data with the same roles; an Audit is taken as it is."""
+    if isinstance(data, Audit):
+        return data
+    names = ("outcome", "decision", "score", "threshold", "groups", "features", "positive", "bins", "missing")
+    return Audit(data, **{name: getattr(audit, name) for name in names})
 
 
 def _named(audit: Audit, wanted: Wanted) -> _Named:
     if not isinstance(wanted.monotone, Mapping) or "" in wanted.monotone:
         raise InputError(WHO, Fault("monotone", "must pair features with 1 or -1", got=wanted.monotone))
     groups = find_groups(WHO, audit, wanted.by)
-    accuracy = find_worth(WHO, "accuracy", wanted.accuracy, accuracy=True)
-    fairness = [find_worth(WHO, "fairness", one, accuracy=False) for one in _fairness(wanted.fairness)]
-    named = _Named(groups, (accuracy, *fairness), listed_candidates(audit, wanted.candidates))
+    accuracies, fairness = (
+        tuple(
+            find_worth(WHO, argument, one, accuracy=argument == "accuracy")
+            for one in _utilities(argument, asked)
+        )
+        for argument, asked in (("accuracy", wanted.accuracy), ("fairness", wanted.fairness))
+    )
+    listed = listed_candidates(audit, wanted.candidates)
+    if wanted.threshold is not None:
+        listed = [replace(c, threshold=wanted.threshold) if isinstance(c, FixedColumn) else c for c in listed]
+    named = _Named(groups, accuracies, fairness, listed)
     return replace(named, features=_permitted(audit, wanted, named.attributes))
 
 
-def _fairness(asked: object) -> list[object]:
+def _utilities(argument: str, asked: object) -> list[object]:
     """Metrics one by one: a criterion stands for several."""
     items = list(asked) if isinstance(asked, list | tuple) else [asked]
     if not items:
-        raise InputError(WHO, Fault("fairness", "is empty", cure="name at least one metric"))
+        raise InputError(WHO, Fault(argument, "is empty", cure="name at least one metric"))
     return [part for item in items for part in joined_metrics(item)]
 
 
@@ -173,7 +230,20 @@ def _check_roles(audit: Audit, wanted: Wanted, named: _Named) -> None:
         cure = Words("if that is so, say {}", Set("fitted_elsewhere", True))
         required = "must hold a rule that was not fitted on these rows"
         faults.add(Fault("candidates", required, subject=f"the candidate columns {named.fixed}", cure=cure))
+    _check_beforehand(wanted, named, faults)
     faults.raise_any()
+
+
+def _check_beforehand(wanted: Wanted, named: _Named, faults: Faults) -> None:
+    """Threshold, sign and an earlier sample are for rules that are tested on all rows."""
+    if not named.fitted and wanted.splits is None:
+        return
+    why = "rules that are learned here" if named.fitted else "splits"
+    given = {"candidate_threshold": wanted.threshold, "sign": wanted.sign, "earlier": wanted.earlier}
+    for name, value in given.items():
+        if value is not None:
+            required = f"is for rules fixed beforehand; with {why} it comes from each training half"
+            faults.add(Fault(name, required))
 
 
 def _check_status_quo(audit: Audit, wanted: Wanted, faults: Faults) -> None:
@@ -231,7 +301,7 @@ def _contest(audit: Audit, wanted: Wanted, named: _Named, members: _Members) -> 
         names=tuple(_name(group) for group in named.groups),
         decision=decision,
         score=members.role("score"),
-        claim=find_claim(wanted, named.worths, named.groups),
+        claim=find_claim(wanted, (named.accuracies, named.fairness), named.groups),
         constraints=constraints,
         features=named.features,
         feature_of=feature_of,

@@ -95,15 +95,17 @@ def find_worth(who: str, argument: str, asked: object, *, accuracy: bool) -> Wor
 
 def _payoff(who: str, argument: str, content: Mapping[str, object]) -> Payoff:
     selected, rejected = content["selected"], content.get("rejected", 0.0)
-    complete = "name" in content and not set(content) - {"name", "selected", "rejected"}
+    at_least = content.get("at_least")
+    complete = "name" in content and not set(content) - {"name", "selected", "rejected", "at_least"}
     if (
         not complete
         or not isinstance(selected, str | float | int)
         or not isinstance(rejected, str | float | int)
+        or not isinstance(at_least, float | int | None)
     ):
-        required = "as a payoff needs 'name' and 'selected' and may have 'rejected'"
+        required = "as a payoff needs 'name' and 'selected' and may have 'rejected' and 'at_least'"
         raise InputError(who, Fault(argument, required))
-    return Payoff(str(content["name"]), selected, rejected)
+    return Payoff(str(content["name"]), selected, rejected, at_least)
 
 
 def _metric_fault(argument: str, metric: Metric) -> Fault | None:

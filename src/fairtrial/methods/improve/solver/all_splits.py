@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 if TYPE_CHECKING:
-    from fairtrial.methods.improve.solver.improvement import Component
+    from fairtrial.methods.improve.claim_test import Tested
 
-Aggregation = Literal["median", "running-median", "single"]
+Aggregation = Literal["median", "running-median", "single", "all rows"]
 
 ASSUMES: dict[Aggregation, str] = {
     "median": (
@@ -38,6 +38,10 @@ ASSUMES: dict[Aggregation, str] = {
         "the p-value of the first split alone; valid for one split fixed in advance by the seed, and easily "
         "abused by re-running with other seeds"
     ),
+    "all rows": (
+        "that of the test on all rows, times the number of fixed rules that were tried; valid for rules, thresholds "
+        "and directions that were fixed without looking at these rows"
+    ),
 }
 
 
@@ -50,6 +54,8 @@ def combine_p_values(values: Sequence[float], aggregation: Aggregation) -> float
     """The p-value of all splits together, to be compared with α itself."""
     if aggregation == "single":
         return float(values[0])
+    if aggregation == "all rows":
+        return min(1.0, len(values) * min(values))
     if aggregation == "median":
         return min(1.0, 2 * lower_median(values))
     return min(1.0, 2 * min(lower_median(values[:length]) for length in range(1, len(values) + 1)))
@@ -57,14 +63,16 @@ def combine_p_values(values: Sequence[float], aggregation: Aggregation) -> float
 
 def rejection_prefixes(splits: int, aggregation: Aggregation) -> list[tuple[int, int]]:
     """(first ℓ splits, how many of them must reject): the combined test rejects when one of these holds."""
-    if aggregation == "single":
-        return [(1, 1)]
+    if aggregation in ("single", "all rows"):
+        return [(1 if aggregation == "single" else splits, 1)]
     lengths = [splits] if aggregation == "median" else list(range(1, splits + 1))
     return [(length, (length + 1) // 2) for length in lengths]
 
 
-def split_level(level: float, aggregation: Aggregation) -> float:
-    """The level at which each split is tested so that the combined test has `level`."""
+def split_level(level: float, aggregation: Aggregation, splits: int = 1) -> float:
+    """The level at which each split, or each fixed rule, is tested so that the combined test has `level`."""
+    if aggregation == "all rows":
+        return level / splits
     return level if aggregation == "single" else level / 2
 
 
@@ -105,7 +113,7 @@ class Staircase:
         return any(accuracy < c.accuracy and fairness < c.fairness for c in self.corners)
 
 
-def split_thresholds(components: Sequence[Component], level: float) -> Corner:
+def split_thresholds(components: Sequence[Tested], level: float) -> Corner:
     """The rectangle rejected by one split: the smallest threshold of its accuracy and fairness components."""
     smallest = {
         part: min((c.largest_delta(level) for c in components if c.part == part), default=math.inf)

@@ -1,0 +1,73 @@
+"""What was fixed before the rows were looked at: the direction of the status quo's gap, and an earlier sample."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairtrial.errors import Fault, InputError
+from fairtrial.methods.improve.arguments import Wanted
+from fairtrial.methods.improve.candidates.contest import WHO, Contest, Decided
+from fairtrial.methods.improve.candidates.rules import capacity_threshold
+from fairtrial.methods.improve.solver.improvement import Pair
+from fairtrial.metrics.groups import Group
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stated:
+    """What was fixed before the rows were looked at.
+
+    `pairs` has the group above and the group below of each fairness metric under the status quo, None where it was not
+    stated; `earlier` is the earlier sample that thresholds come from, None where they come from the rows themselves.
+    """
+
+    pairs: Sequence[Pair | None]
+    earlier: Contest | None = None
+
+    def status_quo(self, contest: Contest) -> Decided:
+        """Decisions and scores of the status quo for all rows."""
+        if self.earlier is None or contest.decision is not None or contest.score is None:
+            return contest.status_quo(np.arange(contest.rows))
+        assert self.earlier.score is not None
+        assert contest.constraints.capacity is not None
+        threshold = capacity_threshold(self.earlier.score, contest.constraints.capacity)
+        return (contest.score >= threshold).astype(np.float64), contest.score
+
+
+def stated_pairs(wanted: Wanted, contest: Contest, groups: Sequence[Group]) -> list[Pair] | None:
+    """Higher and lower group under the status quo of each fairness metric, as `sign` states them; None without it."""
+    if wanted.sign is None:
+        return None
+    named = list(wanted.sign) if isinstance(wanted.sign, list | tuple) else [wanted.sign]
+    each, metrics = (1 if len(groups) == 2 else 2), len(contest.claim.fairness)
+    if len(named) not in (each, each * metrics):
+        words = (
+            "the group with the higher level"
+            if each == 1
+            else "the group with the higher level and the lower one"
+        )
+        more = "" if metrics == 1 else f", once or for each of the {metrics} fairness metrics"
+        raise InputError(WHO, Fault("sign", f"must name {words} under the status quo{more}", got=wanted.sign))
+    codes = [_code(item, groups) for item in named]
+    if each == 1:
+        pairs = [(code, 1 - code) for code in codes]
+    else:
+        pairs = list(zip(codes[::2], codes[1::2], strict=True))
+    for a, b in pairs:
+        if (a, b) not in contest.claim.pairs:
+            required = "must be a gap that counts: two groups, in the direction asked for"
+            raise InputError(WHO, Fault("sign", required, got=[groups[a].label, groups[b].label]))
+    return pairs * metrics if len(pairs) == 1 else pairs
+
+
+def _code(item: object, groups: Sequence[Group]) -> int:
+    labels = [group.label for group in groups]
+    if isinstance(item, str) and item in labels:
+        return labels.index(item)
+    group = Group.of(item) if isinstance(item, Mapping) else None
+    if group is None or group not in groups:
+        got = item if group is None else group.label
+        raise InputError(WHO, Fault("sign", f"must name groups among {labels}", got=got))
+    return list(groups).index(group)

@@ -1,0 +1,222 @@
+"""The claim on given rows: every component with its law, what a margin would have given, and a candidate's merit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairtrial.inference.numeric.cell_bootstrap import LevelCells, Levels, adverse_levels, bootstrap_levels
+from fairtrial.methods.improve.candidates.adverse import adverse_rows
+from fairtrial.methods.improve.candidates.contest import Contest, Decided
+from fairtrial.methods.improve.solver.improvement import (
+    Component,
+    Pair,
+    Part,
+    accuracy_components,
+    log_levels,
+    paper_fairness_component,
+    smooth_fairness_components,
+    worst_pair,
+)
+
+Floats = NDArray[np.float64]
+
+# A z of this size stands for a difference that has no spread at all
+CERTAIN = 50.0
+# Margins whose p-values stand beside the one that was asked for
+MARGINS = (0.0, 0.01, 0.02, 0.05)
+
+
+class Tested(Protocol):
+    """What every part of the claim can be asked."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def part(self) -> Part: ...
+    @property
+    def tie(self) -> float: ...
+    def statistic(self, delta: float) -> float: ...
+    def standard_error(self, delta: float) -> float: ...
+    def p_value(self, delta: float) -> float: ...
+    def delta_method(self, delta: float) -> float | None: ...
+    def largest_delta(self, level: float) -> float: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnyDirection:
+    """A gap whose direction under the status quo was not stated: the best of all directions, paid for.
+
+    A smaller gap in any one direction is a smaller gap, so the smallest p-value times the number of directions holds
+    its level (Bonferroni). Each direction is a list of components of which the weakest counts.
+    """
+
+    name: str
+    directions: Sequence[Sequence[Component]]
+    part: Part = "fairness"
+
+    def _best(self, delta: float) -> Component:
+        """The weakest component of the direction that holds best."""
+        weakest = [max(found, key=lambda c: c.p_value(delta)) for found in self.directions]
+        return min(weakest, key=lambda c: (c.p_value(delta), -c.statistic(delta)))
+
+    @property
+    def tie(self) -> float:
+        return self._best(0.0).tie
+
+    def statistic(self, delta: float) -> float:
+        return self._best(delta).statistic(delta)
+
+    def standard_error(self, delta: float) -> float:
+        return self._best(delta).standard_error(delta)
+
+    def p_value(self, delta: float) -> float:
+        return min(1.0, len(self.directions) * self._best(delta).p_value(delta))
+
+    def delta_method(self, delta: float) -> float | None:
+        found = self._best(delta).delta_method(delta)
+        return None if found is None else min(1.0, len(self.directions) * found)
+
+    def largest_delta(self, level: float) -> float:
+        each = level / len(self.directions)
+        return max(min(c.largest_delta(each) for c in found) for found in self.directions)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClaimTest:
+    """Components in the order accuracies, then fairness metrics, each with the Δ it is tested at.
+
+    `block` says which metric each belongs to; `losses` how many of the people behind an accuracy component fare worse.
+    """
+
+    components: list[Tested]
+    deltas: list[float]
+    block: list[int]
+    levels: Levels
+    losses: list[int]
+
+    @property
+    def pairs(self) -> list[tuple[Tested, float]]:
+        return list(zip(self.components, self.deltas, strict=True))
+
+    def margin_p_values(self, units: Sequence[float]) -> list[float]:
+        """The p-value had each of `MARGINS` been conceded; `units` are the accuracies' own."""
+        fairness = [c.p_value(d) for c, d in self.pairs if c.part == "fairness"]
+        found = []
+        for margin in MARGINS:
+            accuracy = [
+                c.p_value(-margin * units[block])
+                for c, block in zip(self.components, self.block, strict=True)
+                if c.part == "accuracy"
+            ]
+            found.append(max(*accuracy, *fairness))
+        return found
+
+
+def examine(
+    contest: Contest,
+    cells: LevelCells,
+    worst: Sequence[Pair | None],
+    draws: int,
+    rng: np.random.Generator,
+    everyone: tuple[Decided, Decided] | None = None,
+) -> ClaimTest:
+    """Every component on the given cells.
+
+    `worst` has each fairness metric's pair of the status quo, from a training half or stated; None where it is not.
+    `everyone` has both rules' decisions for all rows of the file, in which the worst change is looked for.
+    """
+    claim = contest.claim
+    levels = bootstrap_levels(cells, draws, rng)
+    components: list[Tested] = []
+    deltas: list[float] = []
+    block: list[int] = []
+    losses: list[int] = []
+    for m, accuracy_delta in enumerate(claim.accuracy_delta):
+        accuracy = _accuracy_parts(contest, cells, levels, m, rng, everyone)
+        components.extend(accuracy)
+        deltas += accuracy_delta
+        block += [m] * len(accuracy)
+        losses += _losses(contest, cells, levels, m)
+    logs = log_levels(levels) if claim.scale == "ratio" else None
+    for m, pair in enumerate(worst, start=len(claim.accuracies)):
+        fairness = _fairness_parts(contest, levels if logs is None else logs, m, pair)
+        components += fairness
+        deltas += [claim.fairness_delta] * len(fairness)
+        block += [m] * len(fairness)
+    return ClaimTest(components, deltas, block, levels, losses)
+
+
+def _accuracy_parts(
+    contest: Contest,
+    cells: LevelCells,
+    levels: Levels,
+    m: int,
+    rng: np.random.Generator,
+    everyone: tuple[Decided, Decided] | None,
+) -> list[Component]:
+    claim, adverse = contest.claim, None
+    if everyone is not None and claim.method != "paper":
+        worst = adverse_rows(contest, cells, levels, m, everyone)
+        adverse = adverse_levels(cells, m, worst, len(levels.draws), rng)
+    weights = None if claim.weights is None else np.array(claim.weights)
+    names = [*contest.names, "everyone"]
+    return accuracy_components(levels, m, names, kind=claim.kind, weights=weights, adverse=adverse)
+
+
+def _fairness_parts(contest: Contest, levels: Levels, m: int, worst: Pair | None) -> list[Tested]:
+    claim, names = contest.claim, [*contest.names, "everyone"]
+    ratio = claim.scale == "ratio"
+    how: Any = {
+        "kind": "relative" if ratio else claim.kind,
+        "pairs": claim.pairs,
+        "one_sided": claim.one_sided,
+    }
+    if claim.method == "paper":
+        return [paper_fairness_component(levels, m, **how)]
+    how["law"] = "normal" if ratio else "reflected"
+    if worst is not None:
+        return [*smooth_fairness_components(levels, m, names, worst=worst, **how)]
+    directions = [smooth_fairness_components(levels, m, names, worst=pair, **how) for pair in claim.pairs]
+    return [*directions[0]] if len(directions) == 1 else [AnyDirection("gap, either direction", directions)]
+
+
+def _losses(contest: Contest, cells: LevelCells, levels: Levels, m: int) -> list[int]:
+    """How many people fare worse under the candidate, behind each accuracy component."""
+    u, w = cells.values[:, m, :, 0], cells.values[:, m, :, 1]
+    weights = contest.claim.weights
+    found = []
+    for g in range(len(contest.names)) if weights is None else [len(contest.names)]:
+        level = np.nan_to_num(levels.estimate[m, :, g])
+        gain = (u[:, 1] - level[1] * w[:, 1]) - (u[:, 0] - level[0] * w[:, 0])
+        same = (u[:, 0] == u[:, 1]) & (w[:, 0] == w[:, 1])
+        if (w == 1).all():
+            gain = u[:, 1] - u[:, 0]
+        worse = (gain < 0) & ~same & ((cells.group == g) | (g == len(contest.names)))
+        found.append(int(cells.counts[worse].sum()))
+    return found
+
+
+def status_quo_pairs(contest: Contest, old: Decided, index: NDArray[np.intp]) -> list[Pair]:
+    """The worst pair of the status quo in some rows, per fairness metric."""
+    levels = bootstrap_levels(contest.cells(index, old, old), 0, np.random.default_rng(0))
+    first = len(contest.claim.accuracies)
+    return [worst_pair(estimate[0, :-1], contest.claim.pairs) for estimate in levels.estimate[first:]]
+
+
+def merit(contest: Contest, cells: LevelCells, worst: Sequence[Pair]) -> float:
+    """The smallest z of all components: how sure the weakest part of the claim is."""
+    tested = examine(contest, cells, worst, 0, np.random.default_rng(0))
+    smallest = math.inf
+    for component, delta in tested.pairs:
+        estimate, error = component.statistic(delta), component.standard_error(delta)
+        if not math.isfinite(estimate):
+            return -math.inf
+        z = estimate / error if error > component.tie else CERTAIN * float(np.sign(round(estimate, 12)))
+        smallest = min(smallest, z)
+    return smallest
