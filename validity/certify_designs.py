@@ -91,10 +91,12 @@ class Overlap:
 
 def atoms_of(values: list[Floats], *, binary: bool = False) -> Atoms:
     """Atoms from one array of rows per atom."""
+    if not binary:
+        return Atoms.of_values(values)
     count = np.array([float(x.size) for x in values])
     mean = np.array([x.mean() if x.size else 0.0 for x in values])
     m2 = np.array([float(np.sum((x - m) ** 2)) for x, m in zip(values, mean, strict=True)])
-    return Atoms(count, mean, m2, binary, None if binary else tuple(values))
+    return Atoms(count, mean, m2, True)
 
 
 def atoms_of_counts(sizes: ArrayLike, ones: ArrayLike) -> Atoms:

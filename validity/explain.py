@@ -5,10 +5,13 @@ What is checked runs through the package's own code, on people whose true contri
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 
+from fairtrial.inference.evidence.atoms import Atoms
 from fairtrial.inference.multiplicity import holm
-from fairtrial.inference.rates.proportions import difference_interval
+from fairtrial.methods.explain.first_stage import ComparedGroups, compare_groups, gap_tests
 from fairtrial.methods.explain.solver.coalitions import contributions
 from fairtrial.methods.explain.solver.esl import (
     b_sequence,
@@ -19,18 +22,11 @@ from fairtrial.methods.explain.solver.esl import (
 )
 from fairtrial.methods.explain.solver.esl_groups import (
     baseline_of,
-    homogeneity,
     pair_targets,
     paper_interval,
-    pooled_p,
 )
-from fairtrial.methods.explain.solver.influence import (
-    combine,
-    interval,
-    spread,
-    two_sided_p,
-    with_estimated_scale,
-)
+from fairtrial.methods.explain.solver.influence import Spread, combine, interval
+from fairtrial.methods.explain.two_stage_game import estimates_of
 from validity.board import Cell
 from validity.explain_designs import (
     BASELINE,
@@ -44,6 +40,8 @@ from validity.explain_designs import (
     population,
     truth_of,
 )
+from validity.explain_few import CELLS as FEW
+from validity.explain_few import EVERY
 from validity.explain_more import CELLS as OTHERS
 from validity.whole_functions import lines
 
@@ -60,7 +58,8 @@ def _coverage(sizes: tuple[int, int], shape: Shape, target: slice, values: slice
             kinds, group = draw(people, sizes, shape, random)
             form = form_of(shape, people.outcome[kinds])
             found = contributions(people.decisions[kinds], form, group, 2, stacked, targets)
-            low, high = interval(found.estimate, found.spread(), LEVEL)
+            ours = estimates_of(found, EVERY, LEVEL, found.with_quarter_rows())
+            low, high = ours.low, ours.high
             outside = (truth < low - 1e-9) | (truth > high + 1e-9)
             missed[r] = outside[target, values].mean()
         return missed
@@ -82,10 +81,12 @@ def _prior_coverage(sizes: tuple[int, int]) -> Run:
             y = people.outcome[kinds]
             found = contributions(people.decisions[kinds], form_of("tpr", y), group, 2, stacked, targets)
             base, moved = baseline_of(form_of("tpr", y), float(y.mean()), (y - y.mean()) / y.size)
-            estimate = found.estimate[2, 0] * BASELINE / base
-            raw = found.influence(0)[:, 2] * BASELINE / base
-            error = spread(with_estimated_scale(raw, estimate, moved, base), group)
-            low, high = interval(estimate, error, LEVEL)
+            scale = base / BASELINE
+            ratio = found.estimate[2:3, 0] / scale
+            variance = found.scaled_variance(0, slice(2, 3), ratio, moved / BASELINE, group)
+            error = Spread(np.sqrt(variance)[:, None] / scale, found.with_quarter_rows().df[2:3, :1])
+            ours = estimates_of(found, (slice(2, 3), slice(0, 1)), LEVEL, error, scale)
+            low, high = ours.low[0, 0], ours.high[0, 0]
             missed[r] = ((truth < low) | (truth > high)).mean()
         return missed
 
@@ -107,10 +108,10 @@ def _sampled_coverage(sizes: tuple[int, int], features: int, budget: int) -> Run
             form = form_of("tpr", people.outcome[kinds])
             found = contributions(decisions, form, group, 2, sampled_coefficients(orders)[None], gap)
             chance = monte_carlo_variance(orders, gap.weights[:, 0] @ found.rates.rate)[0]
-            error = found.spread()
+            error = found.with_quarter_rows()
             both = np.stack([error.error[0, 0] ** 2, chance])
             degrees = np.stack([error.df[0, 0], np.full(features, orders.pairs - 1.0)])
-            low, high = interval(found.estimate[0, 0], combine(both, degrees), LEVEL)
+            low, high = interval(found.centre[0, 0], combine(both, degrees), LEVEL)
             missed[r] = ((truth < low) | (truth > high)).mean()
         return missed
 
@@ -129,7 +130,7 @@ def _family(sizes: tuple[int, int], shape: Shape, *, adjust: bool = True) -> Run
             kinds, group = draw(people, sizes, shape, random)
             form = form_of(shape, people.outcome[kinds])
             found = contributions(people.decisions[kinds], form, group, 2, stacked, gap)
-            p = two_sided_p(found.estimate, found.spread())[0, 0]
+            p = estimates_of(found, EVERY, LEVEL, found.with_quarter_rows()).p_value[0, 0]
             p = np.nan_to_num(p, nan=1.0)
             flagged[r] = (holm(p) if adjust else p).min() <= 1 - LEVEL
         return flagged
@@ -137,19 +138,31 @@ def _family(sizes: tuple[int, int], shape: Shape, *, adjust: bool = True) -> Run
     return run
 
 
+def _tables(counts: np.ndarray, sizes: tuple[int, ...]) -> tuple[Atoms, np.ndarray]:
+    """All repeats' groups as one table of atoms, and each group alone: (repeats, groups) counts of ones."""
+    size = np.broadcast_to(np.array(sizes, dtype=float), counts.shape).ravel()
+    mean = counts.ravel() / size
+    return Atoms(size, mean, size * mean * (1 - mean), True), np.eye(size.size, dtype=bool)
+
+
 def _first_stage_size(sizes: tuple[int, ...], rate: float) -> Run:
     """Equal rates: how often is equality rejected?"""
 
     def run(repeats: int, random: np.random.Generator) -> np.ndarray:
-        counts = np.array(sizes, dtype=float)
         successes = random.binomial(np.array(sizes), rate, size=(repeats, len(sizes))).astype(float)
         if len(sizes) == 2:
-            p = [pooled_p(k[0], counts[0], k[1], counts[1]) for k in successes]
+            pairs = [(2 * r, 2 * r + 1) for r in range(repeats)]
+            p = [gap.p_value for gap in gap_tests(*_tables(successes, sizes), pairs, LEVEL) if gap]
         else:
-            p = [homogeneity(k, counts).p_value for k in successes]
+            every = list(combinations(range(len(sizes)), 2))
+            p = [_all_equal(compare_groups(*_tables(k, sizes), every, LEVEL, "certify")) for k in successes]
         return (np.array(p) <= 1 - LEVEL).astype(float)
 
     return run
+
+
+def _all_equal(found: ComparedGroups) -> float:
+    return 1.0 if found.omnibus is None else found.omnibus.p_value
 
 
 def _gap_coverage(sizes: tuple[int, int], rates: tuple[float, float], paper: bool) -> Run:
@@ -158,11 +171,13 @@ def _gap_coverage(sizes: tuple[int, int], rates: tuple[float, float], paper: boo
         k = random.binomial(np.array(sizes), rates, size=(repeats, 2)).astype(float)
         if paper:
             limits = np.array([paper_interval(a, n1, b, n2, LEVEL) for a, b in k])
-            low, high = limits[:, 0], limits[:, 1]
         else:
-            low, high, _ = difference_interval(k[:, 0], n1, k[:, 1], n2, LEVEL)
+            pairs = [(2 * r, 2 * r + 1) for r in range(repeats)]
+            limits = np.array(
+                [(gap.low, gap.high) for gap in gap_tests(*_tables(k, sizes), pairs, LEVEL) if gap]
+            )
         gap = rates[0] - rates[1]
-        return ((gap < low) | (gap > high)).astype(float)
+        return ((gap < limits[:, 0]) | (gap > limits[:, 1])).astype(float)
 
     return run
 
@@ -201,9 +216,9 @@ CELLS: list[Cell] = [
           variant="paper", counterpart="no driver flagged, tpr, 286/50"),
     _cell("no driver flagged, tpr, 57/20", _ALIKE, _family(_FEW, "tpr"), claim="size"),
     _cell("no driver flagged, ppv, 300/120", _ALIKE, _family(_SMALL, "ppv"), claim="size"),
-    _cell("pooled test of two groups, 2862/501", "rate .8", _first_stage_size(_ADULT, 0.8), claim="size"),
-    _cell("pooled test of two groups, 57/20", "rate .8", _first_stage_size(_FEW, 0.8), claim="size"),
-    _cell("pooled test of two groups, 300/10", "rate .02", _first_stage_size((300, 10), 0.02), claim="size"),
+    _cell("test of two groups, 2862/501", "rate .8", _first_stage_size(_ADULT, 0.8), claim="size"),
+    _cell("test of two groups, 57/20", "rate .8", _first_stage_size(_FEW, 0.8), claim="size"),
+    _cell("test of two groups, 300/10", "rate .02", _first_stage_size((300, 10), 0.02), claim="size"),
     _cell("test of four groups, 300/150/80/40", "rate .6", _first_stage_size((300, 150, 80, 40), 0.6), claim="size"),
     _cell("interval of the first-stage gap, 2862/501", "rates .841, .600", _gap_coverage(_ADULT, (0.841, 0.6), False)),
     _cell("interval of the first-stage gap, 57/20", "rates .841, .600", _gap_coverage(_FEW, (0.841, 0.6), False)),
@@ -213,5 +228,6 @@ CELLS: list[Cell] = [
         counterpart="interval of the first-stage gap, 2862/501",
     ),
     *OTHERS,
+    *FEW,
     *lines("explain"),
 ]  # fmt: skip

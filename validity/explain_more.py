@@ -11,9 +11,8 @@ from fairtrial.methods.explain.allocation import Allocation
 from fairtrial.methods.explain.first_stage import FirstStage, first_stage
 from fairtrial.methods.explain.solver.coalitions import RowForm, contributions
 from fairtrial.methods.explain.solver.esl import MEMBERS, Floats, b_sequence, coefficients
-from fairtrial.methods.explain.solver.esl_groups import group_targets, pair_targets, pooled_p
-from fairtrial.methods.explain.solver.influence import two_sided_p
-from fairtrial.methods.explain.two_stage_game import Baseline, TwoStageGame
+from fairtrial.methods.explain.solver.esl_groups import group_targets, pair_targets
+from fairtrial.methods.explain.two_stage_game import Baseline, TwoStageGame, estimates_of
 from validity.board import Cell
 from validity.explain_designs import LEVEL, Run
 
@@ -40,8 +39,9 @@ def _stage(values: Floats, group: np.ndarray, levels: tuple[int, ...] = ()) -> F
         orders=None,
         baseline=Baseline("number", BASE, None),
         level=LEVEL,
+        scores_or_decisions=values,
     )
-    return first_stage(game, "certify")
+    return first_stage(game, "certify", None)
 
 
 def _people(sizes: tuple[int, ...]) -> np.ndarray:
@@ -75,7 +75,7 @@ def omnibus_size(sizes: tuple[int, ...], rate: float | None) -> Run:
                 values = random.beta(2.0, 5.0, group.size)
             else:
                 values = (random.random(group.size) < rate).astype(float)
-            test = _stage(values, group).omnibus
+            test = _stage(values, group).explained.omnibus
             rejected[r] = test is not None and test.p_value <= 1 - LEVEL
         return rejected
 
@@ -106,7 +106,7 @@ def score_gap_coverage(sizes: tuple[int, int]) -> Run:
             values = np.where(
                 group == 0, random.beta(2.0, 5.0, group.size), random.beta(1.0, 3.0, group.size)
             )
-            gap = _stage(values, group).gaps[0]
+            gap = _stage(values, group).explained.gaps[0]
             missed[r] = gap is None or not gap.low <= 2 / 7 - 1 / 4 <= gap.high
         return missed
 
@@ -135,10 +135,11 @@ def equal_rates(*, by_features: bool) -> Run:
                 found = contributions(
                     decisions, RowForm(none, everyone, everyone, everyone), group, 2, stacked, gap
                 )
-                p = float(holm(two_sided_p(found.estimate, found.spread())[0, 0]).min())
+                ours = estimates_of(found, (slice(None), slice(None)), LEVEL, found.with_quarter_rows())
+                p = float(holm(ours.p_value[0, 0]).min())
             else:
-                ones = np.bincount(group, full)
-                p = pooled_p(float(ones[0]), sizes[0], float(ones[1]), sizes[1])
+                stage = _stage(full.astype(float), group).explained.gaps[0]
+                p = 1.0 if stage is None else stage.p_value
             rejected[r] = p <= 1 - LEVEL
         return rejected
 

@@ -18,7 +18,8 @@ from fairtrial.inference.evidence.survey import (
     weighted_rate_interval,
 )
 from fairtrial.inference.rates.binary_gaps import PartCounts, gap_limits, gap_p
-from fairtrial.inference.rates.proportions import RateMethod, rate_interval, ratio_interval
+from fairtrial.inference.rates.proportions import RateMethod, rate_interval
+from fairtrial.inference.rates.two_rates import ratio_interval
 from validity.board import Cell, Claim
 from validity.measure_designs import Draw, Errors, Random, repeated, survey
 from validity.measure_means import CELLS as MEANS

@@ -7,9 +7,9 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
+from scipy.special import chdtrc, ndtr
 
-from fairtrial.inference.rates.proportions import difference_interval
+from fairtrial.inference.rates.binary_gaps import PartCounts, gap_limits
 from fairtrial.methods.transport.solver.distances import linear_distance
 from fairtrial.methods.transport.solver.gap_test import article_test, pooled_test
 from fairtrial.methods.transport.solver.projection import project
@@ -174,10 +174,13 @@ def _difference(n1: int, n2: int, first: float, second: float) -> Run:
     """Misses of the interval shown beside each difference of two rates."""
 
     def run(repeats: int, rng: np.random.Generator) -> Floats:
-        k1, k2 = rng.binomial(n1, first, repeats) * 1.0, rng.binomial(n2, second, repeats) * 1.0
-        found = difference_interval(k1, n1, k2, n2, 0.95)
+        k1, k2 = (
+            rng.binomial(n, rate, repeats).astype(np.float64) for n, rate in ((n1, first), (n2, second))
+        )
+        none = np.zeros(repeats)
+        low, high = gap_limits(PartCounts(none, none, k1, none + n1, k2, none + n2), 0.95)
         gap = first - second
-        return ((gap < found.low) | (gap > found.high)).astype(float)
+        return ((gap < low) | (gap > high)).astype(float)
 
     return run
 
@@ -256,6 +259,30 @@ def _rare(small: int, large: int, rate: float, groups: int = 2) -> Draw:
     return draw
 
 
+def _small_beside_large(sizes: tuple[int, ...], rate: float, level: float) -> Run:
+    """Rejections of equal rates at a small level. Only tables whose chi-square comes near it are tested."""
+    count = np.array(sizes)
+    group = np.repeat(np.arange(count.size), count)
+
+    def run(repeats: int, rng: np.random.Generator) -> Floats:
+        events = rng.binomial(count, rate, (repeats, count.size))
+        pooled = events.sum(axis=1, keepdims=True) / count.sum()
+        squared = ((events / count - pooled) ** 2 * count).sum(axis=1) / np.maximum(
+            pooled * (1 - pooled), 1e-12
+        )[:, 0]
+        rejected = np.zeros(repeats)
+        for repeat in np.flatnonzero(chdtrc(count.size - 1, squared) <= 10 * level):
+            event = np.concatenate(
+                [np.arange(size) < k for size, k in zip(sizes, events[repeat], strict=True)]
+            ).astype(np.uint8)
+            problem = disjoint_families(group, [(range(count.size), 0)], event)
+            p = pooled_test(problem, None, np.zeros(problem.size), "differs", seed=int(repeat)).p_value
+            rejected[repeat] = p <= level
+        return rejected
+
+    return run
+
+
 def _at_tolerance(gaps: tuple[float, ...], rows: int, base: float = 0.4) -> Draw:
     """Rates that differ by exactly the tolerance: the edge of the null."""
 
@@ -302,6 +329,20 @@ CELLS: list[Cell] = [
         "overlapping", "two attributes, intersections differ crosswise, 400 rows", _pooled(_overlapping(400))
     ),
     _cell("stuck-group", "a group of 40 that cannot move, beside 600", _pooled(_stuck_group(600, 40))),
+    *(
+        _cell(
+            f"small-beside-large-{len(sizes)}-{level:g}",
+            f"{len(sizes) - 1} of {sizes[1]} people beside {sizes[0]:,}, rate {rate:.0%}, level {level:g}",
+            _small_beside_large(sizes, rate, level),
+            nominal=level,
+            worst=1.5 * level,
+            short=20_000 if len(sizes) == 2 and level == 0.001 else 0,
+            long=round(100 / level),
+            covers=("transport.p_value",),
+        )
+        for sizes, rate in (((2000, 60), 0.1), ((2000, 60, 60, 60), 0.1))
+        for level in (0.001, 0.0001)
+    ),
     _cell("rare-pair", "30 people beside 3,000, rate 0.5%", _pooled(_rare(30, 3000, 0.005))),
     _cell("rare-four", "4 groups, three of 40 people, rate 2%", _pooled(_rare(40, 1000, 0.02, 4))),
     _cell(

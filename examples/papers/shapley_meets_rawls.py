@@ -128,7 +128,7 @@ def second_stage(before, draws):
     print("\nTable 2: contributions to the groups' values")
     for name in MEMBERS:
         for group in ("Male", "Female"):
-            entries = contributions(before[name], "contribution to the group", group)
+            entries = contributions(before[name], "contribution to the value", group)
             show(f"{name} {group}", [span(entry) for entry in entries], "{:>24}")
     print("\nTable 3: contributions to the gap, our interval, the bootstrap's, and the printed one")
     for name in MEMBERS:

@@ -15,6 +15,7 @@ from .methods.flag.method import flag as flag
 from .methods.flag.result import FlagResult as FlagResult
 from .methods.improve.candidates import Estimator as Estimator
 from .methods.improve.candidates import LinearProgram as LinearProgram
+from .methods.improve.candidates.rules import load_rule as load_rule
 from .methods.improve.method import improve as improve
 from .methods.improve.payoff import Payoff as Payoff
 from .methods.improve.result import ImproveResult as ImproveResult

@@ -113,9 +113,9 @@ class Argument:
             return None if self.optional or self.open else self._fault(value)
         if any(_fits(value, part) for part in self.kinds):
             return self._bounds_fault(value)
-        if _has_nan(value):
-            return Fault(self.name, "must hold no NaN", got=value)
-        return None if self.open else self._fault(value)
+        if not self.open:
+            return self._fault(value)
+        return None if _finite(value) else Fault(self.name, "must hold finite numbers", got=value)
 
     @property
     def open(self) -> bool:
@@ -211,13 +211,13 @@ def _fits(value: Any, part: Any) -> bool:
     return part in (int, str) and isinstance(value, part)
 
 
-def _has_nan(value: Any) -> bool:
-    """Whether a number, or one in a list or table of them, is not a number."""
+def _finite(value: Any) -> bool:
+    """Whether a number, and every one in a list or table of them, is finite."""
     if isinstance(value, Mapping):
-        return any(_has_nan(item) for item in value.values())
+        return all(_finite(item) for item in value.values())
     if isinstance(value, list | tuple):
-        return any(_has_nan(item) for item in value)
-    return isinstance(value, float) and math.isnan(value)
+        return all(_finite(item) for item in value)
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def plain(value: Any) -> Any:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from fairtrial import load_rule
 from fairtrial.cli import program
 
 RUNNER = CliRunner()
@@ -71,6 +72,24 @@ def test_groups_constraints_and_delta(data):
     assert content["details"]["claim"]["margins"] == [[0.02, 0.01]]
     assert content["details"]["claim"]["groups"] == ["White", "Black"]
     assert content["provenance"]["arguments"]["banned"] == ["proxy"]
+
+
+def test_save_and_apply(data, tmp_path):
+    rule, out = str(tmp_path / "rule.skops"), tmp_path / "decisions.csv"
+    command = [data, "--by", "race", "--candidate", "portfolio", "--feature", "need", "--feature", "proxy"]
+    done = RUNNER.invoke(program, ["improve", *command, "--save", rule, *QUICK], catch_exceptions=False)
+    assert done.exit_code == 0
+    applied = RUNNER.invoke(program, ["apply", rule, data, "--csv", str(out)], catch_exceptions=False)
+    assert applied.exit_code == 0
+    decisions = [int(row["decision"]) for row in csv.DictReader(out.read_text().splitlines())]
+    assert decisions == load_rule(rule).predict(data).tolist()
+    assert f"{sum(decisions):,} of 2,500 rows are selected" in applied.stdout
+    card = RUNNER.invoke(program, ["apply", rule, data, "--card"], catch_exceptions=False)
+    assert json.loads(card.stdout)["rows"] == 2500
+    plain = RUNNER.invoke(program, ["apply", rule, data], catch_exceptions=False)
+    assert "row,decision,score" in plain.stdout
+    refused = RUNNER.invoke(program, ["apply", data, data])
+    assert "cannot be read as a rule" in str(refused.exception)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from fairtrial.inference.means.empirical_likelihood import Sample, el_log_ratio,
 from fairtrial.inference.means.from_moments import log_ratio_p, small_sample_df
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.power import detect_power
-from fairtrial.inference.rates.proportions import DifferenceMethod, difference_root
+from fairtrial.inference.rates.two_rates import Only, difference_root
 
 
 def el_weights(g: Floats) -> Floats:
@@ -47,7 +47,7 @@ def difference_p(
     k2: ArrayLike,
     n2: ArrayLike,
     delta: ArrayLike = 0.0,
-    method: DifferenceMethod = "auto",
+    only: Only | None = None,
 ) -> Floats:
     """Two-sided p-value of 'first rate minus second = delta'."""
-    return np.asarray(2.0 * special.ndtr(-np.abs(difference_root(k1, n1, k2, n2, delta, method))))
+    return np.asarray(2.0 * special.ndtr(-np.abs(difference_root(k1, n1, k2, n2, delta, only))))

@@ -282,7 +282,7 @@ def _fitted_rules(name: str, change: dict[str, Any] | None = None) -> Callable[[
         }  # fmt: skip
         options = {**QUICK, "candidates": candidates[name], **(change or {})}
         result = call("improve", audit("misled"), "accuracy", "tpr", **options)
-        decided = None if result.rule is None else np.asarray(result.rule.decide(audit("misled"))).sum()
+        decided = None if result.rule is None else np.asarray(result.rule.predict(audit("misled"))).sum()
         gains = [result.largest_fairness_gain(loss) for loss in (0.0, 0.02)]
         return {
             "result": result,

@@ -174,14 +174,14 @@ def test_a_rule_applies_to_new_people_and_refuses_new_labels():
     audit = audit_of(misled_people(2000))
     result = improve(audit, "accuracy", "tpr", candidates=[LogisticRegression()], **{**QUICK, "splits": 3})
     fresh = misled_people(200, seed=9)
-    decisions = result.rule.decide(audit_of(fresh))
+    decisions = result.rule.predict(audit_of(fresh))
     assert set(decisions) == {0.0, 1.0}
     one_sector = fresh[fresh["sector"] == "public"]
     np.testing.assert_array_equal(
-        result.rule.decide(audit_of(one_sector)), decisions[(fresh["sector"] == "public").to_numpy()]
+        result.rule.predict(audit_of(one_sector)), decisions[(fresh["sector"] == "public").to_numpy()]
     )
-    with pytest.raises(InputError, match=r"not fitted with the labels \['sector=church'\]"):
-        result.rule.decide(audit_of(fresh.assign(sector="church")))
+    with pytest.raises(InputError, match=r"not fitted with the labels \['church'\] of 'sector'"):
+        result.rule.predict(audit_of(fresh.assign(sector="church")))
 
 
 def test_a_rule_must_decide_by_zero_and_one():

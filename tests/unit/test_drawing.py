@@ -62,6 +62,27 @@ def test_what_the_renderer_refuses_is_told() -> None:
         svg({"mark": "nothing of the kind"})
 
 
+def test_the_script_is_kept_and_a_changed_one_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    made: list[object] = []
+
+    def make(request: object) -> bytes:
+        made.append(request)
+        return b"window.x = 1;"
+
+    monkeypatch.setattr(drawing._child, "ask", make)
+    assert drawing.bundle("5.1") == drawing.bundle("5.1") == "window.x = 1;"
+    assert len(made) == 1
+    kept = next(tmp_path.rglob("*.js"))
+    kept.write_text(kept.read_text().replace("1;", "2;"))
+    assert drawing.bundle("5.1") == "window.x = 1;"
+    assert len(made) == 2
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null/nowhere")
+    assert drawing.bundle("5.1") == "window.x = 1;", "without a cache folder it is made each time"
+
+
 @pytest.mark.slow
 def test_hostile_labels_leave_a_whole_folder(tmp_path: Path) -> None:
     trial = fairtrial.run(SPEC, data=people(HOSTILE), out=tmp_path / "out")

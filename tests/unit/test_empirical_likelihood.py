@@ -22,7 +22,8 @@ from fairtrial.inference.power import (
 )
 from fairtrial.inference.rates.binary_gaps import PartCounts, gap_limits, gap_p, gap_root
 from fairtrial.inference.rates.exact_tails import binomial_tails, difference_tails
-from fairtrial.inference.rates.proportions import binomial_deviance, constrained_rates, difference_root
+from fairtrial.inference.rates.proportions import binomial_deviance, constrained_rates
+from fairtrial.inference.rates.two_rates import difference_root
 from oracles.elfa_intervals import multinomial_statistic, vector_el_statistic
 from oracles.inverses import el_weights, error_to_detect
 
@@ -201,10 +202,10 @@ def test_rows_and_counts_give_one_interval(shape):
     member = np.array([[name != "reference" for name in names]])
     reference = np.array([[name != "group" for name in names]])
     by_rows = make_gaps(atoms_of(values), Comparison(member, reference))
-    by_counts = gap_limits(parts(*counts), 0.95)
+    by_counts = gap_limits(parts(*counts), 0.95, "likelihood")
     # Below a hundred members rows are t-calibrated; compare the roots, which are not.
     for limit in by_counts:
-        assert by_rows.root(limit) == pytest.approx(gap_root(parts(*counts), limit), rel=1e-7)
+        assert by_rows.root(limit) == pytest.approx(gap_root(parts(*counts), limit, "likelihood"), rel=1e-7)
 
 
 def test_limits_invert_the_test_on_random_tables():
@@ -222,8 +223,10 @@ def test_limits_invert_the_test_on_random_tables():
         inside = table.n_reference / (table.n_both + table.n_reference)
         around = table.n_group / (table.n_both + table.n_group)
     end = np.where(table.shape == "inside", inside, np.where(table.shape == "around", around, 1.0)) - 1e-9
-    assert gap_root(table, low)[low > -end] == pytest.approx(critical, rel=1e-6)
-    assert gap_root(table, high)[high < end] == pytest.approx(-critical, rel=1e-6)
+    for found in (gap_root(table, low)[low > -end], -gap_root(table, high)[high < end]):
+        assert (found > critical - 1e-6).all()
+        # an exact tail at the most likely share can jump past the level, and the limit lies where it does
+        assert (np.abs(found - critical) < 1e-6).mean() > 0.99
     assert (low <= -end).sum() + (high >= end).sum() < 10
 
 
@@ -265,7 +268,7 @@ def test_orthogonal_with_a_users_estimate_matches_the_built_in_one(samples):
     values = np.concatenate(samples)
     codes = np.repeat(np.arange(4), [x.size for x in samples])
     comparison = Comparison(np.eye(4, dtype=bool), np.ones((4, 4), dtype=bool))
-    built_in = make_gaps(atoms, comparison, target_method="orthogonal")
+    built_in = make_gaps(atoms, comparison, target_method="orthogonal").inner  # without the bounds
     own = estimate_gaps(atoms, comparison, codes, values, values.mean(), values - values.mean())
     assert own.root(np.zeros(4)) == pytest.approx(built_in.root(np.zeros(4)), rel=1e-8)
     assert own.limits(0.9)[0] == pytest.approx(built_in.limits(0.9)[0], abs=1e-3)
@@ -280,9 +283,8 @@ def test_target_methods_agree_in_large_samples():
         other = make_gaps(atoms, comparison, target_method=name)
         assert other.limits(0.95)[0] == pytest.approx(profile.limits(0.95)[0], abs=3e-3)
     plugged = make_gaps(atoms, comparison, target_method="plug-in")
-    ratio = (plugged.limits(0.95)[1] - plugged.limits(0.95)[0]) / (
-        profile.limits(0.95)[1] - profile.limits(0.95)[0]
-    )
+    law = profile.inner.limits(0.95)  # without the bounds, which draws make a little wider
+    ratio = (plugged.limits(0.95)[1] - plugged.limits(0.95)[0]) / (law[1] - law[0])
     assert ratio[0] == pytest.approx(np.sqrt(3 / 5), abs=0.02)
 
 

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from fairtrial.inference.rates.proportions import difference_interval
+from fairtrial.inference.rates.two_rates import difference_interval
 from fairtrial.methods.explain.solver.esl import (
     MEMBERS,
     all_coalitions,
@@ -21,7 +21,6 @@ from fairtrial.methods.explain.solver.esl import (
     tensor_coefficients,
 )
 from fairtrial.methods.explain.solver.esl_groups import (
-    homogeneity,
     interaction_contrasts,
     linear_wald,
     multi_attribute_targets,
@@ -194,27 +193,8 @@ def test_first_stage_numbers_of_the_paper():
     assert 0 < p < 1e-20
 
 
-def test_homogeneity_of_two_groups_is_the_squared_z():
-    z, p = pooled_z(30, 50, 20, 60)
-    test = homogeneity(np.array([30.0, 20.0]), np.array([50.0, 60.0]))
-    assert test.statistic == pytest.approx(z**2, rel=1e-12)
-    assert test.p_value == pytest.approx(p, rel=1e-10)
-
-
-def test_homogeneity_is_pearsons_chi_square():
-    from scipy.stats import chi2_contingency
-
-    successes, sizes = np.array([30.0, 20.0, 44.0]), np.array([50.0, 60.0, 90.0])
-    test = homogeneity(successes, sizes)
-    oracle = chi2_contingency(np.array([successes, sizes - successes]), correction=False)
-    assert (test.statistic, test.df, test.p_value) == pytest.approx(
-        (oracle[0], oracle[2], oracle[1]), rel=1e-10
-    )
-
-
 def test_degenerate_rates_have_p_one_and_no_wald():
     assert pooled_z(0, 10, 0, 20) == (0.0, 1.0)
-    assert homogeneity(np.array([10.0, 20.0, 5.0]), np.array([10.0, 20.0, 5.0])).p_value == 1.0
     assert linear_wald(np.array([[1.0, -1.0]]), np.array([1.0, 1.0]), np.zeros(2)) is None
 
 

@@ -34,7 +34,7 @@ def test_a_better_rule_is_found_refitted_and_counted():
         "a less discriminatory alternative exists, with accuracy higher than now for each group: the gap in true "
         "positive rate falls"
     )
-    decisions = result.rule.decide(audit_of(data))
+    decisions = result.rule.predict(audit_of(data))
     for change in result.details["refit"]["changes"]:
         inside = (data["group"] == change["group"]).to_numpy()
         gained = inside & (data["decision"].to_numpy() == 0) & (decisions == 1)
@@ -74,7 +74,8 @@ def test_the_status_quo_itself_is_no_improvement():
     )
     assert result.p_value == 1.0
     assert "not evidence that none exists" in result.verdict.text
-    assert result.rule is None
+    assert result.rule.card["shown"] is False
+    assert "the best found, not shown to be better" in " ".join(result.reading())
 
 
 def test_levels_are_the_metrics_of_the_test_half():

@@ -12,7 +12,6 @@ from fairtrial.methods.explain.solver.influence import (
     interval,
     spread,
     two_sided_p,
-    with_estimated_scale,
 )
 from oracles.wald import wald
 
@@ -53,17 +52,6 @@ def test_an_added_variance_keeps_its_degrees_of_freedom():
     both = combine(np.array([[4.0], [5.0]]), np.array([np.inf, 9.0]))
     assert both.error[0] == pytest.approx(3.0)
     assert both.df[0] == pytest.approx(81 / (25 / 9))
-
-
-def test_an_estimated_scale_is_the_delta_method():
-    random = np.random.default_rng(1)
-    x, y = random.normal(3, 1, 4000), random.normal(2, 0.5, 4000)
-    ratio = x.mean() / y.mean()
-    influence = with_estimated_scale(
-        (((x - x.mean()) / x.size) / y.mean())[:, None], np.array([ratio]), (y - y.mean()) / y.size, y.mean()
-    )
-    direct = (x - ratio * y) / y.mean() / x.size
-    np.testing.assert_allclose(influence[:, 0], direct - direct.mean(), atol=1e-12)
 
 
 def test_wald_counts_the_rank():

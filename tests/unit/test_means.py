@@ -8,7 +8,7 @@ from scipy import stats
 
 from fairtrial.inference.means import from_moments as means
 from fairtrial.inference.means.empirical_likelihood import Sample, difference_log_ratio
-from fairtrial.inference.rates.proportions import difference_interval, difference_root
+from fairtrial.inference.rates.two_rates import difference_interval, difference_root
 from oracles.elfa_intervals import el_statistic, two_sample_el_statistic
 from oracles.inverses import el_mean_p
 
@@ -56,7 +56,7 @@ def test_binary_profile_equals_the_two_binomial_likelihood_ratio():
     for gap in (-0.4, 0.0, 0.11, 0.3, 0.7):
         expected = float(difference_root(k1, n1, k2, n2, gap, "likelihood")) ** 2
         assert difference_log_ratio(Sample.of(x), Sample.of(y), gap) == pytest.approx(expected, rel=1e-8)
-    expected = difference_interval(k1, n1, k2, n2, method="likelihood")
+    expected = difference_interval(k1, n1, k2, n2, only="likelihood")
     limits = means.el_mean_difference_interval(x, y)
     assert limits == pytest.approx((float(expected.low), float(expected.high)), abs=1e-9)
 

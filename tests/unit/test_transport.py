@@ -22,7 +22,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import fairtrial
-from fairtrial import Audit, Metric, role, transport
+from fairtrial import Audit, Metric, measure, role, transport
 from fairtrial.errors import FairtrialWarning, InputError, NotApplicable
 from fairtrial.methods.transport.method import linear_rule
 from fairtrial.methods.transport.result import TransportResult
@@ -302,7 +302,7 @@ def test_a_column_of_distances(scores: Audit) -> None:
 def test_labels_only_give_the_gap_test_and_the_reason(fitted: Fitted, logistic: LogisticRegression) -> None:
     audit = fitted.audit(logistic)
     result = transport(audit, "equalized_odds")
-    assert result.p_value < 1e-6
+    assert result.p_value == 1 / 200_000, "by draws, of which none lies beyond"
     assert result.statistic is None
     assert "decisions only" in result.details["statistic"]["reason"]
     assert "decisions only" in result.summary()
@@ -338,6 +338,34 @@ def test_tolerance_and_direction(scores: Audit) -> None:
     assert above.statistic == pytest.approx(gap.statistic)
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_one_reference_for_all_conditions() -> None:
+    """Among those with the outcome B is larger, among the others A: still all are compared with one group."""
+    sizes = {("A", 0): 400, ("B", 0): 250, ("C", 0): 100, ("A", 1): 100, ("B", 1): 200, ("C", 1): 20}
+    rows = [(g, y, i % 3 == 0) for (g, y), n in sizes.items() for i in range(n)]
+    frame = pd.DataFrame(rows, columns=["g", "y", "d"]).astype({"d": int})
+    audit = Audit(frame, outcome="y", decision="d", groups="g")
+    lines = transport(audit, "equalized_odds", tolerance=0.05, minimum=10).estimates
+    assert {line["target"] for line in lines} == {"A", None}
+    assert {line["target_n"] for line in lines} == {400, 100, None}
+    named = transport(audit, "equalized_odds", target={"g": "C"})
+    assert {line["target"] for line in named.estimates if line["metric"].startswith("false")} == {"C", None}
+    others = {line["target"] for line in named.estimates if line["metric"].startswith("true")}
+    assert others == {"A", None}, "20 people of C are too few there"
+    assert "several-references" in {note.code for note in named.notes}
+
+
+def test_a_gap_has_measures_numbers(scores: Audit) -> None:
+    groups = [{"race": "Hispanic"}, {"race": "Caucasian"}]
+    one = transport(scores, "fpr", by=groups, target={"race": "Caucasian"}, confidence_level=0.9)
+    other = measure(scores, "fpr", by="race", target={"race": "Caucasian"}, confidence_level=0.9)
+    mine = next(line for line in one.estimates if line["group"] == "Hispanic")
+    theirs = next(line for line in other.estimates if line["group"] == "Hispanic")
+    for name in ("rate", "difference", "difference_low", "difference_high", "n", "target_n"):
+        assert mine[name] == pytest.approx(theirs[name], rel=1e-12)
+    assert one.p_value == theirs["p_value"]
+
+
 def test_the_papers_calibration_warns_and_reproduces_the_article(
     fitted: Fitted, logistic: LogisticRegression
 ) -> None:
@@ -369,6 +397,9 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"by": [{"race": "Caucasian"}]}, "no two groups"),
     ({"target": "overall"}, "must be a reference group"),
     ({"target": {"race": "Caucasia"}}, "Did you mean 'Caucasian'"),
+    ({"target": {"sex": "Male"}}, "must name an attribute that is compared: race"),
+    ({"by": [{"race": "Other"}, {"race": "Hispanic"}], "target": {"race": "Caucasian"}}, "one of the groups"),
+    ({"criterion": "calibration"}, "Use measure with metrics='calibration'"),
     ({"distance": "scor"}, "Did you mean 'score'"),
     ({"distance": 3}, "'distance' must be"),
     ({"distance": {"coefficients": {"age": 1.0}}}, "differently from the audit's decision"),

@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from fairtrial.inference.compare.choose_gaps import make_gaps
+from fairtrial.inference.compare.gaps import Gaps
+from fairtrial.inference.evidence.atoms import Atoms, Comparison
 from fairtrial.methods.transport.solver.distances import linear_distance
 from fairtrial.methods.transport.solver.gap_test import article_test, pooled_test
 from fairtrial.methods.transport.solver.projection import project, transport_plan
@@ -37,20 +40,34 @@ def _pooled_z(event: np.ndarray, group: np.ndarray) -> float:
     return float((p1 - p0) / np.sqrt(p * (1 - p) * (1 / n1 + 1 / n0)))
 
 
+def _gap_of(event: np.ndarray, group: np.ndarray) -> Gaps:
+    """The gap of group 1 to group 0 as measure, certify and flag infer it, from counts."""
+    count = np.array([(group == side).sum() for side in (0, 1)], dtype=float)
+    mean = np.array([event[group == side].mean() for side in (0, 1)])
+    atoms = Atoms(count, mean, count * mean * (1 - mean), True)
+    return make_gaps(atoms, Comparison(np.array([[False, True]]), np.array([[True, False]])))
+
+
 @pytest.mark.parametrize("seed", range(4))
-def test_one_equality_is_the_pooled_two_proportion_test(seed: int) -> None:
+def test_one_equality_is_the_gaps_own_test(seed: int) -> None:
     group, distance, event = _drawn(seed)
     problem = disjoint_families(group, [((0, 1), 0)], event)
-    z = _pooled_z(event, group)
-    for how, expected in [
-        ("differs", 2 * stats.norm.sf(abs(z))),
-        ("above", stats.norm.sf(z)),
-        ("below", stats.norm.cdf(z)),
+    gap = _gap_of(event, group)
+    for how, width, expected in [
+        ("differs", 0.0, gap.p_equal(0.0)),
+        ("above", 0.0, gap.p_at_most(0.0)),
+        ("below", 0.0, gap.p_at_least(0.0)),
+        ("differs", 0.03, gap.p_inside(-0.03, 0.03)),
+        ("above", 0.03, gap.p_at_most(0.03)),
+        ("below", 0.03, gap.p_at_least(-0.03)),
     ]:
-        assert pooled_test(problem, distance, np.zeros(1), how).p_value == pytest.approx(expected, rel=1e-10)
+        assert pooled_test(problem, distance, np.full(1, width), how).p_value == expected[0]
+    # near the textbook's pooled two-proportion test, which has no protection for small counts
+    textbook = 2 * stats.norm.sf(abs(_pooled_z(event, group)))
+    assert gap.p_equal(0.0)[0] == pytest.approx(textbook, rel=0.02)
 
 
-def test_two_sided_tolerance_formula_and_its_limit_at_zero() -> None:
+def test_two_sided_tolerance_and_its_limit_at_zero() -> None:
     group, distance, event = _drawn(5)
     problem = disjoint_families(group, [((0, 1), 0)], event)
     exact = pooled_test(problem, distance, np.zeros(1), "differs").p_value
@@ -60,8 +77,8 @@ def test_two_sided_tolerance_formula_and_its_limit_at_zero() -> None:
     widening = [
         pooled_test(problem, distance, np.full(1, e), "differs").p_value for e in (0.0, 0.02, 0.05, 0.2, 0.9)
     ]
-    assert (np.diff(widening) > 0).all()
-    assert widening[-1] == pytest.approx(1.0, abs=1e-6)
+    assert (np.diff(widening[:4]) > 0).all()
+    assert widening[-1] == 1.0
 
 
 def test_tolerance_with_several_equalities_is_bonferroni() -> None:
@@ -135,21 +152,36 @@ def test_a_contrast_that_does_not_equate_all_rates_is_not_pooled() -> None:
     assert pooled_test(problem, None, np.zeros(1), "differs").p_value == pytest.approx(expected, rel=1e-9)
 
 
-def test_small_counts_are_tested_given_the_number_of_events() -> None:
-    """Expected counts below five: Fisher's exact test for two cells (one-sided tails are the same)."""
+def test_small_counts_of_one_equality_are_the_gaps_own() -> None:
     group = np.repeat([0, 1], [300, 40])
     event = np.zeros(340, int)
     event[[0, 300, 301]] = 1
     problem = disjoint_families(group, [((0, 1), 0)], event)
-    table = [[2, 38], [1, 299]]
-    for direction, alternative in (("above", "greater"), ("below", "less")):
-        expected = stats.fisher_exact(table, alternative=alternative).pvalue
-        assert pooled_test(problem, None, np.zeros(1), direction).p_value == pytest.approx(expected, rel=1e-9)
-    both = pooled_test(problem, None, np.zeros(1), "differs")
-    assert both.p_value == pytest.approx(stats.fisher_exact(table).pvalue, rel=1e-9)
-    assert "given the number of events" in both.how
+    gap = _gap_of(event, group)
+    for direction, expected in (("above", gap.p_at_most(0.0)), ("below", gap.p_at_least(0.0))):
+        assert pooled_test(problem, None, np.zeros(1), direction).p_value == expected[0]
+    both = pooled_test(problem, None, np.zeros(1), "differs").p_value
+    assert both == gap.p_equal(0.0)[0]
     wide = pooled_test(problem, None, np.full(1, 0.01), "differs").p_value
-    assert wide > both.p_value, "a tolerance can only make it harder to reject"
+    assert wide > both, "a tolerance can only make it harder to reject"
+
+
+def test_large_counts_of_several_groups_follow_the_limit_law() -> None:
+    """At the border of what is drawn, the draws and the chi-square law tell the same."""
+    group = np.repeat([0, 1, 2], [3000, 920, 920])
+    event = np.zeros(4840, int)
+    for start, events in ((0, 300), (3000, 125), (3920, 96)):
+        event[start : start + events] = 1
+    table = [[300, 2700], [125, 795], [96, 824]]
+    expected = stats.chi2_contingency(table, correction=False).pvalue
+    drawn = pooled_test(disjoint_families(group, [(range(3), 0)], event), None, np.zeros(2), "differs")
+    assert "drawn" in drawn.how
+    assert drawn.p_value == pytest.approx(expected, rel=0.1)
+    doubled = disjoint_families(np.tile(group, 2), [(range(3), 0)], np.tile(event, 2))
+    limit = pooled_test(doubled, None, np.zeros(2), "differs")
+    assert "drawn" not in limit.how
+    twice = stats.chi2_contingency(2 * np.array(table), correction=False).pvalue
+    assert limit.p_value == pytest.approx(twice, rel=1e-6)
 
 
 def test_small_counts_of_several_groups_are_drawn_given_the_number_of_events() -> None:

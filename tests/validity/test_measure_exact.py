@@ -7,7 +7,8 @@ import pytest
 from scipy.stats import binom
 
 from fairtrial.inference.rates.binary_gaps import PartCounts, gap_limits, gap_p
-from fairtrial.inference.rates.proportions import rate_interval, ratio_interval
+from fairtrial.inference.rates.proportions import rate_interval
+from fairtrial.inference.rates.two_rates import ratio_interval
 
 RATES = np.linspace(0.02, 0.98, 25)
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from fairtrial.cli import demo, diff, init, report, run
+from fairtrial.cli import apply, demo, diff, init, report, run
 from fairtrial.cli.method_commands import Question, questions
 from fairtrial.cli.speech import CommandSpeech
 from fairtrial.errors import (
@@ -25,7 +25,14 @@ from fairtrial.errors import (
 )
 
 # command -> its application; the first line of its help is what the program's help shows
-OWN = {"demo": demo.app, "init": init.app, "run": run.app, "report": report.app, "diff": diff.app}
+OWN = {
+    "demo": demo.app,
+    "init": init.app,
+    "run": run.app,
+    "report": report.app,
+    "diff": diff.app,
+    "apply": apply.app,
+}
 
 
 class Refused(FairtrialError):

@@ -13,7 +13,7 @@ import typer
 from fairtrial import work
 from fairtrial.cli.declared_options import option_parameter, read, set_signature, writable
 from fairtrial.cli.live import show_progress
-from fairtrial.cli.printing import OUTPUT_OPTIONS, OutputFiles
+from fairtrial.cli.printing import MORE_OUTPUTS, OUTPUT_OPTIONS, OutputFiles
 from fairtrial.cli.speech import CommandSpeech
 from fairtrial.data.audit import Audit
 from fairtrial.errors import FairtrialWarning
@@ -52,10 +52,15 @@ class Question:
         return cls(method, tuple(role for role in roles if role.flag not in {part.flag for part in own}), own)
 
     @property
+    def outputs(self) -> dict[str, Any]:
+        """The files its answer can be written to."""
+        return {**OUTPUT_OPTIONS, **MORE_OUTPUTS.get(self.method.name, {})}
+
+    @property
     def speech(self) -> CommandSpeech:
         """How its faults are worded."""
         audit = role_keys().values() if self.method.takes_audit else ()
-        outputs = {name: f"--{name}" for name in OUTPUT_OPTIONS}
+        outputs = {name: f"--{name}" for name in self.outputs}
         return CommandSpeech(writable([*audit, *self.method.arguments]), {"data": "DATA", **outputs})
 
     def ask(self, data: str | None, texts: Mapping[str, Any]) -> Result:
@@ -77,7 +82,7 @@ class Question:
         """A function that Typer makes a command of."""
 
         def command(**values: Any) -> None:
-            files = OutputFiles(**{name: values.pop(name) for name in OUTPUT_OPTIONS})
+            files = OutputFiles(**{name: values.pop(name) for name in self.outputs})
             files.check()
             files.take(self.ask(values.pop("data", None), values))
 
@@ -87,7 +92,7 @@ class Question:
         options += [option_parameter(part, "Question") for part in self.own]
         outputs = [
             parameter(name, parameter.KEYWORD_ONLY, annotation=kind, default=None)
-            for name, kind in OUTPUT_OPTIONS.items()
+            for name, kind in self.outputs.items()
         ]
         set_signature(command, [*data, *options, *outputs])
         return command

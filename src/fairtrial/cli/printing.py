@@ -29,6 +29,19 @@ OUTPUT_OPTIONS = {
         str | None, typer.Option("--chart", help="Write the chart: .html, .png or .svg.", rich_help_panel=_PANEL)
     ],
 }  # fmt: skip
+# outputs of methods that make more than tables and charts: what the result must hold, and its option
+MORE_OUTPUTS = {
+    "improve": {
+        "save": Annotated[
+            str | None,
+            typer.Option(
+                "--save",
+                help="Write the rule to take away, for `fairtrial apply`: rule.skops.",
+                rich_help_panel=_PANEL,
+            ),
+        ]
+    }
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +51,7 @@ class OutputFiles:
     json: str | None = None
     csv: str | None = None
     chart: str | None = None
+    save: str | None = None
 
     def check(self) -> None:
         """Raise before any work is done for a file that cannot be written."""
@@ -48,7 +62,11 @@ class OutputFiles:
             from fairtrial.results.charts.files import check_chart_file
 
             check_chart_file(self.chart)
-        for path in (self.json, self.csv, self.chart):
+        if self.save is not None:
+            from fairtrial.methods.improve.rule_file import skops_io
+
+            skops_io()  # a missing extra is told before any work
+        for path in (self.json, self.csv, self.chart, self.save):
             if path not in (None, "-"):
                 check_output_file("output", str(path))
 
@@ -58,20 +76,22 @@ class OutputFiles:
         typer.echo(content if self.json == "-" else result.summary())
         written = []
         if self.json not in (None, "-"):
-            written.append(_write(str(self.json), content + "\n"))
+            written.append(write_text(str(self.json), content + "\n"))
         if self.csv is not None:
             from fairtrial.trial.report.tables import csv_text
 
-            written.append(_write(self.csv, csv_text(result)))
+            written.append(write_text(self.csv, csv_text(result)))
         if self.chart is not None:
             from fairtrial.results.charts.files import save_chart
 
             written.append(save_chart(result, self.chart))
+        if self.save is not None:
+            written.append(result.objects["rule"].save(self.save))
         for path in written:
             typer.echo(f"wrote {path}", err=True)
 
 
-def _write(path: str, text: str) -> Path:
+def write_text(path: str, text: str) -> Path:
     target = Path(path)
     try:
         target.write_text(text, encoding="utf-8")

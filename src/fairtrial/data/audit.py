@@ -14,10 +14,10 @@ from fairtrial.data.cells import (
     Coded,
     Ints,
     LeftOut,
+    Moments,
     Rows,
     digest_of,
     distinct,
-    pool_m2,
     sum_by,
 )
 from fairtrial.data.features import Features
@@ -302,12 +302,9 @@ class Audit(Features):
             roles={name: values[first] for name, values in zip(roles, role_values, strict=True)},
         )
         for metric in metrics:
-            count, total, m2, binary = self._evaluated(who, metric, table)
-            cells.count[metric.name] = sum_by(inverse, count, len(first))
-            cells.total[metric.name] = np.bincount(inverse, total, len(first)).astype(np.float64)
-            cells.m2[metric.name] = pool_m2(inverse, count, total, m2, len(first))
-            cells.binary[metric.name] = binary
-            cells.left_out[metric.name] = self._left_out(metric, table, count)
+            moments = self._evaluated(who, metric, table)
+            cells.add(metric.name, moments.merged(inverse, len(first)))
+            cells.left_out[metric.name] = self._left_out(metric, table, moments.count)
         return cells
 
     def _left_out(self, metric: Metric, table: Table, count: Ints) -> LeftOut:
@@ -375,8 +372,8 @@ class Audit(Features):
         found.roles.update((name, table.role(name)) for name in roles)
         found.columns.update((name, table.total[f"column {name}"]) for name in columns)
         for metric in metrics:
-            count, total, _, _ = self._evaluated(who, metric, table)
-            found.values[metric.name], found.given[metric.name] = total, count > 0
+            moments = self._evaluated(who, metric, table)
+            found.values[metric.name], found.given[metric.name] = moments.total, moments.count > 0
         if units:
             found.attributes["unit"] = table.labels[f"unit {self.unit}"]
         object.__setattr__(found, "digest", digest_of(found))
@@ -388,7 +385,7 @@ class Audit(Features):
         self._levels.update({name: coded.labels for name, coded in found.items()})
         return found
 
-    def _evaluated(self, who: str, metric: Metric, table: Table) -> Any:
+    def _evaluated(self, who: str, metric: Metric, table: Table) -> Moments:
         real = "outcome" in metric.needs and self.outcome_is_real
         if real:
             refuse_real_outcome(who, self, metric)

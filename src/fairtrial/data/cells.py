@@ -53,6 +53,48 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Moments:
+    """Of a metric's value per line: how many, their sum, M2, M3, smallest and largest; and whether it is binary."""
+
+    count: Ints
+    total: Floats
+    m2: Floats
+    m3: Floats
+    low: Floats
+    high: Floats
+    binary: bool = False
+
+    @staticmethod
+    def constant(n: Ints, value: Floats, *, binary: bool = False) -> Moments:
+        """Lines whose rows all have one value."""
+        nothing = np.zeros(len(n))
+        return Moments(n, n * value, nothing, nothing, value, value, binary)
+
+    def merged(self, inverse: Any, size: int) -> Moments:
+        """Lines merged into `size` new ones, line i into inverse[i]; central sums about the new means."""
+        count, total = (
+            sum_by(inverse, self.count, size),
+            np.bincount(inverse, self.total, size).astype(np.float64),
+        )
+        mean = np.divide(total, count, out=np.zeros(size), where=count > 0)
+        own = np.divide(self.total, self.count, out=np.zeros(len(self.total)), where=self.count > 0)
+        away = np.where(self.count > 0, own - mean[inverse], 0.0)
+        m2 = np.bincount(inverse, self.m2 + self.count * away**2, size).astype(np.float64)
+        third = self.m3 + away * (3.0 * self.m2 + self.count * away**2)
+        m3 = np.bincount(inverse, third, size).astype(np.float64)
+        low, high = np.full(size, np.inf), np.full(size, -np.inf)
+        some = self.count > 0
+        np.minimum.at(low, inverse[some], self.low[some])
+        np.maximum.at(high, inverse[some], self.high[some])
+        low, high = np.where(count > 0, low, 0.0), np.where(count > 0, high, 0.0)
+        # Equal values do not always have exactly equal means: what is left of them is rounding, not spread.
+        varies = low < high
+        return Moments(
+            count, total, np.where(varies, m2, 0.0), np.where(varies, m3, 0.0), low, high, self.binary
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Cells:
     """One line per distinct combination of attributes (and of roles, where asked for), sorted by labels."""
 
@@ -64,8 +106,18 @@ class Cells:
     count: dict[str, Ints] = field(default_factory=dict)
     total: dict[str, Floats] = field(default_factory=dict)
     m2: dict[str, Floats] = field(default_factory=dict)
+    m3: dict[str, Floats] = field(default_factory=dict)
+    low: dict[str, Floats] = field(default_factory=dict)
+    high: dict[str, Floats] = field(default_factory=dict)
     binary: dict[str, bool] = field(default_factory=dict)
     left_out: dict[str, LeftOut] = field(default_factory=dict)
+
+    def add(self, metric: str, moments: Moments) -> None:
+        """A metric's moments, one per cell."""
+        self.count[metric], self.total[metric] = moments.count, moments.total
+        self.m2[metric], self.m3[metric] = moments.m2, moments.m3
+        self.low[metric], self.high[metric] = moments.low, moments.high
+        self.binary[metric] = moments.binary
 
     def mask(self, group: Group) -> Bools:
         """The cells that belong to the group."""
@@ -164,12 +216,3 @@ def sum_by(inverse: Any, values: Any, size: int) -> Ints:
     total = np.zeros(size, dtype=np.int64)
     np.add.at(total, inverse, values.astype(np.int64))
     return total
-
-
-def pool_m2(inverse: Any, count: Ints, total: Floats, m2: Floats, size: int) -> Floats:
-    """Squared deviations of merged lines: within plus between."""
-    counts, totals = np.bincount(inverse, count, size), np.bincount(inverse, total, size)
-    mean = np.divide(totals, counts, out=np.zeros(size), where=counts > 0)
-    line_mean = np.divide(total, count, out=np.zeros(len(total)), where=count > 0)
-    between = count * (line_mean - mean[inverse]) ** 2
-    return np.asarray(np.bincount(inverse, m2 + between, size), dtype=np.float64)

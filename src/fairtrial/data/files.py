@@ -7,12 +7,16 @@ columns in which every value is a plain number become numbers.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import glob
 import gzip
 import io
+import itertools
 import os
 import re
+import threading
+import weakref
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -31,6 +35,10 @@ _WORD = r"^[+-]?(nan|inf|infinity)$"
 _TOO_LONG = r"[0-9]{16}"  # more digits than a float keeps: such a number is a name, and stays text
 
 
+_numbers = itertools.count()
+_one_database = threading.Lock()
+
+
 @cache
 def _database() -> Any:
     import duckdb
@@ -45,24 +53,41 @@ def _database() -> Any:
 
 def connect() -> Any:
     """A connection to an in-memory DuckDB of our own that never downloads an extension."""
-    return _database().cursor()
+    with _one_database:
+        return _database().cursor()
+
+
+def _drop(names: list[str]) -> None:
+    """Forget tables that nobody reads any more."""
+    with contextlib.suppress(Exception):  # at the end of the program the database may be gone already
+        for name in names:
+            connect().execute(f"DROP TABLE IF EXISTS {name}")
 
 
 class Files:
-    """One or several files of one kind, seen as one table."""
+    """One or several files of one kind, seen as one table.
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    Every call has a cursor of its own, so that threads may share it.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | list[str]) -> None:
         self.paths = _find(path)
         self.csv = not _is_parquet(self.paths)
-        self.connection = connect()
         if self.csv:
             self.headers = {file: _header(file) for file in self.paths}
             columns = {file: header.names for file, header in self.headers.items()}
         else:
-            columns = _parquet_columns(self.connection, self.paths)
+            columns = _parquet_columns(connect(), self.paths)
         _check_same_columns(columns)
         self.columns: tuple[str, ...] = tuple(columns[self.paths[0]])
-        self._loaded: dict[frozenset[str], Any] = {}
+        self._loaded: dict[frozenset[str], str] = {}
+        self._names: list[str] = []
+        self._lock = threading.Lock()
+        weakref.finalize(self, _drop, self._names)
+
+    def __reduce__(self) -> tuple[type[Files], tuple[list[str]]]:
+        """Files are passed on by their paths and read again there."""
+        return type(self), (self.paths,)
 
     def relation(self, columns: Sequence[str]) -> Any:
         """The chosen columns: a scan for Parquet, a table loaded once for CSV."""
@@ -70,34 +95,36 @@ class Files:
             listed = ", ".join(_quote(name) for name in columns)
             return self._run(f"SELECT {listed} FROM {_parquet_scan(self.paths)}")
         wanted = frozenset(columns)
-        for loaded, relation in self._loaded.items():
-            if wanted <= loaded:
-                return relation
-        self._loaded[wanted] = self._load_csv(sorted(wanted))
-        return self._loaded[wanted]
+        with self._lock:
+            name = next((name for loaded, name in self._loaded.items() if wanted <= loaded), None)
+            if name is None:
+                name = self._loaded[wanted] = self._load_csv(sorted(wanted))
+        return connect().table(name)
 
-    def _load_csv(self, columns: list[str]) -> Any:
+    def _load_csv(self, columns: list[str]) -> str:
         listed = ", ".join(f"{_quote(name.removesuffix(AS_WRITTEN))} AS {_quote(name)}" for name in columns)
         parts = [f"SELECT {listed} FROM {_csv_scan(file, self.headers[file])}" for file in self.paths]
-        raw, typed = f"raw{len(self._loaded)}", f"typed{len(self._loaded)}"
-        self._run(f"CREATE TEMP TABLE {raw} AS " + " UNION ALL ".join(parts), execute=True)
+        own = f"{next(_numbers)}"
+        raw, typed = f"raw{own}", f"typed{own}"
+        self._names += [raw, typed]
+        self._run(f"CREATE TABLE {raw} AS " + " UNION ALL ".join(parts), execute=True)
         tests = ", ".join(
             f"count({name}), count(*) FILTER (regexp_matches({name}, '{_NUMBER}') OR regexp_matches({name}, '{_WORD}',"
             f" 'i')), count(*) FILTER (regexp_matches({name}, '{_WHOLE}')),"
             f" count(*) FILTER (regexp_matches(split_part({name}, '.', 1), '{_TOO_LONG}'))"
             for name in map(_quote, columns)
         )
-        counts = self.connection.execute(f"SELECT {tests} FROM {raw}").fetchone()
+        counts = connect().execute(f"SELECT {tests} FROM {raw}").fetchone()
         casts = [_cast(name, *counts[4 * i : 4 * i + 4]) for i, name in enumerate(columns)]
-        self.connection.execute(f"CREATE TEMP TABLE {typed} AS SELECT {', '.join(casts)} FROM {raw}")
-        self.connection.execute(f"DROP TABLE {raw}")
-        return self.connection.table(typed)
+        connect().execute(f"CREATE TABLE {typed} AS SELECT {', '.join(casts)} FROM {raw}")
+        connect().execute(f"DROP TABLE {raw}")
+        return typed
 
     def _run(self, sql: str, execute: bool = False) -> Any:
         import duckdb
 
         try:
-            return self.connection.execute(sql) if execute else self.connection.sql(sql)
+            return connect().execute(sql) if execute else connect().sql(sql)
         except duckdb.Error as error:
             raise _unreadable(self.paths[0], _first_lines(error)) from None
 
@@ -107,7 +134,9 @@ class _Header(NamedTuple):
     delimiter: str
 
 
-def _find(path: str | os.PathLike[str]) -> list[str]:
+def _find(path: str | os.PathLike[str] | list[str]) -> list[str]:
+    if isinstance(path, list):
+        return path
     text = os.path.expanduser(os.fspath(path))
     if "://" in text:
         cure = "nothing is fetched from elsewhere"

@@ -12,8 +12,9 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from fairtrial.data.cells import Bools, Coded, Floats, Ints
+from fairtrial.data.cells import Bools, Coded, Floats, Ints, Moments
 from fairtrial.data.expressions import clean_number
+from fairtrial.data.power_sums import POWER_SUMS, find_centres, power_sums, read_moments, with_cubes
 from fairtrial.data.reading import (
     NOT_FINITE,
     SCORE_BIN,
@@ -44,6 +45,9 @@ class Table:
     count: dict[str, Ints] = field(default_factory=dict)
     total: dict[str, Floats] = field(default_factory=dict)
     m2: dict[str, Floats] = field(default_factory=dict)
+    m3: dict[str, Floats] = field(default_factory=dict)
+    low: dict[str, Floats] = field(default_factory=dict)
+    high: dict[str, Floats] = field(default_factory=dict)
     others: dict[str, int] = field(default_factory=dict)
 
     def role(self, name: str) -> Floats:
@@ -182,39 +186,39 @@ class Query:
         """One grouping query; faults of the data found in it are raised together."""
         named = {f"v{i}": value for i, value in enumerate(self.values.values())}
         frame = self._prepared(named)
-        sums: list[nw.Expr] = [nw.len().alias("n")]
-        for alias in named:
+        centres = find_centres(frame, list(named))
+        answer = self._answered(with_cubes(frame, centres), list(named))
+        table = Table(n=read_ints(answer["n"]))
+        for alias, name in zip(named, self.values, strict=True):
+            read = read_moments(alias, answer)
+            table.count[name], table.total[name] = read.count, read.total
+            table.m2[name], table.m3[name] = read.m2, read.m3
+            table.low[name], table.high[name] = read.low, read.high
+            table.others[name] = int(read_ints(answer[f"{alias}_others"]).sum())
+        return self._read_keys(table, answer)
+
+    def _answered(self, frame: nw.LazyFrame[Any], values: list[str]) -> dict[str, Any]:
+        def asked(aggregates: list[nw.Expr]) -> nw.LazyFrame[Any]:
+            return frame.group_by(*self.keys).agg(*aggregates) if self.keys else frame.select(*aggregates)
+
+        sums, moments = [nw.len().alias("n")], []
+        for alias in values:
             column = nw.col(alias)
             sums += [
                 column.count().alias(f"{alias}_count"),
                 column.sum().alias(f"{alias}_sum"),
+                column.min().alias(f"{alias}_min"),
+                column.max().alias(f"{alias}_max"),
                 nw.col(f"{alias}_other").sum().alias(f"{alias}_others"),
             ]
-        answer = self._with_variances(frame, sums, list(named))
-        table = Table(n=read_ints(answer["n"]))
-        for alias, name in zip(named, self.values, strict=True):
-            count, variance = read_ints(answer[f"{alias}_count"]), read_floats(answer[f"{alias}_var"])
-            table.count[name] = count
-            table.total[name] = np.where(count > 0, read_floats(answer[f"{alias}_sum"]), 0.0)
-            table.m2[name] = np.where(count > 1, np.nan_to_num(variance) * (count - 1), 0.0)
-            table.others[name] = int(read_ints(answer[f"{alias}_others"]).sum())
-        return self._read_keys(table, answer)
-
-    def _with_variances(
-        self, frame: nw.LazyFrame[Any], sums: list[nw.Expr], values: list[str]
-    ) -> dict[str, Any]:
-        def asked(aggregates: list[nw.Expr]) -> nw.LazyFrame[Any]:
-            return frame.group_by(*self.keys).agg(*aggregates) if self.keys else frame.select(*aggregates)
-
+            moments += power_sums(alias)
         try:
-            return collect(
-                asked([*sums, *[nw.col(alias).var(ddof=1).alias(f"{alias}_var") for alias in values]])
-            )
+            return collect(asked([*sums, *moments]))
         except Exception as error:
             # Before 2.0 DuckDB refuses a variance beyond all numbers; the sums then show whose it is.
             if type(error).__name__ != "OutOfRangeException":
                 raise
-        beyond = [nw.lit(1e290).alias(f"{alias}_var") for alias in values]
+        beyond = [nw.lit(1e290).alias(f"{alias}_{name}") for alias in values for name in POWER_SUMS]
         return collect(asked(sums).with_columns(*beyond))
 
     def plain(self) -> Table:
@@ -229,6 +233,8 @@ class Query:
             table.count[name] = present.astype(np.int64)
             table.total[name] = np.where(present, values, 0.0)
             table.m2[name] = np.zeros(length)
+            table.m3[name] = np.zeros(length)
+            table.low[name] = table.high[name] = table.total[name]
             table.others[name] = int((present & (values != 0) & (values != 1)).sum())
         return self._read_keys(table, answer)
 
@@ -306,24 +312,27 @@ def refuse_real_outcome(who: str, roles: Roles, metric: Metric) -> None:
         raise NotApplicable(who, Fault("metric", required, subject=repr(metric.name), cure=cure))
 
 
-def evaluate(metric: Metric, table: Table, *, outcome_real: bool) -> tuple[Ints, Floats, Floats, bool]:
-    """count, total, m2 of the metric per line of the table, and whether its value is binary."""
+def evaluate(metric: Metric, table: Table, *, outcome_real: bool) -> Moments:
+    """The moments of the metric's value per line of the table."""
     given = _given(metric, table)
     value = metric.value
     if isinstance(value, Role) and (value.binary or (value.name == "outcome" and not outcome_real)):
         known = given & table.known(value)
-        outcome_of_line = np.nan_to_num(value.of(table.binary))
-        count = np.where(known, table.n, 0)
-        return count, np.where(known, table.n * outcome_of_line, 0.0), np.zeros(len(count)), True
+        return Moments.constant(
+            np.where(known, table.n, 0),
+            np.where(known, np.nan_to_num(value.of(table.binary)), 0.0),
+            binary=True,
+        )
     name = f"column {value}" if isinstance(value, str) else value.name
     if name == "outcome" and name in table.numbers:
         known = given & ~np.isnan(table.numbers[name])
-        total = np.where(known, table.n * np.nan_to_num(table.numbers[name]), 0.0)
-        return np.where(known, table.n, 0), total, np.zeros(len(known)), False
+        return Moments.constant(
+            np.where(known, table.n, 0), np.where(known, np.nan_to_num(table.numbers[name]), 0.0)
+        )
+    columns = (table.total, table.m2, table.m3, table.low, table.high)
+    total, m2, m3, low, high = (np.where(given, column[name], 0.0) for column in columns)
     binary = isinstance(value, str) and table.others[name] == 0
-    count = np.where(given, table.count[name], 0)
-    total, m2 = np.where(given, table.total[name], 0.0), np.where(given, table.m2[name], 0.0)
-    return count, total, m2, binary
+    return Moments(np.where(given, table.count[name], 0), total, m2, m3, low, high, binary)
 
 
 def count_lacking(metric: Metric, table: Table, count: Ints) -> tuple[int, int]:

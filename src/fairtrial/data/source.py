@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -25,9 +27,10 @@ class Source:
         self._eager: nw.DataFrame[Any] | None = None
         self._lazy: nw.LazyFrame[Any] | None = None
         self._arrow: dict[str, Any] = {}
-        self._connection: Any = None
         self.frame: Frame = "pyarrow"
         self.ordered = True
+        # A relation of the caller's own has one connection, which refuses a second call at the same time.
+        self.alone: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
         self._open(data)
 
     def _open(self, data: object) -> None:
@@ -52,6 +55,7 @@ class Source:
             self._eager = native
         else:
             self._lazy = _nan_to_null(native) if native.implementation.is_duckdb() else native
+            self.alone = threading.RLock()
             self.ordered = False  # a lazy frame may hold a join or a grouping, which return rows as they come
         self.frame = _frame_kind(native)
         self.columns = tuple(native.collect_schema().names())
@@ -75,9 +79,7 @@ class Source:
         """In-memory columns as a DuckDB relation; each is converted once."""
         from fairtrial.data.files import connect
 
-        if self._connection is None:
-            self._connection = connect()
-        return self._connection.from_arrow(self._table(columns))
+        return connect().from_arrow(self._table(columns))
 
     def _table(self, columns: Sequence[str]) -> Any:
         import pyarrow as pa

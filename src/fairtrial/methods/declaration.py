@@ -8,6 +8,7 @@ decorates a function.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cache, wraps
 from typing import Any, Literal, ParamSpec, TypeVar
@@ -91,9 +92,11 @@ def method(
         @wraps(function)
         def public(*args: P.args, **kwargs: P.kwargs) -> R:
             bound = bind(function, args, kwargs)
+            audit: Any = bound.arguments.get("audit")
             if "audit" in bound.arguments:
-                _check_audit(function.__name__, bound.arguments["audit"], complete_rows)
-            answer = function(*bound.args, **bound.kwargs)
+                _check_audit(function.__name__, audit, complete_rows)
+            with nullcontext() if audit is None else audit.source.alone:
+                answer = function(*bound.args, **bound.kwargs)
             bound.apply_defaults()
             return _with_arguments(answer, function, bound.arguments)
 

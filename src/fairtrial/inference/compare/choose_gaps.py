@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from fairtrial.inference.bounds import guarded
+from fairtrial.inference.bounds import bounded
 from fairtrial.inference.compare.gaps import (
     BinaryGaps,
     EuclideanGaps,
@@ -28,12 +28,13 @@ def make_gaps(
     *,
     likelihood: Likelihood = "empirical",
     target_method: TargetMethod = "profile",
-    rate_method: RateMethod = "wilson",
+    rate_method: RateMethod = "bounded",
     refinement: Refinement | None = None,
 ) -> Gaps:
     """Gaps of all groups to their target; the paper's plug-in and refinements of the likelihood stay as published."""
     gaps = _plain_gaps(atoms, comparison, likelihood, target_method, rate_method, refinement)
-    return gaps if refinement else guarded(gaps, atoms, comparison)
+    published = refinement is not None or (target_method == "plug-in" and comparison.known is None)
+    return gaps if published or atoms.binary else bounded(gaps, atoms, comparison)
 
 
 def _plain_gaps(

@@ -14,26 +14,26 @@ from numpy.typing import NDArray
 from scipy import special
 
 from fairtrial.inference.evidence.atoms import Atoms, Bools, Comparison, gap_errors
-from fairtrial.inference.evidence.enough import Evidence, find_evidence
-from fairtrial.inference.means.from_moments import SMALL_SAMPLE
+from fairtrial.inference.evidence.enough import find_reasons
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.binary_gaps import (
-    SMALL_COUNT_RULE,
+    FEW_EVENTS,
     SMALLEST_P,
     PartCounts,
     gap_limits,
     gap_root,
     gap_tails,
+    no_gap,
+    ratio_errors,
 )
 from fairtrial.inference.rates.exact_tails import binomial_tails
-from fairtrial.inference.rates.proportions import SMALL_COUNT, RateMethod, binomial_deviance, rate_interval
+from fairtrial.inference.rates.laws import signed_root
+from fairtrial.inference.rates.proportions import RateMethod, binomial_deviance, rate_interval
+from fairtrial.inference.rates.two_rates import Scale
 
 Likelihood = Literal["empirical", "euclidean"]
 TargetMethod = Literal["profile", "orthogonal", "scaled", "plug-in"]
-
-
-# The group is nearly always the smaller sample, and most of the error is spent on its rate.
-GROUPS_SHARE_OF_ERROR = 0.8
+RATE_RULES = {"bounded": "score and exact tails", "wilson": "score (Wilson)"}
 
 
 class Gaps(ABC):
@@ -44,8 +44,9 @@ class Gaps(ABC):
     df: Floats
     rule: NDArray[np.str_]
     reason: list[str | None]
-    evidence: Evidence | None = None  # where rows were looked at
+    scale: Scale = "difference"
     covariance: Floats | None = None  # of all gaps, where it is not that of the atoms
+    carried_by: Floats | None = None  # about how many values carry a mean, where that bounds its inference
 
     @abstractmethod
     def root(self, gap: Floats) -> Floats:
@@ -56,17 +57,15 @@ class Gaps(ABC):
         """Pointwise limits at this level; NaN where there is no inference."""
 
     def limits_together(self, level: float, each: float) -> tuple[Floats, Floats]:
-        """Limits that cover all gaps at once: `level` from their joint normal law, `each` by Bonferroni.
+        """Limits that cover all gaps at once: `level` from their joint normal law, `each` by Bonferroni."""
+        return self.limits(level)
 
-        Far in the tails the law of a small count is far from normal, so exact limits widen those of small counts.
-        """
-        low, high = self.limits(level)
-        exact = self.exact_limits(each)
-        return (low, high) if exact is None else (np.minimum(low, exact[0]), np.maximum(high, exact[1]))
-
-    def exact_limits(self, level: float) -> tuple[Floats, Floats] | None:
-        """Limits by binomial tails where a count is small, an empty interval elsewhere; None without counts."""
-        return None
+    def why_no_limit(self, index: int) -> str:
+        """Why a side of this gap's interval has no end."""
+        if self.carried_by is None:
+            return "the sample is too small"
+        values = max(1, round(float(self.carried_by[index])))
+        return f"the mean rests on about {values:,} value{'s' if values > 1 else ''}"
 
     @property
     def defined(self) -> Bools:
@@ -85,9 +84,10 @@ class Gaps(ABC):
     def _guard(self, p: Floats) -> Floats:
         return np.where(self.defined, np.clip(p, SMALLEST_P, 1.0), 1.0)
 
-    def p_equal(self, gap: float = 0.0) -> Floats:
-        """Two-sided p-value of 'the gap is `gap`'."""
-        above, below = self.tails(np.full(self.estimate.shape, gap))
+    def p_equal(self, gap: float | None = None) -> Floats:
+        """Two-sided p-value of 'the gap is `gap`', by default of no gap."""
+        value = no_gap(self.scale) if gap is None else gap
+        above, below = self.tails(np.full(self.estimate.shape, value))
         return self._guard(np.minimum(1.0, 2.0 * np.minimum(above, below)))
 
     def p_at_most(self, gap: float) -> Floats:
@@ -104,13 +104,15 @@ class Gaps(ABC):
         """p-value of 'the gap lies in [low, high]', valid whatever the band's width.
 
         The paper's half chi-square forgets that a narrow band is left on both sides:
-        p = Phi(-root) + Phi(-root - width / error), with t tails where they are used.
+        p = Phi(-root) + Phi(-root - width / error), with t tails where they are used. The width of a band of ratios,
+        and the error of a ratio, are those of its logarithm.
         """
         outside = np.minimum(self.p_at_most(high), self.p_at_least(low))
         edge = np.where(self.estimate > high, high, low)
         root = np.abs(self.root(edge))
         with np.errstate(divide="ignore", invalid="ignore"):
-            far = root + (high - low) / self.error
+            width = high - low if self.scale == "difference" else np.log(high / low)
+            far = root + width / self.error
         other = self.far_tail(np.where(np.isnan(far), np.inf, far), self.estimate > high)
         inside = (self.estimate >= low) & (self.estimate <= high)
         return self._guard(np.where(inside, 1.0, np.minimum(outside + other, 1.0)))
@@ -122,38 +124,37 @@ class Gaps(ABC):
 
 
 class BinaryGaps(Gaps):
-    """Rates against an estimated target by profile likelihood, from counts alone."""
+    """Rates against an estimated target, from counts alone: `fairtrial.inference.rates` has the laws."""
 
-    def __init__(self, atoms: Atoms, comparison: Comparison) -> None:
+    def __init__(self, atoms: Atoms, comparison: Comparison, scale: Scale = "difference") -> None:
         member, reference = comparison.member, comparison.reference
-        self.parts = part_counts(atoms, member, reference)
-        group, target = self.parts.rates
-        self.estimate = np.nan_to_num(group - target)
-        self.error, _ = gap_errors(atoms, member, reference)
-        self.df = np.full(group.shape, np.inf)
-        self.rule = np.where(self.parts.small, SMALL_COUNT_RULE, "likelihood ratio")
+        self.scale = scale
+        self.parts = parts = part_counts(atoms, member, reference)
+        group, target = parts.rates
         self.reason = [nobody(a, b) for a, b in zip(np.isnan(group), np.isnan(target), strict=True)]
+        if scale == "difference":
+            self.estimate = np.nan_to_num(group - target)
+            self.error, _ = gap_errors(atoms, member, reference)
+        else:
+            shared = parts.shape == "partial"
+            facts = zip(self.reason, target, shared, strict=True)
+            self.reason = [why or no_ratio(rate, partly) for why, rate, partly in facts]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                self.estimate = np.where(self.defined, group / target, 1.0)
+            self.error = ratio_errors(parts)
+        self.df = np.full(group.shape, np.inf)
+        base = "likelihood ratio" if scale == "difference" else "score"
+        self.rule = np.where(parts.small, f"{base}, {FEW_EVENTS}", base)
 
     def root(self, gap: Floats) -> Floats:
-        return gap_root(self.parts, gap)
+        return gap_root(self.parts, gap, scale=self.scale)
 
     def limits(self, level: float) -> tuple[Floats, Floats]:
-        low, high = gap_limits(self.parts, level)
+        low, high = gap_limits(self.parts, level, scale=self.scale)
         return blank(low, self.defined), blank(high, self.defined)
 
-    def exact_limits(self, level: float) -> tuple[Floats, Floats] | None:
-        """Clopper–Pearson of both rates, the error split between them: holds whatever they share."""
-        error = 1.0 - level
-        k, n = self.parts.k_both + self.parts.k_group, self.parts.n_both + self.parts.n_group
-        k_ref, n_ref = self.parts.k_both + self.parts.k_reference, self.parts.n_both + self.parts.n_reference
-        low, high = rate_interval(k, n, 1.0 - GROUPS_SHARE_OF_ERROR * error, "exact")
-        low_ref, high_ref = rate_interval(k_ref, n_ref, 1.0 - (1.0 - GROUPS_SHARE_OF_ERROR) * error, "exact")
-        small = self.parts.small & self.defined
-        return np.where(small, low - high_ref, np.inf), np.where(small, high - low_ref, -np.inf)
-
     def tails(self, gap: Floats) -> tuple[Floats, Floats]:
-        """Normal tails, and for small counts never thinner than the binomial probabilities allow."""
-        above, below = gap_tails(self.parts, gap)
+        above, below = gap_tails(self.parts, gap, self.scale)
         return self._guard(above), self._guard(below)
 
 
@@ -161,43 +162,49 @@ class KnownRateGaps(Gaps):
     """Rates against a known number, from counts."""
 
     def __init__(
-        self, count: Floats, successes: Floats, target: Floats, method: RateMethod = "wilson"
-    ) -> None:
-        self.count, self.successes, self.target, self.method = count, successes, target, method
+        self, count: Floats, successes: Floats, target: Floats, method: RateMethod = "bounded",
+        scale: Scale = "difference",
+    ) -> None:  # fmt: skip
+        self.count, self.successes, self.target = count, successes, target
+        self.method, self.scale = method, scale
         with np.errstate(divide="ignore", invalid="ignore"):
             rate = successes / count
             half = (successes + 0.5) / (count + 1.0)
             spread = np.where((successes == 0) | (successes == count), half * (1 - half), rate * (1 - rate))
             self.error = np.sqrt(spread / count)
-        self.estimate = np.nan_to_num(rate) - np.where(count > 0, target, 0.0)
+        if scale == "ratio":
+            self.error = np.sqrt(1.0 / (successes + 0.5) - 1.0 / (count + 1.0))
+        self.estimate = self._gap(np.where(count > 0, np.nan_to_num(rate), target))
         self.df = np.full(count.shape, np.inf)
-        self.rule = np.full(count.shape, {"wilson": "score (Wilson)"}.get(method, method))
+        self.rule = np.full(count.shape, RATE_RULES.get(method, method))
         self.reason = [nobody(bool(n == 0), False) for n in count]
 
+    def _gap(self, rate: Floats) -> Floats:
+        return rate - self.target if self.scale == "difference" else rate / self.target
+
+    def _rate(self, gap: Floats) -> Floats:
+        rate = self.target + gap if self.scale == "difference" else self.target * gap
+        return np.clip(rate, 0.0, 1.0)
+
     def root(self, gap: Floats) -> Floats:
-        null = self.target + gap
+        return self._plain_root(gap) if self.method == "likelihood" else signed_root(*self.tails(gap))
+
+    def _plain_root(self, gap: Floats) -> Floats:
+        null = self._rate(gap)
         count, successes = self.count, self.successes
         if self.method == "half-count":
             count, successes = count + 1.0, successes + 0.5
         with np.errstate(divide="ignore", invalid="ignore"):
             distance = successes / count - null
             if self.method in ("likelihood", "half-count"):
-                size = np.sqrt(binomial_deviance(successes, count, np.clip(null, 0.0, 1.0)))
-                root = np.sign(distance) * size
+                root = np.sign(distance) * np.sqrt(binomial_deviance(successes, count, null))
             else:
-                variance = np.clip(null, 0.0, 1.0) * (1.0 - np.clip(null, 0.0, 1.0)) / count
-                root = distance / np.sqrt(variance)
+                root = distance / np.sqrt(null * (1.0 - null) / count)
         return np.where(distance == 0, 0.0, np.nan_to_num(root, posinf=np.inf, neginf=-np.inf))
 
     def limits(self, level: float) -> tuple[Floats, Floats]:
         low, high = rate_interval(self.successes, self.count, level, self.method)
-        return blank(low - self.target, self.defined), blank(high - self.target, self.defined)
-
-    def exact_limits(self, level: float) -> tuple[Floats, Floats] | None:
-        low, high = rate_interval(self.successes, self.count, level, "exact")
-        small = np.minimum(self.successes, self.count - self.successes) < SMALL_COUNT
-        small &= self.defined
-        return np.where(small, low - self.target, np.inf), np.where(small, high - self.target, -np.inf)
+        return blank(self._gap(low), self.defined), blank(self._gap(high), self.defined)
 
     def tails(self, gap: Floats) -> tuple[Floats, Floats]:
         """Normal tails, never thinner than the binomial's own.
@@ -205,41 +212,33 @@ class KnownRateGaps(Gaps):
         Both exact and cheap, so no count is too large for it: with 100 people at 10% the score alone would reject
         'at least 10%' with probability .072 at the 5% level.
         """
-        above, below = super().tails(gap)
-        if self.method == "likelihood":
-            return above, below
-        exact_above, exact_below = binomial_tails(
-            self.successes, np.maximum(self.count, 1.0), np.clip(self.target + gap, 0.0, 1.0)
-        )
-        if self.method == "exact":
-            return self._guard(exact_above), self._guard(exact_below)
-        return self._guard(np.maximum(above, exact_above)), self._guard(np.maximum(below, exact_below))
+        root = self._plain_root(gap)
+        above, below = special.ndtr(-root), special.ndtr(root)
+        if self.method != "likelihood":
+            exact = binomial_tails(self.successes, np.maximum(self.count, 1.0), self._rate(gap))
+            above, below = np.maximum(above, exact[0]), np.maximum(below, exact[1])
+            if self.method == "exact":
+                above, below = exact
+        return self._guard(np.asarray(above)), self._guard(np.asarray(below))
 
 
 class EuclideanGaps(Gaps):
-    """Euclidean likelihood: distance over its standard error, from counts, means and M2 alone."""
+    """Euclidean likelihood: distance over its standard error, with Welch's degrees of freedom."""
 
     def __init__(self, atoms: Atoms, comparison: Comparison) -> None:
         member, reference = comparison.member, comparison.reference
         target = comparison.known if comparison.known is not None else atoms.pooled(reference)[1]
         self.estimate = np.nan_to_num(atoms.pooled(member)[1] - target)
-        self.error, df = gap_errors(atoms, member, reference)
-        self.evidence = evidence = find_evidence(atoms, comparison)
-        self.reason = evidence.reason
-        small = evidence.members < SMALL_SAMPLE
-        self.df = np.where(small, np.minimum(df, evidence.most_df), np.inf)
-        self.rule = np.where(small, "euclidean likelihood, t", "euclidean likelihood")
+        self.error, self.df = gap_errors(atoms, member, reference)
+        self.reason = find_reasons(atoms, comparison)
+        self.rule = np.full(self.estimate.shape, "euclidean likelihood")
 
     def root(self, gap: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(self.defined, (self.estimate - gap) / self.error, 0.0)
 
     def limits(self, level: float) -> tuple[Floats, Floats]:
-        tail = (1.0 - level) / 2.0
-        infinite = np.isinf(self.df)
-        normal = -special.ndtri(tail)
-        quantile = np.where(infinite, normal, -special.stdtrit(np.where(infinite, 1.0, self.df), tail))
-        half = quantile * self.error
+        half = -special.stdtrit(self.df, (1.0 - level) / 2.0) * self.error
         return blank(self.estimate - half, self.defined), blank(self.estimate + half, self.defined)
 
 
@@ -260,3 +259,9 @@ def nobody(group: bool, target: bool) -> str | None:
     if group:
         return "nobody in this group meets the metric's condition"
     return "nobody in the target meets the metric's condition" if target else None
+
+
+def no_ratio(target: float, partly_shared: bool) -> str | None:
+    if partly_shared:
+        return "the group shares some of its members with the target: only the difference is inferred"
+    return "the target's rate is zero, so that there is no ratio to it" if target == 0 else None

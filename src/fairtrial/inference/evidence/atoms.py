@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairtrial.inference.means.sums import Sums
 from fairtrial.inference.numeric.roots import Floats
 
 Bools = NDArray[np.bool_]
 MANY_GROUPS = 200
+# Cells of groups by atoms that are worked on at once.
+AT_ONCE = 2_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Atoms:
     """Disjoint finest groups of the rows that meet the metric's condition.
 
-    `values` holds every row's value, atom by atom, when a real-valued metric is audited by its rows.
+    `values` holds every row's value, atom by atom, when a real-valued metric is audited by its rows; without them its
+    third central sum `m3` and its extreme values tell of the shape.
     """
 
     count: Floats
@@ -25,6 +30,42 @@ class Atoms:
     m2: Floats
     binary: bool
     values: tuple[Floats, ...] | None = None
+    m3: Floats | None = None
+    low: Floats | None = None
+    high: Floats | None = None
+
+    @staticmethod
+    def of_values(pieces: Sequence[Floats]) -> Atoms:
+        """Real values by their rows, one piece per atom."""
+        sums = Sums.of_values(pieces)
+        return Atoms(sums.n, sums.mean, sums.m2, False, tuple(pieces), sums.m3, sums.low, sums.high)
+
+    @property
+    def finest(self) -> Sums:
+        """The sums of every atom."""
+        if self.m3 is not None and self.low is not None and self.high is not None:
+            return Sums(self.count, self.mean, self.m2, self.m3, self.low, self.high)
+        if self.values is None:
+            raise ValueError("atoms of real values need their rows, or m3, low and high.")
+        return Sums.of_values(self.values)
+
+    def sums(self, member: Bools) -> Sums:
+        """The sums of each union of atoms: central sums merge exactly."""
+        finest = self.finest
+        count, mean, m2 = self.pooled(member)
+        third, low, high = np.zeros(count.shape), np.zeros(count.shape), np.zeros(count.shape)
+        centre = np.nan_to_num(mean)
+        step = max(1, AT_ONCE // max(self.count.size, 1))
+        for start in range(0, count.size, step):
+            part = slice(start, start + step)
+            inside = member[part] & (self.count > 0)
+            offset = np.where(inside, self.mean - centre[part, None], 0.0)
+            own = np.where(inside, finest.m3, 0.0)
+            third[part] = (own + offset * (3.0 * self.m2 + self.count * offset**2)).sum(axis=1)
+            low[part] = np.where(inside, finest.low, np.inf).min(axis=1, initial=np.inf)
+            high[part] = np.where(inside, finest.high, -np.inf).max(axis=1, initial=-np.inf)
+        some = count > 0
+        return Sums(count, centre, m2, third, np.where(some, low, 0.0), np.where(some, high, 0.0))
 
     @property
     def successes(self) -> Floats:
@@ -52,6 +93,14 @@ class Atoms:
             flat[doubtful] = np.sum(self.count * own**2, axis=1)
             between = flat.reshape(between.shape)
         return count, mean, within + np.maximum(between, 0.0)
+
+    def moved(self, offset: Floats) -> Atoms:
+        """Real values less an offset for each atom."""
+        values = (
+            None if self.values is None else tuple(v - o for v, o in zip(self.values, offset, strict=True))
+        )
+        low, high = (None if side is None else side - offset for side in (self.low, self.high))
+        return replace(self, mean=self.mean - offset, values=values, low=low, high=high)
 
     def gather(self, member: Bools) -> Floats:
         """All rows' values of one union of atoms."""

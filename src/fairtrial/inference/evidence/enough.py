@@ -1,97 +1,82 @@
-"""What a gap can be inferred from: who is there, whether values vary, and how many members tell of their mean.
+"""Who is compared with whom, and why there is no inference: nobody there, or nothing that varies.
 
-Where most members share one value (no cost, no days waited), the mean is known by the few others, as a rate is by its
-events. With thirty members of whom three have a cost, a 95% interval by Student's t or by the likelihood misses the
-mean in 15% of repeats.
+A side of an interval that has no limit because too few values carry the mean is no such reason: its p-value follows
+from the same formula and stays in the family.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from fairtrial.inference.evidence.atoms import Atoms, Bools, Comparison
+from fairtrial.inference.means.sums import FEWEST_FOR_SHAPE
 from fairtrial.inference.numeric.roots import Floats
-from fairtrial.inference.rates.proportions import SMALL_COUNT
-
-FEWEST_FOR_A_MEAN = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Evidence:
-    """Per gap: why there is no inference, the telling members of its smaller side, and the most degrees of freedom."""
+class TwoSides:
+    """Two samples without a common member whose means differ as the gap does, up to a positive factor.
 
-    reason: list[str | None]
-    members: Floats
-    most_df: Floats
-
-
-def telling_members(values: Floats) -> int:
-    """All members; where more than half of them share one value, the others."""
-    if values.size == 0:
-        return 0
-    middle = (values.size - 1) // 2
-    # A value that more than half share is the median.
-    others = int(np.count_nonzero(values != np.partition(values, middle)[middle]))
-    return others if 2 * others < values.size else values.size
-
-
-def pooled_shape(pieces: Sequence[Floats]) -> Floats:
-    """All rows about the mean of their own piece, so that differences between pieces are no part of the shape.
-
-    Pieces too small to have a mean of their own are left out, unless most rows are in such pieces. Where most rows
-    share one value, that value is the same for all pieces and stays so.
+    A group within its target is compared with the others there, and a target within its group is compared with the
+    group's others: 'overall' gives (1 - share) times the gap to the rest. `partly` marks a group and a target that
+    share some members while each has others.
     """
-    everyone = np.concatenate(pieces)
-    large = [piece for piece in pieces if piece.size >= FEWEST_FOR_A_MEAN]
-    if telling_members(everyone) == everyone.size and 2 * sum(piece.size for piece in large) >= everyone.size:
-        own = [(piece - piece.mean()) * np.sqrt(piece.size / (piece.size - 1.0)) for piece in large]
-        centred = np.concatenate(own)
-        if np.ptp(centred) > 0:
-            return centred
-    return np.asarray(everyone - everyone.mean())
+
+    first: Bools
+    second: Bools
+    factor: Floats
+    partly: Bools
 
 
-def find_evidence(atoms: Atoms, comparison: Comparison) -> Evidence:
-    """What every group and its estimated target give to infer from; a known target needs nothing."""
-    group = _side(atoms, comparison.member, "this group", "every member")
-    if comparison.known is not None:
-        return group
-    target = _side(atoms, comparison.reference, "the target", "everyone in the target")
-    return Evidence(
-        [a or b for a, b in zip(group.reason, target.reason, strict=True)],
-        np.minimum(group.members, target.members),
-        np.minimum(group.most_df, target.most_df),
+def two_sides(atoms: Atoms, comparison: Comparison) -> TwoSides:
+    """The two samples of every gap to an estimated target."""
+    member, reference, count = comparison.member, comparison.reference, atoms.count
+    there = count > 0
+    shared, alone, others = (
+        part & there for part in (member & reference, member & ~reference, reference & ~member)
     )
+    within = np.asarray(~others.any(axis=1))  # the target lies in the group
+    first = np.where(within[:, None], alone, member & there)
+    second = np.where(within[:, None], reference & there, others)
+    size, target = member @ count, reference @ count
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(within, target / size, np.where(alone.any(axis=1), 0.0, size / target))
+    overlap = np.asarray(shared.any(axis=1))
+    factor = np.where(overlap & np.isfinite(share), 1.0 - np.nan_to_num(share), 1.0)
+    partly = np.asarray(overlap & alone.any(axis=1) & others.any(axis=1))
+    return TwoSides(first, second, np.where(factor > 0, factor, 1.0), partly)
 
 
-def telling_counts(atoms: Atoms, inside: Bools) -> Floats:
-    """The telling members of each union of atoms; all of them where no rows are held."""
-    if atoms.values is None:
-        return np.asarray(inside.astype(np.float64) @ atoms.count)
-    seen: dict[bytes, int] = {}
-    for row in inside:
-        if row.tobytes() not in seen:
-            seen[row.tobytes()] = telling_members(atoms.gather(row))
-    return np.array([float(seen[row.tobytes()]) for row in inside])
+def find_reasons(atoms: Atoms, comparison: Comparison) -> list[str | None]:
+    """Why a gap has no inference; None where it has."""
+    if comparison.known is not None:
+        return _reasons(atoms, comparison.member, "this group", "every member")
+    sides = two_sides(atoms, comparison)
+    nobody = [_reasons(atoms, side, place, "", varying=False) for side, place in (
+        (comparison.member, "this group"), (comparison.reference, "the target"))]  # fmt: skip
+    found = [*nobody, _reasons(atoms, sides.first, "this group", "every member")]
+    found.append(_reasons(atoms, sides.second, "the target", "everyone in the target"))
+    return [next((why for why in each if why is not None), None) for each in zip(*found, strict=True)]
 
 
-def _side(atoms: Atoms, inside: Bools, place: str, everyone: str) -> Evidence:
-    count, _, m2 = atoms.pooled(inside)
-    telling = telling_counts(atoms, inside)
-    shared = telling < count
+def _reasons(
+    atoms: Atoms, inside: Bools, place: str, everyone: str, *, varying: bool = True
+) -> list[str | None]:
+    count, _, spread_of = atoms.pooled(inside)
+    if not atoms.binary:
+        # Adding up equal values leaves rounding that is no spread: their extremes tell.
+        sums = atoms.sums(inside)
+        spread_of = np.where(sums.low < sums.high, spread_of, 0.0)
     reason: list[str | None] = []
-    for size, spread, few in zip(count, m2, shared & (telling < SMALL_COUNT), strict=True):
+    for size, spread in zip(count, spread_of, strict=True):
         if size == 0:
             reason.append(f"nobody in {place} meets the metric's condition")
-        elif spread <= 0:
+        elif varying and spread <= 0:
             reason.append(f"{everyone} has the same value, so there is no variation to infer from")
-        elif few:
-            reason.append(
-                f"all but a few in {place} share one value: fewer than {SMALL_COUNT} others are too few to infer from"
-            )
+        elif varying and size < FEWEST_FOR_SHAPE:
+            reason.append(f"{size:.0f} values in {place} do not tell how far such values lie apart")
         else:
             reason.append(None)
-    return Evidence(reason, telling, np.where(shared, np.maximum(telling - 1.0, 1.0), np.inf))
+    return reason

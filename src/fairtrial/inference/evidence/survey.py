@@ -13,15 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from fairtrial.inference.rates.binary_gaps import (
-    IN_GROUP,
-    IN_REFERENCE,
-    VALUE,
-    PartCounts,
-    gap_limits,
-    gap_root,
-)
-from fairtrial.inference.rates.proportions import normal_quantile, rate_interval, ratio_interval
+from fairtrial.inference.rates.binary_gaps import PartCounts, gap_limits, gap_root
+from fairtrial.inference.rates.partly import IN_GROUP, IN_REFERENCE, VALUE
+from fairtrial.inference.rates.proportions import normal_quantile, rate_interval
+from fairtrial.inference.rates.two_rates import ratio_interval
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -13,17 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special
 
+from fairtrial.inference.compare.choose_gaps import make_gaps
 from fairtrial.inference.compare.gaps import BinaryGaps, Gaps, KnownRateGaps, Likelihood
 from fairtrial.inference.evidence.atoms import Atoms, Bools, Comparison
-from fairtrial.inference.evidence.enough import telling_counts
-from fairtrial.inference.joint.joint_bootstrap import ENOUGH_MEMBERS, bootstrap_p
-from fairtrial.inference.means.from_moments import SMALL_SAMPLE
+from fairtrial.inference.means.row_gaps import HULL_EXCESS
 from fairtrial.inference.numeric.roots import Floats
-from fairtrial.inference.rates.binary_gaps import SMALL_COUNT_RULE
+from fairtrial.inference.rates.binary_gaps import SMALLEST_P
 from fairtrial.inference.rates.proportions import SMALL_COUNT, binomial_deviance
 from fairtrial.inference.rates.small_tables import drawn_pearson_p, has_small_expectation, pearson
 
 ITERATIONS = 100
+SHRUNK_RULE = "bounded as the groups' own tests are"
+
+SMALL_COUNT_RULE = "score (a count below 10)"  # as results name it
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +85,40 @@ def joint_test(
     if not np.isfinite(statistic):
         why = "no weights on the observed values make all gaps zero; the Euclidean likelihood is used instead"
         statistic, rule = _euclidean(patterns, known, centred=False), f"euclidean likelihood ({why})"
-    p = _p_value(statistic, df, patterns, known)
+    p = max(float(special.chdtrc(df, statistic)), SMALLEST_P)
     if by_limit_law:
         return JointTest(statistic, df, p, rule)
+    comparison = Comparison(member, _tiled(reference, member), _every(known, member))
     if rule == SMALL_COUNT_RULE:
-        p = _small_count_p(p, patterns, atoms, Comparison(member, _tiled(reference, member)), known)
-    values = patterns.atoms.values
-    if values is not None and telling_counts(atoms, constraints).min() < ENOUGH_MEMBERS:
-        p = max(p, bootstrap_p(patterns.basis, values, known))
-        rule = f"{rule}, guarded by bootstrap draws (a group below {ENOUGH_MEMBERS} members)"
+        p = _small_count_p(p, patterns, atoms, comparison, known)
+    if not atoms.binary:
+        # The likelihood's root may exceed Student's by so much and no more, of one gap and of all of them.
+        most = HULL_EXCESS**2 * _euclidean(patterns, known, centred=True)
+        own = make_gaps(atoms, comparison, likelihood=likelihood) if gaps is None else gaps
+        least = shrunk(JointTest(min(statistic, most), df, p, rule), own, np.zeros(member.shape[0]))
+        return replace(least, statistic=statistic)
     return JointTest(statistic, df, p, rule)
+
+
+def shrunk(test: JointTest, gaps: Gaps, vector: Floats) -> JointTest:
+    """Chi-square of the statistic made smaller by as much as the groups' own bounds shrink their tests.
+
+    Each group's two-sided p-value is that of a normal root; the squares of these roots, which hold their level, over
+    the squares of the unbounded ones say by how much small or skewed samples inflate the sum. For independent groups
+    and a known target that is the sum of the bounded squares itself.
+    """
+    above, below = gaps.tails(vector)
+    bounded = special.ndtri(np.minimum(np.minimum(above, below), 0.5)) ** 2
+    plain = gaps.root(vector) ** 2
+    told = gaps.defined & np.isfinite(plain)
+    total = float(plain[told].sum())
+    share = min(1.0, float(bounded[told].sum()) / total) if total > 0 else 1.0
+    p = max(float(special.chdtrc(test.df, test.statistic * share)), SMALLEST_P)
+    return replace(test, p_value=p, rule=f"{test.rule}, {SHRUNK_RULE}")
+
+
+def _every(known: float | None, member: Bools) -> Floats | None:
+    return None if known is None else np.full(member.shape[0], known)
 
 
 def without_undefined(gaps: Gaps, test: Callable[[Bools], JointTest]) -> JointTest:
@@ -323,26 +349,3 @@ def _fitting_length(
             return length
         length *= 0.5
     return 0.0
-
-
-def _p_value(statistic: float, df: int, patterns: Patterns, known: float | None) -> float:
-    """Chi-square; for real values and a group below a hundred members, Welch's F in its place."""
-    count = patterns.groups.count[patterns.groups.count > 0]
-    if patterns.atoms.binary or count.min() >= SMALL_SAMPLE:
-        return max(float(special.chdtrc(df, statistic)), 1e-300)
-    spare = max(float(_welch_spare(patterns, known)), 1.0)
-    return max(float(special.fdtrc(df, spare, statistic / df)), 1e-300)
-
-
-def _welch_spare(patterns: Patterns, known: float | None) -> float:
-    """Welch's (1951) denominator degrees of freedom over the patterns; over the groups when theta is known."""
-    atoms = patterns.atoms if patterns.saturated else patterns.groups
-    usable = (atoms.count >= 2) & (atoms.m2 > 0)
-    count, spread = atoms.count[usable], atoms.m2[usable]
-    size = count.size
-    if size <= 1:
-        return float(count.sum()) - 1.0
-    weight = count**2 / spread
-    share = weight / weight.sum() if known is None else np.zeros(size)
-    inner = float(np.sum((1.0 - share) ** 2 / (count - 1.0)))
-    return (size**2 - 1.0) / (3.0 * inner) if known is None else size**2 / inner

@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 from scipy import optimize, special
 
+from fairtrial.inference.compare.choose_gaps import make_gaps
 from fairtrial.inference.compare.gaps import BinaryGaps, Gaps, KnownRateGaps
 from fairtrial.inference.evidence.atoms import Atoms, Bools, Comparison, gap_covariance
-from fairtrial.inference.joint.joint_test import JointTest, joint_test
+from fairtrial.inference.joint.joint_test import JointTest, joint_test, shrunk
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.proportions import SMALL_COUNT, binomial_deviance
 
@@ -35,11 +36,7 @@ def _test(
         if atoms.binary:
             return _binary(atoms, everything, known, vector)
         offset = vector @ member
-        values = (
-            None if atoms.values is None else tuple(v - o for v, o in zip(atoms.values, offset, strict=True))
-        )
-        moved = replace(atoms, mean=atoms.mean - offset, values=values)
-        return joint_test(moved, member, reference, known)
+        return joint_test(atoms.moved(offset), member, reference, known)
     return _quadratic(atoms, member, reference, known, vector)
 
 
@@ -94,7 +91,12 @@ def _quadratic(
         against = np.zeros_like(member)
     target = known if known is not None else atoms.pooled(against)[1]
     distance = atoms.pooled(member)[1] - target - vector
-    return quadratic_test(distance, gap_covariance(atoms, member, against))
+    test = quadratic_test(distance, gap_covariance(atoms, member, against))
+    if atoms.binary:
+        return test
+    every = None if known is None else np.full(member.shape[0], known)
+    gaps = make_gaps(atoms, Comparison(member, against, every), likelihood="euclidean")
+    return shrunk(test, gaps, vector)
 
 
 def quadratic_test(distance: Floats, covariance: Floats) -> JointTest:

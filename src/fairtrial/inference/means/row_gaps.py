@@ -8,7 +8,7 @@ import numpy as np
 
 from fairtrial.inference.compare.gaps import Gaps, blank
 from fairtrial.inference.evidence.atoms import Atoms, Comparison, gap_errors
-from fairtrial.inference.evidence.enough import find_evidence
+from fairtrial.inference.evidence.enough import find_reasons
 from fairtrial.inference.means.batched_likelihood import EndToEnd, mean_limits_of_many
 from fairtrial.inference.means.empirical_likelihood import (
     PathPoint,
@@ -18,14 +18,13 @@ from fairtrial.inference.means.empirical_likelihood import (
     path_log_ratio,
     two_sample_point,
 )
-from fairtrial.inference.means.from_moments import SMALL_SAMPLE, critical_value
+from fairtrial.inference.means.from_moments import critical_value
 from fairtrial.inference.means.known_targets import Refinement, known_limits, known_log_ratio
 from fairtrial.inference.numeric.roots import Floats, secant_limits
 from fairtrial.inference.rates.overlap import overlap_root
 
-# With fewer members the convex hull is so small that its edge, not the data, decides.
-FEWEST_FOR_LIKELIHOOD = 10
-# In small samples the likelihood's root may exceed Student's by this factor, no more.
+# Near the edge of the convex hull the want of values beyond it, not the data, drives the likelihood's root up: it may
+# exceed Student's by this factor, no more.
 HULL_EXCESS = 1.5
 
 
@@ -95,7 +94,7 @@ class KnownGap:
 
 
 class RowGaps(Gaps):
-    """Profile empirical likelihood of every group's gap, t-calibrated below a hundred members."""
+    """Profile empirical likelihood of every group's gap, compared with Student's t; refinements as published."""
 
     def __init__(self, atoms: Atoms, comparison: Comparison, refinement: Refinement | None = None) -> None:
         member, reference = comparison.member, comparison.reference
@@ -103,22 +102,16 @@ class RowGaps(Gaps):
         target = known if known is not None else atoms.pooled(reference)[1]
         self.estimate = np.nan_to_num(atoms.pooled(member)[1] - target)
         self.error, df = gap_errors(atoms, member, reference)
-        self.evidence = evidence = find_evidence(atoms, comparison)
-        self.reason = evidence.reason
-        small = (evidence.members < SMALL_SAMPLE) & (refinement is None)
-        self.by_student = (evidence.members < FEWEST_FOR_LIKELIHOOD) & (refinement is None)
-        self.df = np.where(small, np.minimum(df, evidence.most_df), np.inf)
-        usual = (
-            "empirical likelihood" if refinement in (None, "none") else f"{refinement} empirical likelihood"
-        )
-        self.rule = np.where(
-            self.by_student, "t (fewer than 10 members)", np.where(small, f"{usual}, t", usual)
-        )
+        self.reason = find_reasons(atoms, comparison)
+        self.df = df if refinement is None else np.full(df.shape, np.inf)
+        plain = refinement in (None, "none")
+        usual = "empirical likelihood" if plain else f"{refinement} empirical likelihood"
+        self.rule = np.full(df.shape, usual)
         self.each: list[OneGap | None] = [
             None
-            if self.reason[index] or self.by_student[index]
+            if why
             else _one_gap(atoms, comparison, index, refinement or "none", float(self.error[index]))
-            for index in range(self.estimate.size)
+            for index, why in enumerate(self.reason)
         ]
 
     def root(self, gap: Floats) -> Floats:
@@ -126,15 +119,15 @@ class RowGaps(Gaps):
             student = np.where(self.defined, (self.estimate - gap) / self.error, 0.0)
         root = student.copy()
         for index, one in enumerate(self.each):
-            if one is not None:
-                statistic = one.log_ratio(float(gap[index]))
+            if one is None:
+                continue
+            statistic = one.log_ratio(float(gap[index]))
+            if np.isfinite(self.df[index]):
+                size = min(np.sqrt(statistic), HULL_EXCESS * abs(student[index]))
+                root[index] = np.copysign(size, student[index])
+            elif np.isfinite(statistic):
                 # Outside the convex hull the ratio is infinite for want of support, not of doubt.
-                if np.isfinite(statistic):
-                    size = np.sqrt(statistic)
-                    if np.isfinite(self.df[index]):
-                        # Near its edge a small sample's hull, not the data, drives the ratio up.
-                        size = min(size, HULL_EXCESS * abs(student[index]))
-                    root[index] = np.copysign(size, student[index])
+                root[index] = np.copysign(np.sqrt(statistic), student[index])
         return root
 
     def limits(self, level: float) -> tuple[Floats, Floats]:
@@ -150,17 +143,13 @@ class RowGaps(Gaps):
         for index, one in enumerate(self.each):
             if index in done:
                 continue
-            critical = critical_value(float(self.df[index]), level)
             if one is not None:
-                low[index], high[index] = one.limits(critical)
-            elif self.reason[index] is None:
-                half = np.sqrt(critical) * self.error[index]
-                low[index], high[index] = self.estimate[index] - half, self.estimate[index] + half
-        self._widen_small(low, high, level)
+                low[index], high[index] = one.limits(critical_value(float(self.df[index]), level))
+        self._widen(low, high, level)
         return blank(low, self.defined), blank(high, self.defined)
 
-    def _widen_small(self, low: Floats, high: Floats, level: float) -> None:
-        """Limits where the root, bounded by Student's in small samples, meets its quantile."""
+    def _widen(self, low: Floats, high: Floats, level: float) -> None:
+        """Limits where the root, bounded by Student's, meets its quantile."""
         for index in np.flatnonzero(np.isfinite(self.df) & self.defined):
             half = np.sqrt(critical_value(float(self.df[index]), level)) * self.error[index] / HULL_EXCESS
             low[index] = min(low[index], self.estimate[index] - half)

@@ -9,9 +9,9 @@ from scipy import optimize, special
 
 from fairtrial.inference.compare.gaps import Gaps, blank
 from fairtrial.inference.evidence.atoms import Atoms, Comparison, gap_errors
-from fairtrial.inference.evidence.enough import Evidence, find_evidence
+from fairtrial.inference.evidence.enough import find_reasons
 from fairtrial.inference.means.empirical_likelihood import el_log_ratio
-from fairtrial.inference.means.from_moments import SMALL_SAMPLE, critical_value
+from fairtrial.inference.means.from_moments import critical_value
 from fairtrial.inference.numeric.roots import Floats
 
 # A rescaled quantile may lie so far out that its tail is zero in doubles.
@@ -33,7 +33,6 @@ class PlugInGaps(Gaps):
         )
         self.estimate, self.df = honest.estimate, known.df
         self.error = honest.error if scaled else known.error
-        self.evidence = honest.evidence if scaled else None
         name = "scaled plug-in" if scaled else "plug-in (not valid: leaves out the target's uncertainty)"
         self.rule = np.full(self.estimate.shape, name)
         self.reason = [a or b for a, b in zip(known.reason, honest.reason, strict=True)]
@@ -77,12 +76,11 @@ class OrthogonalGaps(Gaps):
         estimate: Floats,
         error: Floats,
         df: Floats,
-        evidence: Evidence,
+        reason: list[str | None],
         covariance: Floats | None = None,
     ) -> None:
         self.points, self.estimate, self.error, self.df = points, estimate, error, df
-        self.covariance = covariance
-        self.evidence, self.reason = evidence, evidence.reason
+        self.covariance, self.reason = covariance, reason
         self.rule = np.full(estimate.shape, "orthogonal empirical likelihood")
 
     def root(self, gap: Floats) -> Floats:
@@ -133,9 +131,9 @@ def orthogonal_gaps(atoms: Atoms, comparison: Comparison) -> OrthogonalGaps:
     count, mean, _ = atoms.pooled(member)
     target_count, target_mean, _ = atoms.pooled(reference)
     error, df = gap_errors(atoms, member, reference)
-    evidence = find_evidence(atoms, comparison)
+    reason = find_reasons(atoms, comparison)
     points: list[ScorePoints | None] = []
-    for index, why in enumerate(evidence.reason):
+    for index, why in enumerate(reason):
         if why is not None:
             points.append(None)
             continue
@@ -146,8 +144,7 @@ def orthogonal_gaps(atoms: Atoms, comparison: Comparison) -> OrthogonalGaps:
         score = slope * (values - target_mean[index])
         score = score - target * total / target_count[index] * (values - target_mean[index])
         points.append(ScorePoints(score, slope, counts))
-    df = np.where(evidence.members < SMALL_SAMPLE, np.minimum(df, evidence.most_df), np.inf)
-    return OrthogonalGaps(points, np.nan_to_num(mean - target_mean), error, df, evidence)
+    return OrthogonalGaps(points, np.nan_to_num(mean - target_mean), error, df, reason)
 
 
 def _support(
@@ -188,11 +185,11 @@ def estimate_gaps(
     centred = influence - influence.mean()
     count, mean, _ = atoms.pooled(comparison.member)
     # The caller's estimate has rows of its own: nothing is asked of it here.
-    evidence = find_evidence(atoms, replace(comparison, known=np.full(count.shape, target)))
+    reason = find_reasons(atoms, replace(comparison, known=np.full(count.shape, target)))
     points: list[ScorePoints | None] = []
     influences = np.zeros((count.size, values.size))
     for index in range(count.size):
-        if evidence.reason[index] is not None:
+        if reason[index] is not None:
             points.append(None)
             continue
         inside = (codes >= 0) & comparison.member[index][np.maximum(codes, 0)]
@@ -201,7 +198,6 @@ def estimate_gaps(
         points.append(ScorePoints(slope * (filled - target) - centred, slope, np.ones(values.size)))
         influences[index] = (slope * (filled - mean[index]) - centred) / total
     covariance = influences @ influences.T
-    spare = np.minimum(np.maximum(count - 1.0, 1.0), evidence.most_df)
-    df = np.where(evidence.members < SMALL_SAMPLE, spare, np.inf)
+    df = np.maximum(count - 1.0, 1.0)
     error = np.sqrt(np.diag(covariance))
-    return OrthogonalGaps(points, np.nan_to_num(mean - target), error, df, evidence, covariance)
+    return OrthogonalGaps(points, np.nan_to_num(mean - target), error, df, reason, covariance)

@@ -83,6 +83,11 @@ def secant_limits(
     return found[0], found[1]
 
 
+def find_outward(excess: Callable[[Floats], Floats], inside: Floats, step: Floats, end: Floats) -> Floats:
+    """The root of `excess` (negative at `inside`, rising towards `end`) whose search starts a step away."""
+    return _secant(excess, inside, inside + step, end)
+
+
 def _secant(excess: Callable[[Floats], Floats], inside: Floats, guess: Floats, end: Floats) -> Floats:
     """A root of `excess` (negative at `inside`, rising towards `end`), by bracketing, then Illinois steps."""
 

@@ -13,64 +13,99 @@ from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.proportions import constrained_rates
 
 # Terms further out than this many standard deviations do not change the sum.
-REACH = 10.0
+REACH = 8.0
+# So many terms are summed at once; more tables go one chunk after the other.
+MOST_TERMS = 2_000_000
 
 
 def binomial_tails(k: Floats, n: Floats, rate: Floats) -> tuple[Floats, Floats]:
     """P(X >= k) and P(X <= k) for X binomial."""
-    upper = np.where(k > 0, special.betainc(np.maximum(k, 1.0), n - np.maximum(k, 1.0) + 1.0, rate), 1.0)
-    fewer = np.minimum(k, n - 1.0)
-    lower = np.where(k < n, special.betaincc(fewer + 1.0, n - fewer, rate), 1.0)
-    return upper, lower
+    return _binomial_from(k, n, rate), _binomial_below(k, n, rate)
 
 
 def difference_tails(k1: Floats, n1: Floats, k2: Floats, n2: Floats, delta: Floats) -> tuple[Floats, Floats]:
     """P(difference >= observed) and P(difference <= observed) at the constrained maximum, table by table."""
     first, second = constrained_rates(k1, n1, k2, n2, delta)
-    pairs = [
-        _tails(*(float(value) for value in table))
-        for table in zip(k1, n1, first, k2, n2, second, strict=True)
-    ]
-    stacked = np.array(pairs, dtype=np.float64).reshape(-1, 2)
-    return stacked[:, 0], stacked[:, 1]
+    one = np.ones(np.shape(k1))
+    return contrast_tail(k1, n1, first, k2, n2, second, one), contrast_tail(
+        k2, n2, second, k1, n1, first, one
+    )
 
 
-def _tails(k1: float, n1: float, p1: float, k2: float, n2: float, p2: float) -> tuple[float, float]:
-    if n1 * p1 * (1 - p1) > n2 * p2 * (1 - p2):
-        # The sum runs over the sample with fewer likely counts; exchanging samples exchanges the tails.
-        below, above = _tails_over_first(k2, n2, p2, k1, n1, p1)
-        return above, below
-    return _tails_over_first(k1, n1, p1, k2, n2, p2)
+def contrast_tail(
+    k1: Floats, n1: Floats, p1: Floats, k2: Floats, n2: Floats, p2: Floats, slope: Floats,
+    ties: Floats | float = 1.0,
+) -> Floats:  # fmt: skip
+    """P(X1/n1 - slope X2/n2 >= observed); of tables that tie with the observed one only the share `ties` counts.
+
+    The tail on the other side: both samples exchanged, with the inverse slope.
+    """
+    columns = np.broadcast_arrays(k1, n1, p1, k2, n2, p2, slope, ties)
+    table = np.stack([np.ravel(column).astype(np.float64) for column in columns])
+    # The sum runs over the sample with fewer likely counts.
+    over_first = table[1] * table[2] * (1 - table[2]) <= table[4] * table[5] * (1 - table[5])
+    tail = np.empty(table.shape[1])
+    for chosen in (over_first, ~over_first):
+        places = np.flatnonzero(chosen)
+        if places.size:
+            tail[places] = _in_chunks(table[:, places], bool(over_first[places[0]]))
+    return np.minimum(tail, 1.0).reshape(columns[0].shape)
 
 
-def _tails_over_first(
-    k1: float, n1: float, p1: float, k2: float, n2: float, p2: float
-) -> tuple[float, float]:
-    spread = REACH * np.sqrt(n1 * p1 * (1 - p1)) + REACH
-    counts = np.arange(np.floor(max(0.0, n1 * p1 - spread)), np.ceil(min(n1, n1 * p1 + spread)) + 1.0)
-    mass = _binomial_mass(counts, n1, p1)
-    # Difference at least (at most) the observed one: the second count at most (at least) this bound.
-    bound = n2 * (counts / n1 - (k1 / n1 - k2 / n2))
-    slack = 1e-9 * max(n2, 1.0) / max(n1, n2, 1.0)
-    at_most = _binomial_below(np.floor(bound + slack), n2, p2)
-    at_least = _binomial_from(np.ceil(bound - slack), n2, p2)
-    return min(1.0, float(mass @ at_most)), min(1.0, float(mass @ at_least))
+def _in_chunks(table: Floats, over_first: bool) -> Floats:
+    """Tables in the order of their number of likely counts, so that a chunk's table of terms is full."""
+    n, rate = (table[1], table[2]) if over_first else (table[4], table[5])
+    reach = REACH * np.sqrt(n * rate * (1 - rate)) + REACH
+    start, stop = np.floor(np.maximum(0.0, n * rate - reach)), np.ceil(np.minimum(n, n * rate + reach))
+    width = stop - start + 1.0
+    order, tail = np.argsort(width), np.empty(n.shape)
+    while order.size:
+        terms = np.arange(1.0, order.size + 1.0) * width[order]
+        fit = max(1, int(np.searchsorted(terms, MOST_TERMS, side="right")))
+        some, order = order[:fit], order[fit:]
+        counts = start[some, None] + np.arange(width[some].max())
+        tail[some] = _sum_terms(table[:, some, None], counts, over_first)
+    return tail
 
 
-def _binomial_mass(k: Floats, n: float, p: float) -> Floats:
-    coefficient = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
-    return np.asarray(np.exp(coefficient + special.xlogy(k, p) + special.xlog1py(n - k, -p)))
+def _sum_terms(table: Floats, counts: Floats, over_first: bool) -> Floats:
+    k1, n1, p1, k2, n2, p2, slope, ties = table
+    observed = k1 / n1 - slope * k2 / n2
+    if over_first:
+        mass = binomial_mass(counts, n1, p1)
+        # The contrast is at least the observed one where the second count is at most this bound.
+        bound = (counts / n1 - observed) * n2 / slope
+        slack = 1e-9 * np.maximum(n2, 1.0) / np.maximum(np.maximum(n1, n2), 1.0)
+        with_ties, without = np.floor(bound + slack), np.ceil(bound - slack) - 1.0
+        inside = _binomial_below(with_ties, n2, p2)
+        beyond = inside if (ties == 1.0).all() else _binomial_below(without, n2, p2)
+    else:
+        mass = binomial_mass(counts, n2, p2)
+        bound = (observed + slope * counts / n2) * n1
+        slack = 1e-9 * np.maximum(n1, 1.0) / np.maximum(np.maximum(n1, n2), 1.0)
+        with_ties, without = np.ceil(bound - slack), np.floor(bound + slack) + 1.0
+        inside = _binomial_from(with_ties, n1, p1)
+        beyond = inside if (ties == 1.0).all() else _binomial_from(without, n1, p1)
+    return np.asarray(np.sum(mass * (ties * inside + (1.0 - ties) * beyond), axis=-1))
 
 
-def _binomial_below(k: Floats, n: float, p: float) -> Floats:
+def binomial_mass(k: Floats, n: Floats, p: Floats) -> Floats:
+    left = np.maximum(n - k, 0.0)
+    coefficient = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(left + 1)
+    mass = np.exp(coefficient + special.xlogy(k, p) + special.xlog1py(left, -p))
+    return np.where(k <= n, mass, 0.0)
+
+
+def _binomial_below(k: Floats, n: Floats, p: Floats) -> Floats:
     """P(X <= k), for any real k."""
-    inside = np.clip(k, 0.0, n - 1.0)
-    middle = special.betaincc(inside + 1.0, n - inside, p)
+    inside = np.clip(k, 0.0, np.maximum(n - 1.0, 0.0))
+    # the complement with its arguments exchanged: four times as fast as the complement itself
+    middle = special.betainc(np.maximum(n - inside, 1.0), inside + 1.0, 1.0 - p)
     return np.where(k < 0, 0.0, np.where(k >= n, 1.0, middle))
 
 
-def _binomial_from(k: Floats, n: float, p: float) -> Floats:
+def _binomial_from(k: Floats, n: Floats, p: Floats) -> Floats:
     """P(X >= k), for any real k; its own tail, since one minus the other loses small probabilities."""
-    inside = np.clip(k, 1.0, n)
-    middle = special.betainc(inside, n - inside + 1.0, p)
+    inside = np.clip(k, 1.0, np.maximum(n, 1.0))
+    middle = special.betainc(inside, np.maximum(n - inside, 0.0) + 1.0, p)
     return np.where(k <= 0, 1.0, np.where(k > n, 0.0, middle))

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import special
 
 from fairtrial.inference.numeric.roots import Floats
-from fairtrial.inference.rates.proportions import ratio_score
+from fairtrial.inference.rates.two_rates import TwoRates, at_null, score_roots
 
 ALIKE = 1.1  # labelling rates whose ratio is within 1/1.1 to 1.1 are taken as alike
 SELECTIVE = 0.01  # a p-value up to this one says that labels are selective
@@ -25,6 +25,5 @@ def labelling_p(known: Floats, people: Floats, other_known: Floats, other_people
 
 def _tail(k1: Floats, n1: Floats, k2: Floats, n2: Floats) -> Floats:
     """Of a ratio at least as large as the observed one, where the truth is 1.1."""
-    everyone = np.maximum(n1 + n2, 2.0)
-    score = np.nan_to_num(ratio_score(k1, n1, k2, n2, np.full(np.shape(k1), ALIKE)))
-    return np.asarray(special.ndtr(-score * np.sqrt((everyone - 1.0) / everyone)))
+    root, _ = score_roots(at_null(TwoRates(k1, n1, k2, n2), np.full(np.shape(k1), ALIKE), "ratio"))
+    return np.asarray(special.ndtr(-np.nan_to_num(root)))

@@ -1,32 +1,22 @@
-"""Intervals and tests for one rate, for the difference of two rates, and for their ratio.
+"""Intervals for one rate, and what laws of two rates are made of: deviances and the constrained maximum.
 
 Everything takes counts (successes k of n), as arrays that broadcast, and works from k = 0 to n = 1e9.
 """
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
-from fairtrial.inference.numeric.roots import Floats, bisect_decreasing, floats, secant_limits
-from fairtrial.inference.rates.proportion_paths import difference_path_limits, ratio_path_limits
+from fairtrial.inference.numeric.roots import Floats, bisect_decreasing, floats
 
-RateMethod = Literal["wilson", "likelihood", "half-count", "exact"]
-DifferenceMethod = Literal["auto", "likelihood", "score"]
+RateMethod = Literal["bounded", "wilson", "likelihood", "half-count", "exact"]
 
-# Below this count the likelihood ratio's coverage of a difference falls to .91, and the score is used.
+# Below this many events a normal law alone is not trusted anywhere.
 SMALL_COUNT = 10
-
-
-class DifferenceInterval(NamedTuple):
-    """Limits for the first rate minus the second, and which statistic gave each."""
-
-    low: Floats
-    high: Floats
-    method: NDArray[np.str_]
 
 
 def normal_quantile(level: float) -> float:
@@ -49,11 +39,12 @@ def binomial_deviance(k: ArrayLike, n: ArrayLike, rate: ArrayLike) -> Floats:
 
 
 def rate_interval(
-    k: ArrayLike, n: ArrayLike, level: float = 0.95, method: RateMethod = "wilson"
+    k: ArrayLike, n: ArrayLike, level: float = 0.95, method: RateMethod = "bounded"
 ) -> tuple[Floats, Floats]:
     """Limits for one rate; [0, 1] when there is nobody to learn from."""
     k, n = floats(k, n)
     limits = {
+        "bounded": _bounded,
         "wilson": _wilson,
         "likelihood": _likelihood,
         "half-count": _half_count,
@@ -74,6 +65,14 @@ def _wilson(k: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:
     centre = (k + z * z / 2) / (n + z * z)
     half = z / (n + z * z) * np.sqrt(k * (n - k) / n + z * z / 4)
     return centre - half, centre + half
+
+
+def _bounded(k: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:
+    """Wilson's limits and the exact ones, the outermost: Wilson's alone miss up to .09 at 95%, and up to .14 of rare
+    events."""
+    one, other = _wilson(k, n, level), _clopper_pearson(k, n, level)
+    exact = np.where(k > 0, other[0], 0.0), np.where(k < n, other[1], 1.0)
+    return np.minimum(one[0], exact[0]), np.maximum(one[1], exact[1])
 
 
 def _likelihood(k: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:
@@ -144,129 +143,8 @@ def _polish(
     return second
 
 
-def difference_root(
-    k1: ArrayLike,
-    n1: ArrayLike,
-    k2: ArrayLike,
-    n2: ArrayLike,
-    delta: ArrayLike = 0.0,
-    method: DifferenceMethod = "auto",
-) -> Floats:
-    """Signed root of the test of 'first rate minus second = delta': about standard normal, positive above.
-
-    The likelihood ratio's root, or the Miettinen-Nurminen score where a count is below ten.
-    """
-    k1, n1, k2, n2, delta = floats(k1, n1, k2, n2, delta)
-    score = _uses_score(k1, n1, k2, n2, method)
-    first, second = constrained_rates(k1, n1, k2, n2, delta)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        gap = k1 / n1 - k2 / n2 - delta
-        variance = first * (1 - first) / n1 + second * (1 - second) / n2
-        variance = variance * ((n1 + n2) / np.maximum(n1 + n2 - 1.0, 1.0))
-        by_score = np.where(gap == 0, 0.0, gap / np.sqrt(variance))
-        deviance = binomial_deviance(k1, n1, first) + binomial_deviance(k2, n2, second)
-        by_likelihood = np.sign(gap) * np.sqrt(deviance)
-    return np.where((n1 > 0) & (n2 > 0), np.where(score, by_score, by_likelihood), 0.0)
-
-
-def difference_interval(
-    k1: ArrayLike,
-    n1: ArrayLike,
-    k2: ArrayLike,
-    n2: ArrayLike,
-    level: float = 0.95,
-    method: DifferenceMethod = "auto",
-) -> DifferenceInterval:
-    """Limits for the first rate minus the second, both estimated; [-1, 1] when a side has nobody."""
-    k1, n1, k2, n2 = floats(k1, n1, k2, n2)
-    score = _uses_score(k1, n1, k2, n2, method)
-    critical = np.full(k1.shape, normal_quantile(level))
-    low, high = difference_limits(k1, n1, k2, n2, critical, method)
-    return DifferenceInterval(low, high, np.where(score, "score", "likelihood"))
-
-
-def difference_limits(
-    k1: Floats, n1: Floats, k2: Floats, n2: Floats, critical: Floats, method: DifferenceMethod = "auto"
-) -> tuple[Floats, Floats]:
-    """Where the signed root of a difference is plus and minus `critical`; [-1, 1] when a side has nobody."""
-    likelihood = ~_uses_score(k1, n1, k2, n2, method)
-    limits = np.stack([np.full(k1.shape, -1.0), np.full(k1.shape, 1.0)])
-    found = np.zeros(k1.shape, dtype=bool)
-    if likelihood.any():
-        by_path, solved = difference_path_limits(k1, n1, k2, n2, critical)
-        found = likelihood & solved
-        limits = np.where(found, by_path, limits)
-    left = ~found & (n1 > 0) & (n2 > 0)
-    if left.any():
-        table = (k1[left], n1[left], k2[left], n2[left])
-        limits[:, left] = secant_limits(
-            lambda delta: difference_root(*table, delta, method),
-            table[0] / table[1] - table[2] / table[3],
-            difference_error(*table),
-            critical[left],
-            (np.full(table[0].shape, -1.0), np.full(table[0].shape, 1.0)),
-        )
-    return limits[0], limits[1]
-
-
 def difference_error(k1: Floats, n1: Floats, k2: Floats, n2: Floats) -> Floats:
     """Standard error of a difference of rates with half a count added on each side: never zero."""
     rates = [(k + 0.5) / (n + 1.0) for k, n in ((k1, n1), (k2, n2))]
     variance = sum(rate * (1 - rate) / (n + 1.0) for rate, n in zip(rates, (n1, n2), strict=True))
     return np.asarray(np.sqrt(variance), dtype=np.float64)
-
-
-def ratio_interval(
-    k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike, level: float = 0.95
-) -> tuple[Floats, Floats]:
-    """Limits for the first rate over the second (Koopman 1984, score); an upper limit may be infinite."""
-    k1, n1, k2, n2 = floats(k1, n1, k2, n2)
-    critical = np.full(k1.shape, normal_quantile(level))
-    limits, found = ratio_path_limits(k1, n1, k2, n2, critical)
-    left = ~found
-    if left.any():
-        limits[:, left] = _searched_ratios(k1[left], n1[left], k2[left], n2[left], critical[left])
-    known = (n1 > 0) & (n2 > 0)
-    return np.where(known & (k1 > 0), limits[0], 0.0), np.where(known & (k2 > 0), limits[1], np.inf)
-
-
-def _searched_ratios(k1: Floats, n1: Floats, k2: Floats, n2: Floats, critical: Floats) -> Floats:
-    """Both limits of each ratio by a search on the log scale, which also takes counts of zero."""
-    # Half counts give a finite centre and error on the log scale whatever the table.
-    first, second = (k1 + 0.5) / (n1 + 0.5), (k2 + 0.5) / (n2 + 0.5)
-    error = np.sqrt(1 / (k1 + 0.5) - 1 / (n1 + 1.0) + 1 / (k2 + 0.5) - 1 / (n2 + 1.0))
-    usable = (k1 > 0) & (k2 > 0)
-    centre = np.where(
-        usable,
-        np.log(np.where(usable, k1 * n2, 1.0) / np.where(usable, k2 * n1, 1.0)),
-        np.log(first / second),
-    )
-    ends = (np.full(centre.shape, -60.0), np.full(centre.shape, 60.0))
-    return np.exp(
-        secant_limits(lambda value: ratio_score(k1, n1, k2, n2, np.exp(value)), centre, error, critical, ends)
-    )
-
-
-def ratio_score(k1: Floats, n1: Floats, k2: Floats, n2: Floats, ratio: Floats) -> Floats:
-    """Score of 'first rate = ratio * second' at the constrained maximum, a quadratic's smaller root."""
-    leading = (n1 + n2) * ratio
-    middle = n1 * ratio + k1 + n2 + k2 * ratio
-    with np.errstate(divide="ignore", invalid="ignore"):
-        discriminant = np.sqrt(np.maximum(middle**2 - 4.0 * leading * (k1 + k2), 0.0))
-        # The quotient form of the smaller root: subtracting two near-equal numbers would lose it.
-        second = np.clip(2.0 * (k1 + k2) / (middle + discriminant), 0.0, np.minimum(1.0, 1.0 / ratio))
-        first = np.clip(ratio * second, 0.0, 1.0)
-        gap = k1 / n1 - ratio * (k2 / n2)
-        variance = first * (1 - first) / n1 + ratio**2 * second * (1 - second) / n2
-        return np.where(gap == 0, 0.0, gap / np.sqrt(variance))
-
-
-def _uses_score(
-    k1: Floats, n1: Floats, k2: Floats, n2: Floats, method: DifferenceMethod
-) -> NDArray[np.bool_]:
-    if method not in ("auto", "likelihood", "score"):
-        raise ValueError(f"difference: 'method' must be 'auto', 'likelihood' or 'score', got {method!r}.")
-    if method != "auto":
-        return np.full(k1.shape, method == "score")
-    smallest = np.minimum(np.minimum(k1, n1 - k1), np.minimum(k2, n2 - k2))
-    return np.asarray(smallest < SMALL_COUNT)

@@ -49,7 +49,7 @@ def certify(
     target_method: g.TargetMethod = "profile",
     rule: Rule = "equivalence",
     vector: Vector = None,
-    rate_interval: g.RateInterval = "wilson",
+    rate_interval: g.RateInterval = "bounded",
     refinement: g.Refinement = None,
     minimum: a.Minimum = MINIMUM_SIZE,
     confidence_level: a.Level = 0.95,
@@ -84,8 +84,8 @@ def certify(
         'paper' certifies whatever is not rejected, as the ELFA paper does, and says so.
     vector : dict or list or None, default None
         Gaps by group, such as Hispanic=0.02: do they lie in the joint confidence region?
-    rate_interval : {'wilson', 'likelihood', 'half-count', 'exact'}, default 'wilson'
-        The interval of a rate against a known target.
+    rate_interval : {'bounded', 'wilson', 'likelihood', 'half-count', 'exact'}, default 'bounded'
+        The interval of a rate against a known target; bounded: Wilson's, never inside the exact one.
     refinement : {'bartlett', 'balanced', 'adjusted', 'none'} or None, default None
         The refinement of a real-valued metric against a known target.
     minimum : int, default 30

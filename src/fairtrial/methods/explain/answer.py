@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -9,24 +10,26 @@ import numpy as np
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.groups import by_attributes
-from fairtrial.errors import Fault, InputError, check_choice
+from fairtrial.errors import FairtrialWarning, Fault, InputError, check_choice
 from fairtrial.methods.explain.allocation import check_allocation, plan_coalitions
 from fairtrial.methods.explain.coalition_outputs import coalition_outputs
 from fairtrial.methods.explain.estimate_rows import estimate_rows, panel_rows, pareto_rows, votes
 from fairtrial.methods.explain.explained_rows import ExplainedRows, read_explained_rows, with_reference_last
 from fairtrial.methods.explain.explanation import Explanation
-from fairtrial.methods.explain.first_stage import first_stage
+from fairtrial.methods.explain.first_stage import audited_groups, first_stage
 from fairtrial.methods.explain.metric import check_metric
 from fairtrial.methods.explain.models import is_fitted
 from fairtrial.methods.explain.result import ALLOCATION_NAMES, ExplainResult
 from fairtrial.methods.explain.second_stage import counted_strata, second_stage
-from fairtrial.methods.explain.two_stage_game import make_game
-from fairtrial.methods.explain.verdict_and_notes import drivers_text, notes, verdict
+from fairtrial.methods.explain.two_stage_game import TwoStageGame, make_game
+from fairtrial.methods.explain.verdict_and_notes import another_system, drivers_text, notes, verdict
 from fairtrial.methods.explain.wanted import WHO, Wanted
 from fairtrial.results.column import defined_or, undefined
 
 # The share of rows evaluated when models are fitted here.
 TEST_SHARE = 0.3
+# Scores this near are the same.
+SAME_SCORE = 0.01
 # Rates per coalition are listed up to this many coalitions.
 LISTED_COALITIONS = 64
 
@@ -44,6 +47,8 @@ def answer(audit: Audit, wanted: Wanted) -> ExplainResult:
         "drivers_text": drivers_text(explanation, rows),
     }
     told = [note for note in audit.notes() if not (note.code == "not-fitted-here" and trained)]
+    if other := another_system(explanation):
+        warnings.warn(f"{WHO}: {other}", FairtrialWarning, stacklevel=4)  # the line that called explain
     label = wanted.metric.label
     return ExplainResult(
         question=f"Which features carry the disparity in {label} by {explanation.by_text}?",
@@ -51,7 +56,7 @@ def answer(audit: Audit, wanted: Wanted) -> ExplainResult:
         verdict=verdict(explanation),
         estimates=tuple(rows),
         details=details,
-        notes=(*told, *notes(explanation, details, _agreement(explanation))),
+        notes=(*told, *notes(explanation, details)),
         provenance=_provenance(audit, explanation),
         objects=_objects(explanation),
     )
@@ -88,8 +93,9 @@ def _solve(audit: Audit, wanted: Wanted) -> Explanation:
     plan = plan_coalitions(wanted.allocation, len(explained.players), wanted.budget, wanted.seed)
     game = make_game(wanted, explained, plan, coalition_outputs(wanted, audit, explained, plan.masks))
     by_text = ", ".join(by_attributes(WHO, audit, wanted.by))
+    first = first_stage(game, wanted.interval, audited_groups(audit, wanted, explained, game.pairs))
     return Explanation(
-        wanted, by_text, explained, game, first_stage(game, wanted.interval), second_stage(game)
+        wanted, by_text, explained, game, first, second_stage(game), _agreement(wanted, explained, game)
     )
 
 
@@ -138,7 +144,9 @@ def _details(explanation: Explanation) -> dict[str, Any]:
         "features": list(explanation.explained.names),
         "baseline": {"kind": game.baseline.kind, "value": game.baseline.value},
         "groups": _group_details(explanation),
-        "omnibus": _test_details(explanation.first.omnibus, "a rate is undefined or has no variation"),
+        "omnibus": _test_details(explanation.first.judged.omnibus, "a rate is undefined or has no variation"),
+        "agreement": explanation.agreement,
+        "another_system": explanation.another_system,
         "favourable": explanation.favourable,
         "coalition_count": int(game.masks.size),
         "coalition_rates": _coalition_details(explanation),
@@ -147,7 +155,7 @@ def _details(explanation: Explanation) -> dict[str, Any]:
 
 
 def _group_details(explanation: Explanation) -> list[dict[str, Any]]:
-    first = explanation.first
+    first, value = explanation.first.explained, explanation.first.value
     why = "nobody meets the metric's condition"
     return [
         {
@@ -157,7 +165,7 @@ def _group_details(explanation: Explanation) -> list[dict[str, Any]]:
             "rate_low": defined_or(first.low[g], why),
             "rate_high": defined_or(first.high[g], why),
             "values": {
-                allocation.name: defined_or(first.value.value[g, v, 0], why)
+                allocation.name: defined_or(value.value[g, v, 0], why)
                 for v, allocation in enumerate(explanation.game.allocations)
             },
         }
@@ -168,7 +176,8 @@ def _group_details(explanation: Explanation) -> list[dict[str, Any]]:
 def _test_details(test: Any, why: str) -> dict[str, Any]:
     if test is None:
         return {"statistic": undefined(why), "df": None, "p_value": undefined(why)}
-    return {"statistic": test.statistic, "df": test.df, "p_value": test.p_value}
+    statistic = defined_or(test.statistic, "the gap's own test decides")
+    return {"statistic": statistic, "df": test.df, "p_value": test.p_value}
 
 
 def _coalition_details(explanation: Explanation) -> list[dict[str, Any]]:
@@ -189,13 +198,13 @@ def _coalition_details(explanation: Explanation) -> list[dict[str, Any]]:
 
 def _multi_stage(explanation: Explanation) -> dict[str, Any] | None:
     """Values of the cells of several attributes (Theorem A.1) and the interaction that margins cannot show."""
-    cells = explanation.first.cells
-    if cells is None:
+    if not explanation.game.levels:
         return None
-    why = "a cell has nobody who counts"
+    why, cells = "a cell has nobody who counts", explanation.first.value
     listed = [
         {
             "cell": label,
+            "n": int(explanation.first.explained.count[c]),
             "value": defined_or(cells.value[c, 0, 0], why),
             "value_low": defined_or(cells.low[c, 0, 0], why),
             "value_high": defined_or(cells.high[c, 0, 0], why),
@@ -205,10 +214,10 @@ def _multi_stage(explanation: Explanation) -> dict[str, Any] | None:
     return {"cells": listed, "interaction": _test_details(explanation.first.interaction, why)}
 
 
-def _agreement(explanation: Explanation) -> float | None:
-    """Share of rows whose audited decision is the full coalition's."""
-    explained = explanation.explained
-    if "decision" not in explained.rows.roles or explanation.wanted.scores:
+def _agreement(wanted: Wanted, explained: ExplainedRows, game: TwoStageGame) -> float | None:
+    """Share of the rows evaluated whose audited decision (or score, to .01) is the explained system's."""
+    audited = explained.rows.roles.get("score" if wanted.scores else "decision")
+    if audited is None:
         return None
-    audited = explained.rows.roles["decision"][explained.test]
-    return float((audited == explanation.game.whole[:, 0]).mean())
+    away = np.abs(audited[explained.test] - game.scores_or_decisions)
+    return float((away <= (SAME_SCORE if wanted.scores else 0.0)).mean())

@@ -136,7 +136,7 @@ def _groups(result: Result) -> Picture:
     lines = [
         _line(result, row, feature=row["feature"], group=row["group"])
         for row in result.estimates
-        if row["part"] == "contribution to the group"
+        if row["part"] == "contribution to the rate"
     ]
     label = result.details["label"]
     title = f"What each feature contributes to each group's {label}"

@@ -9,12 +9,20 @@ import numpy as np
 
 from fairtrial.inference.multiplicity import holm
 from fairtrial.methods.explain.explanation import Explanation
+from fairtrial.methods.explain.first_stage import ComparedGroups
 from fairtrial.methods.explain.result import (
     ALL_FEATURES,
     ALLOCATION_NAMES,
     CARRIES,
     DIFFERS,
+    EXPLAINED_GAP,
+    GAP,
     MEASURED,
+    RATE,
+    TO_GAP,
+    TO_RATE,
+    TO_VALUE,
+    VALUE,
     ExplainResult,
     tested,
 )
@@ -26,38 +34,50 @@ LIMITS = ("difference_low", "difference_high")
 
 
 def estimate_rows(explanation: Explanation) -> list[dict[str, Any]]:
-    """The primary allocation: gaps, contributions to them, then the groups' own."""
-    return [*_gap_rows(explanation), *_feature_gap_rows(explanation), *_group_rows(explanation)]
+    """The gaps, what the features contribute to them, then the groups' own rates and values, each with its own."""
+    first = explanation.first
+    rows = _gap_rows(explanation, first.judged, GAP)
+    if explanation.another_system:
+        rows += _gap_rows(explanation, first.explained, EXPLAINED_GAP)
+    return [*rows, *_feature_gap_rows(explanation), *_rate_rows(explanation), *_value_rows(explanation)]
 
 
 def _blank(
     explanation: Explanation, part: str, feature: str, group: str, target: str | None = None
 ) -> dict[str, Any]:
-    """A row that says what it is about, with its numbers to come."""
+    """A row that says what and whom it is about, with its numbers to come."""
+    judged = explanation.first.judged if part == GAP else explanation.first.explained
+    people = {label: int(n) for label, n in zip(explanation.labels, judged.count, strict=True)}
     return {
         **dict.fromkeys(column.name for column in ExplainResult.columns),
         "metric": explanation.metric.name, "value_kind": explanation.value_kind,
         "part": part, "feature": feature, "group": group, "target": target,
+        "n": people.get(group, min(people.values())), "target_n": people.get(target or ""),
         "allocation": explanation.allocation, **State(MEASURED.code).cells(),
     }  # fmt: skip
 
 
-def _gap_rows(explanation: Explanation) -> list[dict[str, Any]]:
+def _gap_rows(explanation: Explanation, compared: ComparedGroups, part: str) -> list[dict[str, Any]]:
+    """Every pair's gap of one system, in points and in units of the baseline."""
     rows = []
-    p = [gap.p_value for gap in explanation.first.gaps if gap is not None]
+    p = [gap.p_value for gap in compared.gaps if gap is not None]
     adjusted = iter(holm(p).tolist() if p else [])
     factor = pair_b1(explanation.game.allocations[0]) / explanation.game.baseline.value
-    for (group, target), gap in zip(explanation.pair_labels, explanation.first.gaps, strict=False):
-        row = _blank(explanation, "gap", ALL_FEATURES, group, target)
+    for (group, target), gap in zip(explanation.pair_labels, compared.gaps, strict=False):
+        row = _blank(explanation, part, ALL_FEATURES, group, target)
         if gap is None:
-            why = undefined(explanation.empty_group())
+            why = undefined(explanation.empty_group(compared))
             row |= dict.fromkeys(("difference", *LIMITS, "p_value", "p_adjusted", "value"), why)
         else:
-            row |= {
-                "difference": gap.gap, "difference_low": gap.low, "difference_high": gap.high,
-                "p_value": gap.p_value, "p_adjusted": next(adjusted),
-                "value": gap.gap * factor, "value_low": gap.low * factor, "value_high": gap.high * factor,
-            }  # fmt: skip
+            limits = {
+                name: defined_or(limit, gap.reason or "")
+                for name, limit in zip(LIMITS, (gap.low, gap.high), strict=True)
+            }
+            row |= {"difference": gap.gap, **limits, "p_value": gap.p_value, "p_adjusted": next(adjusted)}
+            if not gap.reason:
+                row |= {
+                    "value": gap.gap * factor, "value_low": gap.low * factor, "value_high": gap.high * factor,
+                }  # fmt: skip
         rows.append(row | tested(row["p_adjusted"], explanation.alpha, DIFFERS).cells())
     return rows
 
@@ -66,12 +86,12 @@ def _feature_gap_rows(explanation: Explanation) -> list[dict[str, Any]]:
     second, groups = explanation.second, explanation.game.groups
     scaled = scaled_gap(explanation.game, second, 0)
     p = second.gap.p_value[:, 0]
-    # A feature without variation stays in the family with p = 1: dropping it would select on the data.
+    # What is undefined stays in the family with p = 1: dropping it would select on the data.
     adjusted = holm(np.nan_to_num(p, nan=1.0).ravel()).reshape(p.shape)
     rows = []
     for t, (group, target) in enumerate(explanation.pair_labels):
         for k, name in enumerate(explanation.explained.names):
-            row = _blank(explanation, "contribution to the gap", name, group, target)
+            row = _blank(explanation, TO_GAP, name, group, target)
             row |= _numbers(second.gap, (t, 0, k), explanation.reason(2 * groups + t, 0))
             known = isinstance(row["p_value"], float)
             row["p_adjusted"] = float(adjusted[t, k]) if known else row["p_value"]
@@ -82,37 +102,52 @@ def _feature_gap_rows(explanation: Explanation) -> list[dict[str, Any]]:
     return rows
 
 
-def _group_rows(explanation: Explanation) -> list[dict[str, Any]]:
-    """C^k_g (value) and the contribution to the group's own rate (difference)."""
+def _rate_rows(explanation: Explanation) -> list[dict[str, Any]]:
+    """Each group's rate under the explained system, and what each feature contributes to it."""
     rows = []
-    first, second, groups = explanation.first, explanation.second, explanation.game.groups
+    first, second, groups = explanation.first.explained, explanation.second, explanation.game.groups
     for g, label in enumerate(explanation.labels):
-        row = _blank(explanation, "group", ALL_FEATURES, label)
-        numbers = zip(("difference", *LIMITS), (first.rate, first.low, first.high), strict=True)
-        row |= {name: defined_or(array[g], explanation.empty_group()) for name, array in numbers}
-        rows.append(row | _known(first.value, (g, 0, 0), "value"))
+        row = _blank(explanation, RATE, ALL_FEATURES, label)
+        numbers = zip(("rate", "rate_low", "rate_high"), (first.rate, first.low, first.high), strict=True)
+        rows.append(
+            row | {name: defined_or(array[g], explanation.empty_group(first)) for name, array in numbers}
+        )
         for k, name in enumerate(explanation.explained.names):
-            row = _blank(explanation, "contribution to the group", name, label)
-            row |= _numbers(second.rate, (g, 0, k), explanation.reason(groups + g, 0))
-            rows.append(row | _known(second.value, (g, 0, k), "value"))
+            row = _blank(explanation, TO_RATE, name, label)
+            rows.append(row | _numbers(second.rate, (g, 0, k), explanation.reason(groups + g, 0)))
     return rows
 
 
-def _numbers(found: Estimates, place: tuple[int, ...], why: str) -> dict[str, Any]:
-    """One contribution of the primary allocation with its interval, or the reason why there is none."""
-    known = _known(found, place, "difference")
-    if len(known) == 3:
-        known |= {"p_value": float(found.p_value[place]), "error": float(found.error[place])}
-    return dict.fromkeys(("difference", *LIMITS, "p_value", "error"), undefined(why)) | known
+def _value_rows(explanation: Explanation) -> list[dict[str, Any]]:
+    """φ_g in units of the baseline, and what each feature contributes to it: the paper's C^k_g."""
+    rows = []
+    first, second = explanation.first.value, explanation.second.value
+    for g, label in enumerate(explanation.labels):
+        row = _blank(explanation, VALUE, ALL_FEATURES, label)
+        rows.append(
+            row | _numbers(first, (g, 0, 0), explanation.empty_group(explanation.first.explained), "value")
+        )
+        rows[-1] |= {"p_value": None}  # that a group's value is nothing is no question
+        for k, name in enumerate(explanation.explained.names):
+            row = _blank(explanation, TO_VALUE, name, label)
+            rows.append(row | _numbers(second, (g, 0, k), explanation.reason(g, 0), "value"))
+    return rows
+
+
+def _numbers(found: Estimates, place: tuple[int, ...], why: str, name: str = "difference") -> dict[str, Any]:
+    """One contribution of the primary allocation with its interval and test, or the reason why there is none."""
+    known = _known(found, place, name)
+    if not known:
+        return dict.fromkeys((name, f"{name}_low", f"{name}_high", "p_value"), undefined(why))
+    known |= {"p_value": float(found.p_value[place])}
+    return known | ({"error": float(found.error[place])} if name == "difference" else {})
 
 
 def _known(found: Estimates, place: tuple[int, ...], name: str) -> dict[str, Any]:
-    """An estimate and its limits under their names; no limits where nothing varies, nothing where undefined."""
+    """An estimate and its limits under their names; nothing where undefined."""
     value = float(found.value[place])
     if math.isnan(value):
         return {}
-    if not found.error[place] > 0:
-        return {name: value}
     return {name: value, f"{name}_low": float(found.low[place]), f"{name}_high": float(found.high[place])}
 
 
@@ -139,10 +174,10 @@ def _panel_numbers(
         ("difference", *LIMITS, "p_value", "value", "value_low", "value_high", "reason")
     )
     known = _known(gap, place, "difference")
-    if len(known) == 3:
+    if known:
         return cells | known | {"p_value": float(gap.p_value[place])} | _known(scaled, (t, k), "value")
     cells["reason"] = explanation.reason(2 * explanation.game.groups + t, v)
-    return cells | known | ({"value": float(scaled.value[t, k])} if known else {})
+    return cells
 
 
 def votes(explanation: Explanation, panel: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -202,9 +237,7 @@ def _or_none(value: float) -> float | None:
 def _effect(value: float, low: float, high: float) -> str:
     if math.isnan(value):
         return "undefined"
-    if value == 0 and not low < high:
-        return "none"
-    if math.isnan(low) or low <= 0 <= high:
+    if low <= 0 <= high:
         return "not shown"
     return "gains" if low > 0 else "loses"
 

@@ -51,6 +51,11 @@ class ExplainedRows:
         return tuple(player.name for player in self.players)
 
     @property
+    def everybody(self) -> bool:
+        """Whether every row of the groups is evaluated."""
+        return self.test.size == int((self.group >= 0).sum())
+
+    @property
     def labels(self) -> list[str]:
         return [group.label for group in self.groups]
 
@@ -106,7 +111,8 @@ def _read(audit: Audit, attributes: Sequence[str], used: Sequence[str], wanted: 
 
 def _roles(audit: Audit, wanted: Wanted) -> list[str]:
     """The outcome where the metric, the split or the baseline looks at it, and the decision where there is one."""
-    roles = ["decision"] if audit.has("decision") else []
+    audited = "score" if wanted.scores else "decision"
+    roles = [audited] if audit.has(audited) else []
     if "outcome" not in wanted.metric.needs and wanted.test is None and wanted.baseline != "prior":
         return roles
     if audit.has("outcome") and audit.outcome_is_real:

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairtrial.methods.explain.explained_rows import ExplainedRows
-from fairtrial.methods.explain.first_stage import FirstStage
+from fairtrial.methods.explain.first_stage import ComparedGroups, FirstStage
 from fairtrial.methods.explain.second_stage import SecondStage
 from fairtrial.methods.explain.solver.coalitions import group_members
 from fairtrial.methods.explain.two_stage_game import TwoStageGame
 from fairtrial.methods.explain.wanted import Wanted
 from fairtrial.metrics.metric import Metric
 
-NO_VARIATION = "it contributes the same for everybody of a group, so there is no sampling error to judge by"
 INTERACTION = "interaction"
 
 
@@ -29,6 +28,9 @@ class Explanation:
     game: TwoStageGame
     first: FirstStage
     second: SecondStage
+    agreement: (
+        float | None
+    )  # share of the rows evaluated that the explained system decides as the audited one did
 
     @property
     def metric(self) -> Metric:
@@ -54,7 +56,12 @@ class Explanation:
 
     @property
     def value_kind(self) -> str:
-        return "percent" if self.first.binary else "number"
+        return "percent" if self.first.explained.binary else "number"
+
+    @property
+    def another_system(self) -> bool:
+        """Whether decisions were audited that are not, row by row, the explained ones."""
+        return self.first.audited is not None and (self.agreement != 1.0 or not self.explained.everybody)
 
     @property
     def pair_labels(self) -> list[tuple[str, str]]:
@@ -64,9 +71,9 @@ class Explanation:
         return pairs + [(INTERACTION, "")] * (self.second.gap.value.shape[0] - len(pairs))
 
     def reason(self, target: int, allocation: int) -> str:
-        """Why a contribution is undefined: no variation, or the first coalition and group without a denominator."""
+        """Why a contribution is undefined: the first coalition and group without a denominator."""
         if not self.second.undefined[target, allocation]:
-            return NO_VARIATION
+            return ""
         weights = self.second.targets.weights[target, allocation]
         members = group_members(self.second.targets.unions, self.game.groups)
         union, coalition = np.argwhere((weights != 0)[:, None] & ~self.second.rates.defined)[0]
@@ -75,9 +82,9 @@ class Explanation:
         why = f"is undefined for the classifier of ({names}): nobody meets its condition"
         return f"{self.metric.label} of {who} {why}"
 
-    def empty_group(self) -> str:
+    def empty_group(self, groups: ComparedGroups) -> str:
         """Which group has nobody who counts."""
-        rates = zip(self.labels, self.first.rate, strict=True)
+        rates = zip(self.labels, groups.rate, strict=True)
         empty = [label for label, rate in rates if math.isnan(rate)]
         why = "is undefined: nobody among the rows evaluated meets its condition"
         return f"{self.metric.label} of {', '.join(empty)} {why}"

@@ -1,43 +1,55 @@
-"""First stage: the groups' values, the test that all rates are equal, and the gap of every pair."""
+"""First stage: the groups' rates, the test that all are equal, and the gap of every pair, as certify gives them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fairtrial.inference.means.from_moments import mean_difference_interval, mean_difference_p, mean_interval
-from fairtrial.inference.rates.proportions import difference_interval, rate_interval
-from fairtrial.methods.explain.solver.coalitions import Targets, coalition_rates, contributions
-from fairtrial.methods.explain.solver.esl import Floats, b_sequence
+from fairtrial.data.audit import Audit
+from fairtrial.inference.compare.choose_gaps import make_gaps
+from fairtrial.inference.evidence.atoms import Atoms, Bools, Comparison
+from fairtrial.inference.joint.joint_test import joint_test
+from fairtrial.inference.means.from_moments import mean_interval
+from fairtrial.inference.rates.proportions import rate_interval
+from fairtrial.methods.explain.explained_rows import ExplainedRows
+from fairtrial.methods.explain.solver.coalitions import Targets, contributions
+from fairtrial.methods.explain.solver.esl import Floats
 from fairtrial.methods.explain.solver.esl_groups import (
     WaldTest,
-    group_targets,
-    has_small_count,
-    homogeneity,
     interaction_contrasts,
     linear_wald,
-    multi_attribute_targets,
     paper_interval,
-    pooled_p,
+    pooled_z,
 )
-from fairtrial.methods.explain.two_stage_game import Estimates, TwoStageGame, in_units_of_baseline
+from fairtrial.methods.explain.solver.group_forms import LEAST_DF, QUARTER
+from fairtrial.methods.explain.two_stage_game import (
+    Estimates,
+    TwoStageGame,
+    in_units_of_baseline,
+    value_targets,
+)
+from fairtrial.methods.explain.wanted import WHO, Wanted
+from fairtrial.methods.gaps.disparities import find_atoms
+
+Pairs = Sequence[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GapTest:
-    """One pair of groups: the gap of their rates, its interval and its p-value."""
+    """One pair of groups: the gap of their rates, its interval and its p-value, or why there are none."""
 
     gap: float
     low: float
     high: float
     p_value: float
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FirstStage:
-    """Rates per group under the full coalition and what the tests say. Undefined rates are NaN."""
+class ComparedGroups:
+    """One system's rates per group and what the tests say. Undefined rates are NaN."""
 
     count: Floats
     rate: Floats
@@ -46,107 +58,129 @@ class FirstStage:
     binary: bool
     omnibus: WaldTest | None
     gaps: tuple[GapTest | None, ...]
-    value: Estimates  # (groups, allocations, 1)
-    cells: Estimates | None  # (cells, 1, 1): the multi-stage values of several attributes
-    interaction: WaldTest | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Rates:
-    """The groups' rates under the full coalition, with what their tests are made of."""
+class FirstStage:
+    """The system that is explained and, where decisions were audited, those: the verdict is theirs."""
 
-    count: Floats
-    rate: Floats  # NaN where nobody counts
-    squares: Floats  # sums of squared deviations
-    binary: bool
+    explained: ComparedGroups
+    audited: ComparedGroups | None
+    value: Estimates  # (groups, allocations, 1): φ_g of the explained system
+    interaction: WaldTest | None
 
     @property
-    def variance(self) -> Floats:
-        return np.asarray(self.squares / np.maximum(self.count - 1.0, 1.0) / np.maximum(self.count, 1.0))
+    def judged(self) -> ComparedGroups:
+        """What the verdict is about."""
+        return self.explained if self.audited is None else self.audited
 
 
-def first_stage(game: TwoStageGame, interval_kind: str) -> FirstStage:
+def first_stage(game: TwoStageGame, interval_kind: str, audited: ComparedGroups | None) -> FirstStage:
     """Group values φ_g, the test that all rates are equal, and the gap of every pair."""
-    rates = _full_rates(game)
-    low, high = _rate_limits(rates, game.level)
-    gaps = tuple(_gap(rates, pair, game.level, interval_kind) for pair in game.pairs)
-    omnibus, interaction = None, None
-    if np.isfinite(rates.rate).all():
-        omnibus = _all_equal(rates, gaps)
-        if game.levels:
-            interaction = linear_wald(interaction_contrasts(game.levels), rates.rate, rates.variance)
-    values = group_targets([allocation.groups for allocation in game.allocations], 1.0)
-    return FirstStage(
-        rates.count, rates.rate, low, high, rates.binary, omnibus, gaps, _decompose_whole(game, values),
-        _cell_values(game), interaction,
-    )  # fmt: skip
+    atoms = _explained_atoms(game)
+    found = compare_groups(atoms, np.eye(game.groups, dtype=bool), game.pairs, game.level, interval_kind)
+    interaction = None
+    if game.levels and np.isfinite(found.rate).all():
+        interaction = _interaction(atoms, game)
+    return FirstStage(found, audited, _decompose_whole(game, value_targets(game, 0)), interaction)
 
 
-def _full_rates(game: TwoStageGame) -> _Rates:
-    found = coalition_rates(game.whole, game.form, game.group, game.groups, game.singles)
-    value, weight = game.form.at(game.whole[:, 0].astype(np.float64))
-    counted = value[weight > 0]
-    binary = bool(np.isin(counted, (0.0, 1.0)).all() and np.isin(weight, (0.0, 1.0)).all())
-    squares = np.array([_squares(value, weight, game.group == g) for g in range(game.groups)])
-    rate = np.where(found.defined[:, 0], found.rate[:, 0], np.nan)
-    return _Rates(found.weight[:, 0], rate, squares, binary)
-
-
-def _cell_values(game: TwoStageGame) -> Estimates | None:
-    """The multi-stage values of the cells of several attributes."""
-    if not game.levels:
+def audited_groups(
+    audit: Audit, wanted: Wanted, explained: ExplainedRows, pairs: Pairs
+) -> ComparedGroups | None:
+    """The groups under the audited decisions (or scores), of all rows; None where the audit has none."""
+    if not audit.has("score" if wanted.scores else "decision"):
         return None
-    name = game.allocations[0].name
-    by_attribute = [b_sequence(name if name != "given" else "shapley", size) for size in game.levels]
-    return _decompose_whole(game, multi_attribute_targets(by_attribute, 1.0))
+    attributes = tuple(dict.fromkeys(name for group in explained.groups for name in group.attributes))
+    cells = audit.cells(attributes, [wanted.metric], who=WHO)
+    member = np.array([cells.mask(group) for group in explained.groups])
+    atoms = find_atoms(WHO, audit, cells, wanted.metric)
+    return compare_groups(atoms, member, pairs, wanted.confidence_level, wanted.interval)
+
+
+def compare_groups(atoms: Atoms, member: Bools, pairs: Pairs, level: float, kind: str) -> ComparedGroups:
+    """Rates with intervals, every pair's gap, and the test that all are equal, by the package's one inference."""
+    count, rate, squares = atoms.pooled(member)
+    if atoms.binary:
+        low, high = rate_interval(np.nan_to_num(rate * count), count, level)
+    else:
+        low, high = mean_interval(count, np.nan_to_num(rate), squares, level)
+    low, high = (np.where(np.isnan(rate), np.nan, limit) for limit in (low, high))
+    gaps = gap_tests(atoms, member, pairs, level)
+    if kind == "paper" and atoms.binary:
+        gaps = tuple(_by_the_paper(rate * count, count, pair, level) for pair in pairs)
+    omnibus = _all_equal(atoms, member, gaps) if np.isfinite(rate).all() else None
+    return ComparedGroups(count, rate, low, high, atoms.binary, omnibus, gaps)
+
+
+def gap_tests(atoms: Atoms, member: Bools, pairs: Pairs, level: float) -> tuple[GapTest | None, ...]:
+    """Every pair's gap with its interval and the level at which that touches 0."""
+    first, second = (member[[pair[side] for pair in pairs]] for side in (0, 1))
+    found = make_gaps(atoms, Comparison(first, second))
+    low, high = found.limits(level)
+    p, there = found.p_equal(0.0), (atoms.pooled(part)[0] > 0 for part in (first, second))
+    known = np.logical_and(*there)
+    return tuple(
+        GapTest(float(found.estimate[t]), float(low[t]), float(high[t]), float(p[t]), found.reason[t])
+        if known[t]
+        else None
+        for t in range(len(pairs))
+    )
+
+
+def _by_the_paper(successes: Floats, count: Floats, pair: tuple[int, int], level: float) -> GapTest | None:
+    """The pooled variance for the interval as for the test: the paper's, which does not hold its level."""
+    g, h = pair
+    table = (float(successes[g]), float(count[g]), float(successes[h]), float(count[h]))
+    if not (count[g] and count[h]):
+        return None
+    gap = table[0] / table[1] - table[2] / table[3]
+    return GapTest(gap, *paper_interval(*table, level), pooled_z(*table)[1])
+
+
+def _all_equal(atoms: Atoms, member: Bools, gaps: tuple[GapTest | None, ...]) -> WaldTest | None:
+    """Two groups: their gap's own test. More: certify's joint test."""
+    if member.shape[0] == 2:
+        (gap,) = gaps
+        return None if gap is None or gap.reason else WaldTest(float("nan"), 1, gap.p_value)
+    found = joint_test(atoms, member, np.asarray(member.any(axis=0)), None)
+    return None if found.reason else WaldTest(found.statistic, found.df, found.p_value)
+
+
+def _explained_atoms(game: TwoStageGame) -> Atoms:
+    """The explained system's values, group by group, among the rows that count."""
+    value, weight = game.form.at(game.whole[:, 0].astype(np.float64))
+    inside = [(game.group == g) & (weight > 0) for g in range(game.groups)]
+    pieces = [_values(value[rows], weight[rows]) for rows in inside]
+    count = np.array([float(piece.size) for piece in pieces])
+    mean = np.array([piece.mean() if piece.size else 0.0 for piece in pieces])
+    if all(bool(np.isin(piece, (0.0, 1.0)).all()) for piece in pieces):
+        return Atoms(count, mean, count * mean * (1.0 - mean), True)
+    squares = np.array([float(((piece - m) ** 2).sum()) for piece, m in zip(pieces, mean, strict=True)])
+    return Atoms(count, mean, squares, False, tuple(pieces))
+
+
+def _values(value: Floats, weight: Floats) -> Floats:
+    """Values whose mean is the rate; where rows count in part, the rate plus each row's influence on it."""
+    if value.size == 0 or (weight == 1.0).all():
+        return value
+    rate = value.sum() / weight.sum()
+    return np.asarray(rate + (value - rate * weight) / weight.mean())
+
+
+def _interaction(atoms: Atoms, game: TwoStageGame) -> WaldTest | None:
+    """Whether one attribute's gap depends on the others; a quarter of a person at either end of every cell."""
+    low, high = game.form.ends
+    size = atoms.count + 2.0 * QUARTER
+    rate = (atoms.count * atoms.mean + QUARTER * (low + high)) / size
+    squares = atoms.m2 + atoms.count * (atoms.mean - rate) ** 2
+    squares = squares + QUARTER * ((low - rate) ** 2 + (high - rate) ** 2)
+    variance = squares / np.maximum(size - 1.0, LEAST_DF) / size
+    return linear_wald(interaction_contrasts(game.levels), rate, variance)
 
 
 def _decompose_whole(game: TwoStageGame, targets: Targets) -> Estimates:
     """The targets themselves under the full coalition: a game with one player."""
     alone = np.ones((targets.weights.shape[1], 1, 1))
     found = contributions(game.whole, game.form, game.group, game.groups, alone, targets)
-    return in_units_of_baseline(game, found, found.spread(), slice(None))
-
-
-def _squares(value: Floats, weight: Floats, inside: NDArray[np.bool_]) -> float:
-    """Sum of squared deviations of the counted rows."""
-    counted = value[inside & (weight > 0)]
-    return float(((counted - counted.mean()) ** 2).sum()) if counted.size else 0.0
-
-
-def _rate_limits(rates: _Rates, level: float) -> tuple[Floats, Floats]:
-    rate, count = rates.rate, rates.count
-    if rates.binary:
-        low, high = rate_interval(np.nan_to_num(rate * count), count, level)
-    else:
-        low, high = mean_interval(count, np.nan_to_num(rate), rates.squares, level)
-    return np.where(np.isnan(rate), np.nan, low), np.where(np.isnan(rate), np.nan, high)
-
-
-def _all_equal(rates: _Rates, gaps: tuple[GapTest | None, ...]) -> WaldTest | None:
-    """The pooled chi-square; with small counts it must also be rejected by the pairs' tests (Bonferroni)."""
-    if not rates.binary:
-        return linear_wald(interaction_contrasts([rates.count.size]), rates.rate, rates.variance)
-    successes = rates.rate * rates.count
-    found = homogeneity(successes, rates.count)
-    if not has_small_count(successes.tolist(), rates.count.tolist()):
-        return found
-    pairs = [gap.p_value for gap in gaps if gap is not None]
-    return found._replace(p_value=max(found.p_value, min(1.0, len(pairs) * min(pairs))))
-
-
-def _gap(rates: _Rates, pair: tuple[int, int], level: float, kind: str) -> GapTest | None:
-    count, rate, (g, h) = rates.count, rates.rate, pair
-    if not np.isfinite(rate[[g, h]]).all():
-        return None
-    gap = float(rate[g] - rate[h])
-    if not rates.binary:
-        moments = (count[g], rate[g], rates.squares[g], count[h], rate[h], rates.squares[h])
-        low, high = mean_difference_interval(*moments, level)
-        return GapTest(gap, float(low), float(high), float(mean_difference_p(*moments)))
-    k1, n1, k2, n2 = (float(x) for x in (rate[g] * count[g], count[g], rate[h] * count[h], count[h]))
-    p = pooled_p(k1, n1, k2, n2)
-    if kind == "paper":
-        return GapTest(gap, *paper_interval(k1, n1, k2, n2, level), p)
-    found = difference_interval(round(k1), n1, round(k2), n2, level)
-    return GapTest(gap, float(found.low), float(found.high), p)
+    return in_units_of_baseline(game, found, found.with_quarter_rows(), (slice(None), slice(None)))

@@ -16,6 +16,9 @@ from fairtrial.methods.explain.wanted import WHO
 from fairtrial.metrics.metric import Metric
 from fairtrial.metrics.values import ROLES, Role
 
+# A loss that grows beyond this at certain errors has no end to speak of.
+LARGEST_END = 10.0
+
 
 def check_metric(metric: Metric, scores: bool) -> None:
     """Refuse a metric that the coalitions' decisions do not move, or whose condition moves with them."""
@@ -43,7 +46,8 @@ def row_form(metric: Metric, rows: Rows) -> RowForm:
     A metric of scores is linear in the value computed from the score: value 0 and value 1 bracket it the same way.
     """
     (value0, weight0), (value1, weight1) = (_at(metric, rows, decision) for decision in (0.0, 1.0))
-    return RowForm(value0 * weight0, value1 * weight1, weight0, weight1)
+    ends = (float(min(value0.min(), value1.min(), 0.0)), float(max(value0.max(), value1.max(), 1.0)))
+    return RowForm(value0 * weight0, value1 * weight1, weight0, weight1, ends)
 
 
 def score_values(metric: Metric, scores: Floats, outcome: Floats | None) -> Floats:
@@ -54,6 +58,20 @@ def score_values(metric: Metric, scores: Floats, outcome: Floats | None) -> Floa
     if metric.value.wants and not np.isfinite(values).all():
         raise _refused(metric, f"needs {metric.value.wants}, but the model gives others")
     return values
+
+
+def score_ends(metric: Metric, values: Floats) -> tuple[float, float]:
+    """The least and the largest value of the metric at scores from 0 to 1, or what the rows show beyond it.
+
+    A log loss has no largest value: there the rows' own must do.
+    """
+    assert isinstance(metric.value, Role)
+    corners = np.array([0.0, 0.0, 1.0, 1.0])
+    at = np.asarray(
+        metric.value.of({"score": corners, "outcome": np.array([0.0, 1.0, 0.0, 1.0])}), dtype=float
+    )
+    at = at[at < LARGEST_END]
+    return float(min(values.min(), at.min())), float(max(values.max(), at.max()))
 
 
 def _at(metric: Metric, rows: Rows, decision: float) -> tuple[Floats, Floats]:

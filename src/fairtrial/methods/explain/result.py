@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from fairtrial.results.charts.picture import Picture
-from fairtrial.results.column import Column, Kind, Primary, State, StateKind, Tone, scalar
+from fairtrial.results.column import Column, Kind, Primary, State, StateKind, Tone, scalar, with_limits
 from fairtrial.results.result import Result
 
 ALL_FEATURES = "(all features)"
@@ -26,6 +26,10 @@ NOT_SHOWN = StateKind("not shown")
 UNDETERMINED = StateKind("undetermined")
 MEASURED = StateKind("measured")  # about one group: estimated, with an interval, and not part of the tests
 
+GAP, EXPLAINED_GAP, TO_GAP = "gap", "gap of the explained system", "contribution to the gap"
+RATE, TO_RATE = "rate", "contribution to the rate"
+VALUE, TO_VALUE = "value", "contribution to the value"
+
 _ABOUT = (
     Column("metric", "metric", "text", shown=False),
     Column("value_kind", "values are", "text", shown=False),
@@ -33,6 +37,10 @@ _ABOUT = (
     Column("feature", "feature", "text"),
     Column("group", "group", "text"),
     Column("target", "minus", "text"),
+)
+_PEOPLE = (
+    Column("n", "n", "people", shown=False),
+    Column("target_n", "n of the other", "people", shown=False),
 )
 _TESTED = (
     Column("difference_low", "low", "points"),
@@ -44,8 +52,8 @@ _TESTED = (
 )
 _CITATION = (
     "Amri-Jouidel, Kemel & Mussard (2026), Shapley meets Rawls, arXiv:2603.26476; Radzik & Driessen (2013), "
-    "Mathematical Social Sciences 65; Castro, Gómez & Tejada (2009), Computers & Operations Research 36; "
-    "Holm (1979), Scandinavian Journal of Statistics 6."
+    "Mathematical Social Sciences 65; Castro, Gómez & Tejada (2009), Computers & Operations Research 36; Tango (1998), "
+    "Statistics in Medicine 17; Holm (1979), Scandinavian Journal of Statistics 6."
 )
 
 
@@ -56,11 +64,11 @@ class ExplainResult(Result):
     kind: ClassVar[str] = "explain"
     columns: ClassVar[tuple[Column, ...]] = (
         *_ABOUT,
+        *_PEOPLE,
+        *with_limits("rate", "rate", "rate"),
         Column("difference", "points", "points"),
         *_TESTED,
-        Column("value", "value", "number"),
-        Column("value_low", "low", "number", shown=False),
-        Column("value_high", "high", "number", shown=False),
+        *with_limits("value", "value", "number"),
         Column("error", "standard error", "points", shown=False),
         Column("monte_carlo", "Monte-Carlo error", "points"),
         Column("allocation", "allocation", "text", shown=False),
@@ -69,11 +77,12 @@ class ExplainResult(Result):
     states: ClassVar[tuple[StateKind, ...]] = (DIFFERS, CARRIES, NOT_SHOWN, UNDETERMINED, MEASURED)
     method: ClassVar[str] = (
         "First stage: the groups' rates over a baseline are shared out by an efficient, symmetric and linear (ESL) "
-        "value; equality is tested with the pooled two-proportion test (chi-square for more groups) and the gap has "
-        "the same interval as everywhere else in this package. Second stage: the same kind of value shares each "
-        "group's rate out over the features, from classifiers that see only some of them. Every person has an "
-        "influence on every contribution; standard errors are those of the influence, with Student quantiles; tests "
-        "are adjusted by Holm over the features."
+        "value; the gap of the audited decisions has the test and the interval it has everywhere in this package. "
+        "Second stage: the same kind of value shares each group's rate under the explained system out over the "
+        "features, from classifiers that see only some of them. Every person has an influence on every contribution; "
+        "every group is joined by a quarter of a person at either end of what is possible, and interval and test are "
+        "Welch's with these; tests are adjusted by Holm over the features. The change of a rate without a feature has "
+        "the interval of paired decisions (Tango's, never sharper than Bonett and Price's)."
     )
     assumptions: ClassVar[tuple[str, ...]] = (
         "Rows are independent people; group sizes are taken as they are.",
@@ -92,7 +101,7 @@ class ExplainResult(Result):
 
     @property
     def gap(self) -> dict[str, Any]:
-        """The first row: the gap of the first pair of groups."""
+        """The first row: the gap of the first pair of groups, of the audited decisions where there are any."""
         return self.estimates[0]
 
     @property
@@ -104,7 +113,7 @@ class ExplainResult(Result):
     @property
     def drivers(self) -> list[dict[str, Any]]:
         """Contributions to the gap(s), the largest first."""
-        rows = [row for row in self.estimates if row["part"] == "contribution to the gap"]
+        rows = [row for row in self.estimates if row["part"] == TO_GAP]
         return sorted(rows, key=lambda row: -abs(scalar(row["difference"]) or 0.0))
 
     def reading(self) -> list[str]:
@@ -121,13 +130,12 @@ class ExplainResult(Result):
     def primary(self) -> list[Primary]:
         """The first stage's test alone: feature tests are adjusted among themselves."""
         p = self.p_value
-        gaps = [row for row in self.estimates if row["part"] == "gap"]
+        gaps = [row for row in self.estimates if row["part"] == GAP]
         known = [row for row in gaps if scalar(row["difference"]) is not None]
         if p is None or not known:
             return []
         row = max(known, key=lambda gap: abs(gap["difference"]))
-        people = {entry["group"]: entry["n"] for entry in self.details["groups"]}
-        n = people.get(row["group"])  # a masked result has no count of few
+        n = scalar(row["n"])  # a masked result has no count of few
         return [_primary(self, row, p, subject=row["group"], against=row["target"], n=n)]
 
 
@@ -178,7 +186,7 @@ class CompareResult(Result):
 
 def _primary(result: Result, row: dict[str, Any], p: float, **about: Any) -> Primary:
     kind: Kind = "points" if result.details["value_kind"] == "percent" else "number"
-    limits = {"low": row["difference_low"], "high": row["difference_high"]}
+    limits = {"low": scalar(row["difference_low"]), "high": scalar(row["difference_high"])}
     label = result.details["label"]
     return Primary(label, p_value=p, effect=row["difference"], kind=kind, **limits, **about)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fairtrial.inference.rates.paired import change_limits, change_p
 from fairtrial.methods.explain.allocation import Allocation
 from fairtrial.methods.explain.solver.coalitions import CoalitionRates, Contributions, Targets, contributions
 from fairtrial.methods.explain.solver.esl import (
@@ -18,18 +19,18 @@ from fairtrial.methods.explain.solver.esl import (
     sampled_coefficients,
 )
 from fairtrial.methods.explain.solver.esl_groups import (
-    group_targets,
     interaction_contrasts,
     merge_targets,
     pair_targets,
 )
-from fairtrial.methods.explain.solver.influence import Spread, spread, with_estimated_scale
+from fairtrial.methods.explain.solver.influence import Spread
 from fairtrial.methods.explain.two_stage_game import (
     Estimates,
     TwoStageGame,
     add_variance,
     estimates_of,
     in_units_of_baseline,
+    value_targets,
 )
 
 
@@ -44,6 +45,7 @@ class SecondStage:
     value: Estimates  # (groups, allocations, players)
     rate: Estimates  # (groups, allocations, players)
     gap: Estimates  # (pairs, allocations, players)
+    scaled_gap: Estimates  # the same over the baseline
     removal: Estimates | None  # (groups, 1, players): change of the group's rate when the player is left out
     undefined: NDArray[np.bool_]  # (targets, allocations) in the order value, rate, gap
     monte_carlo: Floats | None  # (pairs, players): the gap contributions' standard error from sampling orders
@@ -57,7 +59,7 @@ def second_stage(game: TwoStageGame) -> SecondStage:
     groups, real = game.groups, len(game.allocations)
     stacked, targets = _coefficients(game), _targets(game)
     found = contributions(game.outputs, game.form, game.group, groups, stacked, targets)
-    error = found.spread()
+    error = found.with_quarter_rows()
     chance = _monte_carlo(game, targets, found.rates)
     if chance is not None:
         error = _add_chance(error, chance, game)
@@ -66,14 +68,15 @@ def second_stage(game: TwoStageGame) -> SecondStage:
 
     def estimates(part: slice, allocations: slice) -> Estimates:
         place = (part, allocations)
-        known = Spread(error.error[place], error.df[place])
-        return estimates_of(found.estimate[place], known, found.undefined[place], game.level)
+        return estimates_of(found, place, game.level, Spread(error.error[place], error.df[place]))
 
+    every = slice(0, real)
     return SecondStage(
-        value=in_units_of_baseline(game, found, error, values, None if chance is None else chance[values]),
-        rate=estimates(rates, slice(0, real)),
-        gap=estimates(gaps, slice(0, real)),
-        removal=None if game.removals is None else estimates(rates, slice(real, None)),
+        value=in_units_of_baseline(game, found, error, (values, every), chance),
+        rate=estimates(rates, every),
+        gap=estimates(gaps, every),
+        scaled_gap=in_units_of_baseline(game, found, error, (gaps, every), chance),
+        removal=None if game.removals is None else _removal(game, estimates(rates, slice(real, None))),
         undefined=found.undefined[:, :real],
         monte_carlo=None if chance is None else np.sqrt(chance[gaps]),
         rates=found.rates,
@@ -82,19 +85,29 @@ def second_stage(game: TwoStageGame) -> SecondStage:
     )
 
 
+def _removal(game: TwoStageGame, found: Estimates) -> Estimates:
+    """Decisions with and without a player are paired: of 0/1 decisions on the same people, Tango's score interval."""
+    assert game.removals is not None
+    if game.form.ratio or game.outputs.dtype != np.uint8:
+        return found
+    slope = game.form.value1 - game.form.value0
+    change = game.outputs[:, game.removals].astype(np.float64) - game.whole
+    moved = change * np.where(game.form.weight0 > 0, slope, 0.0)[:, None]
+    if not np.isin(moved, (-1.0, 0.0, 1.0)).all():
+        return found
+    inside = (game.group[None, :] == np.arange(game.groups)[:, None]).astype(np.float64)
+    gained, lost = inside @ (moved > 0), inside @ (moved < 0)
+    size = np.broadcast_to((inside @ (game.form.weight0 > 0))[:, None], gained.shape)
+    low, high = change_limits(gained, lost, size, game.level)
+    gone = np.isnan(found.value)
+    parts = (low[:, None], high[:, None], change_p(gained, lost, size)[:, None])
+    low, high, p = (np.where(gone, np.nan, part) for part in parts)
+    return Estimates(found.value, low, high, found.error, p)
+
+
 def scaled_gap(game: TwoStageGame, stage: SecondStage, allocation: int) -> Estimates:
     """ΔC^k in units of the baseline, b_1·gap/baseline of the pair's own two-player game."""
-    base, gap = game.baseline, stage.gap.at(allocation)
-    factor = pair_b1(game.allocations[allocation]) / base.value
-    if base.influence is None:
-        return gap.times(factor)
-    raw = stage.found.influence(allocation)[:, 2 * game.groups :]
-    moved = spread(
-        with_estimated_scale(raw * factor, gap.value * factor, base.influence, base.value), game.group
-    )
-    if game.allocations[allocation].sampled and stage.monte_carlo is not None:
-        moved = add_variance(moved, (stage.monte_carlo * factor) ** 2, game)
-    return estimates_of(gap.value * factor, moved, np.isnan(gap.value), game.level)
+    return stage.scaled_gap.at(allocation).times(pair_b1(game.allocations[allocation]))
 
 
 def pair_b1(allocation: Allocation) -> float:
@@ -141,13 +154,8 @@ def _share_empty(game: TwoStageGame) -> bool:
 
 def _targets(game: TwoStageGame) -> Targets:
     """φ_g, then the groups' own rates, then the pairs' gaps, then the 2 × 2 interaction; baseline 1."""
-    extra = 1 if game.removals is not None else 0
-    sequences = [allocation.groups for allocation in game.allocations]
-    first = group_targets(sequences, 1.0)
-    if extra:
-        padding = np.zeros((game.groups, 1, first.unions.size))
-        first = Targets(first.unions, np.concatenate([first.weights, padding], axis=1))
-    values = len(sequences) + extra
+    values = len(game.allocations) + (1 if game.removals is not None else 0)
+    first = value_targets(game, values - len(game.allocations))
     own = np.repeat(np.eye(game.groups)[:, None, :], values, axis=1)
     gaps = pair_targets(game.groups, game.pairs, np.ones(values), 1.0)
     parts = [first, Targets(game.singles, own), gaps]

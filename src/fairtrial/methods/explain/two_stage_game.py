@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,18 +16,11 @@ from fairtrial.methods.explain.allocation import (
     find_allocations,
 )
 from fairtrial.methods.explain.explained_rows import ExplainedRows
-from fairtrial.methods.explain.metric import row_form, score_values
-from fairtrial.methods.explain.solver.coalitions import Contributions, RowForm
-from fairtrial.methods.explain.solver.esl import Floats, Masks, SampledOrders
-from fairtrial.methods.explain.solver.esl_groups import baseline_of
-from fairtrial.methods.explain.solver.influence import (
-    Spread,
-    combine,
-    interval,
-    spread,
-    two_sided_p,
-    with_estimated_scale,
-)
+from fairtrial.methods.explain.metric import row_form, score_ends, score_values
+from fairtrial.methods.explain.solver.coalitions import Contributions, RowForm, Targets
+from fairtrial.methods.explain.solver.esl import MEMBERS, Floats, Masks, SampledOrders, b_sequence
+from fairtrial.methods.explain.solver.esl_groups import baseline_of, group_targets, multi_attribute_targets
+from fairtrial.methods.explain.solver.influence import Spread, combine, interval, two_sided_p
 from fairtrial.methods.explain.wanted import Wanted
 from fairtrial.metrics.groups import Group
 
@@ -71,6 +64,7 @@ class TwoStageGame:
     orders: SampledOrders | None
     baseline: Baseline
     level: float
+    scores_or_decisions: Floats  # the full coalition's, before a metric of scores is taken of them
 
     @property
     def whole(self) -> NDArray[Any]:
@@ -101,9 +95,11 @@ def make_game(
     form = row_form(wanted.metric, explained.rows).take(explained.test)
     outcome = explained.rows.roles.get("outcome")
     outcome = None if outcome is None else outcome[explained.test]
-    baseline = wanted.baseline
+    baseline, whole = wanted.baseline, int(np.flatnonzero(plan.masks == (1 << len(explained.players)) - 1)[0])
+    given = outputs[:, whole].astype(np.float64)
     if wanted.scores:
         outputs = score_values(wanted.metric, outputs, outcome)
+        form = replace(form, ends=score_ends(wanted.metric, outputs))
         baseline = 1.0 if baseline == "random" else baseline
     group, groups = explained.group[explained.test], len(explained.groups)
     allocations = find_allocations(wanted.allocation, groups, len(explained.players), plan)
@@ -112,7 +108,31 @@ def make_game(
         outputs=outputs, masks=plan.masks, form=form, group=group, groups=groups, levels=explained.levels,
         pairs=_pairs(explained, wanted.reference), players=len(explained.players), allocations=allocations,
         orders=plan.orders, baseline=find_baseline(baseline, form, outcome), level=wanted.confidence_level,
+        scores_or_decisions=given,
     )  # fmt: skip
+
+
+def value_targets(game: TwoStageGame, extra: int) -> Targets:
+    """φ of every group under every allocation, baseline 1; `extra` allocations more that have none.
+
+    The groups of several attributes are cells, whose φ is that of Theorem A.1.
+    """
+    if game.levels:
+        by_attribute = [
+            multi_attribute_targets([_sequence(allocation, size) for size in game.levels], 1.0)
+            for allocation in game.allocations
+        ]
+        weights = np.concatenate([found.weights for found in by_attribute], axis=1)
+        found = Targets(by_attribute[0].unions, weights)
+    else:
+        found = group_targets([allocation.groups for allocation in game.allocations], 1.0)
+    padding = np.zeros((game.groups, extra, found.unions.size))
+    return Targets(found.unions, np.concatenate([found.weights, padding], axis=1))
+
+
+def _sequence(allocation: Allocation, size: int) -> Floats:
+    """Of one attribute's levels; a given sequence is for the groups as they are, so Shapley stands for it here."""
+    return b_sequence(allocation.name if allocation.name in MEMBERS else "shapley", size)
 
 
 def _pairs(explained: ExplainedRows, reference: Mapping[str, Any] | None) -> tuple[tuple[int, int], ...]:
@@ -145,36 +165,46 @@ class Estimates:
         )
 
 
-def estimates_of(value: Floats, error: Spread, undefined: NDArray[np.bool_], level: float) -> Estimates:
-    """Intervals and tests at the level; NaN where undefined."""
-    gone = np.broadcast_to(
-        undefined.reshape(undefined.shape + (1,) * (value.ndim - undefined.ndim)), value.shape
+def estimates_of(
+    found: Contributions, place: tuple[slice, slice], level: float, error: Spread, scale: float = 1.0
+) -> Estimates:
+    """Some targets and allocations of a decomposition, in units of `scale`, with intervals and tests at the level.
+
+    Interval and test are about the centre that the quarter rows make, so they agree; the estimate itself is the one
+    that adds up. Nothing lies beyond what is possible. NaN where undefined.
+    """
+    gone = found.undefined[place][..., None]
+    value = np.where(np.abs(found.estimate[place]) < 1e-13, 0.0, found.estimate[place]) / scale
+    centre = found.centre[place] / scale
+    low, high = interval(centre, error, level)
+    low, high = (
+        np.maximum(low, found.reach[0][place] / scale),
+        np.minimum(high, found.reach[1][place] / scale),
     )
-    value = np.where(np.abs(value) < 1e-13, 0.0, value)
-    low, high = interval(value, error, level)
-    p = two_sided_p(value, error)
-    parts = [np.where(gone, np.nan, part) for part in (value, low, high, error.error, p)]
-    return Estimates(*parts)
+    p = two_sided_p(np.where(np.abs(centre) < 1e-13, 0.0, centre), error)
+    return Estimates(*(np.where(gone, np.nan, part) for part in (value, low, high, error.error, p)))
 
 
 def in_units_of_baseline(
-    game: TwoStageGame, found: Contributions, error: Spread, part: slice, chance: Floats | None = None
+    game: TwoStageGame,
+    found: Contributions,
+    error: Spread,
+    place: tuple[slice, slice],
+    chance: Floats | None = None,
 ) -> Estimates:
-    """C^k_g in units of the baseline; an estimated baseline adds its influence."""
-    base, real = game.baseline, len(game.allocations)
-    value = found.estimate[part, :real] / base.value
-    undefined = found.undefined[part, :real]
-    scaled = Spread(error.error[part, :real] / base.value, error.df[part, :real])
+    """Some targets and allocations in units of the baseline; an estimated baseline adds its influence."""
+    base = game.baseline
+    scaled = Spread(error.error[place] / base.value, error.df[place])
     if base.influence is not None:
-        errors, df = scaled.error.copy(), scaled.df.copy()
-        for v in range(value.shape[1]):
-            raw = found.influence(v)[:, part] / base.value
-            joined = spread(with_estimated_scale(raw, value[:, v], base.influence, base.value), game.group)
+        errors = scaled.error.copy()
+        for column, v in enumerate(range(len(game.allocations))[place[1]]):
+            targets = found.estimate[place[0], v] / base.value
+            variance = found.scaled_variance(v, place[0], targets, base.influence, game.group)
+            errors[:, column] = np.sqrt(variance) / base.value
             if chance is not None and game.allocations[v].sampled:
-                joined = add_variance(joined, chance / base.value**2, game)
-            errors[:, v], df[:, v] = joined.error, joined.df
-        scaled = Spread(errors, df)
-    return estimates_of(value, scaled, undefined, game.level)
+                errors[:, column] = np.hypot(errors[:, column], np.sqrt(chance[place[0]]) / base.value)
+        scaled = Spread(errors, scaled.df)
+    return estimates_of(found, place, game.level, scaled, base.value)
 
 
 def add_variance(error: Spread, chance: Floats, game: TwoStageGame) -> Spread:

@@ -10,6 +10,7 @@ import numpy as np
 from fairtrial.data.groups import MINIMUM_SIZE
 from fairtrial.errors import Note
 from fairtrial.methods.explain.explanation import Explanation
+from fairtrial.methods.explain.first_stage import ComparedGroups
 from fairtrial.methods.explain.result import ALLOCATION_NAMES
 from fairtrial.results.column import Verdict, scalar
 from fairtrial.results.text import format_value
@@ -23,33 +24,74 @@ _SENSITIVE = {
 _COINS = {"random": "a coin", "prior": "a coin that shows 1 as often as the outcome", "number": "given"}
 
 
+# Where the explained system decides fewer rows than this as the audited one did, the reader is warned.
+ENOUGH_AGREEMENT = 0.95
+
+
 def verdict(explanation: Explanation) -> Verdict:
-    """The first stage's test is the verdict; features only say who carries it."""
-    test = explanation.first.omnibus
-    if test is None or None in explanation.first.gaps:
-        empty = any(math.isnan(rate) for rate in explanation.first.rate)
-        text = explanation.empty_group() if empty else f"no variation in {explanation.metric.label}"
-        return Verdict("undetermined", f"undetermined: {text}")
-    size = _largest_gap(explanation)
+    """The audited decisions' gap is the verdict; the explained system stands beside it, and features only carry."""
+    judged = explanation.first.judged
+    test = judged.omnibus
+    if test is None or None in judged.gaps:
+        empty = any(math.isnan(rate) for rate in judged.rate)
+        why = next((gap.reason for gap in judged.gaps if gap is not None and gap.reason), None)
+        text = (
+            explanation.empty_group(judged) if empty else why or f"no variation in {explanation.metric.label}"
+        )
+        return Verdict("undetermined", f"undetermined: {text}{_beside(explanation)}")
+    size = f"{_largest_gap(explanation, judged)}{_of_what(explanation)}"
     if test.p_value <= explanation.alpha:
-        return Verdict("violated", f"violated: {size}; equality is rejected, {p_text(test.p_value)}")
+        text = f"violated: {size}; equality is rejected, {p_text(test.p_value)}"
+        return Verdict("violated", text + _beside(explanation))
     text = f"no violation shown: {size}; equality is not rejected, {p_text(test.p_value)}"
-    return Verdict("no violation shown", text)
+    return Verdict("no violation shown", text + _beside(explanation))
 
 
-def _largest_gap(explanation: Explanation) -> str:
+def _largest_gap(explanation: Explanation, compared: ComparedGroups) -> str:
     """The largest gap with its interval, where every gap is known."""
-    gaps = [gap for gap in explanation.first.gaps if gap is not None]
+    gaps = [gap for gap in compared.gaps if gap is not None]
     # what comes after the pairs is the interaction of two attributes, which has no gap
     named = zip(explanation.pair_labels, gaps, strict=False)
     (group, target), gap = max(named, key=lambda entry: abs(entry[1].gap))
-    side = "above" if gap.gap >= 0 else "below"
-    low, high = sorted((abs(gap.low), abs(gap.high))) if gap.low * gap.high > 0 else (gap.low, gap.high)
+    side, sign = ("above", 1.0) if gap.gap >= 0 else ("below", -1.0)
+    low, high = sorted((sign * gap.low, sign * gap.high))
     span = f"{_amount(explanation, low)} to {_amount(explanation, high)}"
     size = f"{_amount(explanation, abs(gap.gap))}{_unit(explanation)} {side} {target}"
     largest = " (the largest gap)" if len(gaps) > 1 else ""
-    level = f"{explanation.game.level:.0%}"
+    level = f"{100 * explanation.game.level:g}%"
     return f"{explanation.metric.label} of {group} is {size}, {level} interval {span}{largest}"
+
+
+def _of_what(explanation: Explanation) -> str:
+    """Whose numbers they are, where no decisions were audited."""
+    if explanation.first.audited is not None:
+        return ""
+    return f", by the {_outputs(explanation)} of the explained system (none were audited)"
+
+
+def _beside(explanation: Explanation) -> str:
+    """The explained system's gap and how often it agrees, where it is not the audited one."""
+    if not explanation.another_system:
+        return ""
+    gaps = zip(explanation.pair_labels, explanation.first.explained.gaps, strict=False)
+    known = [(pair, gap) for pair, gap in gaps if gap is not None]
+    told = "has no gap to speak of (a rate is undefined)"
+    if known:
+        (group, target), gap = max(known, key=lambda entry: abs(entry[1].gap))
+        told = f"has {group} minus {target} = {_signed(explanation, gap.gap)}{_unit(explanation)}"
+    return f"; the system that is explained {told} and {_agrees(explanation)}"
+
+
+def _agrees(explanation: Explanation) -> str:
+    """How often the explained system decides as the audited one did."""
+    share = f"{math.floor(1000 * (explanation.agreement or 0.0)) / 10:.1f}%"
+    if explanation.wanted.scores:
+        return f"has the audited score (to 0.01) in {share} of the rows evaluated"
+    return f"decides {share} of the rows evaluated as the audited system did"
+
+
+def _outputs(explanation: Explanation) -> str:
+    return "scores" if explanation.wanted.scores else "decisions"
 
 
 def p_text(value: float) -> str:
@@ -88,7 +130,17 @@ def _driver_parts(explanation: Explanation, known: list[dict[str, Any]]) -> list
     ]
 
 
-def notes(explanation: Explanation, details: dict[str, Any], agreement: float | None) -> list[Note]:
+def another_system(explanation: Explanation) -> str | None:
+    """What a reader is warned of where the explained system is hardly the audited one."""
+    if not explanation.another_system or (explanation.agreement or 0.0) >= ENOUGH_AGREEMENT:
+        return None
+    return (
+        f"The features' contributions are about another system than the audited one: it {_agrees(explanation)}. "
+        "They say what carries that system's gap, not the audited one's."
+    )
+
+
+def notes(explanation: Explanation, details: dict[str, Any]) -> list[Note]:
     """Everything a reader must know to quote the numbers."""
     explained = explanation.explained
     found = {
@@ -106,10 +158,10 @@ def notes(explanation: Explanation, details: dict[str, Any], agreement: float | 
         found["npv"] = (
             "The paper's 'NPV' is P(outcome = 1 | decision = 0): that is 'for', the false omission rate."
         )
-    if agreement is not None:
-        found["agreement"] = (
-            f"The full coalition decides {agreement:.1%} of the rows as the audited decisions do."
-        )
+    if explanation.agreement is not None:
+        found["agreement"] = f"The system that is explained {_agrees(explanation)}."
+    if other := another_system(explanation):
+        found["another-system"] = other
     return [Note(code, text) for code, text in [*found.items(), *explained.notes]]
 
 
@@ -147,17 +199,17 @@ def _of_the_panel(explanation: Explanation, votes: list[dict[str, Any]]) -> dict
 def _of_the_groups(explanation: Explanation) -> dict[str, str]:
     """Rates that do not exist, and groups of few."""
     found = {}
-    undefined = explanation.second.undefined.any() and not np.isnan(explanation.first.rate).any()
+    undefined = explanation.second.undefined.any() and not np.isnan(explanation.first.explained.rate).any()
     if undefined and explanation.wanted.kind == "retrain":
         found["undefined-rates"] = (
             "A classifier of few features may select nobody, which leaves some rates undefined. With "
             "coalitions='marginal' decisions are shares and such rates exist; it asks another question."
         )
-    counts = zip(explanation.labels, explanation.first.count, strict=True)
+    counts = zip(explanation.labels, explanation.first.explained.count, strict=True)
     small = [label for label, n in counts if n < MINIMUM_SIZE]  # no counts: notes are published
     if small:
         found["small-groups"] = (
-            f"Fewer than {MINIMUM_SIZE} people count in {', '.join(small)}: intervals are rough."
+            f"Fewer than {MINIMUM_SIZE} people count in {', '.join(small)}: intervals are wide."
         )
     return found
 
@@ -184,12 +236,12 @@ def _baseline(explanation: Explanation) -> str:
 
 
 def _unit(explanation: Explanation) -> str:
-    return " points" if explanation.first.binary else ""
+    return " points" if explanation.first.explained.binary else ""
 
 
 def _amount(explanation: Explanation, value: float) -> str:
-    return f"{100 * value:.1f}" if explanation.first.binary else f"{value:.3g}"
+    return f"{100 * value:.1f}" if explanation.first.explained.binary else f"{value:.3g}"
 
 
 def _signed(explanation: Explanation, value: float) -> str:
-    return f"{100 * value:+.1f}" if explanation.first.binary else f"{value:+.3g}"
+    return f"{100 * value:+.1f}" if explanation.first.explained.binary else f"{value:+.3g}"

@@ -117,7 +117,8 @@ def _rows(
         why = gaps.reason[index]
         flagged = bool(adjusted[index] <= fdr)
         low, high = (
-            undefined(why) if why is not None else finite_or_reason(float(side[index])) for side in limits
+            undefined(why) if why is not None else finite_or_reason(float(side[index]), gaps, index)
+            for side in limits
         )  # fmt: skip
         lines.append(
             {
@@ -130,11 +131,16 @@ def _rows(
                 "p_value": float(p[index]),
                 "p_adjusted": float(adjusted[index]),
                 "flagged": flagged,
-                **_state(flagged, why).cells(),
+                **_state(flagged, why or _why_undetermined(gaps, limits, index)).cells(),
                 "rule": str(gaps.rule[index]),
             }
         )
     return lines + [_untested_row(disparities, item) for item in disparities.untested]
+
+
+def _why_undetermined(gaps: Gaps, limits: tuple[Floats, Floats], index: int) -> str | None:
+    """Too few values carry the mean: a side of its interval has no limit."""
+    return gaps.why_no_limit(index) if any(np.isinf(side[index]) for side in limits) else None
 
 
 def _state(flagged: bool, why: str | None) -> State:

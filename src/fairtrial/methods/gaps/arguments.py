@@ -15,8 +15,8 @@ TargetMethod = Annotated[
     Option("How an estimated target enters; 'plug-in' is the ELFA paper's and does not hold its level."),
 ]
 RateInterval = Annotated[
-    Literal["wilson", "likelihood", "half-count", "exact"],
-    Option("The interval of a rate against a known target."),
+    Literal["bounded", "wilson", "likelihood", "half-count", "exact"],
+    Option("The interval of a rate against a known target; bounded: Wilson's, never inside the exact one."),
 ]
 Refinement = Annotated[
     Literal["bartlett", "balanced", "adjusted", "none"] | None,

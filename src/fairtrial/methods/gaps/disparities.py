@@ -13,11 +13,11 @@ from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Cells, Rows
 from fairtrial.data.groups import by_attributes, check_target, find_groups
 from fairtrial.errors import FairtrialWarning, Fault, InputError, Note
-from fairtrial.inference.bounds import guarded
+from fairtrial.inference.bounds import bounded
 from fairtrial.inference.compare.choose_gaps import make_gaps
 from fairtrial.inference.compare.gaps import Gaps
 from fairtrial.inference.evidence.atoms import Atoms, Bools, Comparison, gap_covariance
-from fairtrial.inference.joint.joint_test import JointTest, joint_test, without_undefined
+from fairtrial.inference.joint.joint_test import JointTest, joint_test, shrunk, without_undefined
 from fairtrial.inference.joint.region import quadratic_test
 from fairtrial.inference.means.target_methods import estimate_gaps
 from fairtrial.inference.numeric.roots import Floats
@@ -29,7 +29,7 @@ from fairtrial.metrics.metric import Metric
 from fairtrial.metrics.values import Role
 from fairtrial.results.column import State
 
-# Above this many rows a real-valued metric is audited from counts, means and squared deviations.
+# Above this many rows a real-valued metric is audited from its central sums.
 MOST_ROWS = 1_000_000
 
 
@@ -39,7 +39,7 @@ class Inference:
 
     likelihood: str = "empirical"
     target_method: str = "profile"
-    rate_interval: str = "wilson"
+    rate_interval: str = "bounded"
     refinement: str | None = None
 
 
@@ -155,7 +155,7 @@ class Disparities:
         gap, covariance = self.gaps.estimate, self.gaps.covariance
         if covariance is not None:
             return without_undefined(
-                self.gaps, lambda told: quadratic_test(gap[told], covariance[np.ix_(told, told)])
+                self.gaps, lambda told: self._quadratic(gap[told], covariance[np.ix_(told, told)])
             )
         known = None if self.comparison.known is None else float(self.comparison.known[0])
         return joint_test(
@@ -166,6 +166,10 @@ class Disparities:
             likelihood=self.inference.likelihood,  # type: ignore[arg-type]
             gaps=self.gaps,
         )
+
+    def _quadratic(self, gap: Floats, covariance: Floats) -> JointTest:
+        test = quadratic_test(gap, covariance)
+        return test if self.binary else shrunk(test, self.gaps, np.zeros(self.gaps.estimate.size))
 
 
 def find_any_target(who: str, target: object) -> Target | Estimate:
@@ -231,7 +235,7 @@ def sort_groups(
     """The finest groups of one metric, and which of `groups` are large enough to be compared with the target."""
     masked = [(group, cells.mask(group)) for group in groups]
     present = [(group, mask) for group, mask in masked if mask.any()]
-    atoms = _atoms(who, audit, cells, metric)
+    atoms = find_atoms(who, audit, cells, metric)
     tested, untested = _sort_out(present, cells, atoms, target, minimum)
     return SortedGroups(cells, atoms, tested, untested, len(masked) - len(present))
 
@@ -384,9 +388,12 @@ def _gaps(
         )
         own = estimate_gaps(atoms, comparison, codes, values, target.value, influence)
         taken = replace(comparison, known=np.full(own.estimate.shape, target.value))
-        return guarded(own, atoms, taken), notes
+        return (own if atoms.binary else bounded(own, atoms, taken)), notes
     if not atoms.binary and atoms.values is None and inference.likelihood == "empirical":
-        text = f"More than {MOST_ROWS:,} rows: Euclidean likelihood from means and variances."
+        text = (
+            f"More than {MOST_ROWS:,} rows: means are compared by their sums (n, mean, second and third central sums, "
+            "smallest and largest value), not by their rows. For skewed values that is the more careful way."
+        )
         notes.append(Note("from-moments", text))
         warnings.warn(text, FairtrialWarning, stacklevel=4)
     if inference.refinement is not None and (comparison.known is None or atoms.binary):
@@ -403,7 +410,8 @@ def _gaps(
     return gaps, notes
 
 
-def _atoms(who: str, audit: Audit, cells: Cells, metric: Metric) -> Atoms:
+def find_atoms(who: str, audit: Audit, cells: Cells, metric: Metric) -> Atoms:
+    """What the gaps are made of, cell by cell: counts, or every row's value."""
     count = cells.count[metric.name].astype(np.float64)
     total, m2 = cells.total[metric.name], cells.m2[metric.name]
     mean = np.divide(total, count, out=np.zeros_like(total), where=count > 0)
@@ -411,24 +419,16 @@ def _atoms(who: str, audit: Audit, cells: Cells, metric: Metric) -> Atoms:
     if binary:
         return Atoms(count, mean, count * mean * (1.0 - mean), True)
     if cells.rows.sum() > MOST_ROWS:
-        return Atoms(count, mean, m2, False)
+        name = metric.name
+        return Atoms(count, mean, m2, False, None, cells.m3[name], cells.low[name], cells.high[name])
     rows = audit.rows(attributes=cells.attributes, metrics=[metric], complete=False, who=who)
     codes = _atom_of_rows(cells, rows)
     given = rows.given[metric.name]
     order = np.argsort(codes[given], kind="stable")
     values = rows.values[metric.name][given][order]
     pieces = np.split(values, np.cumsum(count.astype(np.int64))[:-1])
-    # The rows' own moments, so that the likelihood's centre is exactly the estimate; adding up equal values leaves
-    # rounding that is no spread.
-    means = np.array([_mean(piece) for piece in pieces])
-    spread = np.array([float(np.sum((piece - m) ** 2)) for piece, m in zip(pieces, means, strict=True)])
-    return Atoms(count, means, spread, False, tuple(pieces))
-
-
-def _mean(values: Floats) -> float:
-    if values.size == 0:
-        return 0.0
-    return float(values[0]) if np.ptp(values) == 0 else float(values.mean())
+    # The rows' own moments, so that the likelihood's centre is exactly the estimate.
+    return Atoms.of_values(pieces)
 
 
 def _atom_of_rows(cells: Cells, rows: Rows) -> Any:

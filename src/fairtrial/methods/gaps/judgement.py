@@ -64,6 +64,9 @@ def judge(
     )
     if band is None:
         verdict = np.where(p <= alpha, "violated", "no violation shown")
+        # A side without a limit is a refusal: too few values carry the mean.
+        unlimited = np.isinf(pointwise[0]) | np.isinf(pointwise[1])
+        verdict = np.where(unlimited & (p > alpha), "undetermined", verdict)
         family = np.where(violated_at_once, "violated", "no violation shown")
         needed = 0.0
     else:
@@ -132,8 +135,8 @@ def group_rows(disparities: Disparities, judgement: Judgement) -> list[dict[str,
         why = gaps.reason[index]
         open_because = why or (CONSTANT if disparities.constant_after_dropping else "")
 
-        def cell(value: float, why: str | None = why) -> Any:
-            return undefined(why) if why is not None else finite_or_reason(float(value))
+        def cell(value: float, why: str | None = why, index: int = index) -> Any:
+            return undefined(why) if why is not None else finite_or_reason(float(value), gaps, index)
 
         lines.append(
             {
@@ -153,7 +156,9 @@ def group_rows(disparities: Disparities, judgement: Judgement) -> list[dict[str,
                 "certificate_high": cell(judgement.certificate[1][index]),
                 "p_value": float(judgement.p[index]),
                 "p_adjusted": float(judgement.adjusted[index]),
-                **State(str(judgement.verdict[index]), open_because).cells(),
+                **State(
+                    str(judgement.verdict[index]), open_because or _why_undetermined(judgement, gaps, index)
+                ).cells(),
                 "family_state": str(judgement.family[index]),
                 "members_needed": members[index],
                 "rows_needed": rows[index],
@@ -164,9 +169,15 @@ def group_rows(disparities: Disparities, judgement: Judgement) -> list[dict[str,
     return lines
 
 
-def finite_or_reason(value: float) -> Any:
+def finite_or_reason(value: float, gaps: Gaps, index: int) -> Any:
     """A limit, or why there is none."""
-    return value if np.isfinite(value) else undefined("no limit: the sample is too small")
+    return value if np.isfinite(value) else undefined(f"no limit: {gaps.why_no_limit(index)}")
+
+
+def _why_undetermined(judgement: Judgement, gaps: Gaps, index: int) -> str:
+    """Too few values carry the mean: a side of the interval that decides has no limit."""
+    unlimited = any(np.isinf(side[index]) for side in judgement.pointwise)
+    return gaps.why_no_limit(index) if judgement.verdict[index] == "undetermined" and unlimited else ""
 
 
 def overall_verdict(disparities: Disparities, judgement: Judgement, joint: JointTest, rule: str) -> Verdict:
@@ -258,7 +269,9 @@ def sentence(
         low, high = -high, -low
     scale = 100.0 if binary else 1.0
     form = "{:.1f}" if binary else "{:.3g}"
-    numbers = [form.format(scale * value) for value in (abs(gap), low, high)]
+    numbers = [
+        form.format(scale * value) if np.isfinite(value) else "no limit" for value in (abs(gap), low, high)
+    ]
     unit = " points" if binary else ""
     interval = f"{100 * level:g}% interval {numbers[1]} to {numbers[2]}"
     return f"{label} of {group} is {numbers[0]}{unit} {where} {target}, {interval}"

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from fairtrial.errors import Fault, InputError, Note, notes_where
-from fairtrial.inference.bounds import SHAPE_RULE
-from fairtrial.inference.rates.binary_gaps import SMALL_COUNT_RULE
+from fairtrial.inference.rates.binary_gaps import FEW_EVENTS
 from fairtrial.methods.gaps.disparities import Disparities, Estimate
 from fairtrial.methods.gaps.known_outcomes import left_out_notes
+from fairtrial.methods.gaps.notes_of_means import notes_of_means
 from fairtrial.metrics.metric import Metric
 
 BAND = "must be a number or two numbers [low, high]"
@@ -40,13 +40,11 @@ def find_band(who: str, tolerance: Any, metric: Metric) -> tuple[float, float] |
 def check_band(who: str, band: tuple[float, float] | None, disparities: Disparities) -> None:
     """Refuse a band that holds every difference the observed values can have: it would certify anything.
 
-    Means lie between the smallest and the largest value, so two of them differ by at most that range. Above a
-    million rows only means and variances are read, and the range is not known.
+    Means lie between the smallest and the largest value, so two of them differ by at most that range.
     """
-    ends = _value_range(disparities)
-    if band is None or ends is None:
+    if band is None:
         return
-    low, high = ends
+    low, high = _value_range(disparities)
     target = disparities.target
     known = target.value if isinstance(target, Estimate) or target.kind == "number" else None
     least, most = (low - high, high - low) if known is None else (low - known, high - known)
@@ -58,13 +56,13 @@ def check_band(who: str, band: tuple[float, float] | None, disparities: Disparit
         raise InputError(who, Fault("tolerance", required, cure="Choose a narrower one"))
 
 
-def _value_range(disparities: Disparities) -> tuple[float, float] | None:
-    """The smallest and the largest value; None where only means and variances were read."""
+def _value_range(disparities: Disparities) -> tuple[float, float]:
+    """The smallest and the largest value."""
     atoms = disparities.atoms
-    if atoms.values is None:
-        return (0.0, 1.0) if atoms.binary else None
-    filled = [piece for piece in atoms.values if piece.size]
-    return min(float(piece.min()) for piece in filled), max(float(piece.max()) for piece in filled)
+    if atoms.binary:
+        return 0.0, 1.0
+    finest, some = atoms.finest, atoms.count > 0
+    return float(finest.low[some].min()), float(finest.high[some].max())
 
 
 def _number(who: str, value: Any) -> float:
@@ -86,36 +84,25 @@ def common_notes(disparities: Disparities) -> list[Note]:
 def inference_notes(several: list[Disparities]) -> list[Note]:
     """How the gaps of one or several metrics were inferred."""
     own = {note.code: note for disparities in several for note in disparities.notes}
-    used = [pair for disparities in several for pair in _rules_used(disparities)]
-    rules = sorted({rule for rule, _ in used})
-    guarded = any(SHAPE_RULE in rule for rule in rules)
-    shape = (
-        ", and under 500 never more sharply than samples with the shape of all rows allow" if guarded else ""
-    )
+    rules = sorted({rule for disparities in several for rule in _rules_used(disparities)})
     counts = (
-        "Where a count is below 10 the Miettinen–Nurminen score replaces the likelihood ratio, and p-values are never "
-        "smaller than binomial probabilities allow, so one can exceed what its interval suggests."
-    )
-    samples = (
-        f"Groups under 100 members are calibrated by Student's t{shape}; values with very heavy tails can still miss "
-        "their level there."
+        "Where a count is below 10, p-values are never smaller and intervals never shorter than binomial probabilities "
+        "allow."
     )
     told = {
         "rules": (bool(rules), f"Inference by: {'; '.join(rules)}."),
-        "small-counts": (any(SMALL_COUNT_RULE in rule for rule in rules), counts),
-        "small-samples": (any(by_t for _, by_t in used), samples),
+        "small-counts": (any(FEW_EVENTS in rule for rule in rules), counts),
     }
-    return [*own.values(), *notes_where(told)]
+    of_means = notes_of_means(
+        [(disparities.gaps, [group.label for group in disparities.groups]) for disparities in several]
+    )
+    return [*own.values(), *notes_where(told), *of_means]
 
 
-def _rules_used(disparities: Disparities) -> list[tuple[str, bool]]:
-    """The rule of each gap that has inference, and whether it calibrates real values by Student's t."""
+def _rules_used(disparities: Disparities) -> list[str]:
+    """The rule of each gap that has inference."""
     gaps = disparities.gaps
-    return [
-        (str(rule), not disparities.binary and bool(np.isfinite(df) or SHAPE_RULE in str(rule)))
-        for rule, df, why in zip(gaps.rule, gaps.df, gaps.reason, strict=True)
-        if why is None
-    ]
+    return [str(rule) for rule, why in zip(gaps.rule, gaps.reason, strict=True) if why is None]
 
 
 def _plug_in_notes(disparities: Disparities) -> list[Note]:

@@ -69,9 +69,10 @@ def answer(audit: Audit, wanted: Wanted, settings: Settings) -> ImproveResult:
         tested = run_splits(contest, candidates, settings)
     else:
         tested = run_challenge(contest, candidates, settings, ready.stated)
-    rule, refitted = refit_rule(contest, candidates, settings) if tested.rejected else (None, None)
+    best = int(tested.arrays["chosen"][int(np.argmin(tested.p_values))])
+    rule, refitted = refit_rule(contest, candidates, settings, ready.stated, best)
     details = details_of(tested, contest, refitted)
-    return ImproveResult(
+    result = ImproveResult(
         question=question_of(details),
         null=null_of(details),
         verdict=verdict_of(details),
@@ -79,8 +80,40 @@ def answer(audit: Audit, wanted: Wanted, settings: Settings) -> ImproveResult:
         details=details,
         notes=(*audit.notes(), *ready.notes, *_notes(tested, contest, ready.stated)),
         provenance=audit.provenance(ready.rows, arguments=_resolved(details, wanted), seed=settings.seed),
-        objects={} if rule is None else {"rule": rule},
+        objects={"rule": rule},
     )
+    rule.card = card_of(result, wanted)
+    return result
+
+
+def card_of(result: ImproveResult, wanted: Wanted) -> dict[str, Any]:
+    """Where a rule comes from, what was shown of it, and its limits."""
+    from fairtrial import __version__
+
+    details = result.details
+    return {
+        "rule": details["refit"]["candidate"],
+        "threshold": details["refit"]["threshold"],
+        "shown": result.rejected,
+        "verdict": result.verdict.text,
+        "null": result.null,
+        "p_value": details["p_value"],
+        "alpha": details["alpha"],
+        "rows": details["rows"],
+        "data": result.provenance["data"],
+        "roles": dict(result.provenance["roles"]),
+        "constraints": {
+            "capacity": wanted.capacity,
+            "blind": wanted.blind,
+            "banned": list(wanted.banned),
+            "monotone": dict(wanted.monotone),
+        },
+        "expected_levels": details["refit"]["expected_levels"],
+        "changes": details["refit"]["changes"],
+        "limits": [*result.assumptions, *(note.text for note in result.notes)],
+        "seed": result.provenance["seed"],
+        "fairtrial": __version__,
+    }
 
 
 def _decided(settings: Settings, ready: Prepared) -> Settings:
@@ -142,8 +175,8 @@ def _splits_note(settings: Settings) -> Note:
 NOBODY = "nobody to average"
 
 
-def details_of(tested: TestedSplits, contest: Contest, refitted: dict[str, Any] | None) -> dict[str, Any]:
-    """The claim, every split, levels, gaps and surface; after a rejection also the refitted rule."""
+def details_of(tested: TestedSplits, contest: Contest, refitted: dict[str, Any]) -> dict[str, Any]:
+    """The claim, every split, levels, gaps and surface, and the refitted rule."""
     settings, levels = tested.settings, _levels(tested, contest)
     return {
         "p_value": tested.p_value,
@@ -162,7 +195,7 @@ def details_of(tested: TestedSplits, contest: Contest, refitted: dict[str, Any] 
         "levels": levels,
         "gaps": _gaps(tested, contest),
         "surface": _surface(tested),
-        "refit": refitted and {**refitted, "expected_levels": _expected(levels)},
+        "refit": {**refitted, "shown": tested.rejected, "expected_levels": _expected(levels)},
     }
 
 

@@ -69,7 +69,10 @@ class ImproveResult(Result):
 
     @property
     def rule(self) -> Rule | None:
-        """After a rejection: the selection rule's rule fitted on all data (not kept in saved results)."""
+        """The rule to take away, fitted on all data: a scikit-learn classifier (not kept in saved results).
+
+        Also without a rejection: then it is the best that was found, and its card says that it was not shown.
+        """
         return self.objects.get("rule")
 
     def surface(self, level: float | None = None) -> Staircase:

@@ -182,15 +182,17 @@ def _without_loss(details: Mapping[str, Any]) -> list[str]:
 
 def _after_refit(details: Mapping[str, Any]) -> list[str]:
     """Whose decision would change; groups that are masked because few would are not in the details."""
-    if not details["refit"]:
-        return [
-            "Other candidates, more data or other constraints may still show one: the test only speaks of what its "
-            "candidates can find."
-        ]
     moves = [
         f"{row['group']}: {row['gain_decision']:,} gain and {row['lose_decision']:,} lose it, of {row['n']:,}"
         for row in details["refit"]["changes"]
     ]
     how = "" if details["all_rows"] else "Fitted on all data, "
-    told = f"{how}{details['refit']['candidate']} changes the decision."
-    return [f"{told} {'; '.join(moves)}." if moves else told]
+    label = "" if details["refit"]["shown"] else " (the best found, not shown to be better)"
+    told = f"{how}{details['refit']['candidate']}{label} changes the decision."
+    found = [f"{told} {'; '.join(moves)}." if moves else told]
+    if not details["refit"]["shown"]:
+        found.append(
+            "Other candidates, more data or other constraints may still show one: the test only speaks of what its "
+            "candidates can find."
+        )
+    return found

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from fairtrial.errors import FairtrialError
 from fairtrial.methods.improve.candidates.constraints import check_rule
 from fairtrial.methods.improve.candidates.contest import Candidate, Contest
-from fairtrial.methods.improve.candidates.rules import Index, Rule, refusal
+from fairtrial.methods.improve.candidates.rules import Floats, Index, Rule, refusal
 from fairtrial.methods.improve.candidates.stated import Stated
 from fairtrial.methods.improve.claim_test import ClaimTest, examine, merit, status_quo_pairs
 from fairtrial.methods.improve.solver.all_splits import (
@@ -211,35 +211,38 @@ def _enough_people(tested: ClaimTest, contest: Contest) -> bool:
 
 
 def refit_rule(
-    contest: Contest, candidates: Sequence[Candidate], settings: Settings
+    contest: Contest, candidates: Sequence[Candidate], settings: Settings, stated: Stated | None, best: int
 ) -> tuple[Rule, dict[str, Any]]:
-    """The selection rule applied to all data (Section 3.1), and whose decision would change."""
+    """The selection rule applied to all data (Section 3.1), or the fixed rule `best`, and whose decision changes."""
     everyone = np.arange(contest.rows)
-    merits = _choose(contest, candidates, [everyone], settings)
-    candidate, name = _variants(contest, candidates)[int(np.argmax(merits[0]))]
-    rng = generator(settings.seed, "improve/refit")
+    variants = _variants(contest, candidates)
+    if stated is None:
+        merits = _choose(contest, candidates, [everyone], settings)
+        best = int(np.argmax(merits[0]))
+    candidate, name = variants[best]
+    fitted_on = contest if stated is None or stated.earlier is None else stated.earlier
     with threadpool_limits(1):
-        rule = _fitted(contest, candidate, everyone, rng)[name]
+        rule = _fitted(fitted_on, candidate, None, generator(settings.seed, "improve/refit"))[name]
     decision, _ = rule.outcome_of(contest.inputs)
-    old, _ = contest.status_quo(everyone)
-    changes = []
-    for code, name in enumerate(contest.names):
-        inside = contest.group == code
-        changes.append(
-            {
-                "group": name,
-                "n": int(inside.sum()),
-                "gain_decision": int(np.count_nonzero(inside & (old == 0) & (decision == 1))),
-                "lose_decision": int(np.count_nonzero(inside & (old == 1) & (decision == 0))),
-                "selected_status_quo": int(old[inside].sum()),
-                "selected_alternative": int(decision[inside].sum()),
-            }
-        )
+    old, _ = contest.status_quo(everyone) if stated is None else stated.status_quo(contest)
     return rule, {
         "candidate": rule.name,
         "threshold": rule.threshold,
         "proved": rule.statement,
-        "changes": changes,
+        "changes": [_changed(contest, code, old, decision) for code in range(len(contest.names))],
+    }
+
+
+def _changed(contest: Contest, code: int, old: Floats, new: Floats) -> dict[str, Any]:
+    """Whose decision would change in one group."""
+    inside = contest.group == code
+    return {
+        "group": contest.names[code],
+        "n": int(inside.sum()),
+        "gain_decision": int(np.count_nonzero(inside & (old == 0) & (new == 1))),
+        "lose_decision": int(np.count_nonzero(inside & (old == 1) & (new == 0))),
+        "selected_status_quo": int(old[inside].sum()),
+        "selected_alternative": int(new[inside].sum()),
     }
 
 

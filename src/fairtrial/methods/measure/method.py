@@ -12,9 +12,10 @@ from fairtrial.methods.measure.result import MeasureResult
 from fairtrial.options import Option
 
 Interval = Annotated[
-    Literal["wilson", "likelihood", "half-count", "exact"] | None,
+    Literal["bounded", "wilson", "likelihood", "half-count", "exact"] | None,
     Option(
-        "Of single rates, and of rates against a known number: wilson (default), likelihood, half-count, exact."
+        "Of single rates, and of rates against a known number; default: bounded, Wilson's but never inside the exact "
+        "one."
     ),
 ]
 Minimum = Annotated[
@@ -58,9 +59,9 @@ def measure(
     target : str or float or dict, default 'rest'
         What each group is compared with: rest, overall, a number, or a reference group such as
         race=Caucasian.
-    interval : {'wilson', 'likelihood', 'half-count', 'exact'} or None, default None
-        Of single rates, and of rates against a known number: wilson (default), likelihood, half-count,
-        exact.
+    interval : {'bounded', 'wilson', 'likelihood', 'half-count', 'exact'} or None, default None
+        Of single rates, and of rates against a known number; default: bounded, Wilson's but never inside
+        the exact one.
     minimum : int, default 30
         Groups with fewer people, or with fewer to compare with, are listed as not tested.
     confidence_level : float, default 0.95

@@ -12,7 +12,7 @@ from fairtrial.inference.compare.choose_gaps import make_gaps
 from fairtrial.inference.compare.gaps import part_counts
 from fairtrial.inference.evidence.atoms import Comparison
 from fairtrial.inference.numeric.roots import Floats
-from fairtrial.inference.rates.proportions import ratio_interval
+from fairtrial.inference.rates.binary_gaps import gap_limits
 from fairtrial.methods.gaps.disparities import (
     Disparities,
     Inference,
@@ -56,7 +56,7 @@ def cell_lines(plan: Plan) -> tuple[list[Line], list[Disparities], Cells]:
 def _compared(plan: Plan, metric: Metric, found: SortedGroups) -> Disparities:
     return compare_sorted(
         WHO, plan.audit, metric, found, by=plan.by, target=plan.target, minimum=plan.minimum,
-        inference=Inference(rate_interval=plan.interval or "wilson"),
+        inference=Inference(rate_interval=plan.interval or "bounded"),
     )  # fmt: skip
 
 
@@ -67,7 +67,7 @@ def _rate_lines(
     atoms = found.atoms
     member = np.array([found.cells.mask(group) for group in groups])
     zero = Comparison(member, np.zeros_like(member), np.zeros(len(groups)))
-    own = make_gaps(atoms, zero, rate_method=plan.interval or "wilson")  # type: ignore[arg-type]
+    own = make_gaps(atoms, zero, rate_method=plan.interval or "bounded")  # type: ignore[arg-type]
     count, total = member @ found.cells.count[metric.name], member @ found.cells.total[metric.name]
     others = opposite(member, found.cells, plan.target) @ found.cells.count[metric.name]
     low, high = own.limits(plan.level)
@@ -103,7 +103,8 @@ def _fill(lines: dict[Group, Line], disparities: Disparities, plan: Plan) -> Non
         line.target_level, line.difference = float(target_rate[i]), float(gaps.estimate[i])
         line.difference_low, line.difference_high = float(low[i]), float(high[i])
         line.p_value = float(p[i])
-        line.standardized = None if standardized is None else float(standardized[i])
+        if standardized is not None and np.isfinite(standardized[i]):  # without spread there is none
+            line.standardized = float(standardized[i])
         line.ratio = _ratio(line)
         if ratios is not None and line.ratio is not None and np.isfinite(ratios[0][i]):
             line.ratio_low, line.ratio_high = float(ratios[0][i]), float(ratios[1][i])
@@ -121,7 +122,7 @@ def _ratio(line: Line) -> float | None:
 def _ratio_limits(
     disparities: Disparities, low: Floats, high: Floats, level: float
 ) -> tuple[Floats, Floats] | None:
-    """Limits of the ratio: those of the rate over a known number, Koopman's where group and target are apart."""
+    """Limits of the ratio: those of the rate over a known number, or of the ratio's own law."""
     known = disparities.comparison.known
     if known is not None:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -130,11 +131,10 @@ def _ratio_limits(
         return np.where(positive, ends[0], np.nan), np.where(positive, ends[1], np.nan)
     if not disparities.binary:
         return None
-    comparison = disparities.comparison
-    parts = part_counts(disparities.atoms, comparison.member, comparison.reference)
-    apart = parts.n_both == 0
-    limits = ratio_interval(parts.k_group, parts.n_group, parts.k_reference, parts.n_reference, level)
-    return np.where(apart, limits[0], np.nan), np.where(apart, limits[1], np.nan)
+    parts = part_counts(disparities.atoms, disparities.comparison.member, disparities.comparison.reference)
+    limits = gap_limits(parts, level, scale="ratio")
+    partly = parts.shape == "partial"
+    return np.where(partly, np.nan, limits[0]), np.where(partly, np.nan, limits[1])
 
 
 def _standardized(disparities: Disparities) -> Floats | None:

@@ -11,14 +11,13 @@ import numpy as np
 
 from fairtrial.data.audit import Audit
 from fairtrial.errors import FairtrialWarning, Fault, InputError, NotApplicable, Set, Words
-from fairtrial.inference.rates.proportions import difference_interval
 from fairtrial.methods.transport.compared_rates import Between, ComparedRates, LeftOut, find_rates, own_rates
 from fairtrial.methods.transport.distance import find_distance
 from fairtrial.methods.transport.movers import Change, Moved, bands, histogram, smallest_change
 from fairtrial.methods.transport.moves import DecidedRows, Distances, Moves
 from fairtrial.methods.transport.result import ALONE, TOO_FEW, TransportResult
 from fairtrial.methods.transport.sentences import notes, null_words, question_words, verdict
-from fairtrial.methods.transport.solver.gap_test import GapTest, article_test, pooled_test
+from fairtrial.methods.transport.solver.gap_test import GapTest, article_test, pair_gaps, pooled_test
 from fairtrial.results.column import State, undefined
 
 WHO = "transport"
@@ -110,6 +109,7 @@ def _group_rows(rates: ComparedRates, change: Change, level: float, minimum: int
     """All rows, their cells in the order of the columns."""
     distance = change.distances.values
     stuck = None if distance is None else rates.contrasts.sum_per_cell(np.isinf(distance))
+    differences = _differences(rates, level)
     rows = [
         {
             "metric": cell.metric,
@@ -119,7 +119,7 @@ def _group_rows(rates: ComparedRates, change: Change, level: float, minimum: int
             "rate": float(rates.contrasts.rates[index]),
             "cannot_move": None if stuck is None else int(stuck[index]),
             **_after(rates, change, index),
-            **_difference(rates, index, level),
+            **differences.get(index, {}),
             **_state(rates, change.after, index).cells(),
         }
         for index, cell in enumerate(rates.cells)
@@ -128,19 +128,24 @@ def _group_rows(rates: ComparedRates, change: Change, level: float, minimum: int
     return [{column.name: row.get(column.name) for column in TransportResult.columns} for row in rows]
 
 
-def _difference(rates: ComparedRates, index: int, level: float) -> dict[str, Any]:
-    """The difference to the cell's reference with its interval; nothing where it has none."""
-    other = rates.cells[index].reference
-    if other in (-1, index):
+def _differences(rates: ComparedRates, level: float) -> dict[int, dict[str, Any]]:
+    """Each cell's difference to its reference with its interval; cells without a reference have none."""
+    pairs = [
+        (index, cell.reference) for index, cell in enumerate(rates.cells) if cell.reference not in (-1, index)
+    ]
+    if not pairs:
         return {}
-    contrasts = rates.contrasts
-    events, rows = contrasts.cell_events, contrasts.cell_rows
-    limits = difference_interval(events[index], rows[index], events[other], rows[other], level)
+    gaps = pair_gaps(rates.contrasts, pairs)
+    low, high = gaps.limits(level)
     return {
-        "target": rates.cells[other].group,
-        "difference": float(contrasts.rates[index] - contrasts.rates[other]),
-        "difference_low": float(limits.low),
-        "difference_high": float(limits.high),
+        index: {
+            "target": rates.cells[other].group,
+            "target_n": int(rates.contrasts.cell_rows[other]),
+            "difference": float(gaps.estimate[place]),
+            "difference_low": float(low[place]),
+            "difference_high": float(high[place]),
+        }
+        for place, (index, other) in enumerate(pairs)
     }
 
 

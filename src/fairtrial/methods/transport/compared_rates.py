@@ -80,7 +80,7 @@ def find_rates(audit: Audit, criterion: object, between: Between) -> ComparedRat
     found = find_criterion(criterion)
     strata = _strata(audit, found.name, between.strata)
     attributes, groups = _attributes_and_groups(audit, between.by)
-    reference = _reference(audit, between.target)
+    reference = _reference(audit, between.target, attributes, groups)
     check_roles(audit, found.metrics)
     rows = audit.rows(
         attributes=list(dict.fromkeys([*attributes, *strata])),
@@ -153,7 +153,9 @@ def _lists_groups(by: object) -> bool:
     return True
 
 
-def _reference(audit: Audit, target: object) -> Group | None:
+def _reference(
+    audit: Audit, target: object, attributes: Sequence[str], groups: Sequence[Group] | None
+) -> Group | None:
     if target is None:
         return None
     found: Target = find_target(WHO, target)
@@ -165,6 +167,13 @@ def _reference(audit: Audit, target: object) -> Group | None:
         )
         raise NotApplicable(WHO, Fault("target", required, got=target, cure=cure))
     check_target(WHO, audit, found)
+    assert found.group is not None
+    if groups is not None and found.group not in groups:
+        listed = f"must be one of the groups that are listed: {', '.join(group.label for group in groups)}"
+        raise InputError(WHO, Fault("target", listed, got=target))
+    if groups is None and not set(found.group.attributes) <= set(attributes):
+        compared = f"must name an attribute that is compared: {', '.join(attributes)}"
+        raise InputError(WHO, Fault("target", compared, got=target))
     return found.group
 
 
@@ -189,13 +198,24 @@ def _within(rows: Rows, metric: Metric, strata: Sequence[str]) -> list[tuple[str
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Family:
-    """Cells whose rates are to be equal: their labels, each row's cell (−1: none), and the reference among them."""
+    """Cells whose rates are to be equal: their labels and rows, and each row's cell (−1: none)."""
 
     metric: str
     attribute: str
     labels: list[str]
     codes: NDArray[np.int32]
-    reference: int = -1
+    sizes: list[int] = field(default_factory=list)
+    wanted: tuple[str, ...] = ()
+
+    def reference(self, sizes: Mapping[str, int]) -> int:
+        """The cell that the others are compared with: a wanted one, else the group that is largest in all families.
+
+        One group for all conditions and strata, as long as it is large enough there.
+        """
+        named = [place for place, label in enumerate(self.labels) if label in self.wanted]
+        if named:
+            return named[0]
+        return max(range(len(self.labels)), key=lambda place: (sizes[self.labels[place]], -place))
 
 
 class _Families:
@@ -215,7 +235,8 @@ class _Families:
         """A family of the levels of one attribute."""
         coded = self.rows.attributes[attribute]
         wanted = dict(self.reference.where).get(attribute, ()) if self.reference else ()
-        self._keep(_Family(words, attribute, list(coded.labels), np.where(inside, coded.codes, -1)), wanted)
+        codes = np.where(inside, coded.codes, -1)
+        self._keep(_Family(words, attribute, list(coded.labels), codes, wanted=tuple(wanted)))
 
     def add_groups(self, words: str, groups: Sequence[Group], inside: NDArray[np.bool_]) -> None:
         """A family of explicit groups, which must not share rows."""
@@ -228,10 +249,10 @@ class _Families:
                 raise InputError(WHO, Fault("by", required, cure=cure))
             codes[chosen] = index
         wanted = tuple(group.label for group in groups if group == self.reference)
-        self._keep(_Family(words, "", [group.label for group in groups], codes), wanted)
+        self._keep(_Family(words, "", [group.label for group in groups], codes, wanted=wanted))
 
-    def _keep(self, family: _Family, wanted: Sequence[str]) -> None:
-        """Keep the cells with enough rows, if there are two; the reference is a wanted one, else the largest."""
+    def _keep(self, family: _Family) -> None:
+        """Keep the cells with enough rows, if there are two."""
         labels, codes = family.labels, family.codes
         sizes = np.bincount(codes[codes >= 0], minlength=len(labels))
         enough = np.flatnonzero(sizes >= self.minimum)
@@ -247,17 +268,27 @@ class _Families:
         renumber = np.full(len(labels) + 1, -1, dtype=np.int32)
         renumber[enough] = np.arange(len(enough))
         kept = [labels[index] for index in enough]
-        named = [place for place, label in enumerate(kept) if label in wanted]
-        reference = named[0] if named else int(np.argmax(sizes[enough]))
-        self.kept.append(replace(family, labels=kept, codes=renumber[codes], reference=reference))
+        self.kept.append(
+            replace(family, labels=kept, codes=renumber[codes], sizes=[int(sizes[index]) for index in enough])
+        )
+
+    def _references(self) -> list[int]:
+        """Each family's reference."""
+        totals: dict[str, dict[str, int]] = {}
+        for family in self.kept:
+            own = totals.setdefault(family.attribute, {})
+            for label, size in zip(family.labels, family.sizes, strict=True):
+                own[label] = own.get(label, 0) + size
+        return [family.reference(totals[family.attribute]) for family in self.kept]
 
     def build(self, event: NDArray[np.uint8]) -> tuple[RateContrasts, list[ComparedCell]]:
         """The contrasts, as disjoint cells where no row is in two families."""
         cells: list[ComparedCell] = []
         members = []
-        for family in self.kept:
+        references = self._references()
+        for family, place in zip(self.kept, references, strict=True):
             first = len(cells)
-            reference = first + family.reference
+            reference = first + place
             cells += [
                 ComparedCell(family.metric, family.attribute, label, reference) for label in family.labels
             ]
@@ -269,7 +300,6 @@ class _Families:
             for codes, (own, _) in zip(columns, members, strict=True):
                 joined = np.where(codes >= 0, codes + own[0], joined)
             return disjoint_families(joined, members, event, names), cells
-        references = [family.reference for family in self.kept]
         return overlapping_families(columns, references, event, names), cells
 
 

@@ -93,7 +93,12 @@ def _check_movable(criterion: str, metric: Metric) -> None:
 
 
 def _certify_instead(metric: Metric, more: str = "") -> Words:
-    """Certify can judge what no move changes; a metric of one's own has no name that others know."""
+    """Certify can judge what no move changes, measure what is compared in every bin of the score.
+
+    A metric of one's own has no name that others know.
+    """
+    if metric.each is not None:
+        return Words(f"Use {{}} with {{}}{more}", Use("measure"), Set("metrics", metric.name))
     if metric.name in METRICS:
         return Words(f"Use {{}} with {{}}{more}", Use("certify"), Set("metric", metric.name))
     return Words(f"Use {{}}{more}", Use("certify"))

@@ -42,6 +42,7 @@ class TransportResult(Result):
         Column("rate", "now", "rate"),
         Column("rate_after", "after", "rate"),
         Column("target", "compared with", "text"),
+        Column("target_n", "target's n", "people", shown=False),
         *with_limits("difference", "difference", "points"),
         Column("gained", "0 → 1", "number"),
         Column("lost", "1 → 0", "number"),
@@ -64,9 +65,9 @@ class TransportResult(Result):
     method: ClassVar[str] = (
         "The cheapest plan that moves people across the decision boundary until the criterion holds (an optimal "
         "transport projection), solved exactly by sorting, by a search for the common rate, or by a linear program "
-        "with a certificate. The p-value tests the gap itself with rates pooled under the null; where expected counts "
-        "are below five it is exact given the number of events. Intervals of differences are likelihood-ratio or score "
-        "intervals."
+        "with a certificate. The p-value is about the gap itself, and for one equality it is the gap's, as in measure, "
+        "certify and flag; several equalities are tested at once with rates pooled under the null, drawn given the "
+        "number of events where counts are not large. Differences have the intervals of those methods too."
     )
     assumptions: ClassVar[tuple[str, ...]] = (
         "Rows are independent people.",

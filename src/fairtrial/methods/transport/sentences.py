@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from fairtrial.errors import Note
+from fairtrial.methods.gaps.judgement import sentence
 from fairtrial.methods.transport.compared_rates import ComparedRates
 from fairtrial.methods.transport.movers import Change
 from fairtrial.methods.transport.solver.gap_test import GapTest
@@ -56,13 +57,9 @@ def _gap_words(rows: list[dict[str, Any]], level: float) -> str:
     if not gaps:
         return ""
     widest = max(gaps, key=lambda row: abs(row["difference"]))
-    words = "above" if widest["difference"] >= 0 else "below"
-    ends = sorted([100 * widest["difference_low"], 100 * widest["difference_high"]], key=abs)
-    if widest["difference"] < 0:
-        ends = [-end for end in ends]
-    gap = (
-        f"{widest['metric']} of {widest['group']} is {100 * abs(widest['difference']):.1f} points {words} "
-        f"{widest['target']}, {100 * level:g}% interval {ends[0]:.1f} to {ends[1]:.1f}"
+    ends = widest["difference_low"], widest["difference_high"]
+    gap = sentence(
+        widest["metric"], widest["group"], widest["target"], widest["difference"], *ends, level, True
     )
     return gap + (f" (widest of {len(gaps)})" if len(gaps) > 1 else "")
 
@@ -85,10 +82,25 @@ def notes(rates: ComparedRates, change: Change, calibration: str, minimum: int) 
     if rates.left_out:
         few = f"under {minimum} rows, or alone in their stratum"
         found.append(Note("left-out", f"{len(rates.left_out)} groups were not compared: {few}."))
+    found += _about_references(rates)
     if len(rates.contrasts.families) > 1 and not rates.contrasts.disjoint:
         text = "People belong to several compared groups at once; all equalities are met by one plan."
         found.append(Note("overlapping", text))
     return found
+
+
+def _about_references(rates: ComparedRates) -> list[Note]:
+    """Where the group that others are compared with is too small, another takes its place: say so."""
+    chosen: dict[str, set[str]] = {}
+    for cell in rates.cells:
+        if cell.reference >= 0:
+            chosen.setdefault(cell.attribute, set()).add(rates.cells[cell.reference].group)
+    several = [sorted(groups) for groups in chosen.values() if len(groups) > 1]
+    if not several:
+        return []
+    named = "; ".join(" or ".join(groups) for groups in several)
+    text = f"Groups are not compared with the same one everywhere ({named}): it has too few rows in some comparisons."
+    return [Note("several-references", text)]
 
 
 def _about_the_test(calibration: str) -> Note:

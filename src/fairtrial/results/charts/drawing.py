@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import atexit
 import base64
+import contextlib
+import hashlib
 import json
+import os
 import re
 import subprocess
 import sys
 import threading
 from collections.abc import Mapping
+from importlib.metadata import version as library_version
+from pathlib import Path
 from typing import Any
 
 from fairtrial.errors import FairtrialError
@@ -50,8 +55,30 @@ def png(spec: Mapping[str, Any]) -> bytes:
 
 
 def bundle(version: str) -> str:
-    """The libraries that draw charts of this version of Vega-Lite in a browser, as one script."""
-    return _child.ask({"draw": "bundle", "version": version}).decode()
+    """The libraries that draw charts of this version of Vega-Lite in a browser, as one script.
+
+    Making it takes seconds, so it is kept in the user's own cache folder, by the versions it is made of.
+    """
+    kept = _cache_folder() / f"vega-{version}-{library_version('vl-convert-python')}.js"
+    with contextlib.suppress(OSError, ValueError):
+        check, _, script = kept.read_text(encoding="utf-8").partition("\n")
+        if check == _hash(script):
+            return script
+    script = _child.ask({"draw": "bundle", "version": version}).decode()
+    with contextlib.suppress(OSError):
+        kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        partial = kept.with_name(f".{kept.name}.{os.getpid()}")
+        partial.write_text(f"{_hash(script)}\n{script}", encoding="utf-8")
+        partial.replace(kept)
+    return script
+
+
+def _hash(script: str) -> str:
+    return hashlib.sha256(script.encode()).hexdigest()
+
+
+def _cache_folder() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fairtrial"
 
 
 class _Child:

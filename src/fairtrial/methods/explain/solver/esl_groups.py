@@ -2,7 +2,7 @@
 
 Amri-Jouidel, Kemel and Mussard, "Shapley meets Rawls", Sections 3.2 and 4.1 and Appendix B.1. With v(S) the pooled
 rate of the groups in S over a baseline, two groups have φ_1 − φ_2 = b_1·(p_1 − p_2)/baseline, so the test of equal
-φ is the pooled two-proportion test: b_1 and the baseline cancel.
+φ is that of equal rates: b_1 and the baseline cancel. The paper's own pooled test and interval are kept by name.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from fairtrial.inference.rates.exact_tails import difference_tails
-from fairtrial.inference.rates.proportions import SMALL_COUNT, normal_quantile
+from fairtrial.inference.rates.proportions import normal_quantile
 from fairtrial.methods.explain.solver.coalitions import RowForm, Targets
 from fairtrial.methods.explain.solver.esl import (
     Floats,
@@ -44,25 +43,6 @@ def pooled_z(k1: float, n1: float, k2: float, n2: float) -> tuple[float, float]:
     return float(z), float(2.0 * special.ndtr(-abs(z)))
 
 
-def pooled_p(k1: float, n1: float, k2: float, n2: float) -> float:
-    """The pooled test's p-value; where a count is below ten, never below the binomial tails'.
-
-    At small counts the normal limit rejects too often: one person against 300 has a size of .16, 20 against 500 at a
-    rate of .005 one of .07. With the tails the size stays below .055.
-    """
-    _, p = pooled_z(k1, n1, k2, n2)
-    if not has_small_count([k1, k2], [n1, n2]):
-        return p
-    table = [np.array([float(count)]) for count in (k1, n1, k2, n2, 0.0)]
-    above, below = difference_tails(*table)
-    return max(p, min(1.0, 2.0 * min(float(above[0]), float(below[0]))))
-
-
-def has_small_count(successes: Sequence[float], sizes: Sequence[float]) -> bool:
-    """Whether fewer than ten succeed or fail in a group."""
-    return any(min(k, n - k) < SMALL_COUNT for k, n in zip(successes, sizes, strict=True))
-
-
 def paper_interval(k1: float, n1: float, k2: float, n2: float, level: float) -> tuple[float, float]:
     """The paper's interval for the gap, with the variance pooled as if the null were true.
 
@@ -72,19 +52,6 @@ def paper_interval(k1: float, n1: float, k2: float, n2: float, level: float) -> 
     half = normal_quantile(level) * np.sqrt(pooled * (1.0 - pooled) * (1.0 / n1 + 1.0 / n2))
     gap = k1 / n1 - k2 / n2
     return float(gap - half), float(gap + half)
-
-
-def homogeneity(successes: Floats, sizes: Floats) -> WaldTest:
-    """All rates are equal: the Wald statistic with the null's pooled variance, χ² with groups − 1 df.
-
-    For two groups it is the square of `pooled_z`.
-    """
-    pooled = successes.sum() / sizes.sum()
-    df = int(sizes.size - 1)
-    if pooled <= 0 or pooled >= 1:
-        return WaldTest(0.0, df, 1.0)
-    statistic = float((sizes * (successes / sizes - pooled) ** 2).sum() / (pooled * (1.0 - pooled)))
-    return WaldTest(statistic, df, float(special.chdtrc(df, statistic)))
 
 
 def linear_wald(matrix: Floats, rates: Floats, variances: Floats) -> WaldTest | None:

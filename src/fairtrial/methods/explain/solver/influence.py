@@ -100,11 +100,3 @@ def two_sided_p(estimate: Floats, spread: Spread) -> Floats:
     finite = np.where(np.isfinite(spread.df), spread.df, 1.0)
     tail = np.where(np.isfinite(spread.df), special.stdtr(finite, ratio), special.ndtr(ratio))
     return np.where(spread.error > 0, np.minimum(1.0, 2.0 * tail), np.nan)
-
-
-def with_estimated_scale(
-    influence: NDArray[np.floating], estimate: Floats, scale_influence: Floats, scale: float
-) -> NDArray[np.floating]:
-    """Influence of estimate = θ/scale when the scale is estimated too: subtract estimate·(its influence)/scale."""
-    shape = (-1,) + (1,) * estimate.ndim
-    return influence - estimate[None] * (scale_influence.reshape(shape) / scale)

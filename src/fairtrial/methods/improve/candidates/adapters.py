@@ -14,10 +14,12 @@ from fairtrial.methods.improve.candidates.rules import (
     Floats,
     Index,
     Inputs,
+    Reading,
     Rule,
     capacity_threshold,
     refusal,
 )
+from fairtrial.methods.improve.candidates.scorers import ColumnScore, ModelScore, OwnFunction
 
 LARGEST_SEED = 2**31 - 1
 
@@ -44,24 +46,18 @@ class Estimator(OneRule):
     def fit(self, contest: Contest, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
         """Its rules, fitted on the rows of `index`."""
         model = seeded(self.model, rng)
-        if self.features is None:
-            columns: Any = slice(None)
-        else:
+        columns = None
+        if self.features is not None:
             columns = np.concatenate([contest.columns_of(feature) for feature in self.features])
         frame = self.frame if self.frame is not None else _names_columns(model)
 
-        def data(inputs: Inputs) -> Any:
-            return inputs.frame if frame else inputs.matrix[:, columns]
-
-        def score_of(inputs: Inputs) -> Floats:
-            return model_score(model, data(inputs))
-
+        scorer = ModelScore(model, columns, frame)
         training = contest.inputs.part(index)
-        model.fit(data(training), contest.outcome[index])
+        model.fit(training.frame if frame else scorer.columns_of(training), contest.outcome[index])
         threshold = self.threshold
         if threshold is None:
-            threshold = chosen_threshold(contest, index, score_of(training), model)
-        return {self.name: contest.rule(self.name, score_of, threshold, model=model)}
+            threshold = chosen_threshold(contest, index, scorer(training), model)
+        return {self.name: contest.rule(self.name, scorer, threshold)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,15 +116,10 @@ class Function(OneRule):
         if not callable(found):
             raise refusal(self.name, "must return a rule (a function of the inputs)")
 
-        def score_of(inputs: Inputs) -> Floats:
-            try:
-                return np.asarray(found(inputs), dtype=np.float64)
-            except (KeyError, AttributeError) as error:
-                raise refusal(self.name, f"asks for {error}, which is not a permitted input") from error
-
-        output = score_of(training.inputs)
+        scorer = OwnFunction(found, self.name)
+        output = scorer(training.inputs)
         threshold = None if _decides(output) else chosen_threshold(contest, index, output)
-        return {self.name: contest.rule(self.name, score_of, threshold, model=found)}
+        return {self.name: contest.rule(self.name, scorer, threshold)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,7 +139,7 @@ class FixedColumn(OneRule):
         values, threshold = contest.inputs.fixed[self.column], self.threshold
         if threshold is None and not _decides(values):
             threshold = chosen_threshold(contest, index, values[index])
-        return {self.name: Rule(self.name, lambda inputs: inputs.fixed[self.column], threshold)}
+        return {self.name: Rule(self.name, ColumnScore(self.column), threshold, Reading(fixed=[self.column]))}
 
 
 def chosen_threshold(contest: Contest, index: Index, score: Floats, model: Any = None) -> float:
@@ -162,15 +153,6 @@ def chosen_threshold(contest: Contest, index: Index, score: Floats, model: Any =
 def _decides(output: Floats) -> bool:
     """Whether a rule gives decisions, not scores."""
     return bool(np.isin(output, (0.0, 1.0)).all())
-
-
-def model_score(model: Any, data: Any) -> Floats:
-    """Probability of the outcome, decision function, or prediction: what the model has."""
-    if hasattr(model, "predict_proba"):
-        return np.asarray(model.predict_proba(data)[:, 1], dtype=np.float64)
-    if hasattr(model, "decision_function"):
-        return np.asarray(model.decision_function(data), dtype=np.float64)
-    return np.asarray(model.predict(data), dtype=np.float64)
 
 
 def seeded(model: Any, rng: np.random.Generator) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,14 @@ from fairtrial.errors import Fault, Faults, InputError, NotApplicable, Set, Use,
 from fairtrial.inference.numeric.cell_bootstrap import LevelCells, Utility, level_cells
 from fairtrial.labels import canonical
 from fairtrial.methods.improve.arguments import Wanted
-from fairtrial.methods.improve.candidates.rules import Floats, Index, Inputs, Rule, capacity_threshold
+from fairtrial.methods.improve.candidates.rules import (
+    Floats,
+    Index,
+    Inputs,
+    Reading,
+    Rule,
+    capacity_threshold,
+)
 from fairtrial.methods.improve.candidates.utilities import Observed, Worth, evaluate
 from fairtrial.methods.improve.payoff import Payoff
 from fairtrial.methods.improve.solver.improvement import MarginKind, Pair, directed_pairs, gap_of
@@ -84,6 +91,7 @@ class Contest:
     constraints: Constraints
     features: tuple[str, ...]
     feature_of: NDArray[np.int64]
+    reading: Reading
     folds: int
 
     @property
@@ -116,10 +124,10 @@ class Contest:
         return float(self.status_quo_of(index)[0].mean()) if capacity is None else capacity
 
     def rule(
-        self, name: str, score_of: Callable[[Inputs], Floats], threshold: float | None, **more: Any
+        self, name: str, scorer: Callable[[Inputs], Floats], threshold: float | None, statement: str = ""
     ) -> Rule:
-        """A rule that looks at all permitted features."""
-        return Rule(name, score_of, threshold, self.features, self.inputs.names, **more)
+        """A rule that looks at the permitted features."""
+        return Rule(name, scorer, threshold, self.reading, statement)
 
     def status_quo(self, train: Index) -> Decided:
         """Decisions and scores of the status quo for all rows; a capacity's threshold comes from `train`."""

@@ -14,17 +14,25 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
-from fairtrial.methods.improve.candidates.adapters import LARGEST_SEED, model_score
+from fairtrial.methods.improve.candidates.adapters import LARGEST_SEED
 from fairtrial.methods.improve.candidates.contest import Contest, OneRule
-from fairtrial.methods.improve.candidates.rules import Floats, Index, Inputs, Rule, capacity_threshold
+from fairtrial.methods.improve.candidates.rules import Floats, Index, Rule, capacity_threshold
+from fairtrial.methods.improve.candidates.scorers import (
+    GroupMargin,
+    ModelScore,
+    Penalised,
+    SignedLinear,
+    Standardised,
+    model_score,
+)
 from fairtrial.methods.improve.candidates.utilities import evaluate
 from fairtrial.methods.improve.solver.improvement import worst_pair
 
@@ -88,24 +96,23 @@ class Scored:
         """Its rules, fitted on the rows of `index`."""
         model, columns = self._fitted_model(contest, index, rng)
 
-        def score_of(inputs: Inputs) -> Floats:
-            return model_score(model, inputs.matrix[:, columns])
-
-        score = model_score(model, contest.inputs.matrix[np.ix_(index, columns)])
+        plain = ModelScore(model, columns)
+        training = contest.inputs.part(index)
+        score = plain(training)
         share = contest.share(index)
         variants = self._variants(contest)
         penalised = any(variant.penalty is not None for variant in variants)
         penalty = _penalty(contest, index, model, columns, score) if penalised else None
         rules = {}
         for variant in variants:
-            scorer: Callable[[Inputs], Floats] = score_of
+            scorer: ModelScore | Penalised = plain
             values = score
             if penalty is not None and variant.penalty is not None:
-                scorer = penalty.scorer(variant.penalty)
-                values = scorer(contest.inputs.part(index))
+                scorer = replace(penalty, amount=variant.penalty * penalty.amount)
+                values = scorer(training)
             selected = min(share * variant.share, 1.0)
             threshold = 0.5 if variant.half else capacity_threshold(values, selected)
-            rules[variant.name] = contest.rule(variant.name, scorer, threshold, model=model)
+            rules[variant.name] = contest.rule(variant.name, scorer, threshold)
         return rules
 
     def _fitted_model(self, contest: Contest, index: Index, rng: np.random.Generator) -> tuple[Any, Any]:
@@ -128,7 +135,7 @@ class GroupThresholds(OneRule):
 
     def fit(self, contest: Contest, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
         """Its rules, fitted on the rows of `index`."""
-        model = _Logistic(1.0, contest.outcome_is_binary, _signs(contest, slice(None)))
+        model = SignedLinear(1.0, contest.outcome_is_binary, _signs(contest, slice(None)))
         model.fit(contest.inputs.matrix[index], contest.outcome[index], None)
         score = model_score(model, contest.inputs.matrix[index])
         group, share = contest.group[index], contest.share(index)
@@ -136,11 +143,7 @@ class GroupThresholds(OneRule):
             [capacity_threshold(score[group == g], share) for g in range(len(contest.names))]
         )
 
-        def margin(inputs: Inputs) -> Floats:
-            assert inputs.group is not None
-            return np.asarray(model_score(model, inputs.matrix) - thresholds[inputs.group])
-
-        return {self.name: contest.rule(self.name, margin, 0.0, model=model)}
+        return {self.name: contest.rule(self.name, GroupMargin(model, thresholds), 0.0)}
 
 
 def portfolio() -> list[Scored]:
@@ -166,29 +169,13 @@ def reweighing(outcome: Floats, group: Any, binary: bool) -> Floats:
     return weight
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Penalty:
+def _penalty(contest: Contest, index: Index, model: Any, columns: Any, score: Floats) -> Penalised:
     """P(worse-off group | x) from permitted features, scaled to the spread of the score."""
-
-    model: Any
-    who: Any
-    columns: Any
-    unit: float
-
-    def scorer(self, penalty: float) -> Callable[[Inputs], Floats]:
-        def score_of(inputs: Inputs) -> Floats:
-            x = inputs.matrix[:, self.columns]
-            return np.asarray(model_score(self.model, x) + penalty * self.unit * model_score(self.who, x))
-
-        return score_of
-
-
-def _penalty(contest: Contest, index: Index, model: Any, columns: Any, score: Floats) -> _Penalty:
-    who = _Logistic(1.0, True, None)
+    who = SignedLinear(1.0, True, None)
     x = contest.inputs.matrix[np.ix_(index, columns)]
     who.fit(x, (contest.group[index] == _worse_off(contest, index)).astype(np.float64), None)
     spread = max(float(model_score(who, x).std()), 1e-12)
-    return _Penalty(model, who, columns, float(score.std()) / spread)
+    return Penalised(model, who, columns, float(score.std()) / spread)
 
 
 def _worse_off(contest: Contest, index: Index) -> int:
@@ -229,48 +216,12 @@ def _signs(contest: Contest, columns: Any) -> Floats | None:
 
 def _model(kind: str, strength: float, binary: bool, signs: Floats | None, seed: int) -> Any:
     if kind == "logistic":
-        return _Logistic(strength, binary, signs)
+        return SignedLinear(strength, binary, signs)
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
     model = HistGradientBoostingClassifier if binary else HistGradientBoostingRegressor
     constraints = None if signs is None else signs.astype(int)
     return model(max_iter=60, max_leaf_nodes=8, monotonic_cst=constraints, random_state=seed)
-
-
-class _Logistic:
-    """Logistic (binary outcome) or ridge (real outcome) regression on standardised columns, with signs.
-
-    A column whose coefficient has the wrong sign is set to zero and the rest is fitted again.
-    """
-
-    def __init__(self, strength: float, binary: bool, signs: Floats | None) -> None:
-        from sklearn.linear_model import LogisticRegression, Ridge
-
-        self.model = LogisticRegression(C=strength, max_iter=200) if binary else Ridge(alpha=1.0 / strength)
-        self.signs = signs
-        if binary:
-            self.predict_proba = self._predict_proba
-
-    def fit(self, x: Floats, y: Floats, weight: Floats | None) -> None:
-        self.mean, spread = x.mean(axis=0), x.std(axis=0)
-        self.factor = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
-        while True:
-            self.model.fit(self._standard(x), y, sample_weight=weight)
-            if self.signs is None:
-                return
-            wrong = (np.ravel(self.model.coef_) * self.signs < 0) & (self.factor > 0)
-            if not wrong.any():
-                return
-            self.factor = np.where(wrong, 0.0, self.factor)
-
-    def _standard(self, x: Floats) -> Floats:
-        return np.asarray((x - self.mean) * self.factor)
-
-    def _predict_proba(self, x: Floats) -> Any:
-        return self.model.predict_proba(self._standard(x))
-
-    def predict(self, x: Floats) -> Any:
-        return self.model.predict(self._standard(x))
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,10 +257,7 @@ class Reductions:
         for weight, name in zip(WEIGHTS, self.variants(contest), strict=True):
             model = search.predictors_[int(np.argmin((1 - weight) * errors + weight * violations))]
 
-            def score_of(inputs: Inputs, model: Any = model) -> Floats:
-                return model_score(model, (inputs.matrix - mean) * factor)
-
-            rules[name] = contest.rule(name, score_of, 0.5, model=model)
+            rules[name] = contest.rule(name, Standardised(model, mean, factor), 0.5)
         return rules
 
 

@@ -44,7 +44,7 @@ from fairtrial.methods.improve.candidates.portfolio import (
     portfolio,
 )
 from fairtrial.methods.improve.candidates.programs import LinearProgram
-from fairtrial.methods.improve.candidates.rules import Index, Inputs
+from fairtrial.methods.improve.candidates.rules import Index, Inputs, Reading
 from fairtrial.methods.improve.candidates.stated import Stated, stated_pairs
 from fairtrial.methods.improve.candidates.utilities import Observed, Worth, find_worth
 from fairtrial.methods.improve.claim_test import status_quo_pairs
@@ -305,6 +305,7 @@ def _contest(audit: Audit, wanted: Wanted, named: _Named, members: _Members) -> 
         constraints=constraints,
         features=named.features,
         feature_of=feature_of,
+        reading=_reading(audit, named, inputs, wanted.blind),
         folds=wanted.folds,
     )
 
@@ -334,6 +335,23 @@ def _inputs(
         inputs = replace(inputs, matrix=design.matrix, names=tuple(design.names), source=frame)
         feature_of = design.feature_of.astype(np.int64)
     return inputs.part(members.inside), feature_of
+
+
+def _reading(audit: Audit, named: _Named, inputs: Inputs, blind: bool) -> Reading:
+    """How a rule of this contest reads new rows."""
+    labels: dict[str, list[str]] = {}
+    for feature in named.features:
+        if feature not in inputs.names:
+            labels[feature] = [
+                n.removeprefix(f"{feature}=") for n in inputs.names if n.startswith(f"{feature}=")
+            ]
+    return Reading(
+        features=list(named.features),
+        labels=labels,
+        bins={name: cut for name, cut in audit.bins.items() if name in named.features},
+        frame=audit.frame,
+        groups=None if blind else [group.to_dict() for group in named.groups],
+    )
 
 
 def _name(group: Group) -> str:

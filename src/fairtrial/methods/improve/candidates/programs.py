@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fairtrial.errors import Fault, NotApplicable
 from fairtrial.methods.improve.candidates.contest import Contest, OneRule
-from fairtrial.methods.improve.candidates.rules import Floats, Index, Inputs, Rule, capacity_threshold
+from fairtrial.methods.improve.candidates.rules import Floats, Index, Rule, capacity_threshold
+from fairtrial.methods.improve.candidates.scorers import Linear
 from fairtrial.methods.improve.candidates.utilities import evaluate
 from fairtrial.methods.improve.solver.milp import LinearRule, Program, Sample, best_linear_rule
 from fairtrial.metrics.metric import Metric
@@ -57,24 +58,18 @@ class LinearProgram(OneRule):
         """Its rules, fitted on the rows of `index`."""
         outcome, capacity = contest.outcome, contest.constraints.capacity
         few = _subsample(contest, index, self.rows, rng)
-        columns = _leading_columns(contest.inputs.matrix[index], outcome[index])
-        x = contest.inputs.matrix[:, columns]
-        mean, spread = x[index].mean(axis=0), np.maximum(x[index].std(axis=0), 1e-12)
-
-        def design(matrix: Floats) -> Floats:
-            return np.column_stack([np.ones(len(matrix)), (matrix - mean) / spread])
-
-        found = self._solve(contest, few, design(x[few]), index)
+        matrix = contest.inputs.matrix
+        columns = _leading_columns(matrix[index], outcome[index])
+        x = matrix[index][:, columns]
+        scorer = Linear(columns, x.mean(axis=0), np.maximum(x.std(axis=0), 1e-12), np.zeros(columns.size + 1))
+        found = self._solve(contest, few, scorer.design(matrix[few]), index)
         beta = found.coefficients
         if beta is None:
-            beta = _least_squares(design(x[index]), outcome[index])
-
-        def score_of(inputs: Inputs) -> Floats:
-            return np.asarray(design(inputs.matrix[:, columns]) @ beta)
-
-        threshold = 0.0 if capacity is None else capacity_threshold(design(x[index]) @ beta, capacity)
-        rule = contest.rule(self.name, score_of, threshold, model=found, statement=found.statement())
-        return {self.name: rule}
+            beta = _least_squares(scorer.design(matrix[index]), outcome[index])
+        scorer = replace(scorer, coefficients=np.asarray(beta))
+        score = scorer(contest.inputs.part(index))
+        threshold = 0.0 if capacity is None else capacity_threshold(score, capacity)
+        return {self.name: contest.rule(self.name, scorer, threshold, found.statement())}
 
     def _solve(self, contest: Contest, few: Index, x: Floats, index: Index) -> LinearRule:
         y, group = contest.outcome[few], contest.group[few]

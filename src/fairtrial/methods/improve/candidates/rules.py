@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 
 from fairtrial.errors import Fault, InputError, Words
+from fairtrial.methods.improve.rule_file import read_object, save_object
+from fairtrial.metrics.groups import Group
 
 if TYPE_CHECKING:
     from fairtrial.data.audit import Audit
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.intp]
+
+
+def _gives_probabilities(rule: Any) -> bool:
+    return bool(getattr(rule.scorer, "is_probability", False))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,35 +60,202 @@ class Inputs:
     @property
     def frame(self) -> Any:
         """The rows as a dataframe, taken from the source only when a rule asks for it."""
-        if self.source is None or self.rows is None:
-            return self.source
+        source = self.source.made() if isinstance(self.source, _FramesOf) else self.source
+        if source is None or self.rows is None:
+            return source
         import narwhals as nw
 
-        return nw.from_native(self.source, eager_only=True)[self.rows.tolist()].to_native()
+        return nw.from_native(source, eager_only=True)[self.rows.tolist()].to_native()
 
     def replaced(self, matrix: Floats, frame: Any) -> Inputs:
         """The same people with other values."""
         return Inputs(matrix, self.names, frame, None, self.group, self.fixed)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Rule:
-    """A fitted rule: a score, and the threshold at or above which the decision is positive.
+@dataclass
+class Reading:
+    """How a rule reads new rows: which columns, which of them are numbers, and every label that it was fitted with.
 
-    `threshold` None means that the score is the decision itself. `decide(audit)` applies it to new data.
+    `groups` are those that a rule which decides by group tells apart; None for rules that are blind to it. `fixed` are
+    columns that hold scores or decisions themselves.
     """
 
-    name: str
-    score_of: Callable[[Inputs], Floats] = field(repr=False)
-    threshold: float | None = None
-    features: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
-    model: Any = field(default=None, repr=False)
-    statement: str = ""
+    features: list[str] = field(default_factory=list)
+    labels: dict[str, list[str]] = field(default_factory=dict)
+    bins: dict[str, Any] = field(default_factory=dict)
+    frame: str = "pyarrow"
+    groups: list[dict[str, Any]] | None = None
+    fixed: list[str] = field(default_factory=list)
+
+    @property
+    def columns(self) -> list[str]:
+        """Every column that new rows must have."""
+        attributes = [name for group in self.groups or [] for name in group]
+        return list(dict.fromkeys([*self.features, *self.fixed, *attributes]))
+
+    def audit(self, data: Any) -> Audit:
+        """New rows in any form as an Audit."""
+        from fairtrial.data.audit import Audit
+
+        if isinstance(data, Audit):
+            return data
+        if isinstance(data, np.ndarray):
+            data = self._named(data)
+        attributes = list(dict.fromkeys(name for group in self.groups or [] for name in group))
+        return Audit(data, features=self.features, groups=attributes, bins=self.bins)
+
+    def _named(self, data: NDArray[Any]) -> Any:
+        """A bare array as a table, its columns taken in the order of the features."""
+        import pyarrow as pa
+
+        if data.ndim != 2 or data.shape[1] != len(self.columns):
+            required = f"must have the columns {self.columns}"
+            raise InputError("rule", Fault("X", required, got=f"an array of shape {data.shape}"))
+        return pa.table({name: data[:, i] for i, name in enumerate(self.columns)})
+
+    def inputs(self, data: Any) -> Inputs:
+        """New rows as the rule looks at them."""
+        audit = self.audit(data)
+        for name in self.columns:
+            audit.check_column("rule", "X", name)
+        attributes = [name for group in self.groups or [] for name in group]
+        numbers = [name for name in self.features if name not in self.labels]
+        rows = audit.rows(
+            attributes=list(dict.fromkeys([*self.labels, *attributes])),
+            columns=[*numbers, *self.fixed],
+            who="rule",
+        )
+        blocks = [self._block(name, rows) for name in self.features]
+        matrix = np.hstack(blocks) if blocks else np.empty((rows.n, 0))
+        return Inputs(
+            matrix,
+            self.names,
+            _FramesOf(audit, tuple(self.features), self.frame) if self.features else None,
+            None,
+            self._group(rows),
+            {name: rows.columns[name] for name in self.fixed},
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the matrix's columns."""
+        found: list[str] = []
+        for feature in self.features:
+            found += [f"{feature}={label}" for label in self.labels.get(feature, [])] or [feature]
+        return tuple(found)
+
+    def _block(self, feature: str, rows: Any) -> Floats:
+        if feature not in self.labels:
+            return np.asarray(rows.columns[feature][:, None])
+        coded, known = rows.attributes[feature], self.labels[feature]
+        new = sorted(set(coded.labels) - set(known))
+        if new:
+            fault = Fault("X", f"was not fitted with the labels {new} of {feature!r}", subject="the rule")
+            raise InputError("rule", fault)
+        positions = np.array([known.index(label) for label in coded.labels], dtype=np.int64)
+        return np.asarray((positions[coded.codes][:, None] == np.arange(len(known))).astype(np.float64))
+
+    def _group(self, rows: Any) -> NDArray[np.int64] | None:
+        if self.groups is None:
+            return None
+        masks = np.array([rows.mask(Group.of(group)) for group in self.groups])
+        if not masks.any(axis=0).all():
+            outside = int(np.count_nonzero(~masks.any(axis=0)))
+            required = f"decides by group, and {outside:,} rows are in none of {self.groups}"
+            raise InputError("rule", Fault("X", required, subject="the rule"))
+        return np.asarray(masks.argmax(axis=0), dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class _FramesOf:
+    """The features of an audit as a dataframe of the kind the rule was fitted with, made when it is asked for."""
+
+    audit: Audit
+    features: tuple[str, ...]
+    kind: str
+
+    def made(self) -> Any:
+        import pyarrow as pa
+
+        from fairtrial.data.source import frame_for_estimators
+
+        native = self.audit.features_frame(self.features, who="rule")
+        if self.audit.frame == self.kind:
+            return native
+        import narwhals as nw
+
+        return frame_for_estimators(pa.table(nw.from_native(native).to_arrow()), self.kind)  # type: ignore[arg-type]
+
+
+class Rule(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A fitted rule: a score, and the threshold at or above which the decision is positive. A scikit-learn classifier.
+
+    `predict`, `decision_function` and, where the score is a probability, `predict_proba` take any dataframe, the path
+    of a CSV or Parquet file, an array with the features in order, or an Audit. There is one way to decide: `predict`
+    gives what the audit was tested with. `card` says where the rule comes from, what was shown of it, and its limits.
+
+    Parameters
+    ----------
+    name : str
+        What it is called in results.
+    scorer : callable
+        From inputs to one number per row.
+    threshold : float, optional
+        None means that the score is the decision itself.
+    reading : Reading, optional
+        How new rows are read.
+    statement : str
+        What was proved of it.
+    card : dict, optional
+        Where it comes from.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        scorer: Callable[[Inputs], Any],
+        threshold: float | None = None,
+        reading: Reading | None = None,
+        statement: str = "",
+        card: dict[str, Any] | None = None,
+    ) -> None:
+        self.name = name
+        self.scorer = scorer
+        self.threshold = threshold
+        self.reading = reading
+        self.statement = statement
+        self.card = card
+
+    @property
+    def classes_(self) -> NDArray[np.int64]:
+        """The two decisions."""
+        return np.array([0, 1])
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The features it looks at; none where it reads another rule's column."""
+        return () if self.reading is None else tuple(self.reading.features)
+
+    @property
+    def feature_names_in_(self) -> NDArray[np.object_]:
+        """The columns that new rows must have."""
+        return np.array([] if self.reading is None else self.reading.columns, dtype=object)
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many columns it needs."""
+        return len(self.feature_names_in_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def fit(self, X: Any, y: Any = None) -> Rule:
+        """The rule as it is: it was fitted, and tested, before."""
+        return self
 
     def outcome_of(self, inputs: Inputs) -> tuple[Floats, Floats]:
-        """(decisions, scores)."""
-        score = np.asarray(self.score_of(inputs), dtype=np.float64)
+        """(decisions, scores) of inputs: the one way to decide."""
+        score = np.asarray(self.scorer(inputs), dtype=np.float64)
         finite = bool(np.isfinite(score).all())
         if score.shape != (len(inputs),) or not finite:
             got = f"got shape {score.shape} for {len(inputs)} rows"
@@ -92,25 +269,53 @@ class Rule:
             raise refusal(self.name, "must give decisions 0 and 1")
         return score, score
 
-    def decide(self, audit: Audit) -> Floats:
-        """Decisions for the rows of an audit that has the rule's features."""
-        return self.outcome_of(self._inputs(audit))[0]
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Decisions 0 and 1, one per row in the order of the rows."""
+        return self.decided(X)[0].astype(np.int64)
 
-    def score(self, audit: Audit) -> Floats:
-        """Scores for the rows of an audit that has the rule's features."""
-        return self.outcome_of(self._inputs(audit))[1]
+    def decision_function(self, X: Any) -> Floats:
+        """By how much each score exceeds the threshold; the decision is 1 from 0 on."""
+        score = self.decided(X)[1]
+        return score - (0.5 if self.threshold is None else self.threshold)
 
-    def _inputs(self, audit: Audit) -> Inputs:
-        if not self.features:
-            return Inputs(np.empty((audit.rows().n, 0)), ())
-        design = audit.design(self.features)
-        new = sorted(set(design.names) - set(self.columns))
-        if new:
-            fault = Fault("audit", f"was not fitted with the labels {new}", subject="the rule")
-            raise InputError("decide", fault)
-        matrix = np.zeros((len(design.matrix), len(self.columns)))
-        matrix[:, [self.columns.index(name) for name in design.names]] = design.matrix
-        return Inputs(matrix, self.columns, audit.features_frame(self.features))
+    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Floats:
+        """The probabilities that are compared with the threshold, which need not be ½."""
+        score = self.decided(X)[1]
+        return np.column_stack([1.0 - score, score])
+
+    def decided(self, X: Any) -> tuple[Floats, Floats]:
+        """(decisions, scores) of new rows."""
+        if self.reading is None:
+            raise InputError(
+                "rule", Fault("X", "cannot be read: this rule only knows inputs", subject="new data")
+            )
+        return self.outcome_of(self.reading.inputs(X))
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the rule to a file that `fairtrial.load_rule` reads, without pickle (skops, the extra `export`)."""
+        return save_object(self, path)
+
+
+def load_rule(path: str | os.PathLike[str]) -> Rule:
+    """Read a rule that `Rule.save` wrote.
+
+    Nothing in the file is run: it is no pickle, and only types of a fixed list are made of it.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, usually named `….skops`.
+
+    Returns
+    -------
+    Rule
+        A scikit-learn classifier that takes any dataframe, with its card.
+    """
+    found = read_object(path)
+    if not isinstance(found, Rule):
+        raise InputError("load_rule", Fault("path", "holds no rule", subject=f"{str(path)!r}"))
+    return found
 
 
 def candidate_fault(name: str, required: str, cure: str | Words = "") -> Fault:

@@ -4,27 +4,39 @@ Theorem 1: N·P ⇒ ½ VᵀS⁻¹V with V ~ N(0, Σ). The article estimates S fr
 the boundary, which does not exist for discrete scores; its test then misses its level, and moves when the
 features are rescaled. The pooled calibration puts the gap itself into the same quadratic form,
 Q = ½ N gapᵀS⁻¹gap, with the weights of its law from the same S: any S ≻ 0 keeps the level, so bandwidth and ties
-do not matter. For one equality S cancels, and the p-value is that of the pooled two-proportion test.
+do not matter. For one equality S cancels: the p-value is that of the gap, and a gap has one answer, so it is asked
+where measure, certify and flag ask (`inference.compare`), as are gaps against a tolerance or to one side.
 
-With an expected count of 0.15 in one cell that test rejects a true null 14% of the time at the 5% level. Where counts
-are small the p-value is conditional on the number of events, or by exact limits: given the number of events of a
-family, the events of its cells are hypergeometric under H0, whatever the common rate.
+Several equalities at once: with three groups of 60 people beside 2,000 at a rate of 10% the limit law rejects 1.9 times
+as often as asked at the level .001 and 3.6 times at .0001. Where expected counts are not large the law is drawn: given
+the number of events of a family, the events of its cells are hypergeometric under H0, whatever the common rate.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
-from scipy.special import betaincinv, gammaincc, gammaln, ndtr
+from scipy.special import chdtri, gammaincc, ndtr
 
+from fairtrial.inference.compare.choose_gaps import make_gaps
+from fairtrial.inference.compare.gaps import Gaps
+from fairtrial.inference.evidence.atoms import Atoms, Comparison
 from fairtrial.inference.joint.weighted_chi2 import SMALLEST_P, quadratic_form_weights, weighted_chi2_sf
 from fairtrial.methods.transport.solver.rate_contrasts import Floats, Integers, RateContrasts
 
 _BOUND_DRAWS = 20_000
-_SMALL_EXPECTED = 5.0
-_SMALL_DRAWS = 9_999
+# With fewer events or non-events a contrast that does not make all rates equal has no test.
+_FEWEST_EXPECTED = 5.0
+# With as many expected everywhere the limit law is within a tenth of the level, down to .0001.
+_MANY_EXPECTED = 100.0
+_DRAWS = 9_999
+# Drawn where the first draws leave fewer than this many beyond the data: resolves the level .0001.
+_FEW_BEYOND = 100
+_MORE_DRAWS = 199_999
+_MOST_DRAWN_CELLS = 20_000_000
 _ROUNDING = 1e-9
 
 
@@ -92,44 +104,91 @@ def balanced_form(problem: RateContrasts, distance: Floats | None) -> Floats:
     return np.asarray((problem.phi.T * weight) @ problem.phi)
 
 
+def pair_gaps(problem: RateContrasts, pairs: Sequence[tuple[int, int]]) -> Gaps:
+    """The gaps of pairs of cells, first minus second, as every method infers them."""
+    count = problem.class_count.sum(axis=1).astype(float)
+    mean = np.divide(problem.class_count[:, 1], count, out=np.zeros_like(count), where=count > 0)
+    atoms = Atoms(count, mean, count * mean * (1.0 - mean), True)
+    inside = problem.cells.T > 0
+    first, second = ([pair[side] for pair in pairs] for side in (0, 1))
+    return make_gaps(atoms, Comparison(inside[first], inside[second]))
+
+
 def pooled_test(
     problem: RateContrasts, distance: Floats | None, tolerance: Floats, direction: str, seed: int = 0
 ) -> GapTest:
-    """The default: the level holds for any scores, ties and units; small counts are handled exactly."""
+    """The default: the level holds for any scores, ties and units, and for small counts."""
+    pairs = _pairs(problem)
+    equalities = direction == "differs" and not tolerance.any()
+    if pairs is not None and (problem.size == 1 or not equalities):
+        return _smallest(_pair_tests(problem, pairs, tolerance, direction))
+    expected = _smallest_expected(problem, null_rates(problem))
     pooled = all(problem.pools(family) for family in problem.families)
-    small = _smallest_expected(problem, null_rates(problem)) < _SMALL_EXPECTED
-    if small and not pooled:
+    if expected < _FEWEST_EXPECTED and not pooled:
         raise ArithmeticError(
-            f"a cell has fewer than {_SMALL_EXPECTED:g} events or non-events, and contrasts that do not make all rates "
-            "equal have no exact test"
+            f"a cell has fewer than {_FEWEST_EXPECTED:g} events or non-events, and contrasts that do not make all "
+            "rates equal have no exact test"
         )
-    if direction != "differs" or tolerance.any():
-        return _all_bands(problem, tolerance, direction, small)
-    if small:
-        return _small_equalities(problem, distance, seed)
-    return _one_equality(problem) if problem.size == 1 else _all_equalities(problem, distance)
+    if not equalities:
+        return _smallest([_one_band(problem, i, float(tolerance[i]), direction) for i in range(problem.size)])
+    return _all_at_once(problem, distance, seed) if problem.size > 1 else _one_equality(problem)
 
 
-def _all_bands(problem: RateContrasts, tolerance: Floats, direction: str, small: bool) -> GapTest:
-    """The smallest p-value of the contrasts, each against its tolerance, corrected for their number."""
-    pairs = bool(
-        ((problem.contrast == 1).sum(axis=1) == 1).all() and ((problem.contrast != 0).sum(axis=1) == 2).all()
-    )
-    one = _one_small_band if small and pairs else _one_band
-    tests = [one(problem, index, float(tolerance[index]), direction) for index in range(problem.size)]
+def _all_at_once(problem: RateContrasts, distance: Floats | None, seed: int) -> GapTest:
+    """Several equalities, by the limit law where counts are large or nothing can be drawn."""
+    expected = _smallest_expected(problem, null_rates(problem))
+    if expected < _MANY_EXPECTED and all(problem.pools(family) for family in problem.families):
+        return _drawn_equalities(problem, distance, expected, seed)
+    return _all_equalities(problem, distance)
+
+
+def _pairs(problem: RateContrasts) -> list[tuple[int, int]] | None:
+    """The two cells of each contrast; None where one compares more than two rates."""
+    plain = ((problem.contrast == 1).sum(axis=1) == 1) & ((problem.contrast == -1).sum(axis=1) == 1)
+    if not (plain & ((problem.contrast != 0).sum(axis=1) == 2)).all():
+        return None
+    return [(int(row.argmax()), int(row.argmin())) for row in problem.contrast]
+
+
+def _pair_tests(
+    problem: RateContrasts, pairs: list[tuple[int, int]], tolerance: Floats, direction: str
+) -> list[GapTest]:
+    """Each gap against its tolerance."""
+    gaps = pair_gaps(problem, pairs)
+    same = np.ones_like(gaps.estimate)
+    towards = {"differs": np.sign(gaps.estimate), "above": same, "below": -same}[direction]
+    excess = np.maximum(towards * gaps.root(towards * tolerance), 0.0)
+    p = [float(_pair_p(gaps, float(width), direction)[i]) for i, width in enumerate(tolerance)]
+    return [
+        GapTest(p[i], 0.5 * float(excess[i]) ** 2, f"the gap of two rates: {gaps.rule[i]}", np.ones(1))
+        for i in range(len(pairs))
+    ]
+
+
+def _pair_p(gaps: Gaps, tolerance: float, direction: str) -> Floats:
+    if direction == "above":
+        return gaps.p_at_most(tolerance)
+    if direction == "below":
+        return gaps.p_at_least(-tolerance)
+    return gaps.p_inside(-tolerance, tolerance) if tolerance else gaps.p_equal(0.0)
+
+
+def _smallest(tests: list[GapTest]) -> GapTest:
+    """The smallest p-value of several contrasts, corrected for their number."""
     smallest = min(tests, key=lambda test: test.p_value)
-    if problem.size == 1:
+    if len(tests) == 1:
         return smallest
-    how = f"the smallest of {problem.size} p-values, times {problem.size}: {smallest.how}"
-    return GapTest(min(1.0, problem.size * smallest.p_value), smallest.statistic, how)
+    how = f"the smallest of {len(tests)} p-values, times {len(tests)}: {smallest.how}"
+    return GapTest(min(1.0, len(tests) * smallest.p_value), smallest.statistic, how)
 
 
 def _one_equality(problem: RateContrasts) -> GapTest:
+    """A contrast of more than two rates."""
     gap = float(problem.gap[0])
     variance = float(gap_covariance(problem, null_rates(problem))[0, 0]) / problem.rows
     squared = gap**2 / variance if variance > 0 else 0.0
     p = max(float(gammaincc(0.5, squared / 2)), SMALLEST_P)
-    return GapTest(p, squared / 2, "two rates, pooled under the null", np.ones(1))
+    return GapTest(p, squared / 2, "a contrast of several rates", np.ones(1))
 
 
 def _all_equalities(problem: RateContrasts, distance: Floats | None) -> GapTest:
@@ -150,45 +209,83 @@ def _varying(form: Floats) -> tuple[Floats, Floats]:
     return kept, np.asarray(kept.T @ form @ kept)
 
 
-def _small_equalities(problem: RateContrasts, distance: Floats | None, seed: int) -> GapTest:
-    """Given the number of events, so that small counts do no harm; overlapping families are taken one by one."""
+def _drawn_equalities(problem: RateContrasts, distance: Floats | None, expected: float, seed: int) -> GapTest:
+    """Given the number of events, so that small counts do no harm.
+
+    Where people belong to several families the joint law cannot be drawn. It is the limit law then, never more sure
+    than any family's own drawn law is of an equally improbable value; with very few events, family by family.
+    """
     inverse = _inverse(problem, distance)
+    if problem.disjoint:
+        p = _drawn_p(problem, problem.families, inverse, seed)
+        quadratic = 0.5 * problem.rows * float(problem.gap @ inverse @ problem.gap)
+        return GapTest(p, quadratic, "all gaps at once, drawn given the number of events")
+    if expected >= _FEWEST_EXPECTED:
+        joint = _all_equalities(problem, distance)
+        p = max(_as_improbable(problem, family, joint.p_value, seed) for family in problem.families)
+        return replace(joint, p_value=max(joint.p_value, p), how=f"{joint.how}, bounded by drawn laws")
+    parts = []
+    for family in problem.families:
+        own = replace(problem, contrast=problem.contrast[(problem.contrast[:, family] != 0).any(axis=1)])
+        parts.append(_drawn_p(own, [family], _inverse(own, None), seed))
     quadratic = 0.5 * problem.rows * float(problem.gap @ inverse @ problem.gap)
-    if problem.size == 1:
-        p, how = _conditional_pair(*_pair(problem, 0), "differs"), "two rates, given the number of events"
-    elif problem.disjoint:
-        p = _conditional_form(problem, inverse, problem.families, seed)
-        how = "all gaps at once, drawn given the number of events"
-    else:
-        parts = []
-        for family in problem.families:
-            own = replace(problem, contrast=problem.contrast[(problem.contrast[:, family] != 0).any(axis=1)])
-            parts.append(_conditional_form(own, _inverse(own, None), [family], seed))
-        p = min(1.0, len(parts) * min(parts))
-        how = f"each attribute given its number of events, the smallest of {len(parts)} p-values times {len(parts)}"
-    return GapTest(p, quadratic, how)
+    how = (
+        f"each attribute given its number of events, the smallest of {len(parts)} p-values times {len(parts)}"
+    )
+    return GapTest(min(1.0, len(parts) * min(parts)), quadratic, how)
+
+
+def _drawn_rates(problem: RateContrasts, families: list[Integers], draws: int, seed: int) -> Floats:
+    """Rates of all cells when each family's events fall where they may."""
+    rng = np.random.default_rng([seed, draws])
+    drawn = np.zeros((draws, problem.contrast.shape[1]))
+    for family in families:
+        rows = problem.cell_rows[family].astype(np.int64)
+        events = int(problem.cell_events[family].sum())
+        drawn[:, family] = (
+            rng.multivariate_hypergeometric(rows, events, size=draws, method="marginals") / rows
+        )
+    return drawn
+
+
+def _numbers_of_draws(cells: int) -> list[int]:
+    more = min(_MORE_DRAWS, _MOST_DRAWN_CELLS // max(cells, 1))
+    return [_DRAWS, more] if more > _DRAWS else [_DRAWS]
+
+
+def _drawn_p(problem: RateContrasts, families: list[Integers], inverse: Floats, seed: int) -> float:
+    """gapᵀ S⁻¹ gap against draws; p = (1 + b)/(1 + B), with more draws where few lie beyond the data."""
+    seen = float(problem.gap @ inverse @ problem.gap)
+    p = 1.0
+    for draws in _numbers_of_draws(sum(family.size for family in families)):
+        gaps = _drawn_rates(problem, families, draws, seed) @ problem.contrast.T
+        beyond = int((np.einsum("ij,jk,ik->i", gaps, inverse, gaps) >= seen * (1 - _ROUNDING)).sum())
+        p = (1 + beyond) / (1 + draws)
+        if beyond >= _FEW_BEYOND:
+            break
+    return p
+
+
+def _as_improbable(problem: RateContrasts, family: Integers, level: float, seed: int) -> float:
+    """How often a family's own chi-square is drawn beyond the value that its limit law exceeds at this level."""
+    rows = problem.cell_rows[family]
+    pooled = float(problem.cell_events[family].sum() / rows.sum())
+    critical = float(chdtri(family.size - 1, level))
+    p = 1.0
+    for draws in _numbers_of_draws(family.size):
+        rates = _drawn_rates(problem, [family], draws, seed)[:, family]
+        squared = ((rates - pooled) ** 2 * rows).sum(axis=1) / (pooled * (1 - pooled))
+        beyond = int((squared >= critical).sum())
+        p = (1 + beyond) / (1 + draws)
+        if beyond >= _FEW_BEYOND:
+            break
+    return p
 
 
 def _inverse(problem: RateContrasts, distance: Floats | None) -> Floats:
     """S⁻¹ on the directions in which the gap can vary."""
     kept, small = _varying(balanced_form(problem, distance))
     return np.asarray(kept @ np.linalg.solve(small, kept.T))
-
-
-def _pair(problem: RateContrasts, index: int) -> tuple[int, int, int, int]:
-    """(events, rows) of the cell with +1 and of the cell with −1 of a plain contrast."""
-    row = problem.contrast[index]
-    counts = [(problem.cell_events[cell], problem.cell_rows[cell]) for cell in (row.argmax(), row.argmin())]
-    k1, n1, k0, n0 = (round(float(value)) for pair in counts for value in pair)
-    return k1, n1, k0, n0
-
-
-def _one_small_band(problem: RateContrasts, index: int, tolerance: float, direction: str) -> GapTest:
-    if tolerance == 0 and direction != "differs":
-        p = _conditional_pair(*_pair(problem, index), direction)
-        return GapTest(p, 0.0, "two rates, given the number of events")
-    p = _exact_band(*_pair(problem, index), tolerance, direction)
-    return GapTest(p, 0.0, "exact limits of two rates against the tolerance")
 
 
 def _one_band(problem: RateContrasts, index: int, tolerance: float, direction: str) -> GapTest:
@@ -209,19 +306,8 @@ def _one_band(problem: RateContrasts, index: int, tolerance: float, direction: s
 
 
 def _error_at_edge(problem: RateContrasts, index: int, edge: float) -> float:
-    """Standard error of a gap under rates that differ by exactly `edge` and keep the pooled number of events."""
-    row = problem.contrast[index]
-    cells = np.flatnonzero(row)
+    """Standard error of a contrast of several rates: at the null rates, or at their own where a gap is allowed."""
     rates = null_rates(problem) if edge == 0 else problem.rates.copy()
-    if edge != 0 and cells.size == 2 and np.abs(row[cells]).tolist() == [1.0, 1.0]:
-        first, second = (cells[0], cells[1]) if row[cells[0]] > 0 else (cells[1], cells[0])
-        n1, n0 = problem.cell_rows[first], problem.cell_rows[second]
-        pooled = (problem.cell_events[first] + problem.cell_events[second]) / (n1 + n0)
-        low = np.clip(pooled - edge * n1 / (n1 + n0), max(0.0, -edge), min(1.0, 1.0 - edge))
-        rates[first], rates[second] = low + edge, low
-    elif edge == 0 and cells.size == 2:
-        # one contrast of several: pool the two rates it compares, not the whole family
-        rates[cells] = problem.cell_events[cells].sum() / problem.cell_rows[cells].sum()
     single = replace(problem, contrast=problem.contrast[index : index + 1])
     return float(np.sqrt(max(gap_covariance(single, rates)[0, 0], 0.0) / problem.rows))
 
@@ -231,71 +317,6 @@ def _smallest_expected(problem: RateContrasts, rates: Floats) -> float:
     compared = (problem.contrast != 0).any(axis=0)
     share = np.minimum(rates, 1 - rates)[compared]
     return float((problem.cell_rows[compared] * share).min())
-
-
-def _conditional_pair(k1: int, n1: int, k0: int, n0: int, direction: str) -> float:
-    """Two cells: the hypergeometric probability of a gap at least as large in the direction asked for."""
-    total = k1 + k0
-    first = np.arange(max(0, total - n0), min(n1, total) + 1)
-    log_weight = _log_choose(n1, first) + _log_choose(n0, total - first)
-    weight = np.exp(log_weight - log_weight.max())
-    gap, seen = first / n1 - (total - first) / n0, k1 / n1 - k0 / n0
-    as_far = {
-        "differs": np.abs(gap) >= abs(seen) - _ROUNDING,
-        "above": gap >= seen - _ROUNDING,
-        "below": gap <= seen + _ROUNDING,
-    }[direction]
-    return float(min(1.0, weight[as_far].sum() / weight.sum()))
-
-
-def _log_choose(n: int, k: Integers) -> Floats:
-    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
-
-
-def _conditional_form(problem: RateContrasts, inverse: Floats, families: list[Integers], seed: int) -> float:
-    """gapᵀ S⁻¹ gap against draws of each family's events given their number; p = (1 + b)/(1 + B)."""
-    rng = np.random.default_rng(seed)
-    drawn = np.zeros((_SMALL_DRAWS, problem.contrast.shape[1]))
-    for family in families:
-        rows = problem.cell_rows[family].astype(np.int64)
-        events = int(problem.cell_events[family].sum())
-        drawn[:, family] = (
-            rng.multivariate_hypergeometric(rows, events, size=_SMALL_DRAWS, method="marginals") / rows
-        )
-    gaps = drawn @ problem.contrast.T
-    far = np.einsum("ij,jk,ik->i", gaps, inverse, gaps)
-    seen = float(problem.gap @ inverse @ problem.gap)
-    return float((1 + (far >= seen * (1 - _ROUNDING)).sum()) / (1 + _SMALL_DRAWS))
-
-
-def _exact_band(k1: int, n1: int, k0: int, n0: int, tolerance: float, direction: str) -> float:
-    """The smallest level at which exact (Clopper–Pearson) limits of the two rates put the gap outside the band.
-
-    Each rate spends half of the level; two-sided bands split each half again. Conservative, never liberal.
-    """
-
-    def outside(level: float) -> bool:
-        tail = level / 2 if direction != "differs" else level / 4
-        low1, high1 = _limits(k1, n1, tail)
-        low0, high0 = _limits(k0, n0, tail)
-        above, below = low1 - high0 > tolerance, high1 - low0 < -tolerance
-        return {"differs": above or below, "above": above, "below": below}[direction]
-
-    if not outside(1.0):
-        return 1.0
-    low, high = 0.0, 1.0
-    for _ in range(60):
-        middle = np.sqrt(low * high) if low > 0 else high / 16
-        if middle < 1e-300:
-            break
-        low, high = (low, middle) if outside(middle) else (middle, high)
-    return float(high)
-
-
-def _limits(k: int, n: int, tail: float) -> tuple[float, float]:
-    low = 0.0 if k == 0 else float(betaincinv(k, n - k + 1, tail))
-    high = 1.0 if k == n else float(betaincinv(k + 1, n - k, 1 - tail))
-    return low, high
 
 
 def article_test(

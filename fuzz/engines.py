@@ -1,0 +1,66 @@
+"""The same call on every engine: the same answer or the same fault."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import fairtrial
+from fuzz.calls import draw_call
+from fuzz.tables import FRAMES, Table, as_arrow, draw_table
+from fuzz.tally import Tally
+
+
+def fuzz_engines(seed: int, count: int, folder: Path) -> Tally:
+    """Random calls on pandas, Polars, PyArrow, plain lists, and a Parquet file read by DuckDB."""
+    tally = Tally()
+    for index in range(count):
+        generator = np.random.default_rng([seed, 4, index])
+        table = draw_table(generator)
+        call = draw_call(generator, table)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", fairtrial.FairtrialWarning)
+            answers = {name: _answer(call, data) for name, data in _everywhere(table, folder).items()}
+        first, expected = next(iter(answers.items()))
+        tally.answered += isinstance(expected, list)
+        tally.refused += not isinstance(expected, list)
+        for name, answer in answers.items():
+            tally.checked += 1
+            if not _equal(expected, answer):
+                tally.wrong.append(
+                    f"seed {seed}, call {index}: {call.method}({call.arguments}): {first} and {name} differ"
+                )
+    return tally
+
+
+def _everywhere(table: Table, folder: Path) -> dict[str, Any]:
+    import pyarrow.parquet as pq
+
+    path = folder / "people.parquet"
+    pq.write_table(as_arrow(table.columns), path)
+    return {frame.__name__: frame(table.columns) for frame in FRAMES} | {"parquet": str(path)}
+
+
+def _answer(call: Any, data: Any) -> list[dict[str, Any]] | str:
+    """The rows, or that the call was refused; messages may name the kind of frame."""
+    try:
+        audit = fairtrial.Audit(data, **call.roles)
+        result = getattr(fairtrial, call.method)(audit, **call.arguments)
+    except fairtrial.FairtrialError:
+        return "refused"
+    return list(result.to_dict()["estimates"])
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Texts and counts equal, reals to 1e-10 of themselves."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_equal(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_equal, one, other))
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)
+    return bool(one == other)
