@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fairtrial.methods.gaps.states import UNTESTED
+from fairtrial.methods.gaps.states import DESCRIBED, EFFECT, FAVOURED, UNTESTED
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.column import Column, Primary, StateKind, scalar, state_columns, with_limits
 from fairtrial.results.result import Result
@@ -13,6 +13,8 @@ from fairtrial.results.result import Result
 STATES = (
     StateKind("violated", "bad"),
     StateKind("certified", "good"),
+    FAVOURED,
+    DESCRIBED,
     StateKind("undetermined"),
     StateKind("no violation shown"),
     *UNTESTED,
@@ -39,6 +41,7 @@ class CertifyResult(Result):
         Column("certificate_high", "high of the certificate", "points", shown=False),
         Column("p_value", "p", "p"),
         Column("p_adjusted", "adjusted p", "p"),
+        EFFECT,
         *state_columns("verdict"),
         Column("family_state", "verdict, all at once", "state", shown=False),
         Column("members_needed", "members needed", "count"),

@@ -11,7 +11,7 @@ import numpy as np
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Cells, Rows
-from fairtrial.data.groups import by_attributes, check_target, find_groups
+from fairtrial.data.groups import by_attributes, check_target, compared_groups
 from fairtrial.errors import FairtrialWarning, Fault, InputError, Note
 from fairtrial.inference.bounds import bounded
 from fairtrial.inference.compare.choose_gaps import make_gaps
@@ -25,7 +25,8 @@ from fairtrial.inference.simultaneous import simultaneous_level
 from fairtrial.methods.gaps.known_outcomes import left_out_details, refuse_selective
 from fairtrial.methods.gaps.states import EVERYONE, FEW_IN_TARGET, NO_TARGET, NOBODY, REFERENCE, TOO_FEW
 from fairtrial.metrics.groups import Group, Target, find_target
-from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.harm import harmed_side
+from fairtrial.metrics.metric import Direction, Metric
 from fairtrial.metrics.values import Role
 from fairtrial.results.column import State
 
@@ -85,6 +86,7 @@ class Disparities:
     comparison: Comparison
     gaps: Gaps
     notes: list[Note]
+    harmed: Direction | None = None  # the side on which a group is harmed, where it is known
 
     @property
     def binary(self) -> bool:
@@ -202,7 +204,9 @@ def find_disparities(
     audit.refuse(who)
     refuse_selective(who, audit, [metric])
     cells = _target_cells(who, audit, metric, by_attributes(who, audit, by), compared)
-    found = sort_groups(who, audit, metric, cells, find_groups(who, audit, by, depth), compared, minimum)
+    groups, named = compared_groups(who, audit, by, depth, compared if isinstance(compared, Target) else None)
+    compared = named or compared
+    found = sort_groups(who, audit, metric, cells, groups, compared, minimum)
     if not found.tested:
         reasons = "; ".join(f"{item.group.label}: {item.state.reason}" for item in found.untested[:5])
         raise InputError(who, Fault("", f"there is no group to test ({reasons})"))
@@ -258,7 +262,7 @@ def compare_sorted(
     gaps, notes = _gaps(who, audit, metric, cells, atoms, comparison, target, inference)
     return Disparities(
         who, metric, by, minimum, inference, target, [group for group, _ in found.tested], found.untested,
-        found.absent, cells, atoms, comparison, gaps, notes,
+        found.absent, cells, atoms, comparison, gaps, notes, harmed_side(metric, audit.favourable),
     )  # fmt: skip
 
 

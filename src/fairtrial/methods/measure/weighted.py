@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial.data.cells import Bools, Floats, Rows
-from fairtrial.data.groups import check_target, find_groups
+from fairtrial.data.groups import check_target, compared_groups
 from fairtrial.errors import Fault, InputError
 from fairtrial.inference.evidence.survey import (
     Comparison,
@@ -78,14 +78,14 @@ def weighted_lines(plan: Plan) -> tuple[list[Line], Rows]:
     person = rows.attributes["unit"].codes if audit.has("unit") else np.arange(rows.n, dtype=np.int32)
     check_target(WHO, audit, plan.target)
     asked_for = explicit_groups(plan.by)
-    groups = find_groups(WHO, audit, plan.by, plan.depth)
+    groups, _ = compared_groups(WHO, audit, plan.by, plan.depth, plan.target)
     groups = [group for group in groups if rows.mask(group).any() or group in asked_for]
     lines = [
         _line(column, group)
         for column in (_column(plan, rows, metric, weight, person) for metric in plan.metrics)
         for group in groups
     ]
-    add_impact_ratios(lines)
+    add_impact_ratios(lines, audit.favourable)
     return lines, rows
 
 
