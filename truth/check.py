@@ -16,7 +16,7 @@ import numpy as np
 from typer.testing import CliRunner
 
 import fairtrial
-from fairtrial.cli import app
+from fairtrial.cli import program
 from fairtrial.results.claims import Claim
 from truth.scenario import Ask, Expect, File, Scenario
 from truth.world import POPULATION, Generator, People, true_gap
@@ -36,6 +36,7 @@ class Said:
     who: Mapping[str, str] | None = None
     side: str | None = None
     claim: Claim | None = None
+    effect: str = ""
 
     def __str__(self) -> str:
         who = "" if self.who is None else ", ".join(f"{name}: {label}" for name, label in self.who.items())
@@ -75,6 +76,7 @@ def play(scenario: Scenario, repeat: int, *, report: bool = True) -> Outcome:
     for said in outcome.said:
         if said.claim is not None and (fault := falsehood(scenario, said)):
             outcome.false.append(f"{said}: {fault}")
+        outcome.false += [f"{said}: it is not so" for expect in scenario.rarely if _meets(said, expect)]
         outcome.forbidden += [str(said) for expect in scenario.never if _meets(said, expect)]
     paths = [("api", scenario.must), *([("report", scenario.must_in_report)] if report else [])]
     for path, wanted in paths:
@@ -95,7 +97,11 @@ def _by_the_api(scenario: Scenario, file: File) -> Iterable[Said]:
         except fairtrial.InputError:
             yield from (Said("api", "refused", ask.method, metric) for metric in metrics)
             continue
-        yield from _said("api", scenario, result.claims())
+        if result.claims():
+            yield from _said("api", scenario, result.claims())
+        else:  # a method whose answer is its verdict
+            kind = "found" if result.tone == "bad" else result.verdict.code
+            yield from (Said("api", kind, ask.method, metric) for metric in metrics)
 
 
 def _by_the_report(scenario: Scenario, file: File) -> list[Said]:
@@ -104,7 +110,7 @@ def _by_the_report(scenario: Scenario, file: File) -> list[Said]:
     with tempfile.TemporaryDirectory() as folder:
         people, spec = Path(folder) / "people.csv", Path(folder) / "audit.toml"
         _write(people, file)
-        done = CliRunner().invoke(app, ["init", str(people), "--yes", "--out", str(spec), *scenario.init])
+        done = CliRunner().invoke(program, ["init", str(people), "--yes", "--out", str(spec), *scenario.init])
         if done.exit_code != 0:
             raise RuntimeError(f"{scenario.name}: init failed: {done.output}")
         trial = fairtrial.run(spec)
@@ -114,7 +120,7 @@ def _by_the_report(scenario: Scenario, file: File) -> list[Said]:
 def _said(path: str, scenario: Scenario, claims: Iterable[Claim]) -> Iterable[Said]:
     for claim in claims:
         who = _people_meant(scenario, claim.who)
-        yield Said(path, claim.verdict, claim.method, claim.metric, who, claim.direction, claim)
+        yield Said(path, claim.verdict, claim.method, claim.metric, who, claim.direction, claim, claim.effect)
 
 
 def _people_meant(scenario: Scenario, words: str) -> Mapping[str, str]:
@@ -123,6 +129,8 @@ def _people_meant(scenario: Scenario, words: str) -> Mapping[str, str]:
     for part in words.split(", "):
         attribute, _, label = part.partition(": ")
         found |= scenario.groups.get(label, {attribute: label})
+    if not all(name in _population(scenario.name).groups for name in found):
+        raise LookupError(f"{scenario.name}: who is meant by {words!r}?")
     return found
 
 
@@ -187,9 +195,11 @@ def _metrics(ask: Ask) -> list[str]:
     return [named] if isinstance(named, str) else list(named)
 
 
-def _plain(file: File) -> dict[str, list[Any]]:
-    """As a user has it: lists by column."""
-    return {name: np.asarray(values).tolist() for name, values in file.items()}
+def _plain(file: File) -> Any:
+    """As most users have it."""
+    import pandas as pd
+
+    return pd.DataFrame({name: np.asarray(values) for name, values in file.items()})
 
 
 def _write(path: Path, file: File) -> None:

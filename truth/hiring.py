@@ -78,7 +78,7 @@ SCENARIOS = [
         world=selection({"women": 0.2, "men": 0.4}, HALF),
         size=1500,
         seen=file_of("hired", yes=("yes", "no")),
-        roles=ROLES | {"positive": {"hired": "yes"}, "favourable": "yes"},
+        roles=ROLES | {"positive": {"decision": "yes"}, "favourable": "yes"},
         init=("--decision", "hired", "--group", "sex", "--favourable", "yes", "--preset", "employment"),
         asks=(MEASURE, certify(0.8, scale="ratio")),
         must=(BELOW, Expect("found", "selection_rate", {"sex": "women"}, "below", "certify")),

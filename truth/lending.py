@@ -105,14 +105,14 @@ SCENARIOS = [
     ),
     Scenario(
         name="everyone is approved",
-        story="A lender approves every application: there is no decision to compare.",
+        story="A lender approves every application: no group is treated differently.",
         world=lender({"Black": 1.0, "White": 1.0}),
         size=1500,
         seen=labels_for_the_approved,
         roles=ROLES,
         init=INIT,
         asks=(Ask("certify", {**SELECTION, "tolerance": 0.05}),),
-        never=(Expect("found", "selection_rate"), Expect("certified", "selection_rate")),
+        never=(Expect("found", "selection_rate"),),
     ),
     Scenario(
         name="equal lending in a large file",

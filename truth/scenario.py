@@ -29,6 +29,7 @@ class Expect:
     who: Mapping[str, str] | None = None
     side: str | None = None  # "above" or "below"
     method: str | None = None
+    effect: str | None = None  # "harmed" or "favoured"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +47,7 @@ class Scenario:
     must: tuple[Expect, ...] = ()  # of the API's answers
     must_in_report: tuple[Expect, ...] = ()  # of the trial that init proposed
     never: tuple[Expect, ...] = ()  # neither here nor there
+    rarely: tuple[Expect, ...] = ()  # false where it is claimed: as often as the level allows
     from_readme: bool = False  # written from the README alone
     short: bool = False  # one of those that run in `make test`
     groups: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # labels as shown → as in the world

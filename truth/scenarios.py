@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from truth import hiring, lending, scores, several
+from truth import hiring, lending, models, scores, several
 from truth.scenario import Scenario
 
 SCENARIOS: list[Scenario] = [
@@ -10,4 +10,5 @@ SCENARIOS: list[Scenario] = [
     *hiring.SCENARIOS,
     *several.SCENARIOS,
     *scores.SCENARIOS,
+    *models.SCENARIOS,
 ]

@@ -68,7 +68,10 @@ SCENARIOS = [
         init=INIT,
         asks=(measured("fpr", "base_rate"),),
         must=(FPR,),
-        never=(Expect("found", "base_rate"),),
+        never=(
+            Expect("found", "base_rate", effect="harmed"),
+            Expect("found", "base_rate", effect="favoured"),
+        ),
     ),
     Scenario(
         name="a fair score",

@@ -220,7 +220,7 @@ SCENARIOS = [
         init=None,
         asks=(ask("age"),),
         must=(Expect("found", "selection_rate", {"youth": "young"}, "below"),),
-        groups={"< 25": {"youth": "young"}, ">= 25": {"youth": "other"}},
+        groups={"under 25": {"youth": "young"}, "25 and over": {"youth": "other"}},
         from_readme=True,
     ),
     Scenario(
