@@ -1,4 +1,4 @@
-"""Searches, models and alternatives: hidden subgroups, a model that ignores everyone, a fairer rule that exists or not."""
+"""Searches, models and alternatives: hidden subgroups, a model that ignores everyone, a fairer rule or none."""
 
 from __future__ import annotations
 
