@@ -128,7 +128,12 @@ SCENARIOS = [
         seen=challenger,
         roles=CREDIT_ROLES,
         init=None,
-        asks=(Ask("improve", {"by": "race", "candidates": "challenger", "margin": 0.02}),),
+        asks=(
+            Ask(
+                "improve",
+                {"by": "race", "candidates": "challenger", "margin": 0.02, "fitted_elsewhere": True},
+            ),
+        ),
         must=(Expect(FOUND, method="improve"),),
     ),
     Scenario(
@@ -139,7 +144,12 @@ SCENARIOS = [
         seen=challenger,
         roles=CREDIT_ROLES,
         init=None,
-        asks=(Ask("improve", {"by": "race", "candidates": "challenger", "margin": 0.02}),),
+        asks=(
+            Ask(
+                "improve",
+                {"by": "race", "candidates": "challenger", "margin": 0.02, "fitted_elsewhere": True},
+            ),
+        ),
         rarely=(Expect(FOUND, method="improve"),),
     ),
     Scenario(
