@@ -10,6 +10,9 @@ import numpy as np
 from fairtrial.inference.compare.choose_gaps import make_gaps
 from fairtrial.inference.evidence.atoms import Atoms, Comparison, gap_covariance
 from fairtrial.inference.means.from_moments import el_mean_intervals
+from fairtrial.inference.means.resampled_means import ResampledGap
+from fairtrial.inference.means.skewed_means import SharedSkewness, TwoMeans, UnsharedSkewness
+from fairtrial.inference.means.sums import Sums
 from fairtrial.inference.multiplicity import benjamini_hochberg
 from fairtrial.inference.simultaneous import simultaneous_level
 from harness import Growth, Row, interleaved, limit, missing, peer, row
@@ -21,7 +24,7 @@ IN_A_ROW = 100
 
 def run(quick: bool) -> list[Row]:
     name = "tests and both kinds of intervals of 1,000 binary groups, after counting"
-    return [*intervals_of_means(), limit(name, best(*tables(1_000)), 1.0)]
+    return [*intervals_of_means(), *bounds_of_means(), limit(name, best(*tables(1_000)), 1.0)]
 
 
 def intervals_of_means() -> list[Row]:
@@ -60,6 +63,26 @@ def intervals_of_means() -> list[Row]:
         else row(name, ours, other, times[other], goal, note=f"{note}; {timing}")
         for other, (call, goal, note) in peers.items()
     ]
+
+
+def bounds_of_means() -> list[Row]:
+    """The bounds on means: from sums for a thousand groups, from rows for one."""
+    generator = np.random.default_rng(7)
+    sides = [Sums.of_values([generator.lognormal(size=size) for _ in range(1_000)]) for size in (40, 360)]
+    bounds = [bound(TwoMeans(*sides)) for bound in (UnsharedSkewness, SharedSkewness)]
+    calls: dict[str, tuple[Callable[[], object], float]] = {
+        "limits of 1,000 skewed means from sums": (lambda: [bound.limits(0.025) for bound in bounds], 0.001),
+        "p-values of 1,000 skewed means from sums": (
+            lambda: [bound.tails(np.zeros(1_000)) for bound in bounds],
+            0.08,
+        ),
+    }
+    for size, other, goal in ((40, 360, 0.002), (520, 4_680, 0.02), (2_000, 18_000, 0.08)):
+        pair = generator.lognormal(size=size), generator.lognormal(size=other)
+        name = f"permutation and bootstrap of {size:,} against {other:,} rows"
+        calls[name] = (lambda pair=pair: ResampledGap(*pair).tail(0.0, 1.0), goal)
+    times = interleaved({name: call for name, (call, _) in calls.items()}, repeats=7)
+    return [limit(name, times[name], goal) for name, (_, goal) in calls.items()]
 
 
 def growth(quick: bool) -> list[Growth]:

@@ -32,6 +32,9 @@ from validity.certify_edges import CELLS as EDGES
 from validity.certify_edges import known_rate_certificate
 from validity.certify_options import CELLS as OTHERS
 from validity.certify_shapes import CERTIFY as SHAPES
+from validity.gap_evidence import CELLS as EVIDENCE
+from validity.gap_evidence import POWER as EVIDENCE_POWER
+from validity.skewed_means import CERTIFY as SKEWED
 from validity.whole_functions import lines
 
 Z = normal_quantile(0.95)
@@ -230,6 +233,7 @@ EDGE = Pair("reference", 0.5, 2000, 0.35, 0.30, 0.5)
 NARROW = Pair("reference", 0.5, 2000, 0.305, 0.30, 0.5)
 
 CELLS: list[Cell] = [
+    *SKEWED,
     *(
         _cell(f"interval, binary, {pair.words}", _rates_of(pair), "coverage", binary_coverage(pair))
         for pair in _binary_pairs()
@@ -306,5 +310,7 @@ CELLS: list[Cell] = [
     *EDGES,
     *OTHERS,
     *SHAPES,
+    *EVIDENCE,
+    *EVIDENCE_POWER,
     *lines("certify"),
 ]  # fmt: skip

@@ -25,6 +25,7 @@ from validity.certify_designs import (
     stacked_parts,
 )
 from validity.certify_shapes import FLAG as SHAPES
+from validity.skewed_means import FLAG as SKEWED
 from validity.whole_functions import lines
 
 Run = Callable[[int, Generator], np.ndarray]
@@ -187,6 +188,7 @@ _SMALL_REFERENCE = "23 overlapping groups against a reference of 2.4%, n 2000"
 _TINY = "20 groups of 3 people beside 940, rate 40%"
 
 CELLS: list[Cell] = [
+    *SKEWED,
     _cell("no disparity, rest", _OVERLAPPING, false_flags(0.0, 1000, "rest")),
     _cell("no disparity, overall", "23 overlapping groups against overall, n 1000, two-sided",
           false_flags(0.0, 1000, "overall")),

@@ -11,19 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.inference.evidence.survey import (
-    compare_overlapping,
-    counts_apart,
-    weighted_mean,
-    weighted_rate_interval,
-)
 from fairtrial.inference.rates.binary_gaps import PartCounts, gap_limits, gap_p
 from fairtrial.inference.rates.proportions import RateMethod, rate_interval
 from fairtrial.inference.rates.two_rates import ratio_interval
 from validity.board import Cell, Claim
-from validity.measure_designs import Draw, Errors, Random, repeated, survey
+from validity.measure_designs import Draw, Errors, Random, linear, repeated, survey
 from validity.measure_means import CELLS as MEANS
 from validity.measure_pvalues import CELLS as P_VALUES
+from validity.skewed_means import MEASURE as SKEWED
+from validity.skewed_means import POWER as POWER_OF_MEANS
 from validity.whole_functions import lines
 
 
@@ -88,34 +84,20 @@ def overall_errors(
 
 # -- weights and repeated rows --------------------------------------------------------------------------------
 def weighted_rate_errors(repeats: int, random: Random, *, draw: Draw, rate: float) -> Errors:
-    limits = []
-    for _ in range(repeats):
-        values, inside, weight, person = draw(random)
-        design = weighted_mean(values, np.ones(len(values), dtype=bool), weight, person).design_effect
-        limits.append(weighted_rate_interval(weighted_mean(values, inside, weight, person), 0.95, design))
-    low, high = np.array(limits).T
+    limits = [linear(*draw(random), known=0.0).limits(0.95) for _ in range(repeats)]
+    low, high = np.array(limits)[:, :, 0].T
     return _missed(low, high, rate)
 
 
 def weighted_difference_errors(repeats: int, random: Random, *, draw: Draw) -> Errors:
-    counts = []
-    for _ in range(repeats):
-        values, inside, weight, person = draw(random)
-        design = weighted_mean(values, np.ones(len(values), dtype=bool), weight, person).design_effect
-        first, second = (weighted_mean(values, part, weight, person) for part in (inside, ~inside))
-        counts.append(counts_apart(first, second, 0.95, design))
-    zero = np.zeros(repeats)
-    low, high = gap_limits(PartCounts(zero, zero, *np.array(counts).T), 0.95, "score")
+    limits = [linear(*draw(random)).limits(0.95) for _ in range(repeats)]
+    low, high = np.array(limits)[:, :, 0].T
     return _missed(low, high, 0.0)
 
 
 def weighted_overall_rejections(repeats: int, random: Random, *, draw: Draw) -> Errors:
-    errors = np.zeros(repeats)
-    for i in range(repeats):
-        values, inside, weight, person = draw(random)
-        everyone = np.ones(len(values), dtype=bool)
-        errors[i] = compare_overlapping(values, inside, everyone, weight, person, 0.95).p_value <= 0.05
-    return errors
+    p = [linear(*draw(random), everyone=True).p_equal(0.0)[0] for _ in range(repeats)]
+    return np.asarray(np.array(p) <= 0.05, dtype=np.float64)
 
 
 # -- the board ------------------------------------------------------------------------------------------------
@@ -137,13 +119,15 @@ def _slower(name: str, design: str, run: Any, claim: Claim = "coverage") -> Cell
 
 
 _RARE = "38 people, rate 5%: nobody has the event in one sample of seven"
-_METHODS: tuple[RateMethod, ...] = ("wilson", "half-count", "exact")
+_METHODS: tuple[RateMethod, ...] = ("bounded", "wilson", "half-count", "exact")
 _SURVEY = partial(survey, n1=60, n2=300, rate=0.3, spread=0.5)
 _RARE_SURVEY = partial(survey, n1=40, n2=400, rate=0.05, spread=0.5)
 _REPEATED = partial(repeated, n1=60, n2=150, rate=0.3, across=False)
 _ACROSS = partial(repeated, n1=60, n2=150, rate=0.3, across=True)
 
 CELLS = [
+    *SKEWED,
+    *POWER_OF_MEANS,
     *(
         _cell(f"one rate, {method}, grid", "sizes 20 to 400, rates 2% to 98%", partial(grid_errors, method=method))
         for method in _METHODS

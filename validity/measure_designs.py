@@ -8,9 +8,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairtrial.inference.compare.linear_gaps import LinearGaps
+from fairtrial.inference.evidence.atoms import Comparison
+from fairtrial.inference.evidence.unit_sums import UnitSums
+
 Errors = NDArray[np.float64]
 Random = np.random.Generator
 Draw = Callable[[Random], tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]]
+
+
+def linear(
+    values: NDArray[Any],
+    inside: NDArray[Any],
+    weight: NDArray[Any],
+    person: NDArray[Any],
+    *,
+    known: float | None = None,
+    everyone: bool = False,
+) -> LinearGaps:
+    """The gap of the people inside to the others, to everyone, or to a known number, as the package infers it."""
+    sums = UnitSums.of_rows(person, np.where(inside, 0, 1), weight, values, 2)
+    group = np.array([[True, False]])
+    reference = np.array([[everyone, True]]) if known is None else np.zeros((1, 2), dtype=bool)
+    return LinearGaps(sums, Comparison(group, reference, None if known is None else np.array([known])))
 
 
 def survey(random: Random, *, n1: int, n2: int, rate: float, spread: float) -> Any:

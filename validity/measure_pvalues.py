@@ -7,17 +7,10 @@ from functools import partial
 import numpy as np
 
 from fairtrial.inference.compare.gaps import KnownRateGaps
-from fairtrial.inference.evidence.survey import (
-    against_number,
-    compare_apart,
-    counts_apart,
-    linear_interval,
-    weighted_mean,
-)
 from fairtrial.inference.multiplicity import holm
 from fairtrial.inference.rates.binary_gaps import PartCounts, gap_p
 from validity.board import Cell
-from validity.measure_designs import Draw, Errors, Random, repeated, survey
+from validity.measure_designs import Draw, Errors, Random, linear, repeated, survey
 
 
 def known_rate(repeats: int, random: Random, *, n: int, rate: float, plain: bool = False) -> Errors:
@@ -47,16 +40,7 @@ def weighted(
         values, inside, weight, person = draw(random)
         if real:
             values = values + random.gamma(2.0, 0.5, values.size)
-        design = weighted_mean(values, np.ones(len(values), dtype=bool), weight, person).design_effect
-        first, second = (weighted_mean(values, part, weight, person) for part in (inside, ~inside))
-        if rate is not None:
-            p = against_number(first, rate, 0.95, design)
-        elif real:
-            gap = first.influence - second.influence
-            few = min(first.persons, second.persons)
-            p = linear_interval(first.mean - second.mean, gap, few, 0.95).p_value
-        else:
-            p = compare_apart(counts_apart(first, second, 0.95, design), 0.95)[0].p_value
+        p = linear(values, inside, weight, person, known=rate).p_equal(0.0)[0]
         errors[i] = p <= 0.05
     return errors
 

@@ -9,164 +9,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairtrial.inference.rates.proportions import rate_interval
-from fairtrial.methods.scan.solver.expectation import Expectations
-from fairtrial.methods.scan.solver.null import Draw, drawn_class, drawn_events, stratified, whole_sample
-from fairtrial.methods.scan.solver.scan_table import CountedRows, ScanTable, build_table, log_odds
-from fairtrial.methods.scan.solver.statistic import (
-    Direction,
-    ScanSetup,
-    prepare,
-    scan_draws,
-    scan_observed,
-    subgroup_count,
-)
+from fairtrial.methods.scan.solver.matched import MatchedTable
+from fairtrial.methods.scan.solver.scan_table import ScanTable
 from fairtrial.methods.scan.subgroups import selected_rate_interval
+from validity import scan_designs as designs
 from validity.board import Cell
+from validity.scan_rules import (
+    DRAWS,
+    LEVEL,
+    FloatArray,
+    Make,
+    article_rejects,
+    by_bootstrap,
+    by_models,
+    exact_sizes,
+    in_strata,
+    rejects,
+    search_of,
+)
 from validity.whole_functions import lines
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-Make = Callable[[np.random.Generator], ScanTable]
-Null = Callable[[ScanTable], Draw]
-
-ARITY = np.array([2, 2, 3], dtype=np.int64)
-DRAWS = 99
-STAGES = (11, 22, 66)  # the 99 draws, in portions between which a decided repeat stops
-LEVEL = 0.05
-RIDGE = 0.01
-
-
-def _expit(x: FloatArray) -> FloatArray:
-    return 1.0 / (1.0 + np.exp(-x))
-
-
-def _covariates(generator: np.random.Generator, people: int) -> tuple[IntArray, FloatArray]:
-    """Three attributes with 2, 2 and 3 values, and a linear score of them."""
-    codes = np.stack([generator.integers(0, k, size=people) for k in ARITY], axis=1).astype(np.int64)
-    linear = 0.8 * (codes[:, 0] - 0.5) - 0.6 * (codes[:, 1] - 0.5) + 0.7 * (codes[:, 2] - 1.0)
-    return codes, linear
-
-
-def _table(
-    codes: IntArray,
-    protected: NDArray[np.bool_],
-    event: FloatArray,
-    scanned: NDArray[np.bool_] | None = None,
-    condition: FloatArray | None = None,
-    *,
-    real_valued: bool = False,
-    bins: int | None = None,
-) -> ScanTable:
-    rows = CountedRows(
-        codes=codes,
-        protected=protected,
-        event=event,
-        scanned=np.ones(len(codes), dtype=bool) if scanned is None else scanned,
-        condition=condition,
-        count=np.ones(len(codes)),
-    )
-    return build_table(rows, arity=ARITY, strata_bins=bins, real_valued=real_valued)
-
-
-def class_depends_on_covariates(
-    generator: np.random.Generator, people: int = 500, strength: float = 2.5, intercept: float = 0.0
-) -> ScanTable:
-    """A depends strongly on X, and so does the event; given X the event ignores A."""
-    codes, linear = _covariates(generator, people)
-    protected = generator.random(people) < _expit(intercept + strength * linear)
-    event = (generator.random(people) < _expit(1.2 * linear - 0.3)).astype(np.float64)
-    return _table(codes, protected, event)
-
-
-def base_rate_difference(generator: np.random.Generator, people: int = 800) -> ScanTable:
-    """Outcomes differ between the classes; decisions depend on outcome and X alone. Scanned among Y=0."""
-    codes, linear = _covariates(generator, people)
-    protected = generator.random(people) < _expit(1.5 * linear)
-    outcome = generator.random(people) < _expit(0.8 * linear - 0.5 + 1.0 * protected)
-    event = (generator.random(people) < _expit(linear - 0.5 + 1.5 * outcome)).astype(np.float64)
-    return _table(codes, protected, event, scanned=~outcome)
-
-
-def free_condition(generator: np.random.Generator, people: int = 800) -> ScanTable:
-    """The same without restricting the outcome: C = Y enters the model."""
-    codes, linear = _covariates(generator, people)
-    protected = generator.random(people) < _expit(1.5 * linear)
-    outcome = (generator.random(people) < _expit(0.8 * linear - 0.5 + 1.0 * protected)).astype(np.float64)
-    event = (generator.random(people) < _expit(linear - 0.5 + 1.5 * outcome)).astype(np.float64)
-    return _table(codes, protected, event, condition=outcome)
-
-
-def unmodelled_interaction(generator: np.random.Generator, people: int = 800) -> ScanTable:
-    """Event and class both follow a product of two attributes that the main-effects model cannot see."""
-    codes, linear = _covariates(generator, people)
-    crossed = np.where(codes[:, 0] == codes[:, 1], 1.0, -1.0)
-    protected = generator.random(people) < _expit(1.2 * crossed)
-    event = (generator.random(people) < _expit(1.2 * crossed + 0.3 * linear)).astype(np.float64)
-    return _table(codes, protected, event)
-
-
-def continuous_score(generator: np.random.Generator, people: int = 300, shift: float = 0.0) -> ScanTable:
-    """A calibrated score of its own; outcomes follow it whatever the class. `shift` moves the class's scores."""
-    codes, linear = _covariates(generator, people)
-    protected = generator.random(people) < _expit(1.5 * linear)
-    score = _expit(0.6 * linear + shift * protected + 0.6 * generator.standard_normal(people))
-    event = (generator.random(people) < score).astype(np.float64)
-    return _table(codes, protected, event, condition=log_odds(score), bins=10)
-
-
-def mean_scores(generator: np.random.Generator, people: int = 500) -> ScanTable:
-    """The score itself is the event, scanned among Y=0; the class depends on X."""
-    codes, linear = _covariates(generator, people)
-    protected = generator.random(people) < _expit(2.0 * linear)
-    logs = 0.8 * linear + 0.6 * generator.standard_normal(people)
-    outcome = generator.random(people) < _expit(logs)
-    score = np.round(_expit(logs), 2).clip(0.01, 0.99)
-    return _table(codes, protected, score, scanned=~outcome, real_valued=True)
-
-
-def planted_bias(generator: np.random.Generator, people: int = 1500) -> ScanTable:
-    """Class members with the first attribute's second value have log-odds raised by 1."""
-    codes, linear = _covariates(generator, people)
-    protected = generator.random(people) < _expit(linear)
-    harmed = protected & (codes[:, 0] == 1)
-    event = (generator.random(people) < _expit(linear - 0.3 + harmed)).astype(np.float64)
-    return _table(codes, protected, event)
-
-
-def rejects(
-    repeats: int,
-    generator: np.random.Generator,
-    *,
-    make: Make,
-    null: Null,
-    directions: tuple[Direction, ...] = ("above",),
-    doubly_robust: bool = False,
-) -> FloatArray:
-    """Whether p ≤ 5%, with (1 + b)/(1 + 99)."""
-    errors = np.zeros(repeats)
-    how = Expectations(ridge=RIDGE, doubly_robust=doubly_robust)
-    for repeat in range(repeats):
-        setup = prepare(make(generator), how=how, directions=directions)
-        errors[repeat] = _p_at_most(setup, null(setup.table), generator)
-    return errors
-
-
-def _p_at_most(setup: ScanSetup, draw: Draw, generator: np.random.Generator) -> bool:
-    observed = scan_observed(setup).found[0].score
-    threshold = observed - 1e-9 * (1.0 + abs(observed))
-    allowed = int(LEVEL * (DRAWS + 1)) - 1
-    reached = 0
-    for size in STAGES:
-        reached += int((scan_draws(setup, draw(size, generator), generator) >= threshold).sum())
-        if reached > allowed:
-            return False
-    return True
 
 
 def sequential_rejects(repeats: int, generator: np.random.Generator, *, make: Make) -> FloatArray:
@@ -174,10 +40,11 @@ def sequential_rejects(repeats: int, generator: np.random.Generator, *, make: Ma
     enough = 5
     errors = np.zeros(repeats)
     for repeat in range(repeats):
-        setup = prepare(make(generator))
-        observed = scan_observed(setup).found[0].score
-        draw = stratified(setup.table)
-        scores = scan_draws(setup, draw(DRAWS, generator), generator)
+        table = make(generator)
+        base, draw = in_strata(table)
+        search = search_of(table, base)
+        observed = float(search.maxima(*base.observed())[0])
+        scores = search.maxima(*draw(DRAWS, generator))
         hits = np.flatnonzero(scores >= observed - 1e-9 * (1.0 + abs(observed)))
         p = enough / (hits[enough - 1] + 1) if len(hits) >= enough else (1 + len(hits)) / (1 + DRAWS)
         errors[repeat] = p <= LEVEL
@@ -199,57 +66,99 @@ def misses_selected_rate(
     """
     errors = np.zeros(repeats)
     for repeat in range(repeats):
-        codes, linear = _covariates(generator, people)
-        protected = generator.random(people) < _expit(linear)
-        rate = _expit(linear + level)
+        codes, linear = designs.covariates(generator, people)
+        protected = generator.random(people) < designs.expit(linear)
+        rate = designs.expit(linear + level)
         event = (generator.random(people) < rate).astype(np.float64)
-        table = _table(codes, protected, event)
-        found = scan_observed(prepare(table, directions=("above", "below"))).found[0]
+        table = MatchedTable.of(designs.table_of(codes, protected, event))
+        values, subgroups = _picked(table)
         inside = ~protected if outside else protected.copy()
-        for attribute in range(len(ARITY)):
-            inside &= found.values[attribute, codes[:, attribute]]
+        for attribute in range(codes.shape[1]):
+            inside &= values[attribute, codes[:, attribute]]
         size, mean = float(inside.sum()), float(event[inside].mean()) if inside.any() else 0.0
         low, high = (
             (float(limit) for limit in rate_interval(mean * size, size, 0.95))
             if plain
-            else selected_rate_interval(mean, size, subgroup_count(ARITY), 0.95)
+            else selected_rate_interval(mean, size, subgroups, 0.95)
         )
         errors[repeat] = bool(inside.any()) and not low <= float(rate[inside].mean()) <= high
     return errors
 
 
-_PAIRWISE_EVENTS = partial(drawn_events, ridge=RIDGE, model="pairwise")
-_MAIN_EVENTS = partial(drawn_events, ridge=RIDGE, model="main")
-_PAIRWISE_CLASS = partial(drawn_class, ridge=RIDGE, model="pairwise")
-_RARE = partial(class_depends_on_covariates, people=1500, strength=1.0, intercept=-3.4)
+def _picked(table: MatchedTable) -> tuple[Any, float]:
+    """The best subgroup over both directions, and out of how many."""
+    from fairtrial.methods.scan.solver.matched_search import plan_matched
+    from fairtrial.methods.scan.solver.value_sets import attributes_of
+
+    search = plan_matched(attributes_of(designs.ARITY), table.codes, 1.0)
+    gain, variance = (numbers[0] for numbers in table.observed())
+    people = np.ones(len(table.codes))
+    found = [search.ranked(side, variance, people, 1)[0] for side in (gain, -gain)]
+    return max(found, key=lambda one: one.score).values, search.subgroups
 
 
-def _size(
-    name: str,
-    design: str,
-    make: Make,
-    null: Null = stratified,
-    *,
-    directions: tuple[Direction, ...] = ("above",),
-    doubly_robust: bool = False,
-    variant: Literal["ours", "paper"] = "ours",
-    counterpart: str = "",
-) -> Cell:
-    run = partial(rejects, make=make, null=null, directions=directions, doubly_robust=doubly_robust)
-    return Cell(
-        method="scan",
-        name=name,
-        design=design,
-        claim="size",
-        run=run,
-        variant=variant,
-        counterpart=counterpart,
-    )
+def reads_numbers(repeats: int, generator: np.random.Generator) -> FloatArray:
+    """The public function on raw numbers, which it cuts itself: ages that class and event rise with."""
+    import pyarrow as pa
+
+    from fairtrial.data.audit import Audit
+    from fairtrial.methods.scan.method import scan
+
+    errors = np.zeros(repeats)
+    for repeat in range(repeats):
+        age = generator.integers(18, 80, size=1000)
+        income = np.exp(generator.normal(10.0, 0.6, size=1000))
+        linear = (age - 48.0) / 25.0
+        group = np.where(generator.random(1000) < designs.expit(linear), "b", "a")
+        rejected = (generator.random(1000) < designs.expit(0.8 * linear - 0.5)).astype(np.int64)
+        data = pa.table({"group": group, "age": age, "income": income, "rejected": rejected})
+        audit = Audit(data, decision="rejected", groups="group", features=["age", "income"])
+        result = scan(
+            audit, "selection_rate", protected={"group": "b"}, direction="above", permutations=99, jobs=1,
+            seed=int(generator.integers(2**31)),
+        )  # fmt: skip
+        errors[repeat] = result.p_value is not None and result.p_value <= LEVEL
+    return errors
+
+
+def calibrated(repeats: int, generator: np.random.Generator, *, scores: str) -> FloatArray:
+    """The public function: the outcome is a step of the score, and the class shifts the score."""
+    import pyarrow as pa
+
+    from fairtrial.data.audit import Audit
+    from fairtrial.methods.scan.method import scan
+
+    errors = np.zeros(repeats)
+    for repeat in range(repeats):
+        protected = generator.random(3000) < 0.4
+        logs = generator.standard_normal(3000) + 0.8 * protected
+        outcome = (generator.random(3000) < np.where(logs > 0.3, 0.8, 0.2)).astype(np.int64)
+        columns = {"group": np.where(protected, "b", "a"), "score": designs.expit(logs), "outcome": outcome}
+        columns |= {name: generator.integers(0, k, size=3000).astype(str) for name, k in (("x", 2), ("z", 3))}
+        audit = Audit(
+            pa.table(columns), outcome="outcome", score="score", groups="group", features=["x", "z"]
+        )
+        result = scan(
+            audit, "calibration", protected={"group": "b"}, permutations=99, jobs=1, direction="differs",
+            scores=scores, seed=int(generator.integers(2**31)),  # type: ignore[arg-type]
+        )  # fmt: skip
+        errors[repeat] = result.p_value is not None and result.p_value <= LEVEL
+    return errors
+
+
+_RARE = partial(designs.class_depends_on_covariates, people=1500, strength=1.0, intercept=-3.4)
+
+
+def _size(name: str, design: str, make: Make, **settings: Any) -> Cell:
+    board = {key: settings.pop(key) for key in ("variant", "counterpart", "short", "long") if key in settings}
+    run = settings.pop("rule", rejects)
+    return Cell("scan", name, design, "size", partial(run, make=make, **settings), **board)
 
 
 _DEPENDS = "500 people, 12 cells; log-odds of the class ±2.6"
 _CROSSED = "event and class follow a product of two attributes"
 _PICKED = "picked as the best of 63 subgroups, no bias, 600 people"
+_TEN = "ten attributes of three values, 2,000 people; class and event share"
 
 
 def _interval(name: str, design: str, **settings: Any) -> Cell:
@@ -258,121 +167,130 @@ def _interval(name: str, design: str, **settings: Any) -> Cell:
     return Cell(method="scan", name=name, design=design, claim="coverage", run=run, **board)
 
 
-CELLS = [
-    _size(
-        "stratified, class depends strongly on covariates",
-        _DEPENDS,
-        class_depends_on_covariates,
-    ),
-    _size(
-        "stratified, both directions",
-        "the same, best of above and below",
-        class_depends_on_covariates,
-        directions=("above", "below"),
-    ),
+def _article_null(name: str) -> Callable[[ScanTable], object]:
+    """A model-based null of the article's score."""
+    from fairtrial.methods.scan.solver.expectation import pooled_propensity, pooled_rates
+    from fairtrial.methods.scan.solver.null import drawn_class, drawn_events, whole_sample
+
+    def null(table: ScanTable) -> object:
+        if name == "global":
+            return whole_sample(table)
+        if name == "propensity":
+            return drawn_class(table, pooled_propensity(table, 0.01, "pairwise"))
+        return drawn_events(table, pooled_rates(table, 0.01, "main" if name == "main" else "pairwise"))
+
+    return null
+
+
+_STRATA = [
+    _size("stratified, class depends strongly on covariates", _DEPENDS, designs.class_depends_on_covariates),
+    _size("stratified, both directions", "the same, best of above and below", designs.class_depends_on_covariates,
+          directions=("above", "below")),
     _size("stratified, rare class", "1,500 people, 5% in the class", _RARE),
-    _size(
-        "stratified, base-rate difference",
-        "outcomes differ by class, decisions do not given the outcome; scanned among Y=0",
-        base_rate_difference,
+    _size("stratified, base-rate difference",
+          "outcomes differ by class, decisions do not given the outcome; scanned among Y=0",
+          designs.base_rate_difference),
+    _size("stratified, condition left free", "the same over both outcomes, strata by outcome", designs.free_condition),
+    _size("stratified, unmodelled interaction", _CROSSED, designs.unmodelled_interaction),
+    _size("stratified, mean scores", "real-valued event", designs.mean_scores, directions=("above", "below")),
+    _size("stratified, ranges of numbers", "8 × 8 × 2 cells, two attributes searched as ranges, 1,200 people",
+          designs.many_numbers, ordered=(0, 1), short=150),
+    *(
+        _size(f"calibration, {shape}", f"3,000 people, strata of 20 neighbouring scores; {words}",
+              partial(designs.score_alone, shape=shape), directions=("above", "below"), short=200)
+        for shape, words in (
+            ("step", "the outcome is a step of the score, the class shifts the score"),
+            ("flat", "outcomes ignore a score that the class shifts"),
+            ("bimodal", "the class's scores have two modes, outcomes are high at both ends"),
+            ("shift differs", "the class shifts the score up in one half and down in the other"),
+        )
     ),
-    _size("stratified, condition left free", "the same over both outcomes, C=Y in the model", free_condition),
-    _size(
-        "stratified, unmodelled interaction",
-        _CROSSED,
-        unmodelled_interaction,
+    Cell("scan", "exact sizes of the stratified test", "60 designs of three and four strata, every outcome enumerated",
+         "size", exact_sizes, exact=True, worst=0.05),
+    Cell("scan", "sequential p-value", "stratified null, stop at 5 exceedances", "size",
+         partial(sequential_rejects, make=designs.class_depends_on_covariates)),
+    Cell("scan", "whole function, raw numbers", "age and income cut into eight bins each, ranges, 1,000 people",
+         "size", reads_numbers, short=0, long=600),
+    Cell("scan", "whole function, calibration of exact scores", "a step of the score, 3,000 people, x 2 × z 3",
+         "size", partial(calibrated, scores="exact"), short=0, long=600),
+    Cell("scan", "whole function, calibration of binned scores", "a step of the score, 3,000 people, x 2 × z 3",
+         "size", partial(calibrated, scores="bins"), short=0, long=600),
+]  # fmt: skip
+
+_MODELS = [
+    _size("propensity, few cells", _DEPENDS, designs.class_depends_on_covariates, null=by_models, short=150),
+    _size("propensity, base-rate difference", "scanned among Y=0; the class depends on X and Y",
+          designs.base_rate_difference, null=by_models, short=150),
+    *(
+        _size(f"second rung, {shared}", f"{_TEN} {words}", partial(designs.ten_attributes, shared=shared),
+              null=by_models, short=0, long=300)
+        for shared, words in (
+            ("main", "main effects"), ("two-way", "a two-way table without main effects"),
+            ("three-way", "a three-way table without main effects"), ("rare", "main effects; 4% in the class"),
+            ("strong", "main effects, strong for the class"),
+        )
     ),
-    _size(
-        "stratified, binned scores",
-        "continuous score, 10 bins; scores do not depend on the class given X",
-        continuous_score,
-    ),
-    _size(
-        "stratified, binned scores that differ by class",
-        "the same with the class's log-odds scores 0.5 higher",
-        partial(continuous_score, shift=0.5),
-    ),
-    _size(
-        "stratified, mean scores",
-        "real-valued event (Gaussian score), σ estimated in each draw",
-        mean_scores,
-    ),
-    _size(
-        "stratified, doubly robust expectations",
-        "class depends strongly on covariates",
-        class_depends_on_covariates,
-        doubly_robust=True,
-    ),
-    Cell(
-        method="scan",
-        name="sequential p-value",
-        design="stratified null, stop at 5 exceedances",
-        claim="size",
-        run=partial(sequential_rejects, make=class_depends_on_covariates),
-    ),
-    _size(
-        "bootstrap, model right",
-        "pairwise model of the event; class depends strongly on covariates",
-        class_depends_on_covariates,
-        _PAIRWISE_EVENTS,
-    ),
-    _size(
-        "bootstrap, interaction modelled",
-        "event and class follow a product of two attributes; pairwise model",
-        unmodelled_interaction,
-        _PAIRWISE_EVENTS,
-    ),
-    _size("bootstrap, mean scores", "resampled log-odds residuals", mean_scores, _PAIRWISE_EVENTS),
-    _size(
-        "propensity, model right",
-        "pairwise model of the class",
-        class_depends_on_covariates,
-        _PAIRWISE_CLASS,
-    ),
-    _size(
-        "propensity, base-rate difference",
-        "pairwise model of the class given X and Y",
-        base_rate_difference,
-        _PAIRWISE_CLASS,
-    ),
-    _size(
-        "global permutation of the class (article)",
-        _DEPENDS,
-        class_depends_on_covariates,
-        whole_sample,
-        variant="paper",
-        counterpart="stratified, class depends strongly on covariates",
-    ),
-    _size(
-        "main-effects bootstrap",
-        _CROSSED,
-        unmodelled_interaction,
-        _MAIN_EVENTS,
-        variant="paper",
-        counterpart="stratified, unmodelled interaction",
-    ),
+    _size("second rung refused nothing: stratified, ten attributes", f"{_TEN} a two-way table",
+          partial(designs.ten_attributes, shared="two-way"), short=60, long=300),
+    _size("bootstrap, model right", "class depends strongly on covariates", designs.class_depends_on_covariates,
+          null=by_bootstrap, short=150),
+    _size("bootstrap, interaction found", "event and class follow a product of two attributes; blocks",
+          designs.unmodelled_interaction, null=by_bootstrap, short=150),
+    _size("bootstrap, mean scores", "resampled residuals", designs.mean_scores, null=by_bootstrap, short=100),
+]  # fmt: skip
+
+_ARTICLE = [
+    _size("article's score, stratified", _CROSSED, designs.unmodelled_interaction, rule=article_rejects, short=200),
+    _size("article's score, calibration", "the same strata of 20 neighbouring scores",
+          partial(designs.continuous_score, shift=0.5), rule=article_rejects, short=100, long=600),
+    _size("article's score, mean scores", "σ estimated in each draw", designs.mean_scores, rule=article_rejects,
+          short=200),
+    _size("article's score, doubly robust", "class depends strongly on covariates",
+          designs.class_depends_on_covariates, rule=article_rejects, doubly_robust=True, short=200),
+    _size("article's score, propensity", "pairwise model of the class", designs.class_depends_on_covariates,
+          rule=article_rejects, null=_article_null("propensity"), short=200),
+    _size("article's score, bootstrap", "pairwise model of the event", designs.unmodelled_interaction,
+          rule=article_rejects, null=_article_null("pairwise"), short=200),
+    _size("global permutation of the class (article)", _DEPENDS, designs.class_depends_on_covariates,
+          rule=article_rejects, null=_article_null("global"), variant="paper",
+          counterpart="stratified, class depends strongly on covariates"),
+    _size("main-effects bootstrap", _CROSSED, designs.unmodelled_interaction, rule=article_rejects,
+          null=_article_null("main"), variant="paper", counterpart="stratified, unmodelled interaction", short=200),
+]  # fmt: skip
+
+_INTERVALS = [
     _interval("interval of the picked subgroup's rate", _PICKED),
-    _interval(
-        "interval of a rate that was not picked",
-        _PICKED,
-        plain=True,
-        variant="paper",
-        counterpart="interval of the picked subgroup's rate",
-    ),
-    _interval(
-        "interval of the picked subgroup's rate, low rates", "no bias, rates about 5%, 600 people", level=-3.0
-    ),
+    _interval("interval of a rate that was not picked", _PICKED, plain=True, variant="paper",
+              counterpart="interval of the picked subgroup's rate"),
+    _interval("interval of the picked subgroup's rate, low rates", "no bias, rates about 5%, 600 people", level=-3.0),
     _interval("interval of the picked subgroup's rate, small sample", "no bias, 150 people", people=150),
-    _interval(
-        "interval of the matching comparison's rate", "beside the best of 63 subgroups, no bias", outside=True
-    ),
-    Cell(
-        method="scan",
-        name="planted bias is found",
-        design="log-odds +1 in a quarter of the class, 1,500 people",
-        claim="power",
-        nominal=0.8,
-        run=partial(rejects, make=planted_bias, null=stratified),
-    ),
-    *lines("scan"),
-]
+    _interval("interval of the matching comparison's rate", "beside the best of 63 subgroups, no bias", outside=True),
+]  # fmt: skip
+
+
+def _power(name: str, design: str, make: Make, nominal: float, **settings: Any) -> Cell:
+    board = {
+        key: settings.pop(key) for key in ("short", "long", "rival", "rival_name", "loses") if key in settings
+    }
+    return Cell(
+        "scan", name, design, "power", partial(rejects, make=make, **settings), nominal=nominal, **board
+    )
+
+
+_PLANTED = "4 × 3 × 3 cells, 1,500 people, log-odds +0.9 in a sixth of the class"
+_CROSSED_PLANT = partial(designs.planted, crossed=0.8)
+_MANY = "ten attributes, 20,000 people, log-odds +0.6 in a ninth of the class"
+
+_FOUND = [
+    _power("planted bias", _PLANTED, designs.planted, 0.5, short=100, long=400,
+           rival=partial(article_rejects, make=designs.planted), rival_name="the article's score"),
+    _power("planted bias, unmodelled interaction", f"{_PLANTED}; class and event also follow a product",
+           _CROSSED_PLANT, 0.4, short=100, long=400,
+           rival=partial(article_rejects, make=_CROSSED_PLANT), rival_name="the article's score"),
+    _power("planted bias in calibration", "3,000 people, log-odds of the outcome −0.8 in half of the class",
+           designs.planted_calibration, 0.8, short=100, long=400, directions=("below",)),
+    _power("ten attributes, stratified", _MANY, designs.planted_among_many, 0.3, short=0, long=100),
+    _power("ten attributes, second rung", _MANY, designs.planted_among_many, 0.9, short=0, long=60, null=by_models),
+]  # fmt: skip
+
+CELLS = [*_STRATA, *_MODELS, *_ARTICLE, *_INTERVALS, *_FOUND, *lines("scan")]

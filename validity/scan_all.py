@@ -15,17 +15,18 @@ from numpy.typing import NDArray
 
 from fairtrial.inference.multiplicity import holm
 from fairtrial.methods.scan.draws import ENOUGH_EXCEEDANCES
-from fairtrial.methods.scan.solver.null import Draw, stratified
+from fairtrial.methods.scan.solver.matched import ContrastDraw
+from fairtrial.methods.scan.solver.matched_search import MatchedSearch
 from fairtrial.methods.scan.solver.scan_table import CountedRows, ScanTable, build_table
-from fairtrial.methods.scan.solver.statistic import prepare, scan_draws, scan_observed
 from validity.board import Cell
+from validity.scan_rules import Prepared, in_strata, search_of
 from validity.whole_functions import lines
 
 Generator = np.random.Generator
 Codes = NDArray[np.int64]
 # attributes' codes with their numbers of values, the event, and who is scanned
 People = tuple[Codes, Codes, NDArray[np.float64], NDArray[np.bool_]]
-Null = Callable[[ScanTable], Draw]
+Null = Callable[[ScanTable], Prepared]
 ALPHA = 0.05
 PORTION = 40
 
@@ -49,7 +50,7 @@ def people(
     return np.stack(columns, axis=1).astype(np.int64), np.array(arity, dtype=np.int64), event, scanned
 
 
-def p_values(drawn: People, generator: Generator, null: Null = stratified) -> NDArray[np.float64]:
+def p_values(drawn: People, generator: Generator, null: Null = in_strata) -> NDArray[np.float64]:
     """One sequential p-value per value of every attribute."""
     codes, arity, event, scanned = drawn
     most = int(np.ceil(20 * arity.sum() / ALPHA)) - 1
@@ -62,20 +63,23 @@ def p_values(drawn: People, generator: Generator, null: Null = stratified) -> ND
                 condition=None, count=np.ones(len(event)),
             )  # fmt: skip
             table = build_table(rows, arity=arity[others])
-            setup = prepare(table)
-            observed = scan_observed(setup).found[0].score
-            found.append(_sequential(setup, null(table), observed, most, generator))
+            base, draw = null(table)
+            search = search_of(table, base)
+            observed = float(search.maxima(*base.observed())[0])
+            found.append(_sequential(search, draw, observed, most, generator))
     return np.array(found)
 
 
-def _sequential(setup: object, draw: Draw, observed: float, most: int, generator: Generator) -> float:
+def _sequential(
+    search: MatchedSearch, draw: ContrastDraw, observed: float, most: int, generator: Generator
+) -> float:
     """Stop at the twentieth draw that reaches the observed score, or at `most`."""
     threshold = observed - 1e-9 * (1.0 + abs(observed))
     reached = drawn = 0
     portion = PORTION
     while drawn < most:
         size = min(portion, most - drawn)
-        scores = scan_draws(setup, draw(size, generator), generator)  # type: ignore[arg-type]
+        scores = search.maxima(*draw(size, generator))
         hits = np.flatnonzero(scores >= threshold)
         if reached + hits.size >= ENOUGH_EXCEEDANCES:
             return ENOUGH_EXCEEDANCES / (drawn + int(hits[ENOUGH_EXCEEDANCES - reached - 1]) + 1)
@@ -89,7 +93,7 @@ def any_found(
     *,
     make: Callable[[Generator], People],
     adjust: bool = True,
-    null: Null = stratified,
+    null: Null = in_strata,
 ) -> NDArray[np.float64]:
     errors = np.zeros(repeats)
     for repeat in range(repeats):

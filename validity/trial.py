@@ -27,7 +27,32 @@ def _cell(name: str, design: str, n: int, kinds: tuple[str, ...], **more: Any) -
 
 _BOTH = "measure and transport, 11 tests, nothing differs, 500 people"
 
+
+def log_losses(repeats: int, random: np.random.Generator) -> np.ndarray:
+    """Calibrated scores, ten groups of 40: measure and flag ask of log loss, anything that remains is an error."""
+    import pyarrow as pa
+
+    from fairtrial.data.audit import Audit
+    from fairtrial.methods.flag.method import flag
+    from fairtrial.methods.measure.method import measure
+    from fairtrial.trial.family import correct
+
+    wrong = []
+    for _ in range(repeats):
+        score = random.beta(0.3, 0.7, 400)
+        table = {"g": np.repeat([f"g{i}" for i in range(10)], 40), "score": score,
+                 "outcome": (random.random(400) < score).astype(np.int64)}  # fmt: skip
+        audit = Audit(pa.table(table), outcome="outcome", score="score", groups=["g"])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            asked = [("measure", measure(audit, "log_loss")), ("flag", flag(audit, "log_loss"))]
+            wrong.append(float(any(entry.significant for entry in correct(asked, 0.05))))
+    return np.array(wrong)
+
+
 CELLS: list[Cell] = [
+    Cell("run", "nothing remains, log loss of ten small groups", "measure and flag, 10 groups of 40, calibrated scores",
+         "size", log_losses, short=0, long=200),
     _cell("nothing remains", _BOTH, 500, ("measure", "transport")),
     _cell("every test at its own 5%", _BOTH, 500, ("measure", "transport"), adjust=False, variant="paper",
           counterpart="nothing remains"),

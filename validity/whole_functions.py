@@ -97,7 +97,7 @@ def flagged(random: Random) -> bool:
     return any(row["flagged"] is True for row in result.estimates)
 
 
-def scanned(random: Random, null: str = "stratified") -> bool:
+def scanned(random: Random, null: str = "ladder") -> bool:
     from fairtrial.methods.scan.method import scan
 
     result = scan(

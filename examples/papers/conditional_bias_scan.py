@@ -21,9 +21,9 @@ import numpy as np
 import vl_convert
 
 import fairtrial
+from fairtrial.methods.scan.solver.found import Direction
 from fairtrial.methods.scan.solver.scan_table import CountedRows, build_table, log_odds
 from fairtrial.methods.scan.solver.statistic import (
-    Direction,
     SearchedCells,
     find_subgroups,
     plan_search,
@@ -114,8 +114,8 @@ def table_4(draws: int) -> list[Line]:
             attribute, value = VALUES[protected]
             results = [
                 fairtrial.scan(
-                    audit, metric, protected={attribute: value}, direction=direction, sigma=1.0, penalty=1.0,
-                    probability="outcome-rate", null=null, permutations=draws,
+                    audit, metric, protected={attribute: value}, direction=direction, score="article", ranges=False,
+                    sigma=1.0, penalty=1.0, probability="outcome-rate", null=null, permutations=draws,
                 )
                 for null in ("stratified", "global")
             ]  # fmt: skip

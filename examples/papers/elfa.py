@@ -377,8 +377,8 @@ Rejections at the bound 0.05, where the nominal level is 5% ({curve_repeats:,} r
 {sizes}
 
 The paper's interval test halves a χ² tail, which is right for a wide band only; a narrow band can be left on both
-sides, and the valid p-value counts both. All columns use the paper's χ² calibration; certify and flag calibrate groups
-below 100 members by Student's t, and below 500 guard them by the shape of all rows.
+sides, and the valid p-value counts both. All columns use the paper's χ² calibration; certify and flag
+compare means with Student's t, never more sharply than skewness, permutation and the bootstrap allow.
 
 ## Table 3: false flagging rate and power, two groups, n = 1000
 

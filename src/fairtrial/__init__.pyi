@@ -29,6 +29,8 @@ from .methods.scan.result import ScanAllResult as ScanAllResult
 from .methods.scan.result import ScanResult as ScanResult
 from .methods.transport.method import transport as transport
 from .methods.transport.result import TransportResult as TransportResult
+from .methods.watch.method import watch as watch
+from .methods.watch.result import WatchResult as WatchResult
 from .metrics.metric import Metric as Metric
 from .metrics.table import CRITERIA as CRITERIA
 from .metrics.table import METRICS as METRICS

@@ -43,6 +43,8 @@ class Option:
         Whether a trial sets it once for all its sections, such as the seed.
     not_in_file : str, optional
         Why an option of the command line has no key in the audit file; empty when it has one.
+    path : bool
+        Whether it names a file; in an audit file a relative one is relative to it.
     """
 
     help: str
@@ -57,6 +59,7 @@ class Option:
     python_only: str = ""
     whole_trial: bool = False
     not_in_file: str = ""
+    path: bool = False
 
     def admits(self, number: float) -> bool:
         """Whether a number lies inside the bounds."""

@@ -35,7 +35,8 @@ def audit() -> fairtrial.Audit:
 def scanned(audit: fairtrial.Audit, row: dict[str, Any], **options: Any) -> Any:
     return fairtrial.scan(
         audit, row["metric"], protected=row["protected"], direction=row.get("direction", "above"),
-        ridge=0.01, penalty=1, sigma=1.0, probability="outcome-rate", null=None, search="exact", **options,
+        score="article", ranges=False, ridge=0.01, penalty=1, sigma=1.0, probability="outcome-rate", null=None,
+        search="exact", **options,
     )  # fmt: skip
 
 
@@ -63,6 +64,7 @@ def test_scores_that_rest_on_two_people_move_with_the_ridge(audit: fairtrial.Aud
         protected={"sex": "Male"},
         direction="below",
         probability="outcome-rate",
+        score="article",
         null=None,
     )
     by_ridge = {row["ridge"]: row["score"] for row in result.details["ridge"]}

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy import optimize, special
 
 from fairtrial.inference.means.empirical_likelihood import Sample, el_log_ratio, el_multiplier
-from fairtrial.inference.means.from_moments import log_ratio_p, small_sample_df
+from fairtrial.inference.means.from_moments import log_ratio_p, student_df
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.power import detect_power
 from fairtrial.inference.rates.two_rates import Only, difference_root
@@ -23,7 +23,7 @@ def el_mean_p(values: ArrayLike, mean: float) -> float:
     sample = Sample.of(values)
     if sample.constant:
         return np.nan
-    return log_ratio_p(el_log_ratio(sample.centred + (sample.mean - mean)), small_sample_df(sample))
+    return log_ratio_p(el_log_ratio(sample.centred + (sample.mean - mean)), student_df(sample))
 
 
 def error_to_detect(gap: float, low: float, high: float, level: float, power: float) -> float:

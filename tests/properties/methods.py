@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,13 @@ def explained(frame: pd.DataFrame, model: str = "logistic") -> Any:
     )  # fmt: skip
 
 
+def watched(frame: pd.DataFrame) -> Any:
+    """People come in the order of their age, each year a period."""
+    with TemporaryDirectory() as folder:
+        state = f"{folder}/state.jsonl"
+        return ft.watch(state, audit(frame), "fpr", period="age", target=reference(frame), tolerance=0.05)
+
+
 CASES: dict[str, Case] = {
     "measure": Case(
         lambda frame: ft.measure(audit(frame), ["fpr", "ppv", "brier"], target=reference(frame)),
@@ -107,6 +115,9 @@ CASES: dict[str, Case] = {
         # the fairness line shows the pair of groups with the largest p-value, which is drawn
         drawn=("p_value", "p_split", "standard_error", "statistic", "p_delta_method"),
         not_for={"row order": SPLITS, "duplication": COPIES, "swap": "the gap has no sign: groups are not ordered"},
+    ),
+    "watch": Case(
+        watched, gap="difference", points=("rate", "difference"),
     ),
 }  # fmt: skip
 

@@ -15,7 +15,7 @@ BLACK, WHITE = {"race": "African-American"}, {"race": "Caucasian"}
 
 
 @pytest.fixture(scope="session")
-def whole_spec() -> dict[str, Any]:
+def whole_spec(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Every method once, with settings that are quick rather than powerful."""
     from sklearn.linear_model import LogisticRegression
 
@@ -35,6 +35,8 @@ def whole_spec() -> dict[str, Any]:
         "explain": {"metric": "fpr", "by": [BLACK, WHITE], "reference": WHITE, "model": "logistic"},
         "improve": {"fairness": "fpr", "by": [BLACK, WHITE], "candidates": [LogisticRegression()], "splits": 3,
                     "bootstrap": 500},
+        "watch": {"state": str(tmp_path_factory.mktemp("watch") / "state.jsonl"), "metric": "fpr", "by": ["race"],
+                  "period": "age", "tolerance": 0.2, "window": 20, "reference": ["20", "30"]},
     }  # fmt: skip
 
 

@@ -20,6 +20,7 @@ def test_an_audit_at_80_percent_says_so_everywhere(whole_spec: dict[str, Any], t
         if any(argument.name == "confidence_level" for argument in method.arguments):
             tables = spec[name] if isinstance(spec[name], list) else [spec[name]]
             spec[name] = [{**table, "confidence_level": 0.8} for table in tables]
+    spec["watch"][0]["state"] = str(tmp_path / "state.jsonl")  # a state's question is fixed, its level too
     trial = fairtrial.run(spec, out=tmp_path)
     assert trial.complete, [answer.error for answer in trial.answers]
     content = load_results(tmp_path)

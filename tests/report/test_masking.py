@@ -82,6 +82,7 @@ def test_no_count_under_ten_is_published(whole_spec: dict[str, Any], tmp_path: P
         takes = {argument.name for argument in trial_methods()[name].arguments}
         listed = tables if isinstance(tables, list) else [tables]
         spec[name] = [{**table, **({"minimum": 2} if "minimum" in takes else {})} for table in listed]
+    spec["watch"][0]["state"] = str(tmp_path / "state.jsonl")
     fairtrial.run(spec, data=frame, out=tmp_path)
     content = load_results(tmp_path)
     assert content["report"]["suppress_below"] == 10

@@ -337,15 +337,9 @@ def test_bad_input_has_one_clear_message(compas, arguments, message):
     assert str(caught.value).startswith("certify: ")
 
 
-def test_weights_are_refused():
-    frame = pd.DataFrame({"g": ["a", "b"] * 50, "d": [1, 0] * 50, "w": [1.0] * 100})
-    with pytest.raises(InputError, match="'weight' is not honoured by certify"):
-        certify(Audit(frame, decision="d", groups="g", weight="w"), "selection_rate")
-
-
 def test_many_rows_are_audited_from_moments(compas, monkeypatch):
     rows = certify(compas, "mean_score", target=CAUCASIAN, tolerance=0.5)
-    monkeypatch.setattr("fairtrial.methods.gaps.disparities.MOST_ROWS", 100)
+    monkeypatch.setattr("fairtrial.methods.gaps.sorted_groups.MOST_ROWS", 100)
     with pytest.warns(FairtrialWarning, match="means are compared by their sums"):
         moments = certify(compas, "mean_score", target=CAUCASIAN, tolerance=0.5)
     assert "from-moments" in {note.code for note in moments.notes}

@@ -50,7 +50,7 @@ def test_examples_run(page, tmp_path, monkeypatch):
 
 def test_pages_have_code():
     assert ROOT / "README.md" in WITH_CODE
-    methods = ["measure", "certify", "flag", "scan", "transport", "explain", "improve"]
+    methods = ["measure", "certify", "flag", "scan", "transport", "explain", "improve", "watch"]
     assert {page.stem for page in WITH_CODE} >= set(methods)
 
 
@@ -70,6 +70,7 @@ QUESTIONS = [
     "transport",
     "explain",
     "improve",
+    "watch",
     "trial",
     "report",
 ]

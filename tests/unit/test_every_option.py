@@ -52,7 +52,7 @@ class Call:
         self.given: dict[str, Any] = {}
 
     def __call__(self, *arguments: Any, **given: Any) -> Any:
-        self.given = given
+        self.given = {name: value for name, value in given.items() if name != "audit"}
         raise typer.Exit(17)
 
 
@@ -83,8 +83,9 @@ def test_to_the_command_line(method: Method, argument: Argument, monkeypatch: py
     opened, called = Call(), Call()
     monkeypatch.setattr(commands_module, "Audit", lambda *_, **given: opened.given.update(given))
     needed = [other for other in Question.of(method).own if other.required and other is not argument]
-    words = [word for other in [*needed, argument] for word in type_option(other)]
-    data = ["people.csv"] if method.takes_audit else []
+    placed = [other for other in [*needed, argument] if other.name in method.before_audit]
+    words = [word for other in [*needed, argument] if other not in placed for word in type_option(other)]
+    data = [*map(typed, placed), *(["people.csv"] if method.takes_audit else [])]
     done = CliRunner().invoke(command_of(method, called), [*data, *words])
     assert done.exit_code == 17, done.output
     where = opened.given if method.takes_audit and argument.name in role_keys() else called.given

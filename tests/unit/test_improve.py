@@ -204,7 +204,11 @@ def test_charts_are_valid_and_carry_their_captions(groups):
     data = misled_people(1500, groups=groups).replace({"group": {"b": "</script><b>"}})
     result = improve(audit_of(data), "accuracy", "tpr", candidates=[LOGISTIC], **QUICK)
     pictures = result.pictures()
-    assert [picture.name for picture in pictures] == ["utilities", "surface", "splits"]
+    assert [picture.name for picture in pictures] == [
+        "utilities",
+        "surface",
+        "splits",
+    ]  # one candidate: no search
     specs = {picture.name: json.dumps(picture.chart.to_dict()) for picture in pictures}
     assert "a corner picked freely only at 0.1" in specs["surface"]
     assert "0.025, the level each split must meet" in specs["splits"]

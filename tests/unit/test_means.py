@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from fairtrial.inference.means import from_moments as means
-from fairtrial.inference.means.empirical_likelihood import Sample, difference_log_ratio
+from fairtrial.inference.means.empirical_likelihood import Sample, difference_limits, difference_log_ratio
 from fairtrial.inference.rates.two_rates import difference_interval, difference_root
 from oracles.elfa_intervals import el_statistic, two_sample_el_statistic
 from oracles.inverses import el_mean_p
@@ -28,17 +28,17 @@ def test_student_and_welch_equal_scipy(samples):
     one = stats.ttest_1samp(x, 0.0).confidence_interval(0.9)
     assert means.mean_interval(*summary(x), 0.9) == pytest.approx((one.low, one.high), rel=1e-12)
     test = stats.ttest_ind(x, y, equal_var=False)
-    two = test.confidence_interval(0.95)
-    arguments = (*summary(x), *summary(y))
-    assert means.mean_difference_interval(*arguments) == pytest.approx((two.low, two.high), rel=1e-12)
-    assert means.mean_difference_p(*arguments) == pytest.approx(test.pvalue, rel=1e-10)
+    gap, error, df = means.welch(*summary(x), *summary(y))
+    assert gap / error == pytest.approx(test.statistic, rel=1e-12)
+    assert df == pytest.approx(test.df, rel=1e-12)
 
 
 def test_empirical_likelihood_limits_reach_the_critical_value(samples):
     x, y = samples
-    critical = stats.chi2.isf(0.05, 1)
+    critical = stats.t.isf(0.025, x.size - 1) ** 2
     for limit in means.el_mean_interval(x):
         assert el_statistic(x, limit) == pytest.approx(critical, rel=1e-9)
+    critical = stats.t.isf(0.025, stats.ttest_ind(x, y, equal_var=False).df) ** 2
     for limit in means.el_mean_difference_interval(x, y):
         assert two_sample_el_statistic(x, y, limit) == pytest.approx(critical, rel=1e-8)
 
@@ -57,7 +57,7 @@ def test_binary_profile_equals_the_two_binomial_likelihood_ratio():
         expected = float(difference_root(k1, n1, k2, n2, gap, "likelihood")) ** 2
         assert difference_log_ratio(Sample.of(x), Sample.of(y), gap) == pytest.approx(expected, rel=1e-8)
     expected = difference_interval(k1, n1, k2, n2, only="likelihood")
-    limits = means.el_mean_difference_interval(x, y)
+    limits = difference_limits(Sample.of(x), Sample.of(y), stats.chi2.isf(0.05, 1))
     assert limits == pytest.approx((float(expected.low), float(expected.high)), abs=1e-9)
 
 
@@ -88,7 +88,7 @@ def test_undefined_is_nan_and_never_an_exception():
         assert np.isnan(means.el_mean_difference_interval(x, fine)).all()
         assert np.isnan(el_mean_p(x, 0.0))
     assert np.isnan(means.mean_interval([1, 5], [2.0, 1.0], [0.0, 0.0])).all()
-    assert np.isnan(means.mean_difference_interval(1, 2.0, 0.0, 9, 1.0, 4.0)).all()
+    assert np.isnan(means.welch(1, 2.0, 0.0, 9, 1.0, 4.0)[1])
 
 
 def test_outside_the_hull_the_ratio_is_infinite():

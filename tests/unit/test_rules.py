@@ -45,8 +45,8 @@ CANDIDATES = {
     "logistic": ([LogisticRegression()], {}),
     "boosting": ([HistGradientBoostingClassifier(max_iter=20, random_state=0)], {}),
     "pipeline": ([pipeline()], {}),
-    "penalised": ([Scored("logistic", "logistic", penalised=True)], {}),
-    "boosted trees": ([Scored("boosted trees", "boosting", penalised=True)], {}),
+    "frontier": (["frontier"], {}),
+    "boosted trees": ([Scored("boosted trees", "boosting")], {}),
     "monotone": ([Scored("logistic", "logistic")], {"monotone": {"need": 1}}),
     "dropped": ([Scored("dropped", "logistic", drop=True)], {}),
     "reductions": (["reductions"], {}),
@@ -124,7 +124,7 @@ def test_a_saved_rule_decides_the_same(name, rules, people, tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [("pipeline", "polars"), ("pipeline", "csv"), ("boosted trees", "pandas"), ("boosted trees", "parquet")],
+    [("pipeline", "polars"), ("pipeline", "csv"), ("frontier", "pandas"), ("frontier", "parquet")],
 )
 def test_a_new_process_decides_row_by_row_as_the_audit(name, kind, rules, people, tmp_path):
     rule = rules[name].rule

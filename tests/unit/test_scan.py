@@ -110,10 +110,11 @@ def test_same_seed_same_p_for_any_jobs(audit: fairtrial.Audit) -> None:
 
 
 def test_restarts_are_reproducible_and_announced(audit: fairtrial.Audit) -> None:
-    first, second = (run(audit, "fpr", search="restarts", jobs=jobs, permutations=120) for jobs in (1, 2))
+    climbing: Any = {"score": "article", "search": "restarts", "permutations": 120}
+    first, second = (run(audit, "fpr", jobs=jobs, **climbing) for jobs in (1, 2))
     assert first.search == "restarts"
     np.testing.assert_array_equal(first.objects["null_scores"], second.objects["null_scores"])
-    assert first.score == pytest.approx(run(audit, "fpr").score)
+    assert first.score == pytest.approx(run(audit, "fpr", score="article").score)
     assert any("not a proof" in note.text for note in first.notes)
 
 
@@ -135,7 +136,7 @@ def test_cancelled_draws_are_resumed(audit: fairtrial.Audit) -> None:
 
 def test_reference_leaves_the_others_out(audit: fairtrial.Audit) -> None:
     result = run(audit, "fpr", reference={"group": "a"})
-    assert result.estimates[0]["target"] == "a"
+    assert result.estimates[0]["target"] == "group: a"
     assert any(note.code == "left-out" for note in result.notes)
 
 
@@ -143,28 +144,48 @@ def test_scikit_learn_models_and_doubly_robust_expectations(audit: fairtrial.Aud
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.linear_model import LogisticRegression
 
-    plain = run(audit, "fpr", null=None)
+    plain = run(audit, "fpr", null=None, score="article")
     same = run(
-        audit, "fpr", null=None, expectation=LogisticRegression(C=100), propensity=LogisticRegression(C=100)
-    )
+        audit, "fpr", null=None, score="article", expectation=LogisticRegression(C=100),
+        propensity=LogisticRegression(C=100),
+    )  # fmt: skip
     assert same.score == pytest.approx(plain.score, rel=0.01)
     forest = run(
-        audit, "fpr", permutations=19, expectation=RandomForestClassifier(10, max_depth=3, random_state=0)
-    )
+        audit, "fpr", permutations=19, score="article",
+        expectation=RandomForestClassifier(10, max_depth=3, random_state=0),
+    )  # fmt: skip
     assert forest.subgroup == plain.subgroup
-    robust = run(audit, "fpr", expectation="doubly-robust")
+    robust = run(audit, "fpr", score="article", expectation="doubly-robust")
     assert robust.subgroup == plain.subgroup
     # the cell's own comparison people correct the model, so the sums agree with their rates
     assert robust.estimates[0]["expected"] == pytest.approx(robust.estimates[0]["target_rate"], abs=0.05)
 
 
-@pytest.mark.parametrize("null", ["bootstrap", "propensity", "global"])
+ASSUMES = {
+    "stratified": "class membership is permuted among people with the same",
+    "bootstrap": "Valid only if that model is right",
+    "propensity": "Holds if the model of the class or that of the event is right",
+    "global": "reproduce published numbers only",
+}
+
+
+@pytest.mark.parametrize("null", ASSUMES)
 @pytest.mark.parametrize("metric", ["fpr", "balance_negative", "calibration"])
 def test_every_null_runs_and_says_what_it_assumes(audit: fairtrial.Audit, null: str, metric: str) -> None:
     result = run(audit, metric, null=null)
     texts = " ".join(note.text for note in result.notes)
-    assert ("Valid only if that model is right" in texts) == (null != "global")
-    assert ("reproduce published numbers only" in texts) == (null == "global")
+    assert [name for name, words in ASSUMES.items() if words in texts] == [null]
+    assert result.details["null"] == null
+    assert 0 < result.p_value <= 1
+
+
+@pytest.mark.parametrize("null", ["bootstrap", "propensity", "global", "ladder"])
+@pytest.mark.parametrize("metric", ["fpr", "balance_negative", "calibration"])
+def test_every_null_of_the_articles_score(audit: fairtrial.Audit, null: str, metric: str) -> None:
+    result = run(audit, metric, null=null, score="article", null_model="pairwise")
+    texts = " ".join(note.text for note in result.notes)
+    assert ("Valid only if that model is right" in texts) == (null in ("bootstrap", "propensity"))
+    assert result.details["null"] == ("stratified" if null == "ladder" else null)
 
 
 def test_scores_in_bins_are_close_to_exact_ones() -> None:
@@ -173,10 +194,16 @@ def test_scores_in_bins_are_close_to_exact_ones() -> None:
         bins={"score": 20},
     )  # fmt: skip
     for metric in ("calibration", "balance_negative"):
-        exact, binned = run(audit, metric), run(audit, metric, scores="bins")
+        exact, binned = (run(audit, metric, score="article", scores=scores) for scores in ("exact", "bins"))
         assert binned.subgroup == exact.subgroup
         assert binned.score == pytest.approx(exact.score, rel=0.15)
         assert any(note.code == "score-bins" for note in binned.notes)
+    # strata go by neighbouring scores, so that bins change nothing where the score is only the condition
+    first, second = (run(audit, "calibration", scores=scores) for scores in ("exact", "bins"))
+    assert first.estimates == second.estimates
+    whole, parts = (run(audit, "balance_negative", scores=scores) for scores in ("exact", "bins"))
+    assert parts.subgroup == whole.subgroup
+    assert parts.score == pytest.approx(whole.score, rel=0.15)
 
 
 def test_scan_all_corrects_over_its_scans(audit: fairtrial.Audit) -> None:
@@ -185,7 +212,7 @@ def test_scan_all_corrects_over_its_scans(audit: fairtrial.Audit) -> None:
     tested = [row for row in result.estimates if row["p_adjusted"] is not None]
     assert all(row["p_adjusted"] >= row["p_value"] for row in tested)
     assert result.details["draws"] == 20 * 8 / 0.05 - 1
-    assert {"b", "f", "north"} & {row["protected"] for row in result.found}
+    assert {"group: b", "sex: f", "region: north"} & {row["protected"] for row in result.found}
     assert len(result.primary()) == len(tested)
     with pytest.warns(FairtrialWarning, match="fewer than"):
         fairtrial.scan_all(audit, "fpr", by="group", permutations=19)
@@ -274,8 +301,11 @@ def test_one_comparator_row() -> None:
     data["group"] = np.where(np.arange(60) == 5, "a", "b")
     tested = edge(data)
     assert tested.p_value > 0.05
-    with pytest.raises(NotApplicable, match=r"null='bootstrap' or null='propensity'"):
-        edge(data.assign(sex=[str(i % 20) for i in range(60)]))
+    sparse = data.assign(sex=[str(i % 20) for i in range(60)])
+    assert (
+        edge(sparse, null="stratified").p_value > 0.05
+    )  # never refused: it has little to say here, and says so
+    assert edge(sparse).details["null"] == "propensity"
     answered = edge(data, null=None)
     assert np.isfinite(answered.score)
     assert any(note.code in ("few-comparators", "positivity") for note in answered.notes)
@@ -285,13 +315,15 @@ def test_a_stratum_without_comparators_is_flagged_or_dropped() -> None:
     data = small(300)
     data["region"] = np.where((data["group"] == "b") & (np.arange(300) % 2 == 0), "only b", "shared")
     data.loc[data["region"] == "only b", "decision"] = 1
-    flagged = edge(data)
+    flagged = edge(data, score="article")
     assert flagged.subgroup["region"] == ["only b"]
     assert flagged.estimates[0]["unsupported"] == flagged.estimates[0]["n"]
     assert any(note.code == "positivity" for note in flagged.notes)
-    dropped = edge(data, unsupported="drop")
+    dropped = edge(data, score="article", unsupported="drop")
     assert dropped.estimates[0]["unsupported"] == 0
     assert any(note.code == "dropped-unsupported" for note in dropped.notes)
+    # by the matched score they count nothing: no huge score out of nobody to compare with
+    assert edge(data).score < 3
 
 
 def test_a_feature_with_200_values() -> None:
@@ -380,6 +412,14 @@ def test_every_decision_the_same_is_refused_with_a_reason() -> None:
         ({"penalty": -1}, "'penalty' must be"),
         ({"expectation": "forest"}, "'expectation' must be one of"),
         ({"features": ["group"]}, "defines the protected class"),
+        ({"within": ["group"]}, "'within' names 'group', which defines the protected class"),
+        ({"features": ["sex"], "within": ["sex"]}, "features are controlled for already"),
+        ({"sigma": 1.0}, "'sigma' belongs to the article's score, got 1.0: give score='article'"),
+        ({"search": "restarts"}, "'search' belongs to the article's score"),
+        ({"search": "depth-2", "score": "article"}, "'search' belongs to the matched score"),
+        ({"expectation": "score", "score": "article"}, "only calibration asks about"),
+        ({"top": 1001}, "'top' must be"),
+        ({"neighbours": 1}, "'neighbours' must be"),
         ({"features": ["sx"]}, "sx"),
         ({"seed": -1}, "'seed' must be"),
         ({"confidence_level": 2}, "'confidence_level' must be"),
@@ -420,10 +460,15 @@ def test_an_exact_search_beyond_reach_is_refused() -> None:
     data = small(400)
     for number in range(3):
         data[f"f{number}"] = random.integers(0, 14, size=400).astype(str)
-    with pytest.raises(NotApplicable, match="restarts"):
+    with pytest.raises(NotApplicable, match="depth-2"):
         edge(data, search="exact", null=None)
+    with pytest.raises(NotApplicable, match="restarts"):
+        edge(data, search="exact", null=None, score="article")
     with pytest.warns(FairtrialWarning, match="not a proof"):
-        edge(data, null=None)
+        edge(data, null=None, score="article")
+    shallow = edge(data, null=None)
+    assert shallow.search == "depth 2"
+    assert any("solved in turn, which is no proof" in note.text for note in shallow.notes)
 
 
 @pytest.mark.parametrize(
@@ -455,8 +500,8 @@ def test_states_have_codes_and_reasons(audit: fairtrial.Audit) -> None:
         "fpr",
     )
     untested = result.estimates[-1]
-    assert (untested["protected"], untested["state"]) == ("f", "not tested")
-    assert untested["state_reason"] == "there is nobody (not f): nothing can be compared"
+    assert (untested["protected"], untested["state"]) == ("sex: f", "not tested")
+    assert untested["state_reason"] == "there is nobody (sex: not f): nothing can be compared"
     assert not result.state_of(untested).compared
 
 

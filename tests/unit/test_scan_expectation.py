@@ -9,8 +9,16 @@ import numpy as np
 import pytest
 
 from fairtrial.methods.scan.scan_data import inside_unit_interval
-from fairtrial.methods.scan.solver.expectation import Designs, Expectations, expected_events, spread
-from fairtrial.methods.scan.solver.null import drawn_class, drawn_events, movable, stratified, whole_sample
+from fairtrial.methods.scan.solver.expectation import (
+    Designs,
+    Expectations,
+    expected_events,
+    pooled_propensity,
+    pooled_rates,
+    spread,
+)
+from fairtrial.methods.scan.solver.matched import MatchedTable
+from fairtrial.methods.scan.solver.null import drawn_class, drawn_events, stratified, whole_sample
 from fairtrial.methods.scan.solver.scan_table import (
     CountedRows,
     ScanTable,
@@ -41,7 +49,7 @@ def table_of(data: dict[str, Any], kind: str, bins: int | None = None) -> ScanTa
         codes=data["codes"], protected=data["protected"], event=event, scanned=scanned, condition=condition,
         count=np.ones(n),
     )  # fmt: skip
-    return build_table(rows, arity=ARITY, strata_bins=bins, real_valued=kind == "scores")
+    return build_table(rows, arity=ARITY, neighbours=bins, real_valued=kind == "scores")
 
 
 @pytest.mark.parametrize("kind", ["filtered", "condition", "on score", "scores"])
@@ -106,7 +114,7 @@ def test_spread_is_the_pooled_deviation_of_the_log_odds() -> None:
 @pytest.mark.parametrize("kind", ["filtered", "condition", "on score", "scores"])
 def test_stratified_draws_keep_what_they_must(kind: str) -> None:
     """Class sizes per stratum and totals per atom stay; people outside the condition do not move."""
-    table = table_of(people(np.random.default_rng(7)), kind, bins=3 if kind == "on score" else None)
+    table = table_of(people(np.random.default_rng(7)), kind, bins=20 if kind == "on score" else None)
     sums = stratified(table)(50, np.random.default_rng(0))
     seen = observed_moments(table)
     for stratum in np.unique(table.cell_stratum):
@@ -146,9 +154,9 @@ def test_other_nulls_keep_the_totals() -> None:
     seen = observed_moments(table)
     shuffled = whole_sample(table)(30, np.random.default_rng(0))
     assert (shuffled.protected.sum(axis=1) == data["protected"].sum()).all()
-    drawn = drawn_class(table, 0.01, "pairwise")(200, np.random.default_rng(0))
+    drawn = drawn_class(table, pooled_propensity(table, 0.01, "pairwise"))(200, np.random.default_rng(0))
     assert drawn.protected.sum(axis=1).mean() == pytest.approx(data["protected"].sum(), rel=0.02)
-    events = drawn_events(table, 0.01, "pairwise")(200, np.random.default_rng(0))
+    events = drawn_events(table, pooled_rates(table, 0.01, "pairwise"))(200, np.random.default_rng(0))
     assert (events.protected == seen.protected).all()
     total = ((seen.protected_events + seen.comparison_events)[0] * table.cell_scanned).sum()
     simulated = ((events.protected_events + events.comparison_events) * table.cell_scanned).sum(axis=1)
@@ -162,8 +170,9 @@ def test_rows_that_cannot_move_are_counted() -> None:
         scanned=np.ones(5, dtype=bool), condition=None, count=np.ones(5),
     )  # fmt: skip
     table = build_table(rows, arity=np.array([2]))
-    told = movable(table)
-    assert (told.rows, told.protected, told.movable_strata, told.strata) == (3, 1, 1, 2)
+    told = MatchedTable.of(table)
+    assert (int(told.moves().sum()), told.strata) == (1, 2)
+    assert told.share_that_moves() == pytest.approx(1 / 3)  # one of the three in the class
 
 
 def test_observed_data_and_draws_are_scored_by_the_same_function() -> None:

@@ -117,16 +117,21 @@ def test_metrics_of_one_decision_are_answered(name: str) -> None:
     assert ft.flag(audit_of(loans()), name).details["tested"] == 2
 
 
+def test_a_scan_refuses_what_measure_refuses() -> None:
+    with pytest.raises(NotApplicable, match="needs the outcome of people with either decision"):
+        ft.scan(audit_of(loans(), features=["score"], bins={"score": 3}), "fpr", protected={"sex": "F"})
+
+
 COMPLETE_ROWS = {
-    "scan": {"metric": "selection_rate", "protected": {"sex": "F"}, "features": ["score"]},
-    "scan_all": {"metric": "selection_rate", "features": ["score"]},
     "transport": {"criterion": "statistical_parity", "by": "sex"},
     "explain": {"metric": "selection_rate", "by": "sex", "features": ["score"]},
     "improve": {"by": "sex"},
 }
 
 
-@pytest.mark.parametrize("name", sorted(set(trial_methods()) - {"measure", "certify", "flag"}))
+@pytest.mark.parametrize(
+    "name", sorted(set(trial_methods()) - {"measure", "certify", "flag", "scan", "scan_all", "watch"})
+)
 def test_methods_of_complete_rows_are_refused_whatever_is_asked(name: str) -> None:
     """They would leave out everybody who was refused a loan."""
     method = trial_methods()[name].function

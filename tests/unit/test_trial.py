@@ -13,7 +13,7 @@ from fairtrial.errors import GateClosed, InputError
 from fairtrial.trial import Event, load_results, run
 from fairtrial.trial.results_file import check_schema
 from fairtrial.trial.running import FOLDER
-from fairtrial.trial.whole_files import write_whole
+from fairtrial.work.whole_files import write_whole
 from method_stand_ins import stand_in
 
 SCHEMA = Path(fairtrial.__file__).parent / "trial" / "results.schema.json"

@@ -63,6 +63,20 @@ def option_parameter(argument: Argument, panel: str | None = None) -> inspect.Pa
     )
 
 
+def positional_parameter(argument: Argument) -> inspect.Parameter:
+    """What Typer reads an argument from that is typed by its place alone."""
+    name = parameter_name(argument)
+    place = typer.Argument(help=option_help(argument), metavar=name.upper())
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[str, place])
+
+
+def fail_on_parameter(gates: Sequence[str]) -> inspect.Parameter:
+    """The verdicts at which a command fails."""
+    text = f"Exit with 3 when the verdict is: {', '.join(gates)}; repeat it."
+    kind = Annotated[list[str] | None, typer.Option("--fail-on", help=text, rich_help_panel="Output")]
+    return inspect.Parameter("fail_on", inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=None)
+
+
 def set_signature(command: Callable[..., None], parameters: Sequence[inspect.Parameter]) -> None:
     """Give a function that takes anything the parameters Typer is to see."""
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

@@ -17,7 +17,7 @@ from fairtrial.trial.spec.compose import compose
 from fairtrial.trial.spec.guess import Guess, guess, positive_label
 from fairtrial.trial.spec.profile import Profile, profile_file
 from fairtrial.trial.spec.tables import PRESETS
-from fairtrial.trial.whole_files import write_whole
+from fairtrial.work.whole_files import write_whole
 
 app = typer.Typer(add_completion=False)
 _COLUMNS = {

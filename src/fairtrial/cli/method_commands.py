@@ -11,18 +11,26 @@ from typing import Annotated, Any
 import typer
 
 from fairtrial import work
-from fairtrial.cli.declared_options import option_parameter, read, set_signature, writable
+from fairtrial.cli.declared_options import (
+    fail_on_parameter,
+    option_parameter,
+    positional_parameter,
+    read,
+    set_signature,
+    writable,
+)
 from fairtrial.cli.live import show_progress
 from fairtrial.cli.printing import MORE_OUTPUTS, OUTPUT_OPTIONS, OutputFiles
 from fairtrial.cli.speech import CommandSpeech
 from fairtrial.data.audit import Audit
-from fairtrial.errors import FairtrialWarning
+from fairtrial.errors import FairtrialWarning, check_choice
 from fairtrial.methods.declaration import Method, declared_methods
 from fairtrial.options import Argument
 from fairtrial.results.result import Result
 from fairtrial.trial.spec.argument_kinds import is_attributes
 from fairtrial.trial.spec.tables import role_keys
 
+CONDITION_MET = 3  # exit code of a gate that closes
 DATA = Annotated[str, typer.Argument(help="CSV or Parquet file, or a glob of them.", metavar="DATA")]
 
 
@@ -61,7 +69,10 @@ class Question:
         """How its faults are worded."""
         audit = role_keys().values() if self.method.takes_audit else ()
         outputs = {name: f"--{name}" for name in self.outputs}
-        return CommandSpeech(writable([*audit, *self.method.arguments]), {"data": "DATA", **outputs})
+        first = {name: name.upper() for name in self.method.before_audit}
+        options = [part for part in self.method.arguments if part.name not in first]
+        named = {"data": "DATA", "fail_on": "--fail-on", **first, **outputs}
+        return CommandSpeech(writable([*audit, *options]), named)
 
     def ask(self, data: str | None, texts: Mapping[str, Any]) -> Result:
         """The answer to what was typed."""
@@ -70,7 +81,7 @@ class Question:
             warnings.simplefilter("ignore", FairtrialWarning)  # the result's notes say the same
             if data is None:
                 return self.method.function(**given)
-            return self.method.function(Audit(data, **self.opening(texts, given)), **given)
+            return self.method.function(audit=Audit(data, **self.opening(texts, given)), **given)
 
     def opening(self, texts: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
         """The Audit's arguments; attributes that the method itself compares are its groups."""
@@ -81,15 +92,28 @@ class Question:
     def command(self) -> Callable[..., None]:
         """A function that Typer makes a command of."""
 
+        gates = self.method.result.gates
+
         def command(**values: Any) -> None:
             files = OutputFiles(**{name: values.pop(name) for name in self.outputs})
             files.check()
-            files.take(self.ask(values.pop("data", None), values))
+            fail_on = values.pop("fail_on", None) or []
+            for condition in fail_on:
+                check_choice(self.method.name, "fail_on", condition, gates)
+            result = self.ask(values.pop("data", None), values)
+            files.take(result)
+            if result.verdict.code in fail_on:
+                raise typer.Exit(CONDITION_MET)
 
         parameter = inspect.Parameter
-        data = [parameter("data", parameter.KEYWORD_ONLY, annotation=DATA)] if self.method.takes_audit else []
+        first = [part for part in self.own if part.name in self.method.before_audit]
+        data = [positional_parameter(part) for part in first]
+        data += (
+            [parameter("data", parameter.KEYWORD_ONLY, annotation=DATA)] if self.method.takes_audit else []
+        )
         options = [option_parameter(role, "Data") for role in self.roles]
-        options += [option_parameter(part, "Question") for part in self.own]
+        options += [option_parameter(part, "Question") for part in self.own if part not in first]
+        options += [fail_on_parameter(gates)] if gates else []
         outputs = [
             parameter(name, parameter.KEYWORD_ONLY, annotation=kind, default=None)
             for name, kind in self.outputs.items()

@@ -10,6 +10,7 @@ import typer
 
 from fairtrial.cli.declared_options import option_parameter, read, set_signature, writable
 from fairtrial.cli.live import show_trial
+from fairtrial.cli.method_commands import CONDITION_MET
 from fairtrial.errors import GateClosed, check_choice
 from fairtrial.options import arguments_of
 from fairtrial.trial import Trial
@@ -25,7 +26,7 @@ FailOn = Annotated[
 ]
 RUN_OPTIONS = writable(arguments_of(run_trial))
 
-SOME_FAILED, CONDITION_MET, UNEXPECTED = 4, 3, 1
+SOME_FAILED, UNEXPECTED = 4, 1
 
 
 def run(spec: str = "audit.toml", fail_on: list[str] | None = None, **texts: Any) -> None:

@@ -265,6 +265,10 @@ class Audit(Features):
                 required = Words("is not honoured by {} yet; {} does", Use(who), Use("measure"))
                 raise NotApplicable(who, Fault(name, required, cure="Make an Audit without it"))
 
+    def forget(self) -> None:
+        """Forget what was read so far; for a copy whose bins are others."""
+        self._levels, self._edges, self._digest = {}, {}, None
+
     # -- the two ways to the data ---------------------------------------------------------------------------
     def cells(
         self,

@@ -129,7 +129,7 @@ class Roles(Columns):
         return self._binned(str(self.score), default=10)
 
     def _binned(self, name: str, default: int | None = None) -> nw.Expr:
-        edges, kind = self._bin_edges(name, default), self.kind(name)
+        edges, kind = self.bin_edges(name, default), self.kind(name)
         return bin_expression(clean_number(name, kind), edges, bin_labels(edges, kind))
 
     def score_bins(self) -> list[str]:
@@ -141,7 +141,7 @@ class Roles(Columns):
             Tenths, unless the audit cuts the score otherwise.
         """
         assert self.score is not None
-        return bin_labels(self._bin_edges(self.score, default=10), self.kind(self.score))
+        return bin_labels(self.bin_edges(self.score, default=10), self.kind(self.score))
 
     def role_key(self, name: str) -> nw.Expr:
         """A binary role as a grouping key: 0, 1, null, OTHER for other numbers; raw labels for text."""
@@ -299,7 +299,8 @@ class Roles(Columns):
             shown, cure = f"{shown} besides 0 and 1", f"leave them empty where they mean missing, or {cure}"
         return self.fault([name], f"has the labels {shown}", Words(cure, example))
 
-    def _bin_edges(self, name: str, default: int | None = None) -> list[float]:
+    def bin_edges(self, name: str, default: int | None = None) -> list[float]:
+        """Where a column is cut, from low to high."""
         cut: Any = self.bins.get(name, self.bins.get("score", default) if name == self.score else default)
         if not isinstance(cut, int | np.integer):
             return [float(edge) for edge in cut]

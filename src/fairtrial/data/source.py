@@ -98,6 +98,14 @@ class Source:
             return {name: _kind(schema[name]) for name in columns}
         return {name: _kind(dtype) for name, dtype in self.lazy(columns).collect_schema().items()}
 
+    def categories(self, name: str) -> tuple[str, ...]:
+        """The values of an ordered category, in their order; nothing where the column is none."""
+        frame = self._eager if self._eager is not None else self._lazy
+        if frame is None:
+            return ()
+        dtype = frame.collect_schema()[name]
+        return tuple(dtype.categories) if isinstance(dtype, nw.Enum) else ()
+
 
 def collect(frame: nw.LazyFrame[Any]) -> dict[str, Any]:
     """Run the query; columns as PyArrow arrays."""

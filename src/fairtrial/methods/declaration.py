@@ -75,6 +75,14 @@ class Method:
 
         return "audit" in signature(unwrap(self.function)).parameters
 
+    @property
+    def before_audit(self) -> tuple[str, ...]:
+        """Arguments that stand before the audit, such as a watch's state: one types them before the data."""
+        from inspect import signature, unwrap
+
+        names = list(signature(unwrap(self.function)).parameters)
+        return tuple(names[: names.index("audit")]) if self.takes_audit else ()
+
 
 _DECLARED: dict[str, Method] = {}
 

@@ -24,6 +24,19 @@ SCHEMA = "fairtrial/result/2"
 PARTS = ("question", "null", "verdict", "estimates", "details", "notes", "provenance")
 
 
+@dataclass(frozen=True, slots=True)
+class FurtherTable:
+    """A table beside the estimates, such as the log of a search; the report shows it below them."""
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    estimates: tuple[dict[str, Any], ...]
+    states: tuple[StateKind, ...] = ()
+    confidence_level: float | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Result:
     """The answer to one question. Holds no data frame and no Audit.
@@ -55,6 +68,8 @@ class Result:
     verdict_tones: ClassVar[Mapping[str, Tone]] = {}
     # keys under which the details count people; masking looks for them there
     people_in_details: ClassVar[frozenset[str]] = frozenset({"n"})
+    # verdicts at which a command can be told to fail; none where it cannot
+    gates: ClassVar[tuple[str, ...]] = ()
     method: ClassVar[str] = ""
     assumptions: ClassVar[tuple[str, ...]] = ()
     citation: ClassVar[str] = ""
@@ -99,6 +114,10 @@ class Result:
     def claims(self) -> list[Claim]:
         """What the result claims, one entry per group that was judged."""
         return group_claims(self)
+
+    def further_tables(self) -> list[FurtherTable]:
+        """Tables besides the estimates; most methods have none."""
+        return []
 
     def pictures(self) -> list[Picture]:
         """All charts of the result, the main one first; each method's result draws its own, or none."""

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 from fairtrial import work
 from fairtrial.data.audit import Audit
 from fairtrial.errors import Cancelled, FairtrialWarning, Fault, InputError, Named, Words
-from fairtrial.methods.declaration import find_method, read_result
+from fairtrial.methods.declaration import Method, find_method, read_result
 from fairtrial.options import Option, checked
 from fairtrial.results.output import make_output_folder
 from fairtrial.results.result import Result
@@ -31,8 +31,8 @@ from fairtrial.trial.spec import Section, Spec, load_spec, open_audit
 from fairtrial.trial.spec.open_audit import check_sections
 from fairtrial.trial.spec.speech import TOML
 from fairtrial.trial.spec.tables import ALPHA, JOBS, SEED, Run
-from fairtrial.trial.whole_files import write_whole
 from fairtrial.work import FileStore
+from fairtrial.work.whole_files import write_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +245,7 @@ class _Runner:
     def _call(self, section: Section) -> Result:
         """The method itself, with the trial's seed, inside a session that stores finished batches."""
         method = find_method(section.method)
-        arguments = dict(section.arguments)
+        arguments = {**section.arguments, **self._paths(method, section.arguments)}
         if any(argument.name == "seed" for argument in method.arguments):
             arguments["seed"] = self.spec.run.seed
 
@@ -259,7 +259,12 @@ class _Runner:
             warnings.catch_warnings(),
         ):
             warnings.simplefilter("ignore", FairtrialWarning)  # the result's notes say the same
-            return method.function(self.audit, **arguments)
+            return method.function(audit=self.audit, **arguments)
+
+    def _paths(self, method: Method, arguments: Mapping[str, Any]) -> dict[str, str]:
+        """Files that a section names, relative to the spec."""
+        named = [part.name for part in method.arguments if part.option.path and arguments.get(part.name)]
+        return {name: str(self.spec.folder / os.path.expanduser(arguments[name])) for name in named}
 
     def _ended(self, section: Section, status: Status, clock: float | None = None, **outcome: Any) -> Answer:
         """How a section ended; `outcome` holds its result or its error."""

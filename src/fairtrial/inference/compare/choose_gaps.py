@@ -20,6 +20,7 @@ from fairtrial.inference.means.known_targets import Refinement
 from fairtrial.inference.means.row_gaps import RowGaps
 from fairtrial.inference.means.target_methods import PlugInGaps, orthogonal_gaps
 from fairtrial.inference.rates.proportions import RateMethod
+from fairtrial.inference.rates.two_rates import Scale
 
 
 def make_gaps(
@@ -30,11 +31,25 @@ def make_gaps(
     target_method: TargetMethod = "profile",
     rate_method: RateMethod = "bounded",
     refinement: Refinement | None = None,
+    scale: Scale = "difference",
 ) -> Gaps:
     """Gaps of all groups to their target; the paper's plug-in and refinements of the likelihood stay as published."""
+    if scale == "ratio":
+        return _ratio_gaps(atoms, comparison, rate_method)
     gaps = _plain_gaps(atoms, comparison, likelihood, target_method, rate_method, refinement)
     published = refinement is not None or (target_method == "plug-in" and comparison.known is None)
     return gaps if published or atoms.binary else bounded(gaps, atoms, comparison)
+
+
+def _ratio_gaps(atoms: Atoms, comparison: Comparison, rate_method: RateMethod) -> Gaps:
+    """Ratios of rates; `fairtrial.methods` asks for nothing else."""
+    if not atoms.binary:
+        raise ValueError("make_gaps: ratios are for rates.")
+    if comparison.known is None:
+        return BinaryGaps(atoms, comparison, "ratio")
+    inside = comparison.member.astype(np.float64)
+    count, events = inside @ atoms.count, inside @ atoms.successes
+    return KnownRateGaps(count, events, comparison.known, rate_method, "ratio")
 
 
 def _plain_gaps(

@@ -81,23 +81,24 @@ def joint_test(
     df = patterns.basis.shape[0] - (0 if known is not None else 1)
     if df <= 0:
         return JointTest(0.0, 0, 1.0, "none", "there is nothing to compare: every group is the target itself")
-    statistic, rule = _statistic(patterns, known, likelihood)
-    if not np.isfinite(statistic):
-        why = "no weights on the observed values make all gaps zero; the Euclidean likelihood is used instead"
-        statistic, rule = _euclidean(patterns, known, centred=False), f"euclidean likelihood ({why})"
+    statistic, rule = _finite_statistic(patterns, known, likelihood)
     p = max(float(special.chdtrc(df, statistic)), SMALLEST_P)
     if by_limit_law:
         return JointTest(statistic, df, p, rule)
     comparison = Comparison(member, _tiled(reference, member), _every(known, member))
+    if not atoms.binary:
+        own = make_gaps(atoms, comparison, likelihood=likelihood) if gaps is None else gaps
+        return _shrunk_within_hull(JointTest(statistic, df, p, rule), patterns, known, own)
     if rule == SMALL_COUNT_RULE:
         p = _small_count_p(p, patterns, atoms, comparison, known)
-    if not atoms.binary:
-        # The likelihood's root may exceed Student's by so much and no more, of one gap and of all of them.
-        most = HULL_EXCESS**2 * _euclidean(patterns, known, centred=True)
-        own = make_gaps(atoms, comparison, likelihood=likelihood) if gaps is None else gaps
-        least = shrunk(JointTest(min(statistic, most), df, p, rule), own, np.zeros(member.shape[0]))
-        return replace(least, statistic=statistic)
     return JointTest(statistic, df, p, rule)
+
+
+def _shrunk_within_hull(test: JointTest, patterns: Patterns, known: float | None, gaps: Gaps) -> JointTest:
+    """The likelihood's root may exceed Student's by so much and no more, of one gap and of all of them."""
+    most = HULL_EXCESS**2 * _euclidean(patterns, known, centred=True)
+    bounded = shrunk(replace(test, statistic=min(test.statistic, most)), gaps, np.zeros(gaps.estimate.size))
+    return replace(bounded, statistic=test.statistic)
 
 
 def shrunk(test: JointTest, gaps: Gaps, vector: Floats) -> JointTest:
@@ -198,6 +199,14 @@ def _independent(rows: Floats) -> Floats:
             kept.append(row)
             directions.append(rest / length)
     return np.array(kept).reshape(len(kept), rows.shape[1])
+
+
+def _finite_statistic(patterns: Patterns, known: float | None, likelihood: Likelihood) -> tuple[float, str]:
+    statistic, rule = _statistic(patterns, known, likelihood)
+    if np.isfinite(statistic):
+        return statistic, rule
+    why = "no weights on the observed values make all gaps zero; the Euclidean likelihood is used instead"
+    return _euclidean(patterns, known, centred=False), f"euclidean likelihood ({why})"
 
 
 def _statistic(patterns: Patterns, known: float | None, likelihood: Likelihood) -> tuple[float, str]:

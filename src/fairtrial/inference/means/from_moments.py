@@ -1,4 +1,4 @@
-"""Intervals and tests for means of real-valued metrics, from summaries (n, mean, M2) or from rows.
+"""Student's t of means, from summaries (n, mean, M2), and the likelihood of rows compared with it: no bounds here.
 
 M2 is the sum of squared deviations from the mean. Undefined limits (fewer than two members, or no
 variation at all) are NaN here; callers turn them into reasons.
@@ -21,9 +21,6 @@ from fairtrial.inference.means.empirical_likelihood import (
 )
 from fairtrial.inference.numeric.roots import Floats, floats
 from fairtrial.inference.rates.proportions import normal_quantile
-
-# Below this many members the chi-square limit of the empirical likelihood is too optimistic.
-SMALL_SAMPLE = 100
 
 
 def t_quantile(df: ArrayLike, level: float) -> Floats:
@@ -54,61 +51,8 @@ def welch(
     return mean1 - mean2, np.where(usable, np.sqrt(variance), np.nan), np.where(usable, df, np.nan)
 
 
-def mean_difference_interval(
-    n1: ArrayLike,
-    mean1: ArrayLike,
-    m2_1: ArrayLike,
-    n2: ArrayLike,
-    mean2: ArrayLike,
-    m2_2: ArrayLike,
-    level: float = 0.95,
-) -> tuple[Floats, Floats]:
-    """Welch's interval for the first mean minus the second."""
-    gap, error, df = welch(n1, mean1, m2_1, n2, mean2, m2_2)
-    half = t_quantile(df, level) * error
-    return gap - half, gap + half
-
-
-def mean_difference_p(
-    n1: ArrayLike,
-    mean1: ArrayLike,
-    m2_1: ArrayLike,
-    n2: ArrayLike,
-    mean2: ArrayLike,
-    m2_2: ArrayLike,
-    delta: ArrayLike = 0.0,
-) -> Floats:
-    """Two-sided p-value of Welch's test of 'first mean minus second = delta'."""
-    gap, error, df = welch(n1, mean1, m2_1, n2, mean2, m2_2)
-    return np.asarray(2.0 * special.stdtr(df, -np.abs(gap - np.asarray(delta, dtype=np.float64)) / error))
-
-
-def overall_gap(
-    n1: ArrayLike,
-    mean1: ArrayLike,
-    m2_1: ArrayLike,
-    n2: ArrayLike,
-    mean2: ArrayLike,
-    m2_2: ArrayLike,
-    level: float = 0.95,
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """A group's mean minus the overall mean, which holds the group: gap, limits and p-value.
-
-    The gap is (1 − share) times the gap to the rest; the group's share is estimated too.
-    """
-    n1, n2 = floats(n1, n2)
-    gap, error, df = welch(n1, mean1, m2_1, n2, mean2, m2_2)
-    share = n1 / (n1 + n2)
-    spread = np.sqrt(((1 - share) * error) ** 2 + gap**2 * share * (1 - share) / (n1 + n2))
-    half, centre = t_quantile(df, level) * spread, (1 - share) * gap
-    p = np.asarray(2.0 * special.stdtr(df, -np.abs(gap) / error))
-    return centre, centre - half, centre + half, p
-
-
-def small_sample_df(first: Sample, second: Sample | None = None) -> float:
-    """Degrees of freedom of the t calibration; infinite when every sample is large enough without it."""
-    if min(sample.size for sample in (first, second) if sample is not None) >= SMALL_SAMPLE:
-        return np.inf
+def student_df(first: Sample, second: Sample | None = None) -> float:
+    """Degrees of freedom with which a log ratio is compared, at any size: Student's, or Welch's of two samples."""
     if second is None:
         return first.size - 1.0
     _, _, df = welch(
@@ -130,32 +74,29 @@ def log_ratio_p(statistic: float, df: float) -> float:
 
 
 def el_mean_interval(values: ArrayLike, level: float = 0.95) -> tuple[float, float]:
-    """Empirical likelihood interval for one mean, t-calibrated below a hundred members."""
+    """Empirical likelihood interval for one mean, compared with Student's t."""
     sample = Sample.of(values)
     if sample.constant:
         return np.nan, np.nan
-    return el_mean_limits(sample, critical_value(small_sample_df(sample), level))
+    return el_mean_limits(sample, critical_value(student_df(sample), level))
 
 
 def el_mean_intervals(groups: Sequence[Floats], level: float = 0.95) -> tuple[Floats, Floats]:
     """Empirical likelihood intervals for the means of many groups at once; NaN for groups without variation."""
     rows = EndToEnd.of_rows(groups)
     size = rows.starts[1:] - rows.starts[:-1]
-    critical = np.full(size.shape, normal_quantile(level) ** 2)
-    small = size < SMALL_SAMPLE
-    if small.any():
-        critical[small] = t_quantile(np.maximum(size[small] - 1.0, 1.0), level) ** 2
+    critical = t_quantile(np.maximum(size - 1.0, 1.0), level) ** 2
     return mean_limits_of_many(rows, critical)
 
 
 def el_mean_difference_interval(
     first: ArrayLike, second: ArrayLike, level: float = 0.95
 ) -> tuple[float, float]:
-    """Profile empirical likelihood interval for the difference of two means, Welch-calibrated when small."""
+    """Profile empirical likelihood interval for the difference of two means, with Welch's degrees of freedom."""
     one, two = Sample.of(first), Sample.of(second)
     if one.constant or two.constant:
         return np.nan, np.nan
-    return difference_limits(one, two, critical_value(small_sample_df(one, two), level))
+    return difference_limits(one, two, critical_value(student_df(one, two), level))
 
 
 def el_mean_difference_p(first: ArrayLike, second: ArrayLike, delta: float = 0.0) -> float:
@@ -163,4 +104,4 @@ def el_mean_difference_p(first: ArrayLike, second: ArrayLike, delta: float = 0.0
     one, two = Sample.of(first), Sample.of(second)
     if one.constant or two.constant:
         return np.nan
-    return log_ratio_p(difference_log_ratio(one, two, delta), small_sample_df(one, two))
+    return log_ratio_p(difference_log_ratio(one, two, delta), student_df(one, two))

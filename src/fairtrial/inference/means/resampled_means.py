@@ -23,8 +23,8 @@ SEED = 0
 # The last tail that is read off the draws has so many of them; beyond it the tail is continued as Student's.
 LAST_COUNTED = 10
 # Of a sample larger than this only the most extreme rows are drawn one by one: the sum of the others is normal.
-MANY_ROWS = 4_096
-EXTREME_ROWS = 512
+MANY_ROWS = 1_024
+EXTREME_ROWS = 256
 CHUNK = 2_000_000
 # In errors: a limit further out is none.
 FARTHEST = 1e4

@@ -14,8 +14,9 @@ from fairtrial.inference.joint.joint_test import JointTest
 from fairtrial.inference.joint.region import region_test
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.methods.certify.result import CertifyResult
-from fairtrial.methods.gaps.disparities import Disparities, Estimate
+from fairtrial.methods.gaps.disparities import Disparities
 from fairtrial.methods.gaps.judgement import Judgement, group_rows, judge, overall_verdict, statement
+from fairtrial.methods.gaps.sorted_groups import Estimate
 from fairtrial.methods.gaps.tolerance import common_notes, plain_target
 from fairtrial.methods.gaps.words import band_words
 
@@ -51,7 +52,7 @@ def answer(audit: Audit, disparities: Disparities, wanted: Wanted) -> CertifyRes
             *_notes(judgement, wanted.rule, disparities),
         ),
         provenance=audit.provenance(
-            disparities.cells,
+            disparities.source,
             seed=wanted.seed,
             arguments={
                 "metric": disparities.metric.to_dict(),

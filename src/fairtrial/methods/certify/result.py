@@ -53,8 +53,8 @@ class CertifyResult(Result):
     method: ClassVar[str] = (
         "Each group's mean is compared with its target by profile likelihood: the target's own uncertainty is part of "
         "it. Binary metrics: likelihood ratio from counts, Miettinen–Nurminen score where a count is below 10. "
-        "Real-valued metrics: empirical likelihood of the rows, t-calibrated below 100 members and below 500 never "
-        "sharper than the shape of all rows allows. A group is certified "
+        "Real-valued metrics: empirical likelihood of the rows, compared with Student's t and never sharper than "
+        "skewness, permutation and bootstrap allow. A group is certified "
         "when its (1−2α) interval lies inside the tolerance and, where a count is below 10 or the target is a known "
         "rate, binomial tails agree; violated when the interval-null p-value is at most α. Overall: certified when "
         "every group is; violated by Holm's p-value or an interval that holds for all groups at once; without a "

@@ -31,7 +31,7 @@ from fairtrial.methods.explain.two_stage_game import (
     value_targets,
 )
 from fairtrial.methods.explain.wanted import WHO, Wanted
-from fairtrial.methods.gaps.disparities import find_atoms
+from fairtrial.methods.gaps.sorted_groups import find_atoms
 
 Pairs = Sequence[tuple[int, int]]
 

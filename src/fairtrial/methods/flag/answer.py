@@ -13,8 +13,9 @@ from fairtrial.inference.compare.gaps import Gaps
 from fairtrial.inference.multiplicity import CORRECTIONS
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.methods.flag.result import FlagResult
-from fairtrial.methods.gaps.disparities import Disparities, Untested
+from fairtrial.methods.gaps.disparities import Disparities
 from fairtrial.methods.gaps.judgement import finite_or_reason
+from fairtrial.methods.gaps.sorted_groups import Untested
 from fairtrial.methods.gaps.states import DESCRIBED, FAVOURED
 from fairtrial.methods.gaps.tolerance import common_notes, find_band, plain_target
 from fairtrial.methods.gaps.words import disparity_words, sentence, unit_of
@@ -56,7 +57,7 @@ def answer(audit: Audit, disparities: Disparities, wanted: Wanted) -> FlagResult
             *_notes(disparities, wanted.correction),
         ),
         provenance=audit.provenance(
-            disparities.cells,
+            disparities.source,
             arguments={
                 "metric": disparities.metric.to_dict(),
                 "by": disparities.by,

@@ -40,7 +40,8 @@ class FlagResult(Result):
     states: ClassVar[tuple[StateKind, ...]] = (*TESTED, *UNTESTED)
     method: ClassVar[str] = (
         "Each group's mean is tested against its target by profile likelihood (score and binomial tails where a count "
-        "is below 10, t calibration below 100 members), one-sided, two-sided or against a tolerance band. All groups "
+        "is below 10; means never sharper than skewness, permutation and bootstrap allow), one-sided, two-sided or "
+        "against a tolerance band. All groups "
         "of sufficient size form one family, corrected at once; a group's size alone decides whether it belongs."
     )
     assumptions: ClassVar[tuple[str, ...]] = (

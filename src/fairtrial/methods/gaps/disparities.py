@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,27 +10,36 @@ import numpy as np
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Cells, Rows
-from fairtrial.data.groups import by_attributes, check_target, compared_groups
-from fairtrial.errors import FairtrialWarning, Fault, InputError, Note
+from fairtrial.data.groups import by_attributes, compared_groups
+from fairtrial.errors import FairtrialWarning, Fault, InputError, NotApplicable, Note
 from fairtrial.inference.bounds import bounded
 from fairtrial.inference.compare.choose_gaps import make_gaps
 from fairtrial.inference.compare.gaps import Gaps
+from fairtrial.inference.compare.linear_gaps import LinearGaps
 from fairtrial.inference.evidence.atoms import Atoms, Bools, Comparison, gap_covariance
 from fairtrial.inference.joint.joint_test import JointTest, joint_test, shrunk, without_undefined
 from fairtrial.inference.joint.region import quadratic_test
 from fairtrial.inference.means.target_methods import estimate_gaps
 from fairtrial.inference.numeric.roots import Floats
+from fairtrial.inference.rates.two_rates import Scale
 from fairtrial.inference.simultaneous import simultaneous_level
+from fairtrial.methods.gaps.atom_codes import atom_of_rows
 from fairtrial.methods.gaps.known_outcomes import left_out_details, refuse_selective
-from fairtrial.methods.gaps.states import EVERYONE, FEW_IN_TARGET, NO_TARGET, NOBODY, REFERENCE, TOO_FEW
-from fairtrial.metrics.groups import Group, Target, find_target
+from fairtrial.methods.gaps.sorted_groups import (
+    MOST_ROWS,
+    Estimate,
+    SortedGroups,
+    Untested,
+    find_any_target,
+    opposite,
+    sort_groups,
+    target_cells,
+)
+from fairtrial.methods.gaps.weighted_rows import WeightedRows
+from fairtrial.metrics.groups import Group, Target
 from fairtrial.metrics.harm import harmed_side
 from fairtrial.metrics.metric import Direction, Metric
 from fairtrial.metrics.values import Role
-from fairtrial.results.column import State
-
-# Above this many rows a real-valued metric is audited from its central sums.
-MOST_ROWS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,30 +50,7 @@ class Inference:
     target_method: str = "profile"
     rate_interval: str = "bounded"
     refinement: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A target the caller estimated, with its influence value per row (an array or a column)."""
-
-    value: float
-    influence: str | tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Untested:
-    """A group that is listed but not tested, with the reason."""
-
-    group: Group
-    n: int
-    state: State
-
-    @property
-    def small(self) -> bool:
-        return self.state.code in (TOO_FEW.code, NOBODY.code)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"group": self.group.label, "n": self.n, "place": self.group.place, **self.state.cells()}
+    scale: Scale = "difference"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +71,17 @@ class Disparities:
     comparison: Comparison
     gaps: Gaps
     notes: list[Note]
+    weighted: WeightedRows | None = None
     harmed: Direction | None = None  # the side on which a group is harmed, where it is known
+
+    @property
+    def source(self) -> Cells | Rows:
+        """What the numbers were computed from."""
+        return self.cells if self.weighted is None else self.weighted.rows
+
+    @property
+    def scale(self) -> Scale:
+        return self.gaps.scale
 
     @property
     def binary(self) -> bool:
@@ -98,15 +93,26 @@ class Disparities:
 
     @property
     def count(self) -> Floats:
+        """People of each group."""
+        if isinstance(self.gaps, LinearGaps):
+            return self.gaps.people
         return self.atoms.pooled(self.comparison.member)[0]
 
     @property
     def rate(self) -> Floats:
+        if isinstance(self.gaps, LinearGaps):
+            return self.gaps.rate
         return np.nan_to_num(self.atoms.pooled(self.comparison.member)[1])
 
     @property
     def target_rate(self) -> Floats:
-        return self.rate - self.gaps.estimate
+        if self.comparison.known is not None:
+            return self.comparison.known
+        if isinstance(self.target, Estimate):
+            return np.full(self.rate.shape, self.target.value)
+        if isinstance(self.gaps, LinearGaps):
+            return np.asarray(self.gaps.mean[1])
+        return np.nan_to_num(self.atoms.pooled(self.comparison.reference)[1])
 
     @property
     def target_label(self) -> str:
@@ -154,6 +160,8 @@ class Disparities:
 
     def joint(self) -> JointTest:
         """Test that every group's gap is zero."""
+        if isinstance(self.gaps, LinearGaps):
+            return self.gaps.joint()
         gap, covariance = self.gaps.estimate, self.gaps.covariance
         if covariance is not None:
             return without_undefined(
@@ -174,20 +182,6 @@ class Disparities:
         return test if self.binary else shrunk(test, self.gaps, np.zeros(self.gaps.estimate.size))
 
 
-def find_any_target(who: str, target: object) -> Target | Estimate:
-    """A known number, overall, rest, a reference group, or {'estimate': …, 'influence': …}."""
-    if isinstance(target, Mapping) and "estimate" in target:
-        value, influence = target["estimate"], target.get("influence")
-        if isinstance(value, bool) or not isinstance(value, int | float) or influence is None:
-            required = (
-                "with an 'estimate' needs a number there and 'influence': a column or one value per row"
-            )
-            raise InputError(who, Fault("target", required))
-        listed = influence if isinstance(influence, str) else tuple(float(v) for v in influence)
-        return Estimate(float(value), listed)
-    return find_target(who, target)
-
-
 def find_disparities(
     who: str,
     audit: Audit,
@@ -201,9 +195,8 @@ def find_disparities(
 ) -> Disparities:
     """Check, query, and compare: every group that `by` asks for against the target."""
     compared = find_any_target(who, target)
-    audit.refuse(who)
     refuse_selective(who, audit, [metric])
-    cells = _target_cells(who, audit, metric, by_attributes(who, audit, by), compared)
+    cells = target_cells(who, audit, metric, by_attributes(who, audit, by), compared)
     groups, named = compared_groups(who, audit, by, depth, compared if isinstance(compared, Target) else None)
     compared = named or compared
     found = sort_groups(who, audit, metric, cells, groups, compared, minimum)
@@ -214,34 +207,6 @@ def find_disparities(
     return compare_sorted(
         who, audit, metric, found, by=asked, target=compared, minimum=minimum, inference=inference
     )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SortedGroups:
-    """Who is compared and who is not, from sizes alone."""
-
-    cells: Cells
-    atoms: Atoms
-    tested: list[tuple[Group, Bools]]
-    untested: list[Untested]
-    absent: int
-
-
-def sort_groups(
-    who: str,
-    audit: Audit,
-    metric: Metric,
-    cells: Cells,
-    groups: Sequence[Group],
-    target: Target | Estimate,
-    minimum: int,
-) -> SortedGroups:
-    """The finest groups of one metric, and which of `groups` are large enough to be compared with the target."""
-    masked = [(group, cells.mask(group)) for group in groups]
-    present = [(group, mask) for group, mask in masked if mask.any()]
-    atoms = find_atoms(who, audit, cells, metric)
-    tested, untested = _sort_out(present, cells, atoms, target, minimum)
-    return SortedGroups(cells, atoms, tested, untested, len(masked) - len(present))
 
 
 def compare_sorted(
@@ -259,104 +224,15 @@ def compare_sorted(
     cells, atoms = found.cells, found.atoms
     member = np.array([mask for _, mask in found.tested])
     comparison = _comparison(who, member, cells, target, atoms)
-    gaps, notes = _gaps(who, audit, metric, cells, atoms, comparison, target, inference)
+    if found.weighted is None:
+        gaps, notes = _gaps(who, audit, metric, cells, atoms, comparison, target, inference)
+    else:
+        gaps, notes = _weighted_gaps(who, found.weighted, comparison, target, inference)
     return Disparities(
         who, metric, by, minimum, inference, target, [group for group, _ in found.tested], found.untested,
-        found.absent, cells, atoms, comparison, gaps, notes, harmed_side(metric, audit.favourable),
+        found.absent, cells, atoms, comparison, gaps, notes, found.weighted,
+        harmed_side(metric, audit.favourable),
     )  # fmt: skip
-
-
-def _target_cells(
-    who: str, audit: Audit, metric: Metric, attributes: tuple[str, ...], target: Target | Estimate
-) -> Cells:
-    """The cells of the attributes asked for and of the reference's own."""
-    group = target.group if isinstance(target, Target) else None
-    own = group.attributes if group is not None else ()
-    cells = audit.cells(tuple(dict.fromkeys([*attributes, *own])), [metric], who=who)
-    if isinstance(target, Target):
-        check_target(who, audit, target)
-    if group is not None and cells.count[metric.name][cells.mask(group)].sum() == 0:
-        required = f"{group.label}: nobody there meets the metric's condition"
-        raise InputError(who, Fault("target", required))
-    return cells
-
-
-def _sort_out(
-    present: Sequence[tuple[Group, Bools]],
-    cells: Cells,
-    atoms: Atoms,
-    target: Target | Estimate,
-    minimum: int,
-) -> tuple[list[tuple[Group, Bools]], list[Untested]]:
-    """Tested groups and the others; size alone decides, never the outcome."""
-    tested: list[tuple[Group, Bools]] = []
-    untested: list[Untested] = []
-    for group, mask in present:
-        n = int(atoms.count[mask].sum())
-        state = _is_target(mask, n, cells, atoms, target) or _too_small(n, minimum)
-        state = state or _small_target(mask, cells, atoms, target, minimum)
-        if state is None:
-            tested.append((group, mask))
-        else:
-            untested.append(Untested(group, n, state))
-    return tested, untested
-
-
-def opposite(member: Bools, cells: Cells, target: Target) -> Bools:
-    """The cells that a group (or each row of groups) is compared with; none where the target is a number."""
-    if target.kind == "number":
-        return np.zeros_like(member)
-    if target.kind == "rest":
-        return ~member
-    if target.group is None:
-        return np.ones_like(member)
-    return np.broadcast_to(cells.mask(target.group), member.shape).copy()
-
-
-def _small_target(
-    mask: Bools, cells: Cells, atoms: Atoms, target: Target | Estimate, minimum: int
-) -> State | None:
-    """Why a group has too few people opposite it: a gap is known no better than its smaller side.
-
-    What group and target share tells nothing of their gap, so each must also have enough people that the other lacks,
-    unless it lies within the other.
-    """
-    if isinstance(target, Estimate) or target.kind == "number":
-        return None
-    reference = opposite(mask, cells, target)
-    everyone, others, own = (
-        int(atoms.count[part].sum()) for part in (reference, reference & ~mask, mask & ~reference)
-    )
-    if everyone == 0:
-        return State(NO_TARGET.code, "nobody in the target meets the metric's condition")
-    if everyone < minimum or 0 < others < minimum:
-        return State(FEW_IN_TARGET.code, f"fewer than {minimum} to compare with")
-    if 0 < own < minimum:
-        return State(FEW_IN_TARGET.code, f"fewer than {minimum} who are not in the target")
-    return None
-
-
-def _is_target(mask: Bools, n: int, cells: Cells, atoms: Atoms, target: Target | Estimate) -> State | None:
-    """Why a group has nobody to be compared with; None where it has."""
-    if isinstance(target, Estimate):
-        return None
-    there = atoms.count > 0
-    if target.group is None:
-        if n and target.kind in ("overall", "rest") and mask[there].all():
-            return State(EVERYONE.code, "it is everyone: there is nobody to compare with")
-        return None
-    reference = cells.mask(target.group)
-    if np.array_equal(mask, reference):
-        return State(REFERENCE.code, "it is the reference")
-    if n and np.array_equal(mask[there], reference[there]):
-        return State(REFERENCE.code, "its members are those of the reference")
-    return None
-
-
-def _too_small(n: int, minimum: int) -> State | None:
-    if n == 0:
-        return State(NOBODY.code, "nobody meets the metric's condition")
-    return State(TOO_FEW.code, f"fewer than {minimum} members") if n < minimum else None
 
 
 def _comparison(who: str, member: Bools, cells: Cells, target: Target | Estimate, atoms: Atoms) -> Comparison:
@@ -369,6 +245,34 @@ def _comparison(who: str, member: Bools, cells: Cells, target: Target | Estimate
             raise InputError(who, Fault("target", "of a rate must lie between 0 and 1", got=target.value))
         return Comparison(member, nothing, np.full(member.shape[0], target.value))
     return Comparison(member, opposite(member, cells, target))
+
+
+def _weighted_gaps(
+    who: str,
+    weighted: WeightedRows,
+    comparison: Comparison,
+    target: Target | Estimate,
+    inference: Inference,
+) -> tuple[Gaps, list[Note]]:
+    """Gaps of weighted rows and of persons with several rows; other ways of inference are refused by name."""
+    faults = [
+        Fault(name, "is not for weighted rows or persons with several rows", cure="Leave it out")
+        for name, asked, usual in (
+            ("likelihood", inference.likelihood, "empirical"),
+            ("target_method", inference.target_method, "profile"),
+            ("rate_interval", inference.rate_interval, "bounded"),
+            ("refinement", inference.refinement, None),
+        )
+        if asked != usual
+    ]
+    if isinstance(target, Estimate):
+        faults.append(Fault("target", "of your own estimate is not for weighted rows or repeated persons"))
+    if faults:
+        raise NotApplicable(who, faults)
+    text = (
+        "Weights and repeated rows: inference at the number of people that the gap's own variance is worth."
+    )
+    return LinearGaps(weighted.sums, comparison, inference.scale), [Note("effective-counts", text)]
 
 
 def _gaps(
@@ -410,42 +314,9 @@ def _gaps(
         target_method=inference.target_method,  # type: ignore[arg-type]
         rate_method=inference.rate_interval,  # type: ignore[arg-type]
         refinement=inference.refinement,  # type: ignore[arg-type]
+        scale=inference.scale,
     )
     return gaps, notes
-
-
-def find_atoms(who: str, audit: Audit, cells: Cells, metric: Metric) -> Atoms:
-    """What the gaps are made of, cell by cell: counts, or every row's value."""
-    count = cells.count[metric.name].astype(np.float64)
-    total, m2 = cells.total[metric.name], cells.m2[metric.name]
-    mean = np.divide(total, count, out=np.zeros_like(total), where=count > 0)
-    binary = cells.binary[metric.name]
-    if binary:
-        return Atoms(count, mean, count * mean * (1.0 - mean), True)
-    if cells.rows.sum() > MOST_ROWS:
-        name = metric.name
-        return Atoms(count, mean, m2, False, None, cells.m3[name], cells.low[name], cells.high[name])
-    rows = audit.rows(attributes=cells.attributes, metrics=[metric], complete=False, who=who)
-    codes = _atom_of_rows(cells, rows)
-    given = rows.given[metric.name]
-    order = np.argsort(codes[given], kind="stable")
-    values = rows.values[metric.name][given][order]
-    pieces = np.split(values, np.cumsum(count.astype(np.int64))[:-1])
-    # The rows' own moments, so that the likelihood's centre is exactly the estimate.
-    return Atoms.of_values(pieces)
-
-
-def _atom_of_rows(cells: Cells, rows: Rows) -> Any:
-    """The cell each row belongs to."""
-    key, cell_key = np.zeros(rows.n, dtype=np.int64), np.zeros(len(cells.rows), dtype=np.int64)
-    for position, name in enumerate(cells.attributes):
-        labels = cells.labels[name]
-        coded = rows.attributes[name]
-        place = np.array([labels.index(label) for label in coded.labels], dtype=np.int64)
-        key = key * len(labels) + place[coded.codes]
-        cell_key = cell_key * len(labels) + cells.codes[:, position]
-    order = np.argsort(cell_key)
-    return order[np.searchsorted(cell_key[order], key)]
 
 
 def _estimate_rows(
@@ -457,5 +328,5 @@ def _estimate_rows(
     if influence.shape != (rows.n,) or not np.isfinite(influence).all():
         required = f"must have one finite value for each of the {rows.n:,} rows, got {influence.size:,}"
         raise InputError(who, Fault("target", required, subject="'influence'"))
-    codes = np.where(rows.given[metric.name], _atom_of_rows(cells, rows), -1)
+    codes = np.where(rows.given[metric.name], atom_of_rows(cells, rows), -1)
     return codes, rows.values[metric.name], influence

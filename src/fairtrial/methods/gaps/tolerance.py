@@ -8,9 +8,10 @@ import numpy as np
 
 from fairtrial.errors import Fault, InputError, Note, notes_where
 from fairtrial.inference.rates.binary_gaps import FEW_EVENTS
-from fairtrial.methods.gaps.disparities import Disparities, Estimate
+from fairtrial.methods.gaps.disparities import Disparities
 from fairtrial.methods.gaps.known_outcomes import left_out_notes
 from fairtrial.methods.gaps.notes_of_means import notes_of_means
+from fairtrial.methods.gaps.sorted_groups import Estimate
 from fairtrial.metrics.metric import Metric
 
 BAND = "must be a number or two numbers [low, high]"

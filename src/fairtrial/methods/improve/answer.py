@@ -20,6 +20,7 @@ from fairtrial.methods.improve.candidates.utilities import Worth, evaluate
 from fairtrial.methods.improve.claim_test import MARGINS
 from fairtrial.methods.improve.payoff import Payoff
 from fairtrial.methods.improve.result import ImproveResult
+from fairtrial.methods.improve.search_log import log_of, seconds_of
 from fairtrial.methods.improve.sentences import null_of, question_of, verdict_of
 from fairtrial.methods.improve.solver.all_splits import (
     ASSUMES,
@@ -65,13 +66,14 @@ def answer(audit: Audit, wanted: Wanted, settings: Settings) -> ImproveResult:
     settings = _decided(settings, ready)
     tried = [identity(candidate) for candidate in candidates]
     settings = replace(settings, key=f"{ready.rows.digest}|{wanted}|{tried}")
+    found = None
     if ready.stated is None:
-        tested = run_splits(contest, candidates, settings)
+        tested, found = run_splits(contest, candidates, settings)
     else:
         tested = run_challenge(contest, candidates, settings, ready.stated)
     best = int(tested.arrays["chosen"][int(np.argmin(tested.p_values))])
-    rule, refitted = refit_rule(contest, candidates, settings, ready.stated, best)
-    details = details_of(tested, contest, refitted)
+    rule, refitted, on_all = refit_rule(contest, candidates, settings, ready.stated, best)
+    details = {**details_of(tested, contest, refitted), **log_of(contest, tested, found, on_all)}
     result = ImproveResult(
         question=question_of(details),
         null=null_of(details),
@@ -80,7 +82,7 @@ def answer(audit: Audit, wanted: Wanted, settings: Settings) -> ImproveResult:
         details=details,
         notes=(*audit.notes(), *ready.notes, *_notes(tested, contest, ready.stated)),
         provenance=audit.provenance(ready.rows, arguments=_resolved(details, wanted), seed=settings.seed),
-        objects={"rule": rule},
+        objects={"rule": rule, "seconds": seconds_of(found)},
     )
     rule.card = card_of(result, wanted)
     return result

@@ -50,9 +50,9 @@ Fairness = Annotated[
 Candidates = Annotated[
     OneCandidate | Sequence[OneCandidate],
     Option(
-        "The rules to try: portfolio, reductions, group-thresholds, the programs F.5, F.6 and P', columns with a "
-        "rule's decisions or scores; in Python also scikit-learn estimators and functions from training data to a "
-        "rule.",
+        "The rules to try: portfolio, frontier, reductions, group-thresholds, the programs F.5, F.6 and P', columns "
+        "with a rule's decisions or scores; in Python also scikit-learn estimators and functions from training data to "
+        "a rule.",
         many=True,
         flag="candidate",
     ),
@@ -115,6 +115,13 @@ Monotone = Annotated[
         "Features with which a rule may never fall, income=1, or never rise, debt=-1.",
         form=options.named_number,
         many=True,
+    ),
+]
+Permissible = Annotated[
+    Callable[[Any, Any], bool] | None,
+    Option(
+        "A function of a fitted rule and its inputs that says whether the rule may be used.",
+        python_only="it is a function",
     ),
 ]
 FairnessTest = Annotated[
@@ -190,3 +197,4 @@ class Wanted:
     blind: bool
     banned: tuple[str, ...]
     monotone: Mapping[str, int]
+    permissible: Callable[[Any, Any], bool] | None

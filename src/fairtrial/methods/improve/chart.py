@@ -8,6 +8,7 @@ from typing import Any
 
 import altair as alt
 
+from fairtrial.methods.improve.frontier_chart import frontier
 from fairtrial.methods.improve.solver.all_splits import split_level
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.charts.theme import COLOURS, finish
@@ -40,6 +41,11 @@ def pictures(result: Result) -> list[Picture]:
                 finish(_surface(details)),
             )
         )
+    if details["search"]:
+        text = (
+            f"Gap and accuracy of {len(details['search'])} candidates out of fold, and which one was tested."
+        )
+        found.append(Picture("search", "What was tried", text, finish(frontier(details))))
     if len(details["splits"]) > 1:
         whose = "fixed rules" if details["all_rows"] else "splits"
         p_values = ", ".join(f"{split['p_value']:.4f}" for split in details["splits"])

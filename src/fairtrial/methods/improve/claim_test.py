@@ -18,6 +18,7 @@ from fairtrial.methods.improve.solver.improvement import (
     Pair,
     Part,
     accuracy_components,
+    gap_of,
     log_levels,
     paper_fairness_component,
     smooth_fairness_components,
@@ -209,14 +210,24 @@ def status_quo_pairs(contest: Contest, old: Decided, index: NDArray[np.intp]) ->
     return [worst_pair(estimate[0, :-1], contest.claim.pairs) for estimate in levels.estimate[first:]]
 
 
-def merit(contest: Contest, cells: LevelCells, worst: Sequence[Pair]) -> float:
-    """The smallest z of all components: how sure the weakest part of the claim is."""
-    tested = examine(contest, cells, worst, 0, np.random.default_rng(0))
-    smallest = math.inf
+def z_values(tested: ClaimTest) -> list[float]:
+    """How sure each part of the claim is: T by its standard error."""
+    found = []
     for component, delta in tested.pairs:
         estimate, error = component.statistic(delta), component.standard_error(delta)
         if not math.isfinite(estimate):
-            return -math.inf
-        z = estimate / error if error > component.tie else CERTAIN * float(np.sign(round(estimate, 12)))
-        smallest = min(smallest, z)
-    return smallest
+            found.append(-math.inf)
+        else:
+            certain = CERTAIN * float(np.sign(round(estimate, 12)))
+            found.append(estimate / error if error > component.tie else certain)
+    return found
+
+
+def gap_levels(contest: Contest, estimate: Floats) -> Floats:
+    """(2 rules, fairness metrics): the largest directed gap of each, of logs where gaps are ratios."""
+    claim, first = contest.claim, len(contest.claim.accuracies)
+    levels = estimate[first:, :, :-1]
+    if claim.scale == "ratio":
+        with np.errstate(divide="ignore", invalid="ignore"):
+            levels = np.where(levels > 0, np.log(levels), np.nan)
+    return np.array([[gap_of(metric[rule], claim.pairs) for metric in levels] for rule in (0, 1)])

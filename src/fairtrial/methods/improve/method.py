@@ -37,6 +37,7 @@ def improve(
     blind: i.Blind = True,
     banned: i.Banned = (),
     monotone: i.Monotone = None,
+    permissible: i.Permissible = None,
     method: i.FairnessTest = "smooth",
     aggregate: i.Aggregate = "median",
     bootstrap: i.Bootstrap = 10_000,
@@ -72,9 +73,9 @@ def improve(
         Attributes whose groups are compared, or groups such as race=Caucasian; default: the audit's
         groups.
     candidates : str or ScikitEstimator or OwnCandidate or callable or list, default 'portfolio'
-        The rules to try: portfolio, reductions, group-thresholds, the programs F.5, F.6 and P', columns
-        with a rule's decisions or scores; in Python also scikit-learn estimators and functions from
-        training data to a rule.
+        The rules to try: portfolio, frontier, reductions, group-thresholds, the programs F.5, F.6 and P',
+        columns with a rule's decisions or scores; in Python also scikit-learn estimators and functions
+        from training data to a rule.
     margin : float or dict, default 0.0
         How much worse the accuracy may be: 0.02, or a=0.02,b=0.01 by group or by metric; 0 asks for more
         accuracy than now, a negative one for a gain of that size.
@@ -106,6 +107,9 @@ def improve(
         Features that no rule may use.
     monotone : dict or None, default None
         Features with which a rule may never fall, income=1, or never rise, debt=-1.
+    permissible : callable or None, default None
+        A function of a fitted rule and its inputs that says whether the rule may be used. Python only: it
+        is a function.
     method : {'smooth', 'paper'}, default 'smooth'
         'paper' is the article's fairness component, which rejects too often when gaps are one or two
         standard errors from zero.
@@ -161,6 +165,7 @@ def improve(
         splits=splits, threshold=candidate_threshold, sign=sign, earlier=earlier, candidates=candidates,
         fitted_elsewhere=fitted_elsewhere, folds=folds, capacity=capacity, blind=blind,
         banned=(banned,) if isinstance(banned, str) else tuple(banned), monotone={} if monotone is None else monotone,
+        permissible=permissible,
     )  # fmt: skip
     settings = Settings(
         splits=7 if splits is None else splits, train_share=train_share, bootstrap=bootstrap, aggregate=aggregate,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from fairtrial.errors import Fault, InputError
 from fairtrial.results.column import Column, Primary, Tone
-from fairtrial.results.result import Result
+from fairtrial.results.result import FurtherTable, Result
 
 if TYPE_CHECKING:
     from fairtrial.methods.improve.candidates.rules import Rule
@@ -94,6 +94,22 @@ class ImproveResult(Result):
         """
         gain = self.surface().largest_fairness_gain(-accuracy_loss)
         return gain if math.isfinite(gain) else None
+
+    @property
+    def search(self) -> list[dict[str, Any]]:
+        """The log of the search: every candidate with its numbers and why it was or was not chosen."""
+        seconds = self.objects.get("seconds", {})
+        return [
+            {**row, "seconds": seconds[row["candidate"]]} if row["candidate"] in seconds else dict(row)
+            for row in self.details["search"]
+        ]
+
+    def further_tables(self) -> list[FurtherTable]:
+        """The log of the search, where there was one."""
+        from fairtrial.methods.improve.search_log import COLUMNS
+
+        rows = tuple(self.details["search"])
+        return [FurtherTable("search", "Every candidate that was tried", COLUMNS, rows)] if rows else []
 
     def pictures(self) -> list[Picture]:
         """Where the rules lie, how far the improvement reaches, and how the splits agree."""

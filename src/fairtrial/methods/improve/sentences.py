@@ -144,6 +144,7 @@ def sentences_of(details: Mapping[str, Any]) -> list[str]:
         *_splits(details),
         *_margins(details),
         *_without_loss(details),
+        *_search(details),
         *_after_refit(details),
         *[f"The program {text}." for text in proved],
     ]
@@ -178,6 +179,32 @@ def _without_loss(details: Mapping[str, Any]) -> list[str]:
         return []
     gain = f"{largest:.0%}" if details["claim"]["margin_kind"] == "relative" else f"{largest:.3g}"
     return [f"Without any loss of accuracy, reductions of the gap of up to {gain} are shown."]
+
+
+def _search(details: Mapping[str, Any]) -> list[str]:
+    """How much was tried, the least discriminatory rule that was found, and how small any gap could be."""
+    if not details["search"]:
+        return []
+    found = [
+        f"{len(details['search'])} candidates were tried; the log lists each with why it was or was not chosen."
+    ]
+    least = details["least_discriminatory"]
+    if least is not None and least["gap"] is not None:
+        what = "impact ratio" if details["claim"]["scale"] == "ratio" else "gap"
+        found.append(
+            f"Not shown: the least discriminatory candidate whose accuracy is within the margin out of fold is "
+            f"{least['candidate']}, with a {what} of {least['gap']:.3g} and {details['claim']['accuracy_labels'][0]} "
+            f"{least['accuracy']:.3g}."
+        )
+    bound = details["smallest_possible_gap"]
+    if bound is None:
+        found.append(
+            "How small a gap any rule could have is not bounded: that needs few combinations of features."
+        )
+    else:
+        sure = f"confidence {1 - details['alpha']:.0%}"
+        found.append(f"No rule on these features that is as accurate has a gap below {bound:.3g} ({sure}).")
+    return found
 
 
 def _after_refit(details: Mapping[str, Any]) -> list[str]:

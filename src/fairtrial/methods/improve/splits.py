@@ -11,19 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from fairtrial.errors import FairtrialError
 from fairtrial.methods.improve.candidates.constraints import check_rule
 from fairtrial.methods.improve.candidates.contest import Candidate, Contest
-from fairtrial.methods.improve.candidates.rules import Floats, Index, Rule, refusal
+from fairtrial.methods.improve.candidates.rules import Floats, Index, Rule
 from fairtrial.methods.improve.candidates.stated import Stated
-from fairtrial.methods.improve.claim_test import ClaimTest, examine, merit, status_quo_pairs
+from fairtrial.methods.improve.claim_test import ClaimTest, examine, gap_levels, status_quo_pairs
+from fairtrial.methods.improve.search import Found, fitted, judged_out_of_fold, variants_of
 from fairtrial.methods.improve.solver.all_splits import (
     Aggregation,
     combine_p_values,
     split_level,
     split_thresholds,
 )
-from fairtrial.methods.improve.solver.improvement import Pair, gap_of
+from fairtrial.methods.improve.solver.improvement import Pair
 from fairtrial.work import Arrays, Progress, Task, generator, map_batches
 
 # Levels at which the Δ-surface is kept, besides α
@@ -91,21 +91,24 @@ class TestedSplits:
         return [i for i, b in enumerate(self.block) if b == metric]
 
 
-def run_splits(contest: Contest, candidates: Sequence[Candidate], settings: Settings) -> TestedSplits:
-    """Steps 1 to 5 of Section 3.1 for all splits."""
-    variants = _variants(contest, candidates)
-    halves = [settings.split(contest, k)[0] for k in range(settings.splits)]
-    merits = _choose(contest, candidates, halves, settings)
+def run_splits(
+    contest: Contest, candidates: Sequence[Candidate], settings: Settings
+) -> tuple[TestedSplits, Found | None]:
+    """Steps 1 to 5 of Section 3.1 for all splits, and what the search found in each; None when nothing was chosen."""
+    variants = variants_of(contest, candidates)
+    parts = [settings.split(contest, k) for k in range(settings.splits)]
+    found = search(contest, candidates, parts, settings)
 
     def task(part: range, rng: np.random.Generator) -> Arrays:
         (k,) = part
-        best = int(np.argmax(merits[k]))
+        best = 0 if found is None else found.best(k)
+        merit = math.nan if found is None else float(found.arrays["merit"][k, best])
         numbers = _test_split(contest, settings, variants[best], k, rng)
-        return {"chosen": np.array([best]), "merit": np.array([merits[k][best]]), **numbers}
+        return {"chosen": np.array([best]), "merit": np.array([merit]), **numbers}
 
     name = "improve: testing on the other half of each split"
     arrays = _loop(task, settings.splits, name, settings.key, settings)
-    return _tested(contest, settings, variants, arrays, _any_pairs(contest))
+    return _tested(contest, settings, variants, arrays, _any_pairs(contest)), found
 
 
 def _any_pairs(contest: Contest) -> list[Pair | None]:
@@ -117,13 +120,13 @@ def run_challenge(
     contest: Contest, candidates: Sequence[Candidate], settings: Settings, stated: Stated
 ) -> TestedSplits:
     """Section 3.2 on all rows: each rule that was fixed beforehand is tested on everybody, without splits."""
-    variants = _variants(contest, candidates)
+    variants = variants_of(contest, candidates)
     everyone = np.arange(contest.rows)
 
     def task(part: range, rng: np.random.Generator) -> Arrays:
         (k,) = part
         candidate, name = variants[k]
-        rule = _fitted(contest if stated.earlier is None else stated.earlier, candidate, None, rng)[name]
+        rule = fitted(contest if stated.earlier is None else stated.earlier, candidate, None, rng)[name]
         check_rule(rule, contest, everyone)
         old, new = stated.status_quo(contest), rule.outcome_of(contest.inputs)
         tested = examine(
@@ -162,7 +165,7 @@ def _test_split(
 ) -> Arrays:
     """The numbers of one split, each with a first axis of length one."""
     (candidate, name), (train, test) = variant, settings.split(contest, k)
-    rule = _fitted(contest, candidate, train, rng)[name]
+    rule = fitted(contest, candidate, train, rng)[name]
     check_rule(rule, contest, train)
     new, new_score = rule.outcome_of(contest.inputs)
     old, old_score = contest.status_quo(train)
@@ -212,25 +215,26 @@ def _enough_people(tested: ClaimTest, contest: Contest) -> bool:
 
 def refit_rule(
     contest: Contest, candidates: Sequence[Candidate], settings: Settings, stated: Stated | None, best: int
-) -> tuple[Rule, dict[str, Any]]:
+) -> tuple[Rule, dict[str, Any], Found | None]:
     """The selection rule applied to all data (Section 3.1), or the fixed rule `best`, and whose decision changes."""
     everyone = np.arange(contest.rows)
-    variants = _variants(contest, candidates)
+    found = None
     if stated is None:
-        merits = _choose(contest, candidates, [everyone], settings)
-        best = int(np.argmax(merits[0]))
-    candidate, name = variants[best]
+        found = search(contest, candidates, [(everyone, None)], settings)
+        best = 0 if found is None else found.best(0)
+    candidate, name = variants_of(contest, candidates)[best]
     fitted_on = contest if stated is None or stated.earlier is None else stated.earlier
     with threadpool_limits(1):
-        rule = _fitted(fitted_on, candidate, None, generator(settings.seed, "improve/refit"))[name]
+        rule = fitted(fitted_on, candidate, None, generator(settings.seed, "improve/refit"))[name]
     decision, _ = rule.outcome_of(contest.inputs)
     old, _ = contest.status_quo(everyone) if stated is None else stated.status_quo(contest)
-    return rule, {
+    told = {
         "candidate": rule.name,
         "threshold": rule.threshold,
         "proved": rule.statement,
         "changes": [_changed(contest, code, old, decision) for code in range(len(contest.names))],
     }
+    return rule, told, found
 
 
 def _changed(contest: Contest, code: int, old: Floats, new: Floats) -> dict[str, Any]:
@@ -246,46 +250,38 @@ def _changed(contest: Contest, code: int, old: Floats, new: Floats) -> dict[str,
     }
 
 
-def _choose(
-    contest: Contest, candidates: Sequence[Candidate], halves: Sequence[Index], settings: Settings
-) -> NDArray[np.float64]:
-    """Out-of-fold merit of every variant in every training half; NaN when there is nothing to choose."""
+def search(
+    contest: Contest,
+    candidates: Sequence[Candidate],
+    parts: Sequence[tuple[Index, Index | None]],
+    settings: Settings,
+) -> Found | None:
+    """Every variant in every training part, out of fold and on the rows kept for testing; None for a single one."""
     widths = [len(candidate.variants(contest)) for candidate in candidates]
-    if sum(widths) == 1:
-        return np.full((len(halves), 1), np.nan)
+    if sum(widths) == 1 and contest.constraints.permissible is None:
+        return None
 
     def task(part: range, rng: np.random.Generator) -> Arrays:
         (i,) = part
         half, which = divmod(i, len(candidates))
-        found = np.full((1, max(widths)), -np.inf)
-        found[0, : widths[which]] = _out_of_fold_merits(contest, candidates[which], halves[half], rng)
-        return {"merit": found}
+        train, test = parts[half]
+        found = judged_out_of_fold(contest, candidates[which], train, test, rng)
+        room = [(0, max(widths) - widths[which])]
+        return {key: np.pad(v, room + [(0, 0)] * (v.ndim - 1))[None] for key, v in found.items()}
 
-    key = f"{settings.key}|{[half.size for half in halves]}"
+    key = f"{settings.key}|{[train.size for train, _ in parts]}"
     name = "improve: choosing among candidates in each training half"
-    merits = _loop(task, len(halves) * len(candidates), name, key, settings)["merit"]
-    by_half = merits.reshape(len(halves), len(candidates), -1)
-    return np.array(
-        [np.concatenate([row[:width] for row, width in zip(half, widths, strict=True)]) for half in by_half]
-    )
-
-
-def _out_of_fold_merits(
-    contest: Contest, candidate: Candidate, train: Index, rng: np.random.Generator
-) -> list[float]:
-    """Merit of each variant from decisions on folds it was not fitted on, constraints checked in each."""
-    decided = {name: np.empty((2, train.size)) for name in candidate.variants(contest)}
-    fold = rng.permutation(train.size) % contest.folds
-    for held in range(contest.folds):
-        rest, out = train[fold != held], train[fold == held]
-        rules = _fitted(contest, candidate, rest, rng)
-        inputs = contest.inputs.part(out)
-        for name, both in decided.items():
-            check_rule(rules[name], contest, rest)
-            both[:, fold == held] = rules[name].outcome_of(inputs)
-    old = contest.status_quo_of(train)
-    worst = status_quo_pairs(contest, old, train)
-    return [merit(contest, contest.cells(train, old, (both[0], both[1])), worst) for both in decided.values()]
+    arrays = _loop(task, len(parts) * len(candidates), name, key, settings)
+    kept = {
+        name: np.array(
+            [
+                np.concatenate([row[:width] for row, width in zip(half, widths, strict=True)])
+                for half in values.reshape(len(parts), len(candidates), *values.shape[1:])
+            ]
+        )
+        for name, values in arrays.items()
+    }
+    return Found(kept, [name for _, name in variants_of(contest, candidates)])
 
 
 def _loop(task: Task, steps: int, name: str, key: str, settings: Settings) -> Arrays:
@@ -304,23 +300,6 @@ def _loop(task: Task, steps: int, name: str, key: str, settings: Settings) -> Ar
         )
 
 
-def _variants(contest: Contest, candidates: Sequence[Candidate]) -> list[tuple[Candidate, str]]:
-    """Every rule that can be chosen, with the candidate that gives it."""
-    return [(candidate, name) for candidate in candidates for name in candidate.variants(contest)]
-
-
-def _fitted(
-    contest: Contest, candidate: Candidate, index: Index | None, rng: np.random.Generator
-) -> dict[str, Rule]:
-    """The candidate's rules, fitted on some rows or all; whatever goes wrong inside it is told with its name."""
-    try:
-        return candidate.fit(contest, np.arange(contest.rows) if index is None else index, rng)
-    except FairtrialError:
-        raise
-    except Exception as error:
-        raise refusal(candidate.name, f"could not be fitted: {error}") from error
-
-
 def split_rows(rows: int, share: float, rng: np.random.Generator) -> tuple[Index, Index]:
     """⌊β·n⌋ training rows uniformly at random, and the rest (Section 3.1, step 1)."""
     order = rng.permutation(rows)
@@ -329,12 +308,8 @@ def split_rows(rows: int, share: float, rng: np.random.Generator) -> tuple[Index
 
 
 def gaps(contest: Contest, estimate: NDArray[np.float64], m: int) -> tuple[float, float]:
-    """Gap of the status quo and of the alternative in the claim's metric m in one split."""
-    levels = estimate[m, :, :-1]
+    """Gap, or impact ratio, of the status quo and of the alternative in the claim's metric m in one split."""
+    old, new = gap_levels(contest, estimate)[:, m - len(contest.claim.accuracies)]
     if contest.claim.scale == "ratio":
-        with np.errstate(divide="ignore", invalid="ignore"):
-            levels = np.where(levels > 0, np.log(levels), np.nan)
-        old, new = (math.exp(-gap_of(levels[rule], contest.claim.pairs)) for rule in (0, 1))
-        return old, new
-    old, new = (gap_of(levels[rule], contest.claim.pairs) for rule in (0, 1))
-    return old, new
+        return math.exp(-old), math.exp(-new)
+    return float(old), float(new)

@@ -5,18 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from fairtrial.data.audit import Audit
-from fairtrial.data.cells import Cells, Rows
 from fairtrial.errors import Fault, NotApplicable, Note, Set, Words, notes_where
 from fairtrial.inference.multiplicity import holm
 from fairtrial.inference.rates.binary_gaps import SMALLEST_P
-from fairtrial.methods.gaps.disparities import Disparities
 from fairtrial.methods.gaps.known_outcomes import left_out_details, left_out_notes, refuse_selective
 from fairtrial.methods.gaps.states import DESCRIBED, FAVOURED
 from fairtrial.methods.gaps.tolerance import inference_notes
 from fairtrial.methods.measure.lines import Line, Plan
 from fairtrial.methods.measure.rates import cell_lines
 from fairtrial.methods.measure.result import MeasureResult
-from fairtrial.methods.measure.weighted import weighted_lines
 from fairtrial.metrics.harm import describes_people, harmed_side
 from fairtrial.metrics.metric import Metric
 from fairtrial.metrics.values import role
@@ -45,13 +42,8 @@ def answer(plan: Plan) -> MeasureResult:
         required = "cannot be chosen together with weight or unit: intervals at effective counts are used"
         raise NotApplicable(WHO, Fault("interval", required))
     refuse_selective(WHO, audit, plan.metrics, "metrics")
-    compared: list[Disparities] = []
-    data: Cells | Rows
-    if weighted:
-        lines, data = weighted_lines(plan)
-    else:
-        lines, compared, data = cell_lines(plan)
-    left_out = _left_out(plan, data)
+    lines, compared, cells = cell_lines(plan)
+    left_out = left_out_details(plan.metrics, cells.left_out) if audit.missing == "drop" else []
     for line in lines:
         line.harmed = harmed_side(line.metric, audit.favourable)
     _adjust(lines)
@@ -71,11 +63,11 @@ def answer(plan: Plan) -> MeasureResult:
         notes=(
             *audit.notes(complete=False),
             *left_out_notes(left_out),
-            *_notes(lines, weighted, plan.minimum),
+            *_notes(lines, plan.minimum),
             *inference_notes(compared),
         ),
         provenance=audit.provenance(
-            data,
+            compared[0].source if compared else cells,
             arguments={
                 "metrics": [metric.to_dict() for metric in plan.metrics],
                 "target": plan.target.to_dict(),
@@ -83,14 +75,6 @@ def answer(plan: Plan) -> MeasureResult:
             },
         ),
     )
-
-
-def _left_out(plan: Plan, data: Cells | Rows) -> list[dict[str, Any]]:
-    """What each metric leaves out; of weighted rows counted by a query of its own, where there may be some."""
-    if plan.audit.missing != "drop":
-        return []
-    cells = data if isinstance(data, Cells) else plan.audit.cells(plan.attributes, plan.metrics, who=WHO)
-    return left_out_details(plan.metrics, cells.left_out)
 
 
 def each_bin(audit: Audit, metric: Metric) -> list[Metric]:
@@ -117,7 +101,7 @@ def _adjust(lines: list[Line]) -> None:
 
 def _row(line: Line, alpha: float) -> dict[str, Any]:
     why = None if line.untested is None else line.untested.reason
-    open_end = line.undetermined or "no limit: the sample is too small"
+    open_end = line.undetermined or f"no limit: {line.open_because or 'the sample is too small'}"
 
     def known(value: float | None, explanation: str) -> Any:
         if value is None:
@@ -180,17 +164,13 @@ def _verdict(lines: list[Line], alpha: float, level: float) -> Verdict:
     )
 
 
-def _notes(lines: list[Line], weighted: bool, minimum: int) -> list[Note]:
+def _notes(lines: list[Line], minimum: int) -> list[Note]:
     small = sum(line.too_few for line in lines)
     have, were = ("1 line has", "was") if small == 1 else (f"{small} lines have", "were")
-    effective = (
-        "Weights and repeated rows: intervals at the effective number of people, from variances over persons."
-    )
     pointwise = "Intervals are pointwise; findings use p-values adjusted by Holm over the table."
     return notes_where(
         {
             "pointwise": (True, pointwise),
             "small-groups": (small > 0, f"{have} fewer than {minimum} people and {were} not compared."),
-            "effective-counts": (weighted, effective),
         }
     )

@@ -58,6 +58,7 @@ class Line:
     p_adjusted: float | None = None
     undetermined: str | None = None  # why the gap has no inference; it stays in the family with p = 1
     harmed: Direction | None = None  # the side on which a group is harmed, where it is known
+    open_because: str | None = None  # why a side of the gap's interval has no limit
     untested: State | None = None
     is_reference: bool = False
 
@@ -75,6 +76,8 @@ class Line:
             return State(UNDETERMINED.code, self.undetermined)
         if self.p_adjusted is None:
             return State(NOT_TESTED.code)
+        if self.p_adjusted > alpha and self.open_because is not None:
+            return State(UNDETERMINED.code, self.open_because)
         if self.p_adjusted > alpha:
             return State("no violation shown")
         return State(DESCRIBED.code if describes_people(self.metric) else self.effect or "violated")

@@ -9,18 +9,13 @@ import numpy as np
 from fairtrial.data.cells import Cells
 from fairtrial.data.groups import check_target, compared_groups
 from fairtrial.inference.compare.choose_gaps import make_gaps
-from fairtrial.inference.compare.gaps import part_counts
+from fairtrial.inference.compare.gaps import Gaps, part_counts
+from fairtrial.inference.compare.linear_gaps import LinearGaps
 from fairtrial.inference.evidence.atoms import Comparison
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.binary_gaps import gap_limits
-from fairtrial.methods.gaps.disparities import (
-    Disparities,
-    Inference,
-    SortedGroups,
-    compare_sorted,
-    opposite,
-    sort_groups,
-)
+from fairtrial.methods.gaps.disparities import Disparities, Inference, compare_sorted
+from fairtrial.methods.gaps.sorted_groups import SortedGroups, opposite, sort_groups
 from fairtrial.methods.gaps.states import NOBODY, REFERENCE
 from fairtrial.methods.measure.lines import Line, Plan, add_impact_ratios
 from fairtrial.metrics.groups import Group, explicit_groups
@@ -67,20 +62,22 @@ def _rate_lines(
     atoms = found.atoms
     member = np.array([found.cells.mask(group) for group in groups])
     zero = Comparison(member, np.zeros_like(member), np.zeros(len(groups)))
-    own = make_gaps(atoms, zero, rate_method=plan.interval or "bounded")  # type: ignore[arg-type]
+    own = _own_gaps(plan, found, zero)
     count, total = member @ found.cells.count[metric.name], member @ found.cells.total[metric.name]
-    others = opposite(member, found.cells, plan.target) @ found.cells.count[metric.name]
+    others = opposite(member, found.cells, plan.target) @ found.atoms.count
     low, high = own.limits(plan.level)
+    level = own.rate if isinstance(own, LinearGaps) else total / np.maximum(count, 1)
     untested = {item.group: item.state for item in found.untested}
     lines = {}
+    people = own.people if isinstance(own, LinearGaps) else count
     for i, group in enumerate(groups):
-        n = int(count[i])
+        n = int(people[i])
         line = Line(
             metric=metric, group=group, binary=atoms.binary, n=n, target=plan.target.label, target_n=int(others[i]),
-            unlimited=own.reason[i],
+            unlimited=_why_unlimited(own, i),
         )  # fmt: skip
         if n:
-            line.level, line.low, line.high = float(total[i]) / n, float(low[i]), float(high[i])
+            line.level, line.low, line.high = float(level[i]), float(low[i]), float(high[i])
             line.events = round(float(total[i])) if atoms.binary else None
         line.untested = untested.get(group)
         if not n and line.untested is None:
@@ -88,6 +85,17 @@ def _rate_lines(
         line.is_reference = line.untested is not None and line.untested.code == REFERENCE.code
         lines[group] = line
     return lines
+
+
+def _own_gaps(plan: Plan, found: SortedGroups, zero: Comparison) -> Gaps:
+    """Each group's gap to a known zero: its own rate with its interval."""
+    if found.weighted is not None:
+        return LinearGaps(found.weighted.sums, zero)
+    return make_gaps(found.atoms, zero, rate_method=plan.interval or "bounded")  # type: ignore[arg-type]
+
+
+def _why_unlimited(own: Gaps, index: int) -> str:
+    return own.reason[index] or f"no limit: {own.why_no_limit(index)}"
 
 
 def _fill(lines: dict[Group, Line], disparities: Disparities, plan: Plan) -> None:
@@ -102,6 +110,7 @@ def _fill(lines: dict[Group, Line], disparities: Disparities, plan: Plan) -> Non
         line.undetermined = gaps.reason[i]
         line.target_level, line.difference = float(target_rate[i]), float(gaps.estimate[i])
         line.difference_low, line.difference_high = float(low[i]), float(high[i])
+        line.open_because = gaps.why_no_limit(i) if np.isinf([low[i], high[i]]).any() else None
         line.p_value = float(p[i])
         if standardized is not None and np.isfinite(standardized[i]):  # without spread there is none
             line.standardized = float(standardized[i])
@@ -131,6 +140,8 @@ def _ratio_limits(
         return np.where(positive, ends[0], np.nan), np.where(positive, ends[1], np.nan)
     if not disparities.binary:
         return None
+    if disparities.weighted is not None:
+        return LinearGaps(disparities.weighted.sums, disparities.comparison, "ratio").limits(level)
     parts = part_counts(disparities.atoms, disparities.comparison.member, disparities.comparison.reference)
     limits = gap_limits(parts, level, scale="ratio")
     partly = parts.shape == "partial"
@@ -140,7 +151,7 @@ def _ratio_limits(
 def _standardized(disparities: Disparities) -> Floats | None:
     """The difference over the root mean of the two variances, of real values with people opposite."""
     comparison, atoms = disparities.comparison, disparities.atoms
-    if atoms.binary or comparison.known is not None:
+    if atoms.binary or comparison.known is not None or disparities.weighted is not None:
         return None
     sides = [atoms.pooled(side) for side in (comparison.member, comparison.reference)]
     variances = [m2 / np.maximum(count - 1.0, 1.0) for count, _, m2 in sides]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal, Protocol, TypeAlias
 
 from fairtrial import options
-from fairtrial.errors import Fault, InputError, choice_fault
+from fairtrial.errors import Fault, InputError, Set, Words, choice_fault
 from fairtrial.metrics.groups import Group
 from fairtrial.options import Option
 from fairtrial.work import Progress
@@ -63,6 +63,18 @@ AlsoFeatures = Annotated[
         flag="feature",
     ),
 ]
+Within = Annotated[
+    str | Sequence[str] | None,
+    Option("Attributes that are controlled for without being searched.", many=True),
+]
+Ranges = Annotated[
+    bool,
+    Option("Whether numbers and ordered categories are searched as ranges, such as age 18 to 24."),
+]
+Score = Annotated[
+    Literal["matched", "article"],
+    Option("'matched' compares like with like; 'article' is the article's likelihood ratio."),
+]
 Direction = Annotated[
     Literal["above", "below", "differs"] | None,
     Option(
@@ -73,24 +85,35 @@ Condition = Annotated[
     Literal[0, 1, "any"] | None,
     Option("0, 1, or any for both values at once, instead of the metric's own condition.", form=zero_or_one),
 ]
-Penalty = Annotated[float, Option("What every listed value of a subgroup costs its score.", least=0)]
+Penalty = Annotated[
+    float, Option("What every listed value, or every range, of a subgroup costs its score.", least=0)
+]
 Search = Annotated[
-    Literal["auto", "exact", "restarts"],
+    Literal["auto", "exact", "depth-2", "restarts"],
     Option(
-        "'exact' is a proof, 'restarts' climbs from many starts; 'auto' is exact where that is affordable."
+        "All subgroups ('exact'), those that restrict at most two features ('depth-2'), or, with the article's score, "
+        "climbs ('restarts'); 'auto' is exact where every draw affords it."
     ),
 ]
-Restarts = Annotated[int, Option("From how many starts a search without proof climbs.", least=1)]
-NullName: TypeAlias = Literal["stratified", "bootstrap", "propensity", "global"]
+Restarts = Annotated[
+    int, Option("From how many starts the article's score climbs without proof.", least=1, most=100_000)
+]
+NullName: TypeAlias = Literal["ladder", "stratified", "bootstrap", "propensity", "global"]
 Null = Annotated[
     NullName | None,
-    Option("How luck is simulated; 'stratified' needs no model to be right, none skips it."),
+    Option(
+        "How luck is simulated: 'stratified' needs no model to be right; 'ladder' takes it, or 'propensity' where too "
+        "few can move; none skips it."
+    ),
 ]
 NeededNull = Annotated[
     NullName,
-    Option("How luck is simulated; 'stratified' needs no model to be right. The correction needs p-values."),
+    Option(
+        "How luck is simulated: 'stratified' needs no model to be right; 'ladder' takes it, or 'propensity' where too "
+        "few can move."
+    ),
 ]
-NullModelName: TypeAlias = Literal["pairwise", "saturated", "main"]
+NullModelName: TypeAlias = Literal["blocks", "pairwise", "saturated", "main"]
 NullModel = Annotated[NullModelName, Option("The model that a bootstrap or propensity null draws from.")]
 Permutations = Annotated[int, Option("How often luck is drawn.", least=19, most=10_000_000)]
 EnoughPermutations = Annotated[
@@ -103,28 +126,39 @@ EnoughPermutations = Annotated[
 ]
 Sequential = Annotated[bool, Option("Whether a scan that is clearly not significant stops drawing early.")]
 Top = Annotated[int, Option("How many subgroups are listed.", least=1, most=1000)]
-Sigma = Annotated[float | Literal["estimated"], Option("The spread of log-odds, for mean scores.", above=0)]
+Sigma = Annotated[
+    float | Literal["estimated"],
+    Option("The spread of log-odds in the article's score of mean scores.", above=0),
+]
 Expectation = Annotated[
-    Literal["logistic", "doubly-robust"] | Classifier,
-    Option("How expected rates are fitted; in Python also a scikit-learn classifier."),
+    Literal["logistic", "doubly-robust", "score"] | Classifier,
+    Option(
+        "The article's expected rates: how they are fitted, or the score itself, which makes calibration a plain bias "
+        "scan; in Python also a scikit-learn classifier."
+    ),
 ]
 Propensity = Annotated[
     Literal["logistic"] | Classifier,
-    Option("How class membership is fitted; in Python also a scikit-learn classifier."),
+    Option("How the article's score fits class membership; in Python also a scikit-learn classifier."),
 ]
-Ridge = Annotated[float, Option("The ridge of the logistic models.", above=0)]
+Ridge = Annotated[float, Option("The ridge of the article's and of named null models.", above=0)]
 Unsupported = Annotated[
-    Literal["flag", "drop"], Option("People with no counterpart outside the class: counted, or left out.")
+    Literal["flag", "drop"],
+    Option("People without a counterpart outside the class, in the article's score: counted, or left out."),
 ]
 Scores = Annotated[
-    Literal["exact", "bins"], Option("Every distinct score, or the audit's score bins for many rows.")
+    Literal["exact", "bins"],
+    Option("Every distinct score, or the audit's score bins, as events and in the article's models."),
 ]
 Probability = Annotated[
     Literal["score", "outcome-rate"],
     Option("'outcome-rate' reads a score that is no probability as the outcome rate of those who have it."),
 ]
-StrataBins = Annotated[
-    int, Option("Bins of a continuous score within which the stratified null permutes.", least=1)
+Neighbours = Annotated[
+    int,
+    Option(
+        "How many people with neighbouring scores make one stratum where the score is the condition.", least=2
+    ),
 ]
 
 
@@ -132,6 +166,8 @@ StrataBins = Annotated[
 class ScanSettings:
     """The options of one scan, as they are declared."""
 
+    ranges: Ranges
+    score: Score
     direction: Direction
     condition: Condition
     penalty: Penalty
@@ -147,7 +183,7 @@ class ScanSettings:
     unsupported: Unsupported
     scores: Scores
     probability: Probability
-    strata_bins: StrataBins
+    neighbours: Neighbours
     confidence_level: float
 
     def recorded_models(self) -> dict[str, str]:
@@ -171,13 +207,35 @@ class DrawSettings:
     progress: Callable[[Progress], None] | None = None
 
 
-def check_models(who: str, settings: ScanSettings) -> None:
-    """A model is one of those named, or a classifier; a declaration cannot tell the second."""
-    expectation = _model_fault("expectation", settings.expectation, ("logistic", "doubly-robust"))
+def check_settings(who: str, settings: ScanSettings) -> None:
+    """What a declaration cannot tell: classifiers, and options that belong to the other score."""
+    expectation = _model_fault("expectation", settings.expectation, ("logistic", "doubly-robust", "score"))
     propensity = _model_fault("propensity", settings.propensity, ("logistic",))
     faults = [fault for fault in (expectation, propensity) if fault]
+    faults = faults or _faults_of_the_other_score(settings)
     if faults:
         raise InputError(who, faults)
+
+
+_ARTICLE_ONLY = {
+    "expectation": "logistic", "propensity": "logistic", "sigma": "estimated", "unsupported": "flag",
+}  # fmt: skip
+
+
+def _faults_of_the_other_score(settings: ScanSettings) -> list[Fault]:
+    if settings.score == "article":
+        deep = settings.search == "depth-2"
+        return [Fault("search", "belongs to the matched score", got="depth-2")] if deep else []
+    asked = [name for name, usual in _ARTICLE_ONLY.items() if getattr(settings, name) != usual]
+    asked += ["search"] if settings.search == "restarts" else []
+    cure = Words("give {} with it", Set("score", "article"))
+    needs = "belongs to the article's score"
+    return [Fault(name, needs, got=_shown(settings, name), cure=cure) for name in asked]
+
+
+def _shown(settings: ScanSettings, name: str) -> Any:
+    value = getattr(settings, name)
+    return value if isinstance(value, str | int | float) else type(value).__name__
 
 
 def _model_fault(argument: str, model: object, named: tuple[str, ...]) -> Fault | None:

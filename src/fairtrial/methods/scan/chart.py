@@ -55,7 +55,7 @@ def _panel(result: Result, name: str, *, last: bool) -> Any:
         scale=alt.Scale(zero=False, nice=True),
     )
     gap = (
-        alt.Chart(alt.Data(values=[row for row in rows if row["rate"] is not None]))
+        alt.Chart(alt.Data(values=[row for row in rows if None not in (row["rate"], row["expected"])]))
         .mark_rule(strokeWidth=4, color=COLOURS["violated"])
         .encode(y=y, x=x, x2="rate:Q", opacity=_fade(0.3, 0.1))
     )
@@ -173,7 +173,7 @@ def scan_all_pictures(result: Result) -> list[Picture]:
 
 
 def _class_row(row: dict[str, Any]) -> dict[str, Any]:
-    label = _short(f"{row['attribute']} {row['protected']} · {row['subgroup']}", 60)
+    label = _short(f"{row['protected']} · {row['subgroup']}", 60)
     numbers = {name: scalar(row[name]) for name in ("rate", "expected", "n", "score", "state")}
     return {"label": label, **numbers, "p": scalar(row["p_adjusted"])}
 

@@ -15,7 +15,7 @@ from fairtrial.errors import FairtrialWarning, NotApplicable, Note
 from fairtrial.inference.multiplicity import holm
 from fairtrial.methods.scan.answer import answer
 from fairtrial.methods.scan.arguments import DrawSettings, ScanSettings
-from fairtrial.methods.scan.question import ask
+from fairtrial.methods.scan.question import ask, named
 from fairtrial.methods.scan.result import ScanAllResult, ScanResult
 from fairtrial.metrics.groups import Group
 from fairtrial.metrics.metric import Metric
@@ -31,17 +31,29 @@ class EveryClass:
     metric: Metric
     attributes: tuple[str, ...]
     features: tuple[str, ...]
+    within: tuple[str, ...] = ()
 
     def features_for(self, group: Group) -> list[str]:
-        named = dict.fromkeys([*self.attributes, *self.features])
-        return [name for name in named if name not in group.attributes]
+        every = dict.fromkeys([*self.attributes, *self.features])
+        return [name for name in every if name not in (*group.attributes, *self.within)]
+
+    def within_for(self, group: Group) -> list[str]:
+        """What is controlled for, but for what defines the class."""
+        return [name for name in self.within if name not in group.attributes]
 
 
 def named_features(audit: Audit, features: Sequence[str] | str | None) -> tuple[str, ...]:
     """The features asked for; the audit's when none are."""
     if features is None:
         return tuple(audit.features)
-    return (features,) if isinstance(features, str) else tuple(features)
+    return listed(features)
+
+
+def listed(names: Sequence[str] | str | None) -> tuple[str, ...]:
+    """One name or several as a tuple."""
+    if names is None:
+        return ()
+    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def scan_every_class(
@@ -63,7 +75,8 @@ def _scanned(
 ) -> ScanResult | str:
     """The scan of one class, or why there is none."""
     try:
-        question = ask(WHO, audit, asked.metric, (group, None), asked.features_for(group), settings)
+        attributes = (asked.features_for(group), asked.within_for(group))
+        question = ask(WHO, audit, asked.metric, (group, None), attributes, settings)
         return answer(audit, question, settings, draws)
     except NotApplicable as error:
         return str(error.faults[0])
@@ -86,7 +99,10 @@ def _joined(
     tested = {group: scan for group, scan in scans.items() if not isinstance(scan, str)}
     rows = _tested_rows(tested, 1.0 - settings.confidence_level)
     rows += [_untested_row(group, scan) for group, scan in scans.items() if isinstance(scan, str)]
-    notes = [*audit.notes(), Note("holm", f"p-values are adjusted by Holm over {len(tested)} scans.")]
+    notes = [
+        *audit.notes(complete=False),
+        Note("holm", f"p-values are adjusted by Holm over {len(tested)} scans."),
+    ]
     if draws.permutations < needed:
         notes.append(_few_draws(draws.permutations, needed, len(scans)))
     return ScanAllResult(
@@ -108,7 +124,7 @@ def _joined(
         },
         notes=tuple(notes),
         provenance=audit.provenance(seed=draws.seed, arguments=arguments),
-        objects={"scans": {group.label: result for group, result in tested.items()}},
+        objects={"scans": {named(group): result for group, result in tested.items()}},
     )
 
 
@@ -138,7 +154,7 @@ def _untested_row(group: Group, why: str) -> dict[str, Any]:
     return {
         **{column.name: undefined(why) for column in ScanAllResult.columns},
         **dict.fromkeys(("subgroup", "direction", "search")),
-        "protected": group.label,
+        "protected": named(group),
         "attribute": group.attributes[0],
         **State("not tested", why).cells(),
     }

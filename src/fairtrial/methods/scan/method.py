@@ -16,6 +16,7 @@ from fairtrial.methods.scan.result import ScanAllResult, ScanResult
     order=40,
     shows="disparity",
     result=ScanResult,
+    complete_rows=False,
 )
 def scan(
     audit: Audit,
@@ -24,13 +25,16 @@ def scan(
     protected: s.Protected,
     reference: s.Reference = None,
     features: s.Features = None,
+    within: s.Within = None,
+    ranges: s.Ranges = True,
+    score: s.Score = "matched",
     direction: s.Direction = None,
     condition: s.Condition = None,
     penalty: s.Penalty = 1.0,
     search: s.Search = "auto",
     restarts: s.Restarts = 50,
-    null: s.Null = "stratified",
-    null_model: s.NullModel = "pairwise",
+    null: s.Null = "ladder",
+    null_model: s.NullModel = "blocks",
     permutations: s.Permutations = 999,
     top: s.Top = 5,
     sigma: s.Sigma = "estimated",
@@ -40,7 +44,7 @@ def scan(
     unsupported: s.Unsupported = "flag",
     scores: s.Scores = "exact",
     probability: s.Probability = "score",
-    strata_bins: s.StrataBins = 10,
+    neighbours: s.Neighbours = 20,
     confidence_level: a.AnyLevel = 0.95,
     seed: a.Seed = 0,
     jobs: a.Jobs = None,
@@ -48,12 +52,15 @@ def scan(
 ) -> ScanResult:
     """Find the subgroup of a protected class whose rate deviates most from that of comparable people outside it.
 
-    Subgroups are built from non-empty value sets of the features; the p-value is for the best of all of them.
+    Subgroups are built from values of the features, of numbers and ordered categories from ranges; the p-value is for
+    the best of all of them.
 
     Parameters
     ----------
     audit : Audit
         The data and their roles.
+    strata_bins : int, default 10
+        Bins of a continuous score within which the stratified null permutes.
     metric : str or Metric or dict
         The metric by name, such as fpr, or one of your own.
     protected : dict or Group
@@ -62,40 +69,49 @@ def scan(
         Compare with this group only, such as race=Caucasian, not with everybody else.
     features : str or list or None, default None
         Attributes that subgroups are built from; default: the audit's features, else its other groups.
+    within : str or list or None, default None
+        Attributes that are controlled for without being searched.
+    ranges : bool, default True
+        Whether numbers and ordered categories are searched as ranges, such as age 18 to 24.
+    score : {'matched', 'article'}, default 'matched'
+        'matched' compares like with like; 'article' is the article's likelihood ratio.
     direction : {'above', 'below', 'differs'} or None, default None
         Rates above what comparable people get, below, or either (differs); default: the one that hurts.
     condition : {0, 1, 'any'} or None, default None
         0, 1, or any for both values at once, instead of the metric's own condition.
     penalty : float, default 1.0
-        What every listed value of a subgroup costs its score.
-    search : {'auto', 'exact', 'restarts'}, default 'auto'
-        'exact' is a proof, 'restarts' climbs from many starts; 'auto' is exact where that is affordable.
+        What every listed value, or every range, of a subgroup costs its score.
+    search : {'auto', 'exact', 'depth-2', 'restarts'}, default 'auto'
+        All subgroups ('exact'), those that restrict at most two features ('depth-2'), or, with the
+        article's score, climbs ('restarts'); 'auto' is exact where every draw affords it.
     restarts : int, default 50
-        From how many starts a search without proof climbs.
-    null : {'stratified', 'bootstrap', 'propensity', 'global'} or None, default 'stratified'
-        How luck is simulated; 'stratified' needs no model to be right, none skips it.
-    null_model : {'pairwise', 'saturated', 'main'}, default 'pairwise'
+        From how many starts the article's score climbs without proof.
+    null : {'ladder', 'stratified', 'bootstrap', 'propensity', 'global'} or None, default 'ladder'
+        How luck is simulated: 'stratified' needs no model to be right; 'ladder' takes it, or 'propensity'
+        where too few can move; none skips it.
+    null_model : {'blocks', 'pairwise', 'saturated', 'main'}, default 'blocks'
         The model that a bootstrap or propensity null draws from.
     permutations : int, default 999
         How often luck is drawn.
     top : int, default 5
         How many subgroups are listed.
     sigma : float or {'estimated'}, default 'estimated'
-        The spread of log-odds, for mean scores.
-    expectation : {'logistic', 'doubly-robust'} or Classifier, default 'logistic'
-        How expected rates are fitted; in Python also a scikit-learn classifier.
+        The spread of log-odds in the article's score of mean scores.
+    expectation : {'logistic', 'doubly-robust', 'score'} or Classifier, default 'logistic'
+        The article's expected rates: how they are fitted, or the score itself, which makes calibration a
+        plain bias scan; in Python also a scikit-learn classifier.
     propensity : {'logistic'} or Classifier, default 'logistic'
-        How class membership is fitted; in Python also a scikit-learn classifier.
+        How the article's score fits class membership; in Python also a scikit-learn classifier.
     ridge : float, default 0.01
-        The ridge of the logistic models.
+        The ridge of the article's and of named null models.
     unsupported : {'flag', 'drop'}, default 'flag'
-        People with no counterpart outside the class: counted, or left out.
+        People without a counterpart outside the class, in the article's score: counted, or left out.
     scores : {'exact', 'bins'}, default 'exact'
-        Every distinct score, or the audit's score bins for many rows.
+        Every distinct score, or the audit's score bins, as events and in the article's models.
     probability : {'score', 'outcome-rate'}, default 'score'
         'outcome-rate' reads a score that is no probability as the outcome rate of those who have it.
-    strata_bins : int, default 10
-        Bins of a continuous score within which the stratified null permutes.
+    neighbours : int, default 20
+        How many people with neighbouring scores make one stratum where the score is the condition.
     confidence_level : float, default 0.95
         Of the intervals.
     seed : int, default 0
@@ -120,21 +136,25 @@ def scan(
     >>> result.search, result.p_value
     ('exact', 0.01)
     """
+    from fairtrial.methods.gaps.known_outcomes import refuse_selective
     from fairtrial.methods.scan.answer import answer
     from fairtrial.methods.scan.question import ask, find_protected
     from fairtrial.metrics.table import find_metric
 
     settings = s.ScanSettings(
+        ranges=ranges, score=score,
         direction=direction, condition=condition, penalty=penalty, search=search, restarts=restarts, null=null,
         null_model=null_model, top=top, sigma=sigma, expectation=expectation, propensity=propensity, ridge=ridge,
-        unsupported=unsupported, scores=scores, probability=probability, strata_bins=strata_bins,
+        unsupported=unsupported, scores=scores, probability=probability, neighbours=neighbours,
         confidence_level=confidence_level,
     )  # fmt: skip
-    s.check_models("scan", settings)
+    s.check_settings("scan", settings)
     audit.refuse("scan")
     group = find_protected("scan", audit, protected)
     against = None if reference is None else find_protected("scan", audit, reference, "reference")
-    question = ask("scan", audit, find_metric("scan", metric), (group, against), features, settings)
+    asked = find_metric("scan", metric)
+    refuse_selective("scan", audit, [asked])
+    question = ask("scan", audit, asked, (group, against), (features, within), settings)
     draws = s.DrawSettings(permutations=permutations, seed=seed, jobs=jobs, progress=progress)
     return answer(audit, question, settings, draws)
 
@@ -147,6 +167,7 @@ def scan(
     shows="disparity",
     result=ScanAllResult,
     variant_of="scan",
+    complete_rows=False,
 )
 def scan_all(
     audit: Audit,
@@ -154,13 +175,16 @@ def scan_all(
     *,
     by: s.Attributes = None,
     features: s.AlsoFeatures = None,
+    within: s.Within = None,
+    ranges: s.Ranges = True,
+    score: s.Score = "matched",
     direction: s.Direction = None,
     condition: s.Condition = None,
     penalty: s.Penalty = 1.0,
     search: s.Search = "auto",
     restarts: s.Restarts = 50,
-    null: s.NeededNull = "stratified",
-    null_model: s.NullModel = "pairwise",
+    null: s.NeededNull = "ladder",
+    null_model: s.NullModel = "blocks",
     permutations: s.EnoughPermutations = "enough",
     sequential: s.Sequential = True,
     top: s.Top = 5,
@@ -171,7 +195,7 @@ def scan_all(
     unsupported: s.Unsupported = "flag",
     scores: s.Scores = "exact",
     probability: s.Probability = "score",
-    strata_bins: s.StrataBins = 10,
+    neighbours: s.Neighbours = 20,
     confidence_level: a.AnyLevel = 0.95,
     seed: a.Seed = 0,
     jobs: a.Jobs = None,
@@ -186,25 +210,35 @@ def scan_all(
     ----------
     audit : Audit
         The data and their roles.
+    strata_bins : int, default 10
+        Bins of a continuous score within which the stratified null permutes.
     metric : str or Metric or dict
         The metric by name, such as fpr, or one of your own.
     by : str or list or None, default None
         Attributes of which every value is scanned as the protected class; default: the audit's groups.
     features : str or list or None, default None
         Attributes that subgroups are built from besides those scanned; default: the audit's features.
+    within : str or list or None, default None
+        Attributes that are controlled for without being searched.
+    ranges : bool, default True
+        Whether numbers and ordered categories are searched as ranges, such as age 18 to 24.
+    score : {'matched', 'article'}, default 'matched'
+        'matched' compares like with like; 'article' is the article's likelihood ratio.
     direction : {'above', 'below', 'differs'} or None, default None
         Rates above what comparable people get, below, or either (differs); default: the one that hurts.
     condition : {0, 1, 'any'} or None, default None
         0, 1, or any for both values at once, instead of the metric's own condition.
     penalty : float, default 1.0
-        What every listed value of a subgroup costs its score.
-    search : {'auto', 'exact', 'restarts'}, default 'auto'
-        'exact' is a proof, 'restarts' climbs from many starts; 'auto' is exact where that is affordable.
+        What every listed value, or every range, of a subgroup costs its score.
+    search : {'auto', 'exact', 'depth-2', 'restarts'}, default 'auto'
+        All subgroups ('exact'), those that restrict at most two features ('depth-2'), or, with the
+        article's score, climbs ('restarts'); 'auto' is exact where every draw affords it.
     restarts : int, default 50
-        From how many starts a search without proof climbs.
-    null : {'stratified', 'bootstrap', 'propensity', 'global'}, default 'stratified'
-        How luck is simulated; 'stratified' needs no model to be right. The correction needs p-values.
-    null_model : {'pairwise', 'saturated', 'main'}, default 'pairwise'
+        From how many starts the article's score climbs without proof.
+    null : {'ladder', 'stratified', 'bootstrap', 'propensity', 'global'}, default 'ladder'
+        How luck is simulated: 'stratified' needs no model to be right; 'ladder' takes it, or 'propensity'
+        where too few can move.
+    null_model : {'blocks', 'pairwise', 'saturated', 'main'}, default 'blocks'
         The model that a bootstrap or propensity null draws from.
     permutations : int or {'enough'}, default 'enough'
         How often luck is drawn in each scan; 'enough' lets a clear finding survive the correction.
@@ -213,21 +247,22 @@ def scan_all(
     top : int, default 5
         How many subgroups are listed.
     sigma : float or {'estimated'}, default 'estimated'
-        The spread of log-odds, for mean scores.
-    expectation : {'logistic', 'doubly-robust'} or Classifier, default 'logistic'
-        How expected rates are fitted; in Python also a scikit-learn classifier.
+        The spread of log-odds in the article's score of mean scores.
+    expectation : {'logistic', 'doubly-robust', 'score'} or Classifier, default 'logistic'
+        The article's expected rates: how they are fitted, or the score itself, which makes calibration a
+        plain bias scan; in Python also a scikit-learn classifier.
     propensity : {'logistic'} or Classifier, default 'logistic'
-        How class membership is fitted; in Python also a scikit-learn classifier.
+        How the article's score fits class membership; in Python also a scikit-learn classifier.
     ridge : float, default 0.01
-        The ridge of the logistic models.
+        The ridge of the article's and of named null models.
     unsupported : {'flag', 'drop'}, default 'flag'
-        People with no counterpart outside the class: counted, or left out.
+        People without a counterpart outside the class, in the article's score: counted, or left out.
     scores : {'exact', 'bins'}, default 'exact'
-        Every distinct score, or the audit's score bins for many rows.
+        Every distinct score, or the audit's score bins, as events and in the article's models.
     probability : {'score', 'outcome-rate'}, default 'score'
         'outcome-rate' reads a score that is no probability as the outcome rate of those who have it.
-    strata_bins : int, default 10
-        Bins of a continuous score within which the stratified null permutes.
+    neighbours : int, default 20
+        How many people with neighbouring scores make one stratum where the score is the condition.
     confidence_level : float, default 0.95
         Of the intervals.
     seed : int, default 0
@@ -250,23 +285,26 @@ def scan_all(
     ...                         groups=["race", "sex", "age_cat"])
     >>> result = fairtrial.scan_all(audit, "fpr", by="sex", features="race")
     >>> [(row["protected"], row["state"]) for row in result.estimates]
-    [('Male', 'found'), ('Female', 'found')]
+    [('sex: Male', 'found'), ('sex: Female', 'found')]
     """
     from fairtrial.data.groups import by_attributes
-    from fairtrial.methods.scan.every_class import EveryClass, named_features, scan_every_class
+    from fairtrial.methods.gaps.known_outcomes import refuse_selective
+    from fairtrial.methods.scan.every_class import EveryClass, listed, named_features, scan_every_class
     from fairtrial.metrics.table import find_metric
 
     settings = s.ScanSettings(
+        ranges=ranges, score=score,
         direction=direction, condition=condition, penalty=penalty, search=search, restarts=restarts, null=null,
         null_model=null_model, top=top, sigma=sigma, expectation=expectation, propensity=propensity, ridge=ridge,
-        unsupported=unsupported, scores=scores, probability=probability, strata_bins=strata_bins,
+        unsupported=unsupported, scores=scores, probability=probability, neighbours=neighbours,
         confidence_level=confidence_level,
     )  # fmt: skip
-    s.check_models("scan_all", settings)
+    s.check_settings("scan_all", settings)
     asked = find_metric("scan_all", metric)
     audit.refuse("scan_all")
+    refuse_selective("scan_all", audit, [asked])
     attributes = by_attributes("scan_all", audit, by or None)
-    every = EveryClass(asked, attributes, named_features(audit, features))
+    every = EveryClass(asked, attributes, named_features(audit, features), listed(within))
     draws = s.DrawSettings(
         permutations=0 if permutations == "enough" else permutations, seed=seed, sequential=sequential, jobs=jobs,
         progress=progress,

@@ -28,11 +28,14 @@ class ScanQuestion:
     protected: Group
     reference: Group | None
     features: tuple[str, ...]
+    within: tuple[str, ...] = ()
+    ranges: bool = True
     free_condition: Role | None = None
     on_score: bool = False
     scores: Literal["exact", "bins"] = "exact"
     probability: Literal["score", "outcome-rate"] = "score"
-    strata_bins: int = 10
+    neighbours: int = 20
+    article: bool = False
 
     @property
     def real_valued(self) -> bool:
@@ -43,12 +46,29 @@ class ScanQuestion:
         """The role that brings the scores, where they are the event or the condition."""
         if not self.real_valued and not self.on_score:
             return None
-        return "score_bin" if self.scores == "bins" else "score"
+        # a condition of strata alone needs the scores' order, which bins would lose
+        binned = self.scores == "bins" and (self.article or not self.on_score)
+        return "score_bin" if binned else "score"
+
+    @property
+    def needs_probability(self) -> bool:
+        """Whether the score must be a probability: as an event, or in the article's models."""
+        return self.real_valued or (self.on_score and self.article)
+
+    @property
+    def who_is(self) -> str:
+        """The protected class with its attribute: 'race: African-American'."""
+        return named(self.protected)
 
     @property
     def target(self) -> str:
         """Who the class is compared with, in words."""
-        return self.reference.label if self.reference else f"not {self.protected.label}"
+        if self.reference:
+            return named(self.reference)
+        if len(self.protected.where) > 1:
+            return f"not ({self.who_is})"
+        ((attribute, values),) = self.protected.where
+        return f"{attribute}: not {' or '.join(values)}"
 
     def to_dict(self) -> dict[str, Any]:
         """As results record it."""
@@ -57,7 +77,17 @@ class ScanQuestion:
             "protected": self.protected.to_dict(),
             "reference": self.reference.to_dict() if self.reference else None,
             "features": list(self.features),
+            "within": list(self.within),
         }
+
+
+def named(group: Group) -> str:
+    """A group with its attributes: a bare "No" says nothing.
+
+    >>> named(Group.of({"race": "A", "sex": ["f", "m"]}))
+    'race: A; sex: f or m'
+    """
+    return "; ".join(f"{attribute}: {' or '.join(values)}" for attribute, values in group.where)
 
 
 def ask(
@@ -65,23 +95,31 @@ def ask(
     audit: Audit,
     metric: Metric,
     classes: tuple[Group, Group | None],
-    features: Sequence[str] | str | None,
+    attributes: tuple[Sequence[str] | str | None, Sequence[str] | str | None],
     settings: ScanSettings,
 ) -> ScanQuestion:
-    """The question about a protected class and its reference, checked against the audit."""
+    """The question about a protected class, its reference, features and what is controlled for, checked."""
     protected, reference = classes
     resolved, free = resolve_metric(who, metric, settings.condition)
+    features = find_features(who, audit, attributes[0], protected.attributes, _names(attributes[1]))
+    within = find_within(who, audit, attributes[1], protected.attributes, features)
+    if settings.expectation == "score" and metric.each is not role.score_bin:
+        why = "takes the score for the expected outcome rate, which only calibration asks about"
+        raise InputError(who, Fault("expectation", why, got="score"))
     return ScanQuestion(
         who=who,
         metric=resolved,
         protected=protected,
         reference=reference,
-        features=find_features(who, audit, features, protected.attributes),
+        features=features,
+        within=within,
+        ranges=settings.ranges,
         free_condition=free,
         on_score=metric.each is role.score_bin,
         scores=settings.scores,
         probability=settings.probability,
-        strata_bins=settings.strata_bins,
+        neighbours=settings.neighbours,
+        article=settings.score == "article",
     )
 
 
@@ -136,20 +174,49 @@ def find_protected(who: str, audit: Audit, protected: object, argument: str = "p
 
 
 def find_features(
-    who: str, audit: Audit, features: Sequence[str] | str | None, taken: Sequence[str]
+    who: str,
+    audit: Audit,
+    features: Sequence[str] | str | None,
+    taken: Sequence[str],
+    controlled: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """The attributes subgroups are built from: those named, else the audit's features, else its other groups."""
     if features is None:
-        named = tuple(name for name in audit.features or audit.groups if name not in taken)
-        if audit.features and not named:
+        chosen = tuple(name for name in audit.features or audit.groups if name not in (*taken, *controlled))
+        if audit.features and not chosen and not controlled:
             listed = ", ".join(map(repr, audit.features))
             others = "which defines the protected class; subgroups are built from others"
             raise InputError(who, Fault("features", f"of the Audit names {listed} alone, {others}"))
     else:
-        named = tuple(dict.fromkeys((features,) if isinstance(features, str) else features))
-    for name in named:
+        chosen = _names(features)
+    for name in chosen:
         audit.check_column(who, "features", name)
         if name in taken:
             why = f"names {name!r}, which defines the protected class; subgroups are built from the others"
             raise InputError(who, Fault("features", why))
-    return named
+    return chosen
+
+
+def find_within(
+    who: str,
+    audit: Audit,
+    within: Sequence[str] | str | None,
+    taken: Sequence[str],
+    features: tuple[str, ...],
+) -> tuple[str, ...]:
+    """What is controlled for without being searched."""
+    chosen = _names(within)
+    for name in chosen:
+        audit.check_column(who, "within", name)
+        if name in taken:
+            raise InputError(who, Fault("within", f"names {name!r}, which defines the protected class"))
+        if name in features:
+            why = f"names {name!r}, which is a feature: features are controlled for already"
+            raise InputError(who, Fault("within", why))
+    return chosen
+
+
+def _names(attributes: Sequence[str] | str | None) -> tuple[str, ...]:
+    if attributes is None:
+        return ()
+    return tuple(dict.fromkeys((attributes,) if isinstance(attributes, str) else attributes))

@@ -12,22 +12,32 @@ from fairtrial.results.result import Result
 
 _FOUND = (StateKind("found", "bad"), StateKind("not shown"), StateKind("nothing found"))
 _METHOD = (
-    "Expected rates come from a weighted logistic model of the event on condition and features, fitted to the people "
-    "outside the protected class, with weights from a model of class membership. The score of a subgroup is the "
-    "log-likelihood ratio of its events against these expectations, minus a penalty per listed value. All subgroups "
-    "built from value sets of the features are searched. The p-value compares the best score with the best scores of "
-    "data in which the class does not matter; every draw refits the models and repeats the search."
+    "People are compared within strata of the same features, controls and condition (neighbouring scores where the "
+    "score is the condition): T is the class's events minus its share of the stratum's, V the variance of T when the "
+    "class is dealt out anew, and the score of a subgroup is (sum of T)^2/(2 sum of V) on the asked side, minus a "
+    "penalty per listed value or range (Mantel and Haenszel). The p-value compares the best score with the best scores "
+    "of data in which the class does not matter, each searched as the data were. By score = article: log-likelihood "
+    "ratios against a weighted logistic model of the people outside the class, refitted in every draw."
 )
 _ASSUMPTIONS = (
     "Rows are independent people.",
-    "Stratified null: people with the same features and condition are exchangeable between the classes; "
+    "Stratified null: people with the same features, controls and condition are exchangeable between the classes; "
     "no model has to be right.",
-    "Bootstrap and propensity null: the fitted model is right.",
-    "Expectations, and with them which subgroup is named, rest on the logistic model; its fit is reported.",
+    "Propensity null: the fitted model of the class or that of the event is right.",
+    "Bootstrap null: the fitted model of the event is right.",
 )
+_SEARCHED = {
+    "exact": "No other subgroup built from these features scores higher: every one was considered.",
+    "depth 2": (
+        "No other subgroup that restricts at most two features scores higher; subgroups of more features were not "
+        "tested."
+    ),
+    "restarts": "The search climbed from many starts; a higher-scoring subgroup may exist.",
+}
 _CITATION = (
     "Boxer, McFowland & Neill, Auditing Predictive Models for Intersectional Biases (conditional bias scan); "
-    "Zhang & Neill (2016); Speakman et al. (2016), penalized fast subset scanning; Besag & Clifford (1991)."
+    "Mantel & Haenszel (1959); Zhang & Neill (2016); Speakman et al. (2016), penalized fast subset scanning; "
+    "Besag & Clifford (1991)."
 )
 
 
@@ -81,7 +91,7 @@ class ScanResult(Result):
 
     @property
     def search(self) -> str:
-        """'exact' is a proof that no subgroup scores higher; 'restarts' is not."""
+        """'exact': no subgroup scores higher; 'depth 2': none of at most two features; 'restarts' proves nothing."""
         return str(self.details["search"])
 
     @property
@@ -104,15 +114,10 @@ class ScanResult(Result):
             others = f"{100 * share:.1f}%" if share is not None else "not known"
             sentences.append(
                 f"The subgroup ({best['subgroup']}) has {best['n']:,} people of the protected class at "
-                f"{100 * best['rate']:.1f}%; the model expects {100 * best['expected']:.1f}%, and the same subgroup "
-                f"outside the class has {others} ({best['target_n']:,} people)."
+                f"{100 * best['rate']:.1f}%; the same subgroup outside the class has {others} "
+                f"({best['target_n']:,} people)."
             )
-        if self.search == "exact":
-            sentences.append(
-                "No other subgroup built from these features scores higher: every one was considered."
-            )
-        else:
-            sentences.append("The search climbed from many starts; a higher-scoring subgroup may exist.")
+        sentences.append(_SEARCHED[self.search])
         sentences.append(
             "The p-value is for the best score of the whole search; lower-ranked subgroups carry no claim of their own."
         )

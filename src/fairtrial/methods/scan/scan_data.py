@@ -9,58 +9,104 @@ from numpy.typing import NDArray
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Cells
+from fairtrial.data.order import ValueOrder, value_order, with_numbers_cut
 from fairtrial.errors import Fault, InputError, NotApplicable, Note, Set, Words
 from fairtrial.methods.scan.question import ScanQuestion, real_valued_fault
 from fairtrial.methods.scan.solver.arrays import BoolArray, FloatArray
 from fairtrial.methods.scan.solver.scan_table import CountedRows, ScanTable, build_table, log_odds
+from fairtrial.methods.scan.solver.value_sets import Attribute
 from fairtrial.metrics.metric import Metric
 from fairtrial.metrics.table import METRICS
 from fairtrial.metrics.values import Role
 
 MOST_VALUES = 2_000
+NUMBER_BINS = 8  # ordered bins that numbers of more different values are cut into
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ScanData:
-    """The table and what words it needs to be told about."""
+    """The table and what words it needs to be told about; `values` are the searched features' in their order."""
 
     table: ScanTable
-    labels: dict[str, tuple[str, ...]]
+    values: dict[str, ValueOrder]
     cells: Cells
     notes: tuple[Note, ...]
+
+    def attributes(self, ranges: bool) -> tuple[Attribute, ...]:
+        """The searched features as the search takes them; a class without any is searched as a whole."""
+        return tuple(
+            Attribute(values=len(order.labels), ordered=ranges and order.ordered, apart=order.apart * ranges)
+            for order in self.values.values()
+        ) or (Attribute(values=1),)
 
 
 def read_data(audit: Audit, question: ScanQuestion) -> ScanData:
     """One grouping query, then atoms, cells and strata."""
+    names = (*question.features, *question.within)
+    of_classes = (
+        *question.protected.attributes,
+        *(question.reference.attributes if question.reference else ()),
+    )
+    audit, cut = with_numbers_cut(audit, [name for name in names if name not in of_classes], NUMBER_BINS)
     cells = _counted(audit, question)
     lines = _score_lines(question, cells) if question.real_valued else _count_lines(question, cells)
-    protected = cells.mask(question.protected)[lines.cell]
-    kept = protected.copy()
-    kept |= cells.mask(question.reference)[lines.cell] if question.reference else True
-    kept &= lines.count > 0
+    orders = {name: value_order(audit, name, cells.labels[name]) for name in names}
+    kept = lines.count > 0
+    if question.reference:
+        kept &= (cells.mask(question.protected) | cells.mask(question.reference))[lines.cell]
     table = build_table(
-        CountedRows(
-            codes=cells.codes[:, : len(question.features)].astype(np.int64)[lines.cell[kept]],
-            protected=protected[kept],
-            event=lines.event[kept],
-            scanned=lines.scanned[kept],
-            condition=None if lines.condition is None else lines.condition[kept],
-            count=lines.count[kept],
-        ),
-        arity=np.array([len(cells.labels[name]) for name in question.features], dtype=np.int64),
-        strata_bins=question.strata_bins if question.on_score and question.scores == "exact" else None,
+        _rows(question, cells, lines, orders, kept),
+        arity=np.array([len(cells.labels[name]) for name in names], dtype=np.int64),
+        searched=len(question.features),
+        neighbours=question.neighbours if question.on_score else None,
         real_valued=question.real_valued,
     )
-    notes = [*lines.notes, *_notes(audit, question, cells, float(lines.count[~kept].sum()))]
+    left_out = float(lines.count[~kept].sum())
+    notes = [*lines.notes, *_notes(audit, question, cells, left_out), *_cut_notes(orders, cut)]
     _check_classes(question, table)
-    return ScanData(table=table, labels=cells.labels, cells=cells, notes=tuple(notes))
+    values = {name: orders[name] for name in question.features}
+    return ScanData(table=table, values=values, cells=cells, notes=tuple(notes))
+
+
+def _rows(
+    question: ScanQuestion, cells: Cells, lines: _Lines, orders: dict[str, ValueOrder], kept: BoolArray
+) -> CountedRows:
+    return CountedRows(
+        codes=_codes(cells, orders)[lines.cell[kept]],
+        protected=cells.mask(question.protected)[lines.cell[kept]],
+        event=lines.event[kept],
+        scanned=lines.scanned[kept],
+        condition=None if lines.condition is None else lines.condition[kept],
+        count=lines.count[kept],
+        near=None if lines.near is None else lines.near[kept],
+    )
+
+
+def _codes(cells: Cells, orders: dict[str, ValueOrder]) -> NDArray[np.int64]:
+    """Every line's values as numbers in the attributes' own order."""
+    columns = [np.zeros((len(cells.rows), 0), dtype=np.int64)]
+    for place, (name, order) in enumerate(orders.items()):
+        number = {label: i for i, label in enumerate(order.labels)}
+        to_order = np.array([number[label] for label in cells.labels[name]], dtype=np.int64)
+        columns.append(to_order[cells.codes[:, place]][:, None])
+    return np.concatenate(columns, axis=1)
+
+
+def _cut_notes(orders: dict[str, ValueOrder], cut: tuple[str, ...]) -> list[Note]:
+    """Which numbers were cut, and where."""
+    notes = []
+    for name in cut:
+        edges = ", ".join(f"{edge:g}" for edge in orders[name].edges)
+        text = f"{name} was cut at its quantiles ({edges}); bins of the Audit cut it otherwise."
+        notes.append(Note("cut-numbers", text))
+    return notes
 
 
 def _counted(audit: Audit, question: ScanQuestion) -> Cells:
     """The one query."""
     who, reference = question.who, question.reference
     of_classes = [*question.protected.attributes, *(reference.attributes if reference else ())]
-    by = [*question.features, *dict.fromkeys(of_classes)]
+    by = list(dict.fromkeys([*question.features, *question.within, *of_classes]))
     cells = audit.cells(by, metrics=_metrics(question), roles=_roles(question), who=who)
     for name in question.features:
         if len(cells.labels[name]) > MOST_VALUES:
@@ -80,7 +126,7 @@ def _notes(audit: Audit, question: ScanQuestion, cells: Cells, left_out: float) 
     if not question.features:
         notes.append(Note("no-features", "No feature was named: the protected class is compared as a whole."))
     if left_out:
-        neither = f"neither {question.protected.label} nor {question.target}"
+        neither = f"neither {question.who_is} nor {question.target}"
         notes.append(Note("left-out", f"{left_out:,.0f} people who are {neither} were left out."))
     constant = [name for name in question.features if len(cells.labels[name]) == 1]
     if constant:
@@ -99,6 +145,7 @@ class _Lines:
     condition: FloatArray | None
     count: FloatArray
     notes: tuple[Note, ...] = ()
+    near: FloatArray | None = None  # the exact score, which strata of neighbours go by
 
 
 _MEAN_SCORE = METRICS["mean_score"]
@@ -110,7 +157,7 @@ def _metrics(question: ScanQuestion) -> list[Metric]:
     metrics = [] if question.real_valued else [replace(question.metric, each=None)]
     if question.score_role == "score_bin":
         metrics.append(_MEAN_SCORE)
-    if question.score_role and question.probability == "outcome-rate":
+    if question.needs_probability and question.probability == "outcome-rate":
         metrics.append(_BASE_RATE)
     return list({metric.name: metric for metric in metrics}.values())
 
@@ -119,7 +166,8 @@ def _roles(question: ScanQuestion) -> list[str]:
     """The roles that become keys of the query."""
     conditions = question.metric.conditions if question.real_valued else ()
     found = [part.name for part in (*conditions, question.free_condition) if isinstance(part, Role)]
-    return list(dict.fromkeys([question.score_role, *found] if question.score_role else found))
+    exact = ["score"] if question.on_score else []  # strata of neighbours need it, whatever the models take
+    return list(dict.fromkeys([question.score_role, *exact, *found] if question.score_role else found))
 
 
 def _count_lines(question: ScanQuestion, cells: Cells) -> _Lines:
@@ -133,9 +181,12 @@ def _count_lines(question: ScanQuestion, cells: Cells) -> _Lines:
     line = np.arange(size, dtype=np.int64)
     condition: FloatArray | None = None
     notes: tuple[Note, ...] = ()
-    if question.on_score:
+    near: FloatArray | None = None
+    if question.on_score and not question.article:
+        condition = np.tile(cells.roles["score"], 3)  # strata of neighbours go by its order alone
+    elif question.on_score:
         probability, notes = _probabilities(question, cells)
-        condition = np.tile(log_odds(probability), 3)
+        condition, near = np.tile(log_odds(probability), 3), np.tile(cells.roles["score"], 3)
     elif question.free_condition is not None:
         condition = np.tile(cells.roles[question.free_condition.name], 3)
     return _Lines(
@@ -145,6 +196,7 @@ def _count_lines(question: ScanQuestion, cells: Cells) -> _Lines:
         condition=condition,
         count=np.concatenate([events, met - events, cells.rows - met]),
         notes=notes,
+        near=near,
     )
 
 
@@ -219,7 +271,7 @@ def _check_classes(question: ScanQuestion, table: ScanTable) -> None:
     scanned = table.atom_scanned
     among = " who meet the metric's condition" if not scanned.all() else ""
     for argument, words, people in (
-        ("protected", question.protected.label, table.atom_protected),
+        ("protected", question.who_is, table.atom_protected),
         ("reference" if question.reference else "protected", question.target, table.atom_comparison),
     ):
         if not people[scanned].sum():

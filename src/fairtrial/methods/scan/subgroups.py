@@ -1,38 +1,28 @@
-"""What a scan tells about each subgroup: words, sizes, rates, comparison, fit and sensitivity."""
+"""What a scan tells about each subgroup: words, sizes, rates and the comparison."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import asdict
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairtrial.data.order import ValueOrder
+from fairtrial.labels import MISSING
+from fairtrial.methods.scan.matched_scan import MatchedScan
 from fairtrial.methods.scan.question import ScanQuestion
 from fairtrial.methods.scan.scan_data import ScanData
-from fairtrial.methods.scan.solver import statistic
 from fairtrial.methods.scan.solver.arrays import BoolArray, FloatArray
+from fairtrial.methods.scan.solver.found import Found
 from fairtrial.results.column import State, undefined
 
 MOST_LISTED = 5
 MOST_CHART_VALUES = 30
 CHART_NUMBERS = ("n", "rate", "expected", "target_n", "target_rate")
-SENSITIVITY = (1.0, 0.1, 0.01, 0.001)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Rates:
-    """Sizes and rates of a set of cells in both classes."""
-
-    n: int
-    rate: float | None
-    expected: float | None
-    target_n: int
-    target_rate: float | None
-    target_expected: float | None
-    unsupported: int
+AnyScan: TypeAlias = Any  # MatchedScan, or ArticleScan, which is imported only where it is asked for
 
 
 class SubgroupDescriber:
@@ -42,123 +32,122 @@ class SubgroupDescriber:
         self,
         question: ScanQuestion,
         data: ScanData,
-        setup: statistic.ScanSetup,
-        seen: statistic.Observed,
+        scan: AnyScan,
+        found: list[Found],
         level: float,
     ) -> None:
-        self.question, self.data, self.setup, self.seen, self.level = question, data, setup, seen, level
-        self.supported = statistic.supported_cells(setup.table, seen.sums)[0]
-        self.subgroups = statistic.subgroup_count(setup.table.arity)
+        self.question, self.data, self.scan, self.found, self.level = question, data, scan, found, level
+        self.table = data.table
+
+    @property
+    def matched(self) -> bool:
+        return isinstance(self.scan, MatchedScan)
 
     def members(self, values: NDArray[np.bool_]) -> BoolArray:
         """The scanned cells whose values are all admitted."""
-        codes = self.setup.table.cell_codes
-        inside = self.setup.table.cell_scanned.copy()
-        if self.setup.drop_unsupported:
-            inside &= self.supported
+        codes = self.table.searched_codes
+        inside = self.table.cell_scanned.copy()
+        if not self.matched and self.scan.setup.drop_unsupported:
+            inside &= self.scan.supported
         for attribute in range(codes.shape[1]):
             inside &= values[attribute, codes[:, attribute]]
         return inside
 
-    def restricted(self, found: statistic.Found) -> dict[str, list[str]]:
+    def restricted(self, found: Found) -> dict[str, list[str]]:
         """Attribute → admitted values, for the attributes that do not admit all of theirs."""
         chosen = {}
-        for j, name in enumerate(self.question.features):
-            labels = self.data.labels[name]
-            admitted = found.values[j, : len(labels)]
+        for j, (name, order) in enumerate(self.data.values.items()):
+            admitted = found.values[j, : len(order.labels)]
             if not admitted.all():
-                chosen[name] = [label for label, inside in zip(labels, admitted, strict=True) if inside]
+                chosen[name] = [label for label, inside in zip(order.labels, admitted, strict=True) if inside]
         return chosen
 
-    def words(self, found: statistic.Found) -> str:
-        """'sex: Male; priors: 0 or 1–5', or 'everyone'."""
+    def words(self, found: Found) -> str:
+        """'sex: Male; age: 18 to 24', or 'everyone'."""
         parts = [
-            f"{name}: {self._listed(values, self.data.labels[name])}"
+            f"{name}: {self._listed(values, self.data.values[name])}"
             for name, values in self.restricted(found).items()
         ]
         return "; ".join(parts) if parts else "everyone"
 
-    def _listed(self, values: list[str], labels: tuple[str, ...]) -> str:
-        absent = [label for label in labels if label not in values]
+    def _listed(self, values: list[str], order: ValueOrder) -> str:
+        absent = [label for label in order.labels if label not in values]
+        if self.question.ranges and order.ordered and MISSING not in values:
+            known = len(order.labels) - order.apart
+            return f"not {MISSING}" if len(values) == known else order.range_text(values[0], values[-1])
         if len(values) > 3 and len(absent) <= 3:
             return f"not {' or '.join(absent)}"
         shown = " or ".join(values[:MOST_LISTED])
         more = len(values) - MOST_LISTED
         return f"{shown} or {more} more" if more > 0 else shown
 
-    def rates(self, inside: BoolArray) -> Rates:
-        sums, expected = self.seen.sums, self.seen.expected
-
-        def share(total: FloatArray, people: FloatArray) -> float | None:
-            n = float(people[inside].sum())
-            return float(total[inside].sum()) / n if n else None
-
-        people, others = sums.protected[0], sums.comparison[0]
-        return Rates(
-            n=round(float(people[inside].sum())),
-            rate=share(sums.protected_events[0], people),
-            expected=share(people * expected, people),
-            target_n=round(float(others[inside].sum())),
-            target_rate=share(sums.comparison_events[0], others),
-            target_expected=share(others * expected, others),
-            unsupported=round(float(people[inside & ~self.supported].sum())),
-        )
-
-    def estimate(self, rank: int, found: statistic.Found, p_value: Any, state: State) -> dict[str, Any]:
+    def estimate(self, rank: int, found: Found, p_value: Any, state: State) -> dict[str, Any]:
         """One line of the result."""
-        told = self.rates(self.members(found.values))
+        told = self.scan.rates(self.members(found.values))
         nobody = undefined("nobody outside the class in this subgroup")
-        low, high = self._interval(told.rate, told.n)
-        other_low, other_high = self._interval(told.target_rate, told.target_n)
+        alone = undefined("nobody outside the class is comparable")
+        subgroups = self.scan.subgroups(found)
+        low, high = self._interval(told.rate, told.n, subgroups)
+        other_low, other_high = self._interval(told.target_rate, told.target_n, subgroups)
         return {
             "rank": rank,
-            "protected": self.question.protected.label,
+            "protected": self.question.who_is,
             "subgroup": self.words(found),
             "direction": found.direction,
             **asdict(told),
             "rate_low": low,
             "rate_high": high,
-            "difference": None if told.rate is None or told.expected is None else told.rate - told.expected,
+            "expected": alone if told.expected is None else told.expected,
+            "difference": alone if told.difference is None else told.difference,
             "target": self.question.target,
             "target_rate": nobody if told.target_rate is None else told.target_rate,
             "target_rate_low": other_low,
             "target_rate_high": other_high,
-            "target_expected": nobody if told.target_expected is None else told.target_expected,
+            "target_expected": self._target_expected(told.target_expected),
             "score": found.score,
             "log_odds": self._log_odds(found),
             "p_value": p_value,
             **state.cells(),
         }
 
-    def _interval(self, rate: float | None, people: int) -> tuple[float | None, float | None]:
+    def _interval(
+        self, rate: float | None, people: int, subgroups: float
+    ) -> tuple[float | None, float | None]:
         if rate is None:
             return None, None
-        return selected_rate_interval(rate, people, self.subgroups, self.level)
+        return selected_rate_interval(rate, people, subgroups, self.level)
 
-    def _log_odds(self, found: statistic.Found) -> Any:
+    def _target_expected(self, expected: float | None) -> Any:
+        if expected is not None:
+            return expected
+        return undefined("the matched score has no model" if self.matched else "nobody outside the class")
+
+    def _log_odds(self, found: Found) -> Any:
         """θ: the shift of the log-odds against the expectation."""
         if not math.isfinite(found.theta):
             return undefined("everybody in the subgroup is on one side")
-        return found.theta * self.seen.sigma if self.seen.sigma is not None else found.theta
+        if self.question.real_valued and self.matched:
+            return undefined("of mean scores there are no odds")
+        return found.theta * self.scan.sigma if self.scan.sigma is not None else found.theta
 
-    def value_rows(self, found: statistic.Found) -> list[dict[str, Any]]:
+    def value_rows(self, found: Found) -> list[dict[str, Any]]:
         """Every value of every attribute, the others held at the subgroup: is it in, and what are its rates?"""
         rows = []
-        for j, name in enumerate(self.question.features):
-            labels = self.data.labels[name]
-            admitted = found.values[j, : len(labels)]
+        codes = self.table.searched_codes
+        for j, (name, order) in enumerate(self.data.values.items()):
+            admitted = found.values[j, : len(order.labels)]
             opened = found.values.copy()
             opened[j] = True
             around = self.members(opened)
             for v in self._chart_values(admitted):
-                told = self.rates(around & (self.setup.table.cell_codes[:, j] == v))
+                told = self.scan.rates(around & (codes[:, j] == v))
                 rows.append(
                     {
                         "attribute": name,
-                        "value": labels[v],
+                        "value": order.labels[v],
                         "inside": bool(admitted[v]),
                         "restricted": not admitted.all(),
-                        "of": len(labels),
+                        "of": len(order.labels),
                         **{name: getattr(told, name) for name in CHART_NUMBERS},
                     }
                 )
@@ -172,12 +161,12 @@ class SubgroupDescriber:
         return sorted(int(v) for v in order)
 
     def fit_rows(self) -> list[dict[str, Any]]:
-        """Observed against expected in the comparison class, overall and per value: does the model describe it?"""
-        scanned, codes = self.setup.table.cell_scanned, self.setup.table.cell_codes
-        parts = [("everyone", "everyone", self.rates(scanned))]
-        for j, name in enumerate(self.question.features):
-            for v, label in enumerate(self.data.labels[name][:MOST_CHART_VALUES]):
-                parts.append((name, label, self.rates(scanned & (codes[:, j] == v))))
+        """The article's model in the comparison class, overall and per value: does it describe it?"""
+        scanned, codes = self.table.cell_scanned, self.table.searched_codes
+        parts = [("everyone", "everyone", self.scan.rates(scanned))]
+        for j, (name, order) in enumerate(self.data.values.items()):
+            for v, label in enumerate(order.labels[:MOST_CHART_VALUES]):
+                parts.append((name, label, self.scan.rates(scanned & (codes[:, j] == v))))
         return [
             {
                 "attribute": name,
@@ -190,27 +179,12 @@ class SubgroupDescriber:
             if told.target_n
         ]
 
-    def worst_cell_fit(self) -> dict[str, Any]:
-        """The largest gap between observed and expected over comparison cells of at least 30 people."""
-        table, sums = self.setup.table, self.seen.sums
-        n = sums.comparison[0]
-        big = table.cell_scanned & (n >= 30)
-        if not big.any():
-            return {"cells": 0, "gap": None, "n": None}
-        gaps = np.abs(sums.comparison_events[0][big] / n[big] - self.seen.expected[big])
-        worst = int(np.argmax(gaps))
-        return {"cells": int(big.sum()), "gap": float(gaps[worst]), "n": round(float(n[big][worst]))}
-
     def ridge_rows(self) -> list[dict[str, Any]]:
-        """The best subgroup when the ridge of the logistic models is another one."""
-        if self.setup.how.event_model is not None:
-            return []
-        rows = []
-        for ridge in sorted({*SENSITIVITY, self.setup.how.ridge}, reverse=True):
-            other = replace(self.setup, how=replace(self.setup.how, ridge=ridge))
-            best = statistic.scan_observed(other).found[0]
-            rows.append({"ridge": ridge, "score": best.score, "subgroup": self.words(best)})
-        return rows
+        """The article's best subgroup when the ridge of its logistic models is another one."""
+        return [
+            {"ridge": ridge, "score": best.score, "subgroup": self.words(best)}
+            for ridge, best in self.scan.by_ridge()
+        ]
 
 
 def histogram(scores: FloatArray, observed: float, bins: int = 40) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from fairtrial.methods.declaration import find_method, read_result, trial_methods
 from fairtrial.results.masking import published_rows
-from fairtrial.results.result import Result
+from fairtrial.results.result import FurtherTable, Result
 from fairtrial.results.text import left_out_texts
 from fairtrial.trial.family import TONES, shows
 from fairtrial.trial.rederived import contradictions
@@ -108,12 +108,21 @@ def _answered(section: Mapping[str, Any], result: Result) -> dict[str, Any]:
         "further": reading[shown_at_once:],
         "charts": _charts(section["id"], visible),
         "table": build_table(result),
+        "further_tables": [
+            {"name": more.name, "title": more.title, "table": build_table(_as_result(more))}
+            for more in visible.further_tables()
+        ],
         "method": result.method,
         "assumptions": result.assumptions,
         "notes": [note.text for note in result.notes],
         "citation": result.citation,
         "arguments": _arguments(section),
     }
+
+
+def _as_result(table: FurtherTable) -> Any:
+    """A further table is shown as the estimates are: it has the same columns, rows and states."""
+    return table
 
 
 def _verdict(

@@ -18,7 +18,7 @@ from fairtrial.results.result import Result
 from fairtrial.trial.report.builder import build_page
 from fairtrial.trial.report.tables import csv_text, write_parquet
 from fairtrial.trial.results_file import check_schema, load_results
-from fairtrial.trial.whole_files import write_whole
+from fairtrial.work.whole_files import write_whole
 
 
 def render(content: Mapping[str, Any]) -> str:

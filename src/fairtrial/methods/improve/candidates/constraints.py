@@ -76,6 +76,12 @@ def check_rule(rule: Rule, contest: Contest, index: Index) -> None:
         _check_blind_rows(rule, decision, inputs, contest.group[index])
 
 
+def permissible(rule: Rule, contest: Contest, index: Index) -> bool:
+    """What the caller's own function says of a fitted rule; a rule it forbids is left out, and the log says so."""
+    own = contest.constraints.permissible
+    return True if own is None else bool(own(rule, contest.inputs.part(index)))
+
+
 def _check_monotone(rule: Rule, feature: str, sign: int, where: str) -> None:
     if where:
         wrong, right = ("falls", "never fall") if sign > 0 else ("rises", "never rise")

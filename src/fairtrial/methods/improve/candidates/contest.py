@@ -75,6 +75,7 @@ class Constraints:
     banned: tuple[str, ...] = ()
     group_attributes: tuple[str, ...] = ()
     monotone: Mapping[str, int] = field(default_factory=dict)
+    permissible: Callable[[Rule, Inputs], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

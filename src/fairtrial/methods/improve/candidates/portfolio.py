@@ -1,9 +1,8 @@
 """The built-in selection rules: few, quick, and different from each other.
 
-Every extra candidate adds to the winner's curse of choosing on the training half, so the portfolio stays small:
-logistic regression and boosted trees of the outcome, with their thresholds moved and with score − λ·P(group | x)
-(group-blind when it decides); reweighing (Kamiran and Calders); one feature dropped. Group thresholds are offered
-by name only, because they decide by group.
+The frontiers of two regressions (see `frontier`), logistic regression and boosted trees of the outcome with their
+thresholds moved and with another seed, reweighing (Kamiran and Calders), one feature dropped. All of them are blind to
+the group when they decide; group thresholds are offered by name only, because they are not.
 
 Where fairlearn is installed (the extra `fair`), its reductions are tried as well (Agarwal, Beygelzimer, Dudík,
 Langford and Wallach, "A reductions approach to fair classification"): classifiers that trade the error rate against a
@@ -16,7 +15,7 @@ import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
@@ -24,19 +23,17 @@ import numpy as np
 
 from fairtrial.methods.improve.candidates.adapters import LARGEST_SEED
 from fairtrial.methods.improve.candidates.contest import Contest, OneRule
+from fairtrial.methods.improve.candidates.frontier import FrontierRules
+from fairtrial.methods.improve.candidates.frontier import applicable as frontier_applies
 from fairtrial.methods.improve.candidates.rules import Floats, Index, Rule, capacity_threshold
 from fairtrial.methods.improve.candidates.scorers import (
     GroupMargin,
     ModelScore,
-    Penalised,
     SignedLinear,
     Standardised,
     model_score,
 )
-from fairtrial.methods.improve.candidates.utilities import evaluate
-from fairtrial.methods.improve.solver.improvement import worst_pair
 
-PENALTIES = (-0.5, -0.25, 0.25, 0.5)
 MOVES = (0.9, 1.1)
 # fairness metric -> fairlearn's constraint
 CONSTRAINTS = {
@@ -55,27 +52,26 @@ WEIGHTS = (0.25, 0.5, 0.75)  # of the constraint's violation against the error, 
 
 @dataclass(frozen=True, slots=True)
 class _Variant:
-    """One rule made of a score: at ½, at a multiple of the share selected, or with a penalty λ."""
+    """One rule made of a score: at ½, or at a multiple of the share selected."""
 
     name: str
     half: bool = False
     share: float = 1.0
-    penalty: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A model of the outcome and what can be made of its score.
+    """A model of the outcome with its threshold at ½ and at shares near the status quo's.
 
-    `penalised` adds score + λ·P(worse-off group | x), both scaled to unit spread, at the same share selected.
+    `columns_per_split` below 1 lets each split of a tree see only some of the columns: other seeds are other models.
     """
 
     name: str
     kind: str
     strength: float = 1.0
     reweighed: bool = False
-    penalised: bool = False
     drop: bool = False
+    columns_per_split: float = 1.0
 
     def variants(self, contest: Contest) -> tuple[str, ...]:
         """The names of the rules it can give."""
@@ -88,30 +84,18 @@ class Scored:
             found = [_Variant(f"{self.name}, same share"), *moved]
             if contest.outcome_is_binary:
                 found.insert(0, _Variant(f"{self.name}, at ½", half=True))
-        if self.penalised and not contest.constraints.monotone:
-            found += [_Variant(f"{self.name}, λ={penalty:g}", penalty=penalty) for penalty in PENALTIES]
         return found
 
     def fit(self, contest: Contest, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
         """Its rules, fitted on the rows of `index`."""
         model, columns = self._fitted_model(contest, index, rng)
 
-        plain = ModelScore(model, columns)
-        training = contest.inputs.part(index)
-        score = plain(training)
-        share = contest.share(index)
-        variants = self._variants(contest)
-        penalised = any(variant.penalty is not None for variant in variants)
-        penalty = _penalty(contest, index, model, columns, score) if penalised else None
+        scorer = ModelScore(model, columns)
+        score, share = scorer(contest.inputs.part(index)), contest.share(index)
         rules = {}
-        for variant in variants:
-            scorer: ModelScore | Penalised = plain
-            values = score
-            if penalty is not None and variant.penalty is not None:
-                scorer = replace(penalty, amount=variant.penalty * penalty.amount)
-                values = scorer(training)
+        for variant in self._variants(contest):
             selected = min(share * variant.share, 1.0)
-            threshold = 0.5 if variant.half else capacity_threshold(values, selected)
+            threshold = 0.5 if variant.half else capacity_threshold(score, selected)
             rules[variant.name] = contest.rule(variant.name, scorer, threshold)
         return rules
 
@@ -121,9 +105,23 @@ class Scored:
         columns = _without_proxy(contest, index) if self.drop else np.arange(contest.inputs.matrix.shape[1])
         weight = reweighing(outcome[index], contest.group[index], binary) if self.reweighed else None
         signs = _signs(contest, columns)
-        model = _model(self.kind, self.strength, binary, signs, int(rng.integers(LARGEST_SEED)))
+        model = self._model(binary, signs, int(rng.integers(LARGEST_SEED)))
         model.fit(contest.inputs.matrix[np.ix_(index, columns)], outcome[index], weight)
         return model, columns
+
+    def _model(self, binary: bool, signs: Floats | None, seed: int) -> Any:
+        if self.kind == "logistic":
+            return SignedLinear(self.strength, binary, signs)
+        from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+        made = HistGradientBoostingClassifier if binary else HistGradientBoostingRegressor
+        return made(
+            max_iter=60,
+            max_leaf_nodes=8,
+            max_features=self.columns_per_split,
+            monotonic_cst=None if signs is None else signs.astype(int),
+            random_state=seed,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +144,15 @@ class GroupThresholds(OneRule):
         return {self.name: contest.rule(self.name, GroupMargin(model, thresholds), 0.0)}
 
 
-def portfolio() -> list[Scored]:
+def portfolio(contest: Contest) -> list[Any]:
     """The default selection rules."""
+    frontiers = [FrontierRules("linear"), FrontierRules("boosted")] if frontier_applies(contest) else []
     return [
-        Scored("logistic", "logistic", penalised=True),
+        *frontiers,
+        Scored("logistic", "logistic"),
         Scored("logistic, ridge", "logistic", strength=0.01),
-        Scored("boosted trees", "boosting", penalised=True),
+        Scored("boosted trees", "boosting"),
+        Scored("boosted trees, other seed", "boosting", columns_per_split=0.5),
         Scored("reweighed logistic", "logistic", reweighed=True),
         Scored("logistic, proxy dropped", "logistic", drop=True),
     ]
@@ -167,25 +168,6 @@ def reweighing(outcome: Floats, group: Any, binary: bool) -> Floats:
             if both.any():
                 weight[both] = np.mean(group == g) * np.mean(high == y) / np.mean(both)
     return weight
-
-
-def _penalty(contest: Contest, index: Index, model: Any, columns: Any, score: Floats) -> Penalised:
-    """P(worse-off group | x) from permitted features, scaled to the spread of the score."""
-    who = SignedLinear(1.0, True, None)
-    x = contest.inputs.matrix[np.ix_(index, columns)]
-    who.fit(x, (contest.group[index] == _worse_off(contest, index)).astype(np.float64), None)
-    spread = max(float(model_score(who, x).std()), 1e-12)
-    return Penalised(model, who, columns, float(score.std()) / spread)
-
-
-def _worse_off(contest: Contest, index: Index) -> int:
-    """The group at the lower end of the status quo's worst gap in the training half."""
-    u, w = evaluate(contest.claim.fairness[0], contest.seen.part(index), *contest.status_quo_of(index))
-    group = contest.group[index]
-    totals = np.bincount(group, w, len(contest.names))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        levels = np.bincount(group, u, len(contest.names)) / totals
-    return worst_pair(levels, contest.claim.pairs)[1]
 
 
 def _without_proxy(contest: Contest, index: Index) -> Any:
@@ -212,16 +194,6 @@ def _signs(contest: Contest, columns: Any) -> Floats | None:
     for feature, sign in contest.constraints.monotone.items():
         signs[contest.columns_of(feature)] = sign
     return np.asarray(signs[columns])
-
-
-def _model(kind: str, strength: float, binary: bool, signs: Floats | None, seed: int) -> Any:
-    if kind == "logistic":
-        return SignedLinear(strength, binary, signs)
-    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-
-    model = HistGradientBoostingClassifier if binary else HistGradientBoostingRegressor
-    constraints = None if signs is None else signs.astype(int)
-    return model(max_iter=60, max_leaf_nodes=8, monotonic_cst=constraints, random_state=seed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,8 @@ from fairtrial.methods.improve.candidates.contest import (
     find_claim,
     refuse_equal_levels,
 )
+from fairtrial.methods.improve.candidates.frontier import FrontierRules
+from fairtrial.methods.improve.candidates.frontier import applicable as frontier_applies
 from fairtrial.methods.improve.candidates.portfolio import (
     GroupThresholds,
     Reductions,
@@ -318,6 +320,7 @@ def _constraints(wanted: Wanted, attributes: tuple[str, ...], decision: Any) -> 
         banned=wanted.banned,
         group_attributes=attributes,
         monotone={name: int(sign) for name, sign in wanted.monotone.items()},
+        permissible=wanted.permissible,
     )
 
 
@@ -382,7 +385,7 @@ def _notes(
     return notes
 
 
-BUILT_IN = ("portfolio", "reductions", "group-thresholds", "F.5", "F.6", "P'")
+BUILT_IN = ("portfolio", "frontier", "reductions", "group-thresholds", "F.5", "F.6", "P'")
 
 
 def listed_candidates(audit: Audit, asked: object) -> list[Any]:
@@ -440,11 +443,22 @@ def _built(item: Any, contest: Contest) -> list[Candidate]:
     if not isinstance(item, str):
         return [item]
     if item == "portfolio":
-        return [*portfolio(), *([Reductions()] if installed() and applicable(contest) else [])]
+        return [*portfolio(contest), *([Reductions()] if installed() and applicable(contest) else [])]
+    if item == "frontier":
+        return _frontiers(contest)
     if item == "reductions":
         _check_reductions(contest)
         return [Reductions()]
     return [GroupThresholds() if item == "group-thresholds" else LinearProgram(item)]  # type: ignore[arg-type]
+
+
+def _frontiers(contest: Contest) -> list[Candidate]:
+    if not frontier_applies(contest):
+        required = (
+            "needs an outcome, features without monotone directions, and an accuracy that decisions change"
+        )
+        raise NotApplicable(WHO, Fault("candidates", required, subject="'frontier'"))
+    return [FrontierRules("linear"), FrontierRules("boosted")]
 
 
 def _check_reductions(contest: Contest) -> None:

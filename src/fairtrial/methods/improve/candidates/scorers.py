@@ -45,20 +45,6 @@ class ModelScore:
 
 
 @dataclass
-class Penalised:
-    """score + amount·P(worse-off group | x): blind to the group when it decides."""
-
-    model: Any
-    who: Any
-    columns: Columns
-    amount: float
-
-    def __call__(self, inputs: Inputs) -> Floats:
-        x = inputs.matrix[:, self.columns]
-        return np.asarray(model_score(self.model, x) + self.amount * model_score(self.who, x))
-
-
-@dataclass
 class GroupMargin:
     """By how much a score exceeds the threshold of the person's group."""
 
@@ -168,3 +154,49 @@ class SignedLinear:
     def predict(self, x: Floats) -> Any:
         """What the model predicts."""
         return self.model.predict(self._standard(x))
+
+
+@dataclass
+class MeanOfClasses:
+    """The mean of a target with few values, from the probabilities of its classes."""
+
+    model: Any
+    class_values: Floats
+
+    def predict(self, x: Floats) -> Floats:
+        """Σ value · P(value | x)."""
+        return np.asarray(self.model.predict_proba(x) @ self.class_values)
+
+
+@dataclass
+class TwoRegressions:
+    """The mean gain of deciding 1, and the mean of what it adds to the gap, of the same rows."""
+
+    gain: Any
+    gap: Any
+
+    def values(self, inputs: Inputs) -> tuple[Floats, Floats]:
+        """Both means; the last rows' are kept, because every price of a frontier asks for the same ones."""
+        kept = self.__dict__.get("kept")
+        if kept is None or kept[0] is not inputs:
+            found = tuple(
+                np.asarray(model.predict(inputs.matrix), dtype=np.float64) for model in (self.gain, self.gap)
+            )
+            kept = (inputs, *found)
+            self.__dict__["kept"] = kept
+        return kept[1], kept[2]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"gain": self.gain, "gap": self.gap}
+
+
+@dataclass
+class Frontier:
+    """e(x) − price·z(x): what deciding 1 gains, less what it adds to the gap at its price."""
+
+    both: TwoRegressions
+    price: float
+
+    def __call__(self, inputs: Inputs) -> Floats:
+        gain, gap = self.both.values(inputs)
+        return np.asarray(gain - self.price * gap)

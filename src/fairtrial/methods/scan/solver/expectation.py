@@ -30,6 +30,7 @@ class Expectations:
 
     ridge: float = 0.01
     doubly_robust: bool = False
+    of_score: bool = False  # the score itself is the expectation: a plain bias scan (MDSS)
     event_model: Any = None
     class_model: Any = None
 
@@ -69,6 +70,9 @@ def odds_weights(table: ScanTable, designs: Designs, how: Expectations, sums: Mo
 
 def expected_events(table: ScanTable, designs: Designs, how: Expectations, sums: Moments) -> FloatArray:
     """Î of every cell, one row per draw."""
+    if how.of_score:
+        predicted = 1.0 / (1.0 + np.exp(-table.cell_condition))
+        return np.repeat(np.clip(predicted, BORDER, 1.0 - BORDER)[None], len(sums.protected), axis=0)
     weights = odds_weights(table, designs, how, sums)
     scanned = table.cell_scanned
     trials = np.ascontiguousarray(weights * sums.comparison * scanned)
@@ -162,28 +166,24 @@ def spread(table: ScanTable, sums: Moments, expected: FloatArray) -> FloatArray:
 
 
 def pooled_rates(table: ScanTable, ridge: float, model: NullModelName) -> FloatArray:
-    """E[I | C, X] fitted to both classes together, blind to A: where the bootstrap draws events from."""
+    """m̂ = E[I | C, X] of both classes together, blind to A: where a bootstrap draws events from."""
     everyone = table.per_cell(table.atom_total) * table.cell_scanned
     events = table.per_cell(table.atom_total * table.atom_event) * table.cell_scanned
-    covariate = table.cell_condition if table.has_condition else None
-    return _pooled(table, covariate, (everyone, events), ridge, model)
+    return _pooled(table, (everyone, events), ridge, model)
 
 
 def pooled_propensity(table: ScanTable, ridge: float, model: NullModelName) -> FloatArray:
-    """P(A=1 | X, C) of every cell, scanned or not: where the propensity null draws classes from."""
-    counts = table.per_cell(table.atom_total), table.per_cell(table.atom_protected)
-    # with C fixed by the metric, whether a cell meets the condition is what is left of C
-    covariate = table.cell_condition if table.has_condition else table.cell_scanned.astype(np.float64)
-    return _pooled(table, covariate, counts, ridge, model)
+    """ê = P(A=1 | X, C) of the scanned people: where the propensity null draws classes from."""
+    everyone, inside = table.per_cell(table.atom_total), table.per_cell(table.atom_protected)
+    return _pooled(table, (everyone * table.cell_scanned, inside * table.cell_scanned), ridge, model)
 
 
-def _pooled(
-    table: ScanTable, covariate: FloatArray | None, counts: Counts, ridge: float, model: NullModelName
-) -> FloatArray:
+def _pooled(table: ScanTable, counts: Counts, ridge: float, model: NullModelName) -> FloatArray:
     """The fitted share of successes in trials of every cell."""
     trials, successes = counts
     if model == "saturated":
         rates: FloatArray = np.divide(successes, trials, out=np.full(len(trials), 0.5), where=trials > 0)
         return rates
+    covariate = table.cell_condition if table.has_condition else None
     design = logistic.build_design(table.cell_codes, table.arity, covariate, pairwise=model == "pairwise")
     return logistic.predict_logistic(design, logistic.fit_logistic(design, trials, successes, ridge))

@@ -1,4 +1,4 @@
-"""What the maximum score looks like when the class does not matter: data drawn under four null hypotheses.
+"""The article's score when the class does not matter: data drawn under four null hypotheses.
 
 stratified  permute A within strata of (X, C): exact whatever the models, because Î is refitted in each draw
 bootstrap   draw events from a fit that is blind to A: right only if that fit is
@@ -9,49 +9,13 @@ global      permute A over everybody, as the article does: wrong as soon as A de
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
-from fairtrial.methods.scan.arguments import NullModelName
 from fairtrial.methods.scan.solver.arrays import FloatArray, IntArray
-from fairtrial.methods.scan.solver.expectation import pooled_propensity, pooled_rates
 from fairtrial.methods.scan.solver.scan_table import Moments, ScanTable, log_odds, moments, totals
 
 Draw = Callable[[int, np.random.Generator], Moments]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Movable:
-    """How much of the scanned data the stratified null can rearrange."""
-
-    rows: float
-    protected: float
-    scanned_protected: float
-    strata: int
-    movable_strata: int
-
-
-def movable(table: ScanTable) -> Movable:
-    """Rows in strata that hold both classes and more than one event value: only there A can be permuted."""
-    atoms = table.atom_scanned
-    stratum = table.cell_stratum[table.atom_cell]
-    size = int(table.cell_stratum.max()) + 1
-    protected = totals(stratum[atoms], table.atom_protected[atoms], size)
-    comparison = totals(stratum[atoms], table.atom_comparison[atoms], size)
-    lowest = np.full(size, np.inf)
-    highest = np.full(size, -np.inf)
-    occupied = atoms & (table.atom_total > 0)
-    np.minimum.at(lowest, stratum[occupied], table.atom_event[occupied])
-    np.maximum.at(highest, stratum[occupied], table.atom_event[occupied])
-    moves = (protected > 0) & (comparison > 0) & (highest > lowest)
-    return Movable(
-        rows=float((protected + comparison)[moves].sum()),
-        protected=float(protected[moves].sum()),
-        scanned_protected=float(protected.sum()),
-        strata=int(((protected + comparison) > 0).sum()),
-        movable_strata=int(moves.sum()),
-    )
 
 
 def stratified(table: ScanTable) -> Draw:
@@ -61,7 +25,7 @@ def stratified(table: ScanTable) -> Draw:
 
     def draw(draws: int, generator: np.random.Generator) -> Moments:
         protected = np.repeat(table.atom_protected[None, :], draws, axis=0)
-        protected[:, scanned] = _permute_within(
+        protected[:, scanned] = permute_within(
             stratum[scanned], table.atom_total[scanned], table.atom_protected[scanned], draws, generator
         )
         return moments(table, protected)
@@ -75,30 +39,31 @@ def whole_sample(table: ScanTable) -> Draw:
 
     def draw(draws: int, generator: np.random.Generator) -> Moments:
         return moments(
-            table, _permute_within(everybody, table.atom_total, table.atom_protected, draws, generator)
+            table, permute_within(everybody, table.atom_total, table.atom_protected, draws, generator)
         )
 
     return draw
 
 
-def drawn_class(table: ScanTable, ridge: float, model: NullModelName) -> Draw:
-    """Draw A from P(A=1 | X, C) ("propensity")."""
-    probability = pooled_propensity(table, ridge, model)[table.atom_cell]
-    total = table.atom_total.astype(np.int64)
+def drawn_class(table: ScanTable, chance: FloatArray) -> Draw:
+    """Draw the scanned people's A from ê = P(A=1 | X, C) of every cell ("propensity")."""
+    scanned = table.atom_scanned
+    probability = chance[table.atom_cell[scanned]]
+    total = table.atom_total[scanned].astype(np.int64)
 
     def draw(draws: int, generator: np.random.Generator) -> Moments:
-        protected = generator.binomial(total, probability, size=(draws, len(total)))
-        return moments(table, protected.astype(np.float64))
+        protected = np.repeat(table.atom_protected[None, :], draws, axis=0)
+        protected[:, scanned] = generator.binomial(total, probability, size=(draws, len(total)))
+        return moments(table, protected)
 
     return draw
 
 
-def drawn_events(table: ScanTable, ridge: float, model: NullModelName) -> Draw:
-    """Draw I from a pooled fit that is blind to A ("bootstrap")."""
+def drawn_events(table: ScanTable, rates: FloatArray) -> Draw:
+    """Draw I from a pooled fit m̂ that is blind to A ("bootstrap")."""
     sizes = table.per_cell(table.atom_comparison), table.per_cell(table.atom_protected)
     if table.real_valued:
-        return _resampled_scores(table, ridge, model, sizes)
-    rates = pooled_rates(table, ridge, model)
+        return _resampled_scores(table, rates, sizes)
 
     def draw(draws: int, generator: np.random.Generator) -> Moments:
         drawn = [generator.binomial(n.astype(np.int64), rates, size=(draws, len(n))) for n in sizes]
@@ -107,12 +72,10 @@ def drawn_events(table: ScanTable, ridge: float, model: NullModelName) -> Draw:
     return draw
 
 
-def _resampled_scores(
-    table: ScanTable, ridge: float, model: NullModelName, sizes: tuple[FloatArray, FloatArray]
-) -> Draw:
+def _resampled_scores(table: ScanTable, rates: FloatArray, sizes: tuple[FloatArray, FloatArray]) -> Draw:
     """Real-valued events: pooled fit of the log-odds plus residuals drawn from all scanned people."""
     scanned = table.atom_scanned
-    fitted_logs = log_odds(np.clip(pooled_rates(table, ridge, model), 1e-9, 1.0 - 1e-9))
+    fitted_logs = log_odds(np.clip(rates, 1e-9, 1.0 - 1e-9))
     atoms = np.flatnonzero(scanned)
     residuals = table.atom_log_odds[atoms] - fitted_logs[table.atom_cell[atoms]]
     shares = table.atom_total[atoms] / table.atom_total[atoms].sum()
@@ -147,7 +110,7 @@ def _of_draws(drawn: FloatArray, sizes: tuple[FloatArray, FloatArray]) -> Moment
     return Moments(**found)
 
 
-def _permute_within(
+def permute_within(
     stratum: IntArray, total: FloatArray, protected: FloatArray, draws: int, generator: np.random.Generator
 ) -> FloatArray:
     """How many class members each atom gets when A is permuted within strata, once per draw."""

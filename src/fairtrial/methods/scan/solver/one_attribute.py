@@ -42,6 +42,8 @@ def best_values(
     best, best_theta = set_peak(numbers, CellList(values.cells, 0, part.last), 0.0, np.inf)
     best_listed = 0
     chosen[:arity] = True
+    if space.ordered[attribute]:
+        return _best_range(numbers, values, penalty, best, best_theta, chosen)
     promising, reachable = _find_peaks(numbers, values, penalty)
     if promising == 0 or reachable <= best - TIE * (1.0 + abs(best)):
         return best, best_theta, best_listed
@@ -54,10 +56,8 @@ def best_values(
             continue
         middle = left + 1.0 if right == np.inf else 0.5 * (left + right)
         bound, listed, count = _collect(values, penalty, middle, members)
-        if not 0 < listed < arity or bound < best - TIE * (1.0 + abs(best)):
-            continue
         inside = CellList(members, 0, count)
-        if not _turns_between(left, right, numbers, inside):
+        if not _may_win(listed, arity, bound, best) or not _turns_between(left, right, numbers, inside):
             continue
         peak, theta = set_peak(numbers, inside, left, right)
         score = peak - penalty * listed
@@ -68,6 +68,34 @@ def best_values(
             inside_roots = (values.lower < middle) & (middle < values.upper)
             chosen[:arity] = (values.peaks > penalty) & inside_roots
     return best, best_theta, best_listed
+
+
+@njit
+def _may_win(listed: int, arity: int, bound: float, best: float) -> bool:
+    return 0 < listed < arity and not bound < best - TIE * (1.0 + abs(best))
+
+
+@njit
+def _best_range(
+    numbers: CellNumbers, values: Values, penalty: float, best: float, best_theta: float, chosen: BoolArray
+) -> tuple[float, float, int]:
+    """The best range of values: each is tried whose values' own peaks could win; all values cost nothing."""
+    arity = values.peaks.shape[0]
+    _find_peaks(numbers, values, penalty)
+    listed = 0
+    for low in range(arity):
+        reach = -penalty
+        for high in range(low, arity):
+            reach += values.peaks[high]
+            if high - low + 1 == arity or reach < best - TIE * (1.0 + abs(best)):
+                continue
+            part = CellList(values.cells, values.start[low], values.start[high + 1])
+            peak, theta = set_peak(numbers, part, 0.0, np.inf)
+            if beats(peak - penalty, 1, best, listed, TIE * (1.0 + abs(best))):
+                best, best_theta, listed = peak - penalty, theta, 1
+                for v in range(arity):
+                    chosen[v] = low <= v <= high
+    return best, best_theta, listed
 
 
 @njit

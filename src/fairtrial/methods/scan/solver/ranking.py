@@ -16,12 +16,15 @@ TIE = 1e-9
 
 
 class SearchSpace(NamedTuple):
-    """The attributes' values of every cell, what a listed value costs, and keys whose sums tell sets of cells apart."""
+    """The attributes' values of every cell, what a listed value costs, keys whose sums tell sets of cells apart,
+    and which attributes are searched as ranges.
+    """
 
     codes: IntArray
     arity: IntArray
     penalty: float
     keys: NDArray[np.uint64]
+    ordered: BoolArray
 
 
 class Ranking(NamedTuple):

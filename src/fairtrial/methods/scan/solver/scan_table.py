@@ -2,7 +2,9 @@
 
 atoms  distinct (X, C, I) with their counts inside and outside the protected class
 cells  distinct (X, C): where expectations live, because Î depends on X and C only
-strata distinct (X, C), or (X, bin of C) for a continuous C: where the stratified null permutes A
+strata distinct (X, C), or (X, neighbouring C) for a score: where the stratified null permutes A
+
+X are the searched features and, after them, what is controlled for without being searched (within).
 """
 
 from __future__ import annotations
@@ -18,8 +20,9 @@ from fairtrial.methods.scan.solver.arrays import BoolArray, FloatArray, IntArray
 class ScanTable:
     """Counts of the whole data; `cell_scanned` marks the cells that meet the metric's condition.
 
-    `x_codes[i]` are the attribute values of X cell i. `cell_condition` is C as the models take it
-    (0/1, or log-odds of a score). Atoms are sorted by cell and `atom_start` is where each cell begins.
+    `x_codes[i]` are the attribute values of X cell i, of which the first `searched` build subgroups.
+    `cell_condition` is C as the models take it (0/1, or a score). Atoms are sorted by cell and `atom_start` is where
+    each cell begins.
     """
 
     arity: IntArray
@@ -35,6 +38,17 @@ class ScanTable:
     atom_protected: FloatArray
     real_valued: bool
     has_condition: bool
+    searched: int
+    on_score: bool = False
+
+    @property
+    def searched_codes(self) -> IntArray:
+        """The searched attributes' values of every cell."""
+        return np.ascontiguousarray(self.x_codes[self.cell_x, : self.searched])
+
+    @property
+    def searched_arity(self) -> IntArray:
+        return self.arity[: self.searched]
 
     @property
     def cell_codes(self) -> IntArray:
@@ -83,7 +97,10 @@ def log_odds(probability: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CountedRows:
-    """Rows that stand for `count` people each: covariates, class, event, whether and under which condition scanned."""
+    """Rows that stand for `count` people each: covariates, class, event, whether and under which condition scanned.
+
+    `near` orders people of one X cell for strata of neighbours; the condition itself where it is not given.
+    """
 
     codes: IntArray
     protected: BoolArray
@@ -91,31 +108,41 @@ class CountedRows:
     scanned: BoolArray
     condition: FloatArray | None
     count: FloatArray
+    near: FloatArray | None = None
 
 
 def build_table(
-    rows: CountedRows, *, arity: IntArray, strata_bins: int | None = None, real_valued: bool = False
+    rows: CountedRows,
+    *,
+    arity: IntArray,
+    searched: int | None = None,
+    neighbours: int | None = None,
+    real_valued: bool = False,
 ) -> ScanTable:
     """Group counted rows into atoms, cells and strata.
 
-    `strata_bins` is the number of score bins for a continuous C; None takes every distinct C as its own
-    stratum. Rows outside the condition stay in the table, since propensities are estimated on all rows.
+    `searched` says how many of the attributes build subgroups (all by default). `neighbours` is how many people with
+    neighbouring scores make one stratum; None takes every distinct C as its own. Rows outside the condition stay in
+    the table, since the article's propensities are estimated on all rows.
     """
     codes, scanned, event, count = rows.codes, rows.scanned, rows.event, rows.count
-    if codes.shape[1] == 0:
-        codes, arity = np.zeros((len(codes), 1), dtype=np.int64), np.ones(1, dtype=np.int64)
+    searched = codes.shape[1] if searched is None else searched
+    if searched == 0:  # one attribute of one value: the class as a whole
+        nothing = np.zeros((len(codes), 1), dtype=np.int64)
+        codes, arity, searched = np.concatenate([nothing, codes], axis=1), np.append(1, arity), 1
     codes = codes.astype(np.int64)
-    x_index, x_first = _group(*codes.T)
+    x_index, x_first = distinct_rows(*codes.T)
     c_values = np.zeros(len(codes)) if rows.condition is None else rows.condition
     c_index = np.unique(c_values, return_inverse=True)[1].reshape(-1)
-    bins = _bins(c_values, count, strata_bins)
+    near = c_values if rows.near is None else rows.near
+    runs = c_index if neighbours is None else _runs(x_index, near, scanned, count, neighbours)
     # the condition's side is part of the cell: a row that is not scanned never shares a cell with one that is
-    cell_index, first = _group(x_index, c_index, scanned.astype(np.int64))
+    cell_index, first = distinct_rows(x_index, runs, c_index, scanned.astype(np.int64))
     cell_x, cell_condition, cell_scanned = x_index[first], c_values[first], scanned[first]
-    stratum = _group(cell_x, bins[first], cell_scanned.astype(np.int64))[0]
+    stratum = distinct_rows(cell_x, runs[first], cell_scanned.astype(np.int64))[0]
     shown_event = np.where(scanned, event, 0.5)  # never read, but log-odds must exist
     e_index = np.unique(shown_event, return_inverse=True)[1].reshape(-1)
-    atom_index, atom_first = _group(cell_index, e_index)
+    atom_index, atom_first = distinct_rows(cell_index, e_index)
     atoms = len(atom_first)
     atom_cell = cell_index[atom_first]
     return ScanTable(
@@ -132,10 +159,12 @@ def build_table(
         atom_protected=totals(atom_index, count * rows.protected, atoms),
         real_valued=real_valued,
         has_condition=rows.condition is not None,
+        searched=searched,
+        on_score=neighbours is not None,
     )
 
 
-def _group(*parts: IntArray) -> tuple[IntArray, IntArray]:
+def distinct_rows(*parts: IntArray) -> tuple[IntArray, IntArray]:
     """Dense index of each combination, sorted by the parts in order, and its first row.
 
     By integer keys, since sorting rows is slow.
@@ -150,17 +179,24 @@ def _group(*parts: IntArray) -> tuple[IntArray, IntArray]:
     return index.reshape(-1).astype(np.int64), first
 
 
-def _bins(values: FloatArray, count: FloatArray, bins: int | None) -> IntArray:
-    """Bins of about equal counts; distinct values when there are no more of them than bins."""
-    distinct, index = np.unique(values, return_inverse=True)
-    index = index.reshape(-1)
-    if bins is None or len(distinct) <= bins:
-        return index.astype(np.int64)
-    people = totals(index, count, len(distinct))
-    below = np.cumsum(people)
-    middle = (below - 0.5 * people) / below[-1]
-    of_value: IntArray = np.minimum((middle * bins).astype(np.int64), bins - 1)
-    return np.asarray(of_value[index])
+def _runs(
+    x_index: IntArray, near: FloatArray, scanned: BoolArray, count: FloatArray, neighbours: int
+) -> IntArray:
+    """Runs of about `neighbours` people with neighbouring scores inside each X cell, whatever their class and event.
+
+    People with one score are never parted, and a score of that many people is a run of its own.
+    """
+    score = np.unique(near, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    index, first = distinct_rows(x_index, scanned.astype(np.int64), score)
+    people = totals(index, count, len(first))
+    home = distinct_rows(x_index[first], scanned[first].astype(np.int64))[0]
+    alone = people >= neighbours
+    new = np.append(True, (np.diff(home) != 0) | alone[1:] | alone[:-1])  # a stretch of small scores begins
+    stretch = np.cumsum(new) - 1
+    before = np.cumsum(people) - people
+    place = (before - before[np.flatnonzero(new)][stretch]) // neighbours
+    _, run = np.unique(stretch * (int(place.max(initial=0)) + 1) + place, return_inverse=True)
+    return np.asarray(run.reshape(-1)[index], dtype=np.int64)
 
 
 def moments(table: ScanTable, protected: FloatArray) -> Moments:

@@ -146,14 +146,24 @@ def _next_set(space: SearchSpace, walk: Walk, level: int, attribute: int, fresh:
         walk.masks[level] = mask
         if not fresh and mask == 0:
             return False
-        listed = 0 if fresh else _bits(mask)
+        ranges = space.ordered[attribute]
+        listed = 0 if fresh else 1 if ranges else _bits(mask)
         possible = _with_reach(-space.penalty * (walk.listed[level] + listed), walk.reach[level], mask)
-        if not possible < floor - TIE * (1.0 + abs(floor)):
-            for v in range(space.arity[attribute]):
-                walk.values[attribute, v] = fresh or bool(mask >> v & 1)
+        whole = not ranges or _in_a_row(mask, walk.present[level])
+        if whole and not possible < floor - TIE * (1.0 + abs(floor)):
+            _admit(walk.values[attribute, : space.arity[attribute]], mask, fresh, ranges)
             walk.listed[level + 1] = walk.listed[level] + listed
             return True
         fresh = False
+
+
+@njit
+def _admit(values: BoolArray, mask: int, everything: bool, ranges: bool) -> None:
+    """The values of a set; of a range also those between that no cell has."""
+    for v in range(values.shape[0]):
+        below = mask & ((np.int64(1) << (v + 1)) - 1) > 0
+        between = ranges and below and mask >> v > 0
+        values[v] = everything or between or bool(mask >> v & 1)
 
 
 @njit
@@ -163,6 +173,19 @@ def _with_reach(possible: float, reach: FloatArray, mask: int) -> float:
         if mask >> v & 1:
             possible += reach[v]
     return possible
+
+
+@njit
+def _in_a_row(mask: int, present: int) -> bool:
+    """Whether no value that is present lies between two of the set's and is not in it."""
+    left_out = present & ~mask
+    lowest = mask & -mask
+    while left_out:
+        value = left_out & -left_out
+        if value > lowest and mask > value:
+            return False
+        left_out &= left_out - 1
+    return True
 
 
 @njit
@@ -198,22 +221,28 @@ def climb(
         values[:] = True
         listed[:] = 0
         if restart > 0:
-            _random_start(space.arity, generator, values, listed)
+            _random_start(space, generator, values, listed)
         _ascend(space, numbers, generator, values, listed, ranking)
 
 
 @njit
 def _random_start(
-    arity: IntArray, generator: np.random.Generator, values: BoolArray, listed: IntArray
+    space: SearchSpace, generator: np.random.Generator, values: BoolArray, listed: IntArray
 ) -> None:
-    """A random non-empty set of values for every attribute."""
-    for j in range(arity.shape[0]):
+    """A random non-empty set of values for every attribute; of an ordered one a range."""
+    for j in range(space.arity.shape[0]):
+        arity = space.arity[j]
         kept = 0
         while kept == 0:
-            for v in range(arity[j]):
+            for v in range(arity):
                 values[j, v] = generator.random() < 0.5
                 kept += values[j, v]
-        listed[j] = 0 if kept == arity[j] else kept
+        if space.ordered[j]:
+            one, other = int(generator.random() * arity), int(generator.random() * arity)
+            kept = abs(one - other) + 1
+            for v in range(arity):
+                values[j, v] = min(one, other) <= v <= max(one, other)
+        listed[j] = 0 if kept == arity else 1 if space.ordered[j] else kept
 
 
 @njit

@@ -1,4 +1,4 @@
-"""From a table to its scan statistic: expectations, scores and search, for the data and for every null draw."""
+"""The article's scan: expectations, scores and search, for the data and for every null draw."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 
 from fairtrial.methods.scan.solver.arrays import BoolArray, FloatArray, IntArray
 from fairtrial.methods.scan.solver.expectation import Designs, Expectations, expected_events, spread
+from fairtrial.methods.scan.solver.found import Direction, Found
 from fairtrial.methods.scan.solver.ranking import Ranking, SearchSpace, empty_ranking
 from fairtrial.methods.scan.solver.scan_table import Moments, ScanTable, log_odds, observed_moments, totals
 from fairtrial.methods.scan.solver.score import BERNOULLI, GAUSSIAN, CellNumbers
 from fairtrial.methods.scan.solver.search_loops import climb, enumerate_subgroups
+from fairtrial.methods.scan.solver.value_sets import attributes_of, subgroup_count
 from fairtrial.work.compiled import njit
-
-Direction = Literal["above", "below"]
 
 # Above this many steps an exact search is not started unasked; far above it, not even when asked.
 EXACT_STEPS = 100_000
@@ -39,16 +39,22 @@ class SearchedCells:
     observed: FloatArray
     expected: FloatArray
     penalty: float
+    ordered: BoolArray | None = None
 
     @property
     def kind(self) -> int:
         return GAUSSIAN if self.gaussian else BERNOULLI
 
     @property
+    def subgroups(self) -> float:
+        return subgroup_count(attributes_of(self.arity, self.ordered))
+
+    @property
     def space(self) -> SearchSpace:
         # random keys, whose sums tell sets of cells apart
         keys = np.random.default_rng(20160601).integers(0, 2**64 - 1, size=len(self.size), dtype=np.uint64)
-        return SearchSpace(self.codes, self.arity, self.penalty, keys)
+        ordered = np.zeros(len(self.arity), dtype=np.bool_) if self.ordered is None else self.ordered
+        return SearchSpace(self.codes, self.arity, self.penalty, keys, ordered)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -59,17 +65,6 @@ class SearchPlan:
     order: IntArray
     steps: float
     restarts: int = 50
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Found:
-    """A subgroup: `values[j, v]` says whether value v of attribute j is admitted."""
-
-    score: float
-    theta: float
-    listed: int
-    direction: Direction
-    values: BoolArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -88,6 +83,7 @@ class ScanSetup:
     sigma: float | None
     plan: SearchPlan
     drop_unsupported: bool
+    ordered: BoolArray | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -110,8 +106,9 @@ def prepare(
     search: Literal["auto", "exact", "restarts"] = "auto",
     restarts: int = 50,
     drop_unsupported: bool = False,
+    ordered: BoolArray | None = None,
 ) -> ScanSetup:
-    plan = plan_search(table.arity, int(table.cell_scanned.sum()), search, restarts)
+    plan = plan_search(table.searched_arity, int(table.cell_scanned.sum()), search, restarts)
     return ScanSetup(
         table=table,
         designs=Designs.of(table),
@@ -121,6 +118,7 @@ def prepare(
         sigma=sigma,
         plan=plan,
         drop_unsupported=drop_unsupported,
+        ordered=ordered,
     )
 
 
@@ -172,12 +170,13 @@ def _first_of(setup: ScanSetup, drawn: CellNumbers) -> SearchedCells:
     """The first draw as it is searched."""
     return SearchedCells(
         gaussian=setup.table.real_valued,
-        codes=setup.table.cell_codes,
-        arity=setup.table.arity,
+        codes=setup.table.searched_codes,
+        arity=setup.table.searched_arity,
         size=drawn.size[0],
         observed=drawn.observed[0],
         expected=drawn.expected[0],
         penalty=setup.penalty,
+        ordered=setup.ordered,
     )
 
 
@@ -191,11 +190,6 @@ def plan_search(
     affordable = steps <= EXACT_STEPS and steps * cells <= EXACT_WORK
     exact = search == "exact" or (search == "auto" and affordable)
     return SearchPlan(exact=exact, order=order, steps=steps, restarts=restarts)
-
-
-def subgroup_count(arity: IntArray) -> float:
-    """How many subgroups there are: the product of 2^values − 1."""
-    return float(np.prod(2.0 ** arity.astype(np.float64) - 1.0))
 
 
 def _towards(direction: Direction, numbers: CellNumbers) -> CellNumbers:
@@ -237,7 +231,7 @@ def _rank(
     seen = CellNumbers(problem.kind, problem.size, problem.observed, problem.expected)
     numbers = _towards(direction, seen)
     if plan.exact:
-        solve_last = top == 1 or subgroup_count(problem.arity) > RANKED_SUBGROUPS
+        solve_last = top == 1 or problem.subgroups > RANKED_SUBGROUPS
         enumerate_subgroups(problem.space, numbers, plan.order, solve_last, ranking)
     else:
         climb(problem.space, numbers, plan.restarts, generator, ranking)

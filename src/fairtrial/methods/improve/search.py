@@ -1,0 +1,158 @@
+"""The search for an alternative inside training rows: every candidate out of fold, and which one is tested.
+
+Tested is the least gap among candidates whose every part of the claim is sure enough out of fold (z of at least 2.49,
+so that the test on the other half is likely to show it), else the one whose weakest part is the surest. The rule with
+the least gap whose accuracy is within the margin is noted beside it: it is the least discriminatory one that was found,
+and not shown.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairtrial.errors import FairtrialError, Fault, NotApplicable
+from fairtrial.inference.numeric.cell_bootstrap import bootstrap_levels
+from fairtrial.methods.improve.candidates.constraints import check_rule, permissible
+from fairtrial.methods.improve.candidates.contest import WHO, Candidate, Contest, Decided
+from fairtrial.methods.improve.candidates.rules import Index, Rule, refusal
+from fairtrial.methods.improve.claim_test import ClaimTest, examine, gap_levels, status_quo_pairs, z_values
+from fairtrial.methods.improve.solver.improvement import Pair
+from fairtrial.work import Arrays
+
+Floats = NDArray[np.float64]
+
+# a part of the claim with this z out of fold is sure enough: the test on the other half then has power of about 80%
+SURE = 2.49
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """What every variant came to, with axes (training parts, variants, …).
+
+    `merit` is the smallest z of the claim, `gap` the largest gap by the status quo's, `within` whether every accuracy
+    is within its margin; `accuracy` and `gaps` are out of fold, `accuracy_error` and `gap_error` their standard errors,
+    `test_accuracy` and `test_gaps` on the other half.
+    """
+
+    arrays: Arrays
+    names: list[str]
+
+    def best(self, k: int) -> int:
+        """The variant to test: the least gap of those that are sure enough, else the surest."""
+        merit, gap = self.arrays["merit"][k], self.arrays["gap"][k]
+        if not np.isfinite(merit).any():
+            required = "are not permissible, or have no level in some group"
+            raise NotApplicable(WHO, Fault("candidates", required, subject="all candidates"))
+        sure = merit >= SURE
+        if sure.any():
+            return int(np.argmin(np.where(sure, gap, np.inf)))
+        return int(np.argmax(np.where(np.isnan(merit), -np.inf, merit)))
+
+    def least_discriminatory(self, k: int) -> int | None:
+        """The variant with the least gap of those whose accuracy is within the margin; None where none is."""
+        within, gap = self.arrays["within"][k] == 1, self.arrays["gap"][k]
+        return int(np.argmin(np.where(within, gap, np.inf))) if within.any() else None
+
+
+def variants_of(contest: Contest, candidates: Sequence[Candidate]) -> list[tuple[Candidate, str]]:
+    """Every rule that can be chosen, with the candidate that gives it."""
+    return [(candidate, name) for candidate in candidates for name in candidate.variants(contest)]
+
+
+def fitted(
+    contest: Contest, candidate: Candidate, index: Index | None, rng: np.random.Generator
+) -> dict[str, Rule]:
+    """The candidate's rules, fitted on some rows or all; whatever goes wrong inside it is told with its name."""
+    try:
+        return candidate.fit(contest, np.arange(contest.rows) if index is None else index, rng)
+    except FairtrialError:
+        raise
+    except Exception as error:
+        raise refusal(candidate.name, f"could not be fitted: {error}") from error
+
+
+def judged_out_of_fold(
+    contest: Contest, candidate: Candidate, train: Index, test: Index | None, rng: np.random.Generator
+) -> Arrays:
+    """Every variant of a candidate from decisions on folds it was not fitted on, and on the other half if there is one.
+
+    Arrays have a first axis of the candidate's variants.
+    """
+    started = time.process_time()
+    names = candidate.variants(contest)
+    decided = {name: np.empty((2, train.size)) for name in names}
+    allowed = dict.fromkeys(names, True)
+    fold = rng.permutation(train.size) % contest.folds
+    for held in range(contest.folds):
+        rest, out = train[fold != held], train[fold == held]
+        rules = fitted(contest, candidate, rest, rng)
+        inputs = contest.inputs.part(out)
+        for name, both in decided.items():
+            check_rule(rules[name], contest, rest)
+            allowed[name] &= permissible(rules[name], contest, rest)
+            both[:, fold == held] = rules[name].outcome_of(inputs)
+    old = contest.status_quo_of(train)
+    worst = status_quo_pairs(contest, old, train)
+    found = [_judged(contest, train, old, (both[0], both[1]), worst) for both in decided.values()]
+    if test is not None:
+        rules = fitted(contest, candidate, train, rng)
+        inputs, before = contest.inputs.part(test), contest.status_quo_of(test, train)
+        for one, name in zip(found, names, strict=True):
+            one.update(_on_test(contest, test, before, rules[name].outcome_of(inputs)))
+    for one, name in zip(found, names, strict=True):
+        if not allowed[name]:
+            one.update(merit=-np.inf, within=0.0)
+        one.update(permissible=float(allowed[name]), seconds=(time.process_time() - started) / len(names))
+    return {key: np.array([one[key] for one in found]) for key in found[0]}
+
+
+def _judged(
+    contest: Contest, index: Index, old: Decided, new: Decided, worst: Sequence[Pair]
+) -> dict[str, Any]:
+    tested = examine(contest, contest.cells(index, old, new), worst, 0, np.random.default_rng(0))
+    z = z_values(tested)
+    accuracy = [t for (c, d), t in zip(tested.pairs, z, strict=True) if c.part == "accuracy"]
+    gaps = gap_levels(contest, tested.levels.estimate)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = gaps[1] / gaps[0]
+    return {
+        "merit": min(z),
+        "gap": float(np.max(np.where(np.isfinite(ratio), ratio, np.inf))),
+        "within": float(all(t >= 0 for t in accuracy)),
+        "accuracy": tested.levels.estimate[: len(contest.claim.accuracies), 1],
+        "accuracy_error": _errors(tested)[: len(contest.claim.accuracies), -1],
+        "gaps": gaps[1],
+        "gap_error": _gap_errors(contest, tested, worst),
+    }
+
+
+def _on_test(contest: Contest, test: Index, old: Decided, new: Decided) -> dict[str, Any]:
+    levels = bootstrap_levels(contest.cells(test, old, new), 0, np.random.default_rng(0))
+    accuracies = len(contest.claim.accuracies)
+    return {
+        "test_accuracy": levels.estimate[:accuracies, 1],
+        "test_gaps": gap_levels(contest, levels.estimate)[1],
+    }
+
+
+def _errors(tested: ClaimTest) -> Floats:
+    """Standard errors of the candidate's levels: (metrics, groups + everybody)."""
+    counts, psi = tested.levels.counts, tested.levels.influence[:, :, 1]
+    return np.asarray(np.sqrt(np.einsum("c,cmg->mg", counts, psi**2)) / counts.sum())
+
+
+def _gap_errors(contest: Contest, tested: ClaimTest, worst: Sequence[Pair]) -> Floats:
+    """Standard errors of the candidate's gaps between the status quo's worst pairs."""
+    counts, first = tested.levels.counts, len(contest.claim.accuracies)
+    found = []
+    for m, (a, b) in enumerate(worst, start=first):
+        psi = tested.levels.influence[:, m, 1, a] - tested.levels.influence[:, m, 1, b]
+        found.append(math.sqrt(float(counts @ psi**2)) / float(counts.sum()))
+    return np.array(found)

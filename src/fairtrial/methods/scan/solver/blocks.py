@@ -1,0 +1,217 @@
+"""Models of the class and of the event for the score without strata: main effects, and the blocks the data ask for.
+
+A block is a table of two or three attributes with a rate of its own in every cell. Forward selection by score tests:
+χ² = Σ_cells (Σ(y−p̂))²/Σp̂(1−p̂) with cells − 1 − Σ(values − 1) degrees of freedom; the block with the smallest p is
+added while p times the number of blocks of its order is at most .45, twelve at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from fairtrial.methods.scan.solver.arrays import FloatArray, IntArray
+from fairtrial.methods.scan.solver.scan_table import ScanTable, totals
+
+LIMIT = 0.45
+RIDGE = 0.3
+MOST_BLOCKS = 12
+SPLINE_COLUMNS = 6
+SCORE_BANDS = 8
+_BORDER = 1e-6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Cells:
+    """Covariates of every scanned cell: attributes with their numbers of values, and a smooth of the score."""
+
+    codes: IntArray
+    arity: IntArray
+    smooth: FloatArray | None
+
+    @classmethod
+    def of(cls, table: ScanTable) -> Cells:
+        scanned = table.cell_scanned
+        codes, arity = table.cell_codes[scanned], table.arity
+        smooth = None
+        if table.on_score:
+            rank = _ranks(table)[scanned]
+            smooth = _spline(rank)
+            bands = np.minimum((rank * SCORE_BANDS).astype(np.int64), SCORE_BANDS - 1)
+            codes, arity = np.column_stack([codes, bands]), np.append(arity, SCORE_BANDS)
+        elif table.has_condition:
+            values, index = np.unique(table.cell_condition[scanned], return_inverse=True)
+            codes, arity = np.column_stack([codes, index.reshape(-1)]), np.append(arity, len(values))
+        return cls(codes=codes.astype(np.int64), arity=arity.astype(np.int64), smooth=smooth)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Fit:
+    """Fitted rates of every cell of the table (one half outside the condition), and the blocks that were added."""
+
+    rates: FloatArray
+    blocks: tuple[tuple[int, ...], ...]
+
+
+def fit_class(table: ScanTable) -> Fit:
+    """ê = P(A=1 | X, C) among the scanned people; sees class, X and C only."""
+    scanned = table.cell_scanned
+    people, inside = table.per_cell(table.atom_total)[scanned], table.per_cell(table.atom_protected)[scanned]
+    return _whole(table, _selected(Cells.of(table), people, inside, real=False))
+
+
+def fit_event(table: ScanTable) -> Fit:
+    """m̂ = E(I | X, C) among the scanned people of both classes; sees event, X and C only."""
+    scanned = table.cell_scanned
+    people = table.per_cell(table.atom_total)[scanned]
+    events = table.per_cell(table.atom_total * table.atom_event)[scanned]
+    return _whole(table, _selected(Cells.of(table), people, events, real=table.real_valued))
+
+
+def _whole(table: ScanTable, found: tuple[FloatArray, list[tuple[int, ...]]]) -> Fit:
+    rates = np.full(len(table.cell_x), 0.5)
+    rates[table.cell_scanned] = found[0]
+    return Fit(rates=rates, blocks=tuple(found[1]))
+
+
+def _selected(
+    cells: Cells, trials: FloatArray, successes: FloatArray, *, real: bool
+) -> tuple[FloatArray, list[tuple[int, ...]]]:
+    chosen: list[tuple[int, ...]] = []
+    start = np.zeros(0)
+    fitted, start = _fit(cells, chosen, trials, successes, start)
+    while len(chosen) < MOST_BLOCKS:
+        weight = trials * fitted * (1.0 - fitted)
+        residual = successes - trials * fitted
+        # a score varies less than 0/1 events of its mean: the tests take its own spread
+        scale = float((residual**2).sum() / max(weight.sum(), 1e-12)) if real else 1.0
+        best = min(_tests(cells, chosen, residual, weight * min(scale, 1.0)), default=(1.0, ()))
+        if best[0] > LIMIT:
+            break
+        chosen.append(best[1])
+        fitted, start = _fit(cells, chosen, trials, successes, start)
+    return fitted, chosen
+
+
+def _tests(
+    cells: Cells, chosen: list[tuple[int, ...]], residual: FloatArray, weight: FloatArray
+) -> Iterator[tuple[float, tuple[int, ...]]]:
+    """p times the number of blocks of its order, of every block that is not in a chosen one."""
+    from scipy.special import chdtrc
+
+    attributes = [j for j in range(len(cells.arity)) if cells.arity[j] > 1]
+    values = {j: len(np.unique(cells.codes[:, j])) for j in attributes}
+    for order in (2, 3):
+        count = comb(len(attributes), order)
+        for block in combinations(attributes, order):
+            if any(set(block) <= set(other) for other in chosen):
+                continue
+            index, size = _block_index(cells, block)
+            spread = totals(index, weight, size)
+            filled = spread > 1e-12
+            chi = float((totals(index, residual, size)[filled] ** 2 / spread[filled]).sum())
+            freedom = int(filled.sum()) - 1 - sum(values[j] - 1 for j in block)
+            if freedom > 0:
+                yield float(chdtrc(freedom, chi)) * count, block
+
+
+def _block_index(cells: Cells, block: tuple[int, ...]) -> tuple[IntArray, int]:
+    arity = tuple(int(cells.arity[j]) for j in block)
+    index = np.ravel_multi_index(tuple(cells.codes[:, j] for j in block), arity)
+    return np.asarray(index, dtype=np.int64), int(np.prod(arity))
+
+
+def _fit(
+    cells: Cells, blocks: list[tuple[int, ...]], trials: FloatArray, successes: FloatArray, start: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Ridge logistic regression by Newton's steps; coefficients of blocks that came later start at 0."""
+    design = _design(cells, blocks)
+    beta = np.concatenate([start, np.zeros(design.shape[1] - len(start))])
+    penalty = np.full(len(beta), RIDGE)
+    penalty[0] = 1e-6
+    transposed = design.T.tocsr()
+    value = -np.inf
+    for _ in range(50):
+        eta = design @ beta
+        now = _objective(eta, beta, penalty, trials, successes)
+        if now < value + 1e-8 * (1.0 + abs(value)):
+            break
+        value = now
+        fitted = 1.0 / (1.0 + np.exp(-np.clip(eta, -30.0, 30.0)))
+        slope = transposed @ (successes - trials * fitted) - penalty * beta
+        weight = trials * fitted * (1.0 - fitted)
+        hessian = (transposed.multiply(weight[None, :]) @ design).toarray() + np.diag(penalty)
+        beta = _improved(beta, np.linalg.solve(hessian, slope), design, penalty, (trials, successes), value)
+    fitted = 1.0 / (1.0 + np.exp(-np.clip(design @ beta, -30.0, 30.0)))
+    return np.clip(fitted, _BORDER, 1.0 - _BORDER), beta
+
+
+def _improved(
+    beta: FloatArray, step: FloatArray, design: Any, penalty: FloatArray, counts: tuple[FloatArray, FloatArray],
+    value: float,
+) -> FloatArray:  # fmt: skip
+    """A full step, or the half that first does not make it worse."""
+    for _ in range(30):
+        moved: FloatArray = beta + step
+        if _objective(design @ moved, moved, penalty, *counts) >= value:
+            return moved
+        step = 0.5 * step
+    return beta
+
+
+def _objective(
+    eta: FloatArray, beta: FloatArray, penalty: FloatArray, trials: FloatArray, successes: FloatArray
+) -> float:
+    softplus = np.maximum(eta, 0.0) + np.log1p(np.exp(-np.abs(eta)))
+    return float((successes * eta - trials * softplus).sum() - 0.5 * (penalty * beta**2).sum())
+
+
+def _design(cells: Cells, blocks: list[tuple[int, ...]]) -> Any:
+    """Intercept, one indicator per value, the smooth alone and per value of each attribute, then the blocks."""
+    from scipy.sparse import csr_matrix, hstack
+
+    rows = len(cells.codes)
+    parts = [csr_matrix(np.ones((rows, 1)))]
+    for j, size in enumerate(cells.arity):
+        parts.append(_indicators(cells.codes[:, j], int(size)))
+    if cells.smooth is not None:
+        smooth = csr_matrix(cells.smooth)
+        parts.append(smooth)
+        for j, size in enumerate(cells.arity[:-1]):
+            own = _indicators(cells.codes[:, j], int(size))
+            parts += [own.multiply(cells.smooth[:, [column]]).tocsr() for column in range(smooth.shape[1])]
+    for block in blocks:
+        parts.append(_indicators(*_block_index(cells, block)))
+    return hstack(parts, format="csr")
+
+
+def _indicators(index: IntArray, size: int) -> Any:
+    from scipy.sparse import csr_matrix
+
+    rows = len(index)
+    return csr_matrix((np.ones(rows), index, np.arange(rows + 1)), shape=(rows, size))
+
+
+def _ranks(table: ScanTable) -> FloatArray:
+    """The middle rank of every cell's score among all scanned people, from 0 to 1."""
+    people = table.per_cell(table.atom_total) * table.cell_scanned
+    _, index = np.unique(table.cell_condition, return_inverse=True)
+    index = index.reshape(-1)
+    having = totals(index, people, int(index.max()) + 1)
+    below = np.cumsum(having) - 0.5 * having
+    return np.asarray((below / max(having.sum(), 1.0))[index], dtype=np.float64)
+
+
+def _spline(rank: FloatArray) -> FloatArray:
+    """A cubic spline of the rank, centred: x, x², x³ and one cubic from each of three inner knots."""
+    knots = np.linspace(0.0, 1.0, SPLINE_COLUMNS - 1)[1:-1]
+    columns = [rank, rank**2, rank**3, *(np.maximum(rank - knot, 0.0) ** 3 for knot in knots)]
+    matrix = np.column_stack(columns)
+    matrix = matrix - matrix.mean(axis=0)
+    orthogonal, _ = np.linalg.qr(matrix)
+    return np.asarray(orthogonal * np.sqrt(len(rank)), dtype=np.float64)

@@ -1,0 +1,1 @@
+"""Does it stay fair? Verdicts that hold however often one looks."""

@@ -1,0 +1,292 @@
+"""What a state's lines add up to: periods that wait or are closed, a stream per group, and what was said when."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from fairtrial.inference.numeric.roots import Floats
+from fairtrial.inference.sequential.claims import estimates, interval, log_certificate, log_evidence
+from fairtrial.inference.sequential.families import opening_weights
+from fairtrial.inference.sequential.reference import add_reference, reference_interval
+from fairtrial.inference.sequential.streams import (
+    Rule,
+    Streams,
+    advance,
+    begin_window,
+    joined,
+    new_streams,
+    select,
+)
+from fairtrial.methods.watch.asked import Asked, inside, period_order
+from fairtrial.metrics.groups import Group
+
+VERSION = 1
+HISTORY = 48  # streams of which every look is kept for the charts
+PARTS = ("streams", "windowed", "lateness")
+Cells = dict[tuple[str, ...], Floats]  # rows, sum and sum of squares of each cell
+
+
+class Monitor:
+    """A watch as it stands after some lines of its state.
+
+    Parameters
+    ----------
+    asked : Asked
+        The question.
+    """
+
+    def __init__(self, asked: Asked) -> None:
+        self.asked, self.rule = asked, asked.rule
+        self.groups: list[Group] = []
+        self.opening = 0  # groups of the first batch
+        self.batches: list[str] = []  # their digests
+        self.periods: list[str] = []  # closed ones, in order
+        self.waiting: dict[str, list[Cells]] = {}  # open ones: their parts
+        self.prompt: dict[str, Cells] = {}  # what came with a period's first batch, until late rows are seen
+        self.later: dict[str, Cells] = {}  # what came after it
+        self.left_out = 0  # rows that came after their period was closed
+        self.windows: list[dict[str, Any]] = []
+        self.crossed = -1  # the period in which the groups together first reached the level
+        self.people: set[str] = set()
+        self.streams, self.windowed, self.lateness = (new_streams(0) for _ in PARTS)
+        self.sums: Floats = np.zeros((0, 4))  # of the reference period
+        self.reference: Floats = np.zeros((0, 2))
+        self.history: list[list[list[float | None]]] = []
+
+    # -- one more batch -------------------------------------------------------------------------------------
+    def apply(self, batch: Mapping[str, Any]) -> None:
+        """Take in one line: rows wait for their period to be over, then count."""
+        self._welcome(batch["periods"])
+        self.batches.append(batch["digest"])
+        self.people.update(batch.get("people", ()))
+        for period in batch["periods"]:
+            self._take(period["label"], [_cells(part) for part in period["parts"]])
+        for label in self._due():
+            self._close(label, self.waiting.pop(label))
+        self._look_at_late_rows()
+
+    def _welcome(self, periods: Iterable[Mapping[str, Any]]) -> None:
+        """Streams for groups that were never seen before; their weights depend on their order alone."""
+        labels = [cell[0] for period in periods for part in period["parts"] for cell in part]
+        new = [group for group in self.asked.groups_among(labels) if group not in self.groups]
+        if not self.batches:
+            self.opening = len(new)
+        self.groups += new
+        self.streams, self.windowed, self.lateness = (
+            joined(getattr(self, name), new_streams(len(new))) for name in PARTS
+        )
+        self.sums = np.concatenate([self.sums, np.zeros((len(new), 4))])
+        self.reference = np.concatenate([self.reference, np.full((len(new), 2), math.nan)])
+
+    def _take(self, label: str, parts: list[Cells]) -> None:
+        whole = _sum(parts)
+        if label in self.prompt:
+            self.later[label] = _sum([self.later.get(label, {}), whole])
+        elif not self.is_closed(label):
+            self.prompt[label] = whole
+        if self.is_closed(label):
+            self.left_out += round(sum(float(cell[0]) for cell in whole.values()))
+            return
+        before = self.waiting.get(label, [])
+        longest = max(len(before), len(parts))
+        padded = [[*listed, *([{}] * (longest - len(listed)))] for listed in (before, parts)]
+        self.waiting[label] = [_sum(pair) for pair in zip(*padded, strict=True)]
+
+    def is_closed(self, label: str) -> bool:
+        """Whether a period's rows have been counted, or come after a period whose rows have."""
+        return bool(self.periods) and period_order(label) <= period_order(self.periods[-1])
+
+    def _due(self) -> list[str]:
+        """Periods over which so many newer ones have been seen that their waiting time is past."""
+        known = sorted(self.waiting, key=period_order)
+        return known[: len(known) - self.asked.waiting] if self.asked.waiting else known
+
+    def _close(self, label: str, parts: list[Cells]) -> None:
+        """A period's rows count now, once and for all."""
+        number = len(self.periods)
+        self.periods.append(label)
+        watching = self._reference_at(label)
+        for part in parts:
+            cells = self._stream_cells(part)
+            if watching is None:
+                add_reference(self.sums, cells, self.rule.binary)
+            run = float(self.asked.run_length)
+            still = np.full_like(self.reference, math.nan)
+            advance(self.streams, cells, number, self.rule, still if watching is None else watching, run)
+            advance(self.windowed, cells, number, self.rule, still, run)
+        self._note_crossing(number)
+        self._end_window(number)
+        self._remember()
+
+    def _reference_at(self, label: str) -> Floats | None:
+        """The interval that change is measured against; None while the reference period itself goes on."""
+        if self.asked.reference is None:
+            return np.full_like(self.reference, math.nan)
+        first, last = (period_order(end) for end in self.asked.reference)
+        if first <= period_order(label) <= last:
+            return None
+        if period_order(label) > last and np.isnan(self.reference).all():
+            self.reference = reference_interval(self.sums)
+        return self.reference
+
+    def _stream_cells(self, cells: Cells) -> Floats:
+        """Rows, sum and squares of each group and of what it is compared with."""
+        values = np.array(list(cells.values()), dtype=np.float64).reshape(-1, 3)
+        total, target = values.sum(axis=0), self.asked.target
+        found = np.zeros((len(self.groups), 2, 3))
+        names = self.asked.cell_attributes
+        compared = None
+        if target.group is not None:
+            compared = values[[inside(target.group, names, key) for key in cells]].sum(axis=0)
+        for place, group in enumerate(self.groups):
+            own = values[[inside(group, names, key) for key in cells]].sum(axis=0)
+            found[place, 0] = own
+            if target.value is None:
+                found[place, 1] = total - own if compared is None else compared
+        return found
+
+    # -- what is said -------------------------------------------------------------------------------------
+    @property
+    def weights(self) -> Floats:
+        """Of the groups, fixed by the order in which they came up."""
+        return opening_weights(self.opening, len(self.groups) - self.opening, self.asked.closed)
+
+    def joint_evidence(self) -> float:
+        """Logarithm of the e-value of all groups together: the weighted mean, groups yet to come counting 1."""
+        weights = self.weights
+        logs = np.append(log_evidence(self.streams, self.rule) + np.log(weights), -math.inf)
+        kept = 1.0 - float(weights.sum())
+        if kept > 1e-12:
+            logs[-1] = math.log(kept)
+        peak = float(logs.max())
+        return peak + math.log(float(np.exp(logs - peak).sum()))
+
+    def _note_crossing(self, number: int) -> None:
+        if self.crossed < 0 and self.joint_evidence() >= self.rule.level:
+            self.crossed = number
+
+    def _end_window(self, number: int) -> None:
+        window = self.asked.window
+        if window is None or (number + 1) % window:
+            return
+        self.windows.append(
+            {
+                "first": self.periods[number + 1 - window],
+                "last": self.periods[number],
+                "rows": self.looks(self.windowed, slice(None)),
+                "n": self.windowed.counted[:, 0, 0].tolist(),
+                "certificate": log_certificate(self.windowed, self.rule).tolist(),
+                "crossed": [int(period) for period in self.windowed.crossed],
+            }
+        )
+        begin_window(self.windowed)
+
+    def _remember(self) -> None:
+        self.history.append(self.looks(self.streams, slice(0, HISTORY)))
+
+    def looks(self, streams: Streams, part: slice) -> list[list[float | None]]:
+        """Estimate, limits and log e of each stream now."""
+        chosen = select(streams, part)
+        level = math.log(2.0 / self.asked.alpha)
+        columns = [estimates(chosen, self.rule)[:, None], interval(chosen, self.rule, level)]
+        table = np.hstack([*columns, log_evidence(chosen, self.rule)[:, None]])
+        return [[value if math.isfinite(value) else None for value in row] for row in table.tolist()]
+
+    # -- late rows ------------------------------------------------------------------------------------------
+    def _look_at_late_rows(self) -> None:
+        """Each period once: do rows that came later differ, within their group, from those that came at once?"""
+        for label in [label for label in self.later if self.is_closed(label)]:
+            sides = [
+                self._stream_cells(cells)[:, 0] for cells in (self.later.pop(label), self.prompt.pop(label))
+            ]
+            rule = self.late_rule
+            advance(self.lateness, np.stack(sides, axis=1), len(self.periods), rule, np.zeros((0, 2)), 2.0)
+
+    @property
+    def late_rule(self) -> Rule:
+        equal = self.rule._replace(low=0.0, high=0.0, ratio=False, known=math.nan, overall=False, sides=2)
+        return equal._replace(block=1)
+
+    def late_evidence(self) -> float:
+        """Logarithm of the e-value that rows coming late differ from the others of their group and period."""
+        logs = log_evidence(self.lateness, self.late_rule)
+        if not logs.size:
+            return 0.0
+        peak = float(logs.max())
+        return peak + math.log(float(np.exp(logs - peak).mean()))
+
+    # -- snapshot -------------------------------------------------------------------------------------------
+    def to_arrays(self) -> dict[str, Any]:
+        """All of it as arrays, floats bit for bit."""
+        facts = {
+            "version": VERSION,
+            "groups": [group.where for group in self.groups],
+            "opening": self.opening,
+            "batches": self.batches,
+            "periods": self.periods,
+            "waiting": {label: [_listed(part) for part in parts] for label, parts in self.waiting.items()},
+            "prompt": {label: _listed(cells) for label, cells in self.prompt.items()},
+            "later": {label: _listed(cells) for label, cells in self.later.items()},
+            "left_out": self.left_out,
+            "windows": self.windows,
+            "crossed": self.crossed,
+            "people": sorted(self.people),
+        }
+        arrays: dict[str, Any] = {"facts": np.array(json.dumps(facts, allow_nan=False))}
+        for name in PARTS:
+            arrays |= {f"{name} {part}": values for part, values in getattr(self, name)._asdict().items()}
+        nothing = np.zeros((0, 0, 4))
+        looks = np.full((len(self.history), min(len(self.groups), HISTORY), 4), np.nan)
+        for number, row in enumerate(self.history):
+            looks[number, : len(row)] = [[np.nan if v is None else v for v in look] for look in row]
+        counts = np.array([len(row) for row in self.history], dtype=np.int64)
+        more = {"history": looks if looks.size else nothing, "counts": counts}
+        return {**arrays, **more, "sums": self.sums, "reference": self.reference}
+
+    @classmethod
+    def from_arrays(cls, asked: Asked, arrays: Mapping[str, Any]) -> Monitor | None:
+        """The watch again; None from another version of the snapshot."""
+        facts = json.loads(str(arrays["facts"]))
+        if facts["version"] != VERSION:
+            return None
+        found = cls(asked)
+        found.groups = [
+            Group(tuple((name, tuple(values)) for name, values in where)) for where in facts["groups"]
+        ]
+        for name in ("opening", "batches", "periods", "left_out", "windows", "crossed"):
+            setattr(found, name, facts[name])
+        found.people = set(facts["people"])
+        found.waiting = {label: [_cells(part) for part in parts] for label, parts in facts["waiting"].items()}
+        found.prompt = {label: _cells(cells) for label, cells in facts["prompt"].items()}
+        found.later = {label: _cells(cells) for label, cells in facts["later"].items()}
+        for name in PARTS:
+            setattr(found, name, Streams(*(arrays[f"{name} {part}"] for part in Streams._fields)))
+        found.sums, found.reference = arrays["sums"], arrays["reference"]
+        found.history = [
+            [[v if math.isfinite(v) else None for v in look] for look in table[:count].tolist()]
+            for table, count in zip(arrays["history"], arrays["counts"], strict=True)
+        ]
+        return found
+
+
+def _cells(listed: Iterable[Any]) -> Cells:
+    """Cells as a line records them: [[labels], rows, sum, sum of squares]."""
+    return {tuple(labels): np.array(values, dtype=np.float64) for labels, *values in listed}
+
+
+def _listed(cells: Cells) -> list[Any]:
+    return [[list(key), *values.tolist()] for key, values in cells.items()]
+
+
+def _sum(tables: Iterable[Cells]) -> Cells:
+    """Cells of several tables added, in the order of their coming."""
+    found: Cells = {}
+    for table in tables:
+        for key, values in table.items():
+            found[key] = found[key] + values if key in found else values
+    return found

@@ -1,0 +1,238 @@
+"""What is said: one claim per sentence, never both in one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairtrial.errors import Note, notes_where
+from fairtrial.methods.gaps.words import band_words
+from fairtrial.methods.watch.asked import Asked
+from fairtrial.methods.watch.monitor import Monitor
+from fairtrial.results.column import Verdict, scalar
+from fairtrial.results.text import format_value
+
+NAMED = 3  # groups that a sentence lists
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Sentences about any period, about the average so far, about change, and the rest."""
+
+    any_period: str
+    average: str
+    change: str
+    more: list[str] = field(default_factory=list)
+
+    @property
+    def rest(self) -> list[str]:
+        """What the verdict does not say already."""
+        return [text for text in (self.average, self.change, *self.more) if text]
+
+
+def _people(asked: Asked) -> str:
+    return " of these people" if asked.repeated == "these people" else ""
+
+
+def _band(asked: Asked) -> str:
+    if asked.band is None:
+        return ""
+    if asked.scale == "ratio":
+        return f"a ratio of {asked.band[0]:.3g} to {asked.band[1]:.3g} of"
+    return f"{band_words(asked.band, asked.binary)} of"
+
+
+def question(asked: Asked) -> str:
+    """'Does the false positive rate of every group stay within 5.0 points of everyone else?'."""
+    within = f"stay within {_band(asked)}" if asked.band else "stay that of"
+    return f"Does the {asked.label} of every group {within} {asked.target.label}?"
+
+
+def null(asked: Asked) -> str:
+    inside = f"within {_band(asked)} {asked.target.label}" if asked.band else f"that of {asked.target.label}"
+    return (
+        f"To be violated: in every period so far every group's {asked.label} was {inside}. "
+        "To be certified: on average so far some group's was outside."
+    )
+
+
+def _chance(asked: Asked) -> str:
+    return f"looking as often as you like, the chance of ever saying this wrongly is at most {100 * asked.alpha:.3g}%"
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
+
+
+def reading(asked: Asked, monitor: Monitor, rows: list[dict[str, Any]], details: dict[str, Any]) -> Said:
+    """Every sentence, each about one claim."""
+    return Said(
+        _any_period(asked, rows, details),
+        _average(asked, rows, details),
+        _change(asked, details),
+        [*_list(asked, rows, details), *_window_sentences(asked, details), *_late(monitor, details)],
+    )
+
+
+def _any_period(asked: Asked, rows: list[dict[str, Any]], details: dict[str, Any]) -> str:
+    """The every-period claim of all groups together; for real values that of the average takes its place."""
+    since = details["joint"]["since"]
+    if since is None:
+        return ""
+    who = str(rows[0]["group"]) if len(rows) == 1 and asked.closed else "some group"
+    outside = (
+        f"outside {_band(asked)} {asked.target.label}" if asked.band else f"not that of {asked.target.label}"
+    )
+    when = f"in at least one period up to {since}" if asked.binary else f"on average up to {since}"
+    return f"{when} the {asked.label} of {who}{_people(asked)} was {outside}; {_chance(asked)}"
+
+
+def _list(asked: Asked, rows: list[dict[str, Any]], details: dict[str, Any]) -> list[str]:
+    """Which groups; another claim, with another error, than that there are any."""
+    if len(rows) < 2 or details["joint"]["since"] is None:
+        return []
+    found = [f"{row['group']} (since {row['since']})" if row["since"] else str(row["group"]) for row in rows
+             if row["state"] == "violated"]  # fmt: skip
+    if not found:
+        return ["At this look no single group can be named for it."]
+    share = f"of such a list, at whatever look you stop, at most {100 * asked.alpha:.3g}% are wrong in expectation"
+    return [f"Listed for it at this look: {_listed(found)}; {share}."]
+
+
+def _average(asked: Asked, rows: list[dict[str, Any]], details: dict[str, Any]) -> str:
+    """The average claim, of the group whose gap is the widest."""
+    told = [row for row in rows if row["average_state"] is not None and scalar(row[asked.scale]) is not None]
+    if not told:
+        return ""
+    neutral = 1.0 if asked.scale == "ratio" else 0.0
+    row = max(told, key=lambda line: abs(scalar(line[asked.scale]) - neutral))
+    kind = "ratio" if asked.scale == "ratio" else "points" if asked.binary else "number"
+    gap, low, high = (_shown(row[f"{asked.scale}{end}"], kind) for end in ("", "_low", "_high"))
+    what = "ratio" if asked.scale == "ratio" else "gap"
+    span = f"from {details['first_period']} to {details['last_period']}"
+    most = " (the widest of the groups)" if len(told) > 1 else ""
+    return (
+        f"On average {span} the {what} of {row['group']} to {asked.target.label}{most} is {gap}{_people(asked)}, "
+        f"between {low} and {high} with {100 * asked.confidence_level:g}% confidence at every look."
+    )
+
+
+def _shown(cell: Any, kind: Any) -> str:
+    value = scalar(cell)
+    return "no limit" if value is None else format_value(value, kind)
+
+
+def _change(asked: Asked, details: dict[str, Any]) -> str:
+    if asked.reference is None:
+        return ""
+    first, last = asked.reference
+    if not details["changes"]:
+        return f"No change against {first} to {last} has been noticed."
+    parts = [
+        f"{item['group']} since about {item['since']} (alarm in {item['alarm']})"
+        for item in details["changes"]
+    ]
+    return (
+        f"Compared with {first} to {last} the gap has changed: {_listed(parts)}. A group without "
+        f"a change raises a false alarm once in {asked.run_length:,} periods or more, on average, where the 99% "
+        "interval of the reference holds its gap."
+    )
+
+
+def _window_sentences(asked: Asked, details: dict[str, Any]) -> list[str]:
+    windows = details["windows"]
+    if not windows:
+        return []
+    last = [item for item in windows if item["last"] == windows[-1]["last"]]
+    inside = [item["group"] for item in last if item["average_state"] == "certified"]
+    broken = [item["group"] for item in last if item["violated"]]
+    level = f"{100 * asked.confidence_level:g}%"
+    text = (
+        f"The window {last[0]['first']} to {last[0]['last']} by itself, with a level of {level} of its own:"
+    )
+    if broken:
+        text += f" some period was outside for {_listed(broken)}."
+    elif inside:
+        text += f" on average certified for {_listed(inside)}."
+    else:
+        text += " nothing is shown."
+    return [text]
+
+
+def _late(monitor: Monitor, details: dict[str, Any]) -> list[str]:
+    if details["late_log_e"] < monitor.rule.level:
+        return []
+    return [
+        "Rows that came later than others of their period differ from them within their group: lateness depends on "
+        "what is measured. What is said here is true of rows labelled in time only, not of everyone."
+    ]
+
+
+def verdict(asked: Asked, monitor: Monitor, rows: list[dict[str, Any]], said: Said) -> Verdict:
+    """The code and one sentence with one claim."""
+    late = monitor.late_evidence() >= monitor.rule.level
+    among = "; among rows labelled in time only, because lateness depends on what is measured" if late else ""
+    if said.any_period:
+        return Verdict("violated", f"violated: {said.any_period}{among}")
+    if monitor.streams.alarm[:, 0].max(initial=-1) >= 0:
+        return Verdict("changed", f"changed: {said.change[0].lower()}{said.change[1:]}".rstrip(".") + among)
+    compared = [row for row in rows if row["average_state"] is not None]
+    inside = [row for row in compared if row["average_state"] == "certified"]
+    span = f"{monitor.periods[0]} to {monitor.periods[-1]}" if monitor.periods else "the beginning"
+    if asked.band is None:
+        text = (
+            f"no violation shown: in no period from {span} was the {asked.label} of any of {len(compared)} groups "
+            f"shown to differ from {asked.target.label}; without a tolerance nothing can be certified"
+        )
+        return Verdict("none-shown", text + among)
+    if compared and len(inside) == len(compared):
+        text = (
+            f"certified so far: on average from {span} the {asked.label} of every group compared ({len(compared)})"
+            f"{_people(asked)} is within {_band(asked)} {asked.target.label}; {_chance(asked)}"
+        )
+        return Verdict("certified", text + among)
+    text = (
+        f"undetermined: on average from {span} the {asked.label} is certified within {_band(asked)} "
+        f"{asked.target.label} for {len(inside)} of {len(compared)} groups"
+    )
+    return Verdict("undetermined", text + among)
+
+
+def notes(asked: Asked, monitor: Monitor) -> list[Note]:
+    """What a reader must know of these claims."""
+    wait = int(monitor.streams.longest.max(initial=0))
+    open_ = sorted(monitor.waiting)
+    left = monitor.left_out
+    return notes_where(
+        {
+            "two-claims": (
+                True,
+                "'Any period' and 'on average so far' are two claims: a violation once shown stays said, while the "
+                "average moves with every period. Intervals of different looks must not be intersected.",
+            ),
+            "fixed-weights": (
+                len(monitor.groups) > 1,
+                "Groups are listed by e-BH with weights fixed in advance"
+                + ("." if asked.closed else ", half of them kept for groups that may still come up.")
+                + " It holds for the list of this look, not for the lists of all looks put together.",
+            ),
+            "alone": (
+                wait > 0,
+                f"A group or its target was alone for up to {wait} periods, which were pooled.",
+            ),
+            "waiting": (
+                bool(open_),
+                f"{len(open_)} periods still wait for late rows (waiting time {asked.waiting}): {_listed(open_)}.",
+            ),
+            "late": (left > 0, f"{left:,} rows came after their period was closed, and were left out."),
+            "these-people": (
+                asked.repeated == "these people",
+                "People are counted in several periods: everything said is about these people, not about others.",
+            ),
+            "average-only": (
+                not asked.binary,
+                "Real values: 'violated' is said of the average so far; the test of any period is for 0 and 1.",
+            ),
+        }
+    )

@@ -1,0 +1,225 @@
+"""The search: which candidate is tested, the frontier of two regressions, the log, and how thorough it was."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+from sklearn.linear_model import LogisticRegression
+
+from fairtrial import Audit, improve
+from fairtrial.errors import NotApplicable
+from fairtrial.methods.improve.candidates.frontier import FrontierRules, gain_of, gap_of
+from fairtrial.methods.improve.candidates.preparation import prepare
+from fairtrial.methods.improve.result import ImproveResult
+from fairtrial.methods.improve.search import SURE, Found
+from fairtrial.methods.improve.solver.thoroughness import least_gap, least_gap_bound
+from fairtrial.trial.report.tables import build_table
+from oracles.improve_data import misled_people
+
+QUICK = {"splits": 3, "bootstrap": 400, "by": "group"}
+LOGISTIC = LogisticRegression()
+
+
+def audit_of(data, **changes):
+    roles = {"outcome": "outcome", "decision": "decision", "groups": "group", "features": ["need", "proxy"]}
+    return Audit(data, **{**roles, **changes})
+
+
+def found_of(merit, gap, within):
+    arrays = {"merit": np.array([merit]), "gap": np.array([gap]), "within": np.array([within], dtype=float)}
+    return Found(arrays, [str(i) for i in range(len(merit))])
+
+
+def test_the_least_gap_among_those_that_are_sure_enough_is_tested():
+    found = found_of([3.0, 2.5, 9.0, 2.4], [0.4, 0.3, 0.8, 0.1], [1, 1, 1, 1])
+    assert found.best(0) == 1
+    assert found.least_discriminatory(0) == 3
+
+
+def test_without_one_that_is_sure_enough_the_surest_is_tested():
+    found = found_of([1.0, -np.inf, 2.4], [0.1, 0.0, 0.9], [0, 1, 0])
+    assert SURE == 2.49
+    assert found.best(0) == 2
+    assert found.least_discriminatory(0) == 1
+    assert found_of([1.0], [0.5], [0]).least_discriminatory(0) is None
+
+
+def contest_of(data, accuracy="accuracy", fairness="selection_rate", **changes):
+    from fairtrial.methods.improve.arguments import Wanted
+
+    settings = {
+        "accuracy": accuracy, "fairness": fairness, "by": "group", "margin": 0.0, "margin_kind": "relative",
+        "reduction": 0.0, "method": "smooth", "scale": "difference", "pooled": False, "group_weights": None,
+        "direction": "differs", "target": None, "splits": 1, "threshold": None, "sign": None, "earlier": None,
+        "candidates": [LOGISTIC], "fitted_elsewhere": False, "folds": 3, "capacity": None, "blind": True, "banned": (),
+        "monotone": {}, "permissible": None,
+    }  # fmt: skip
+    return prepare(audit_of(data), Wanted(**{**settings, **changes})).contest
+
+
+@pytest.mark.parametrize("fairness", ["selection_rate", "tpr", "fpr"])
+def test_gain_and_gap_are_what_a_changed_decision_does_to_the_levels(fairness):
+    """Changing one rejected person to selected changes accuracy and gap as the targets say ."""
+    data = misled_people(500)
+    contest = contest_of(data, fairness=fairness)
+    everyone = np.arange(contest.rows)
+    gain, gap = gain_of(contest, everyone), gap_of(contest, everyone)
+    np.testing.assert_array_equal(gain, 2 * data["outcome"] - 1)
+
+    def level(decision):
+        given = {
+            "selection_rate": np.ones(500, bool),
+            "tpr": data["outcome"] == 1,
+            "fpr": data["outcome"] == 0,
+        }[fairness]
+        means = [decision[(data["group"] == g) & given].mean() for g in "ab"]
+        return means[0] - means[1]
+
+    before = data["decision"].to_numpy(float)
+    sign = np.sign(level(before))
+    for row in np.flatnonzero(before == 0)[:20]:
+        after = before.copy()
+        after[row] = 1
+        assert sign * (level(after) - level(before)) == pytest.approx(gap[row] / 500)
+
+
+@pytest.mark.parametrize("kind", ["linear", "boosted"])
+def test_a_higher_price_of_the_gap_gives_a_smaller_gap(kind):
+    data = misled_people(4000)
+    data["need"] += 0.8 * (data["group"] == "a")  # the groups differ in what decides
+    data["outcome"] = (data["need"] + 0.5 * np.random.default_rng(2).normal(size=4000) > 0.4).astype(int)
+    contest = contest_of(data)
+    rules = FrontierRules(kind).fit(contest, np.arange(contest.rows), np.random.default_rng(0))
+    assert len(rules) == 41
+
+    def gap_and_accuracy(rule):
+        decision = rule.outcome_of(contest.inputs)[0]
+        rates = [decision[data["group"] == g].mean() for g in "ab"]
+        return rates[0] - rates[1], np.mean(decision == data["outcome"])
+
+    points = [gap_and_accuracy(rule) for rule in rules.values()]
+    gaps, accuracies = zip(*points, strict=True)
+    assert accuracies[0] > max(accuracies) - 0.005
+    assert gaps[0] > 0.2
+    assert min(abs(g) for g in gaps) < 0.05
+    assert np.corrcoef(np.arange(41), gaps)[0, 1] < -0.8
+
+
+def test_the_frontier_is_that_of_the_known_probabilities():
+    """One feature, groups that differ in it: the rule at each price is a threshold, and near the best one."""
+    rng = np.random.default_rng(4)
+    rows = 20_000
+    group = rng.integers(0, 2, rows)
+    need = rng.normal(size=rows) + 0.5 * (group == 0)
+    outcome = (rng.random(rows) < 1 / (1 + np.exp(-2 * need))).astype(int)
+    data = misled_people(rows)
+    data["group"], data["need"], data["outcome"] = np.array(["a", "b"])[group], need, outcome
+    data["proxy"] = 0.0
+    data["decision"] = (need + 0.3 * rng.normal(size=rows) > 0).astype(int)
+    contest = contest_of(data)
+    rules = FrontierRules("linear").fit(contest, np.arange(rows), rng)
+    first = next(iter(rules.values()))
+    best = minimize_scalar(lambda t: -np.mean((need > t) == outcome), bounds=(-1, 1), method="bounded")
+    assert np.mean(first.outcome_of(contest.inputs)[0] == outcome) == pytest.approx(-best.fun, abs=0.003)
+
+
+def test_the_log_lists_every_candidate_and_why():
+    result = improve(
+        audit_of(misled_people(1200)), "accuracy", "tpr", candidates=["frontier", LOGISTIC], **QUICK
+    )
+    log = result.search
+    assert len(log) == 41 + 41 + 1
+    assert sum(row["chosen"] for row in log) == 3
+    assert all(row["seconds"] >= 0 for row in log)
+    for row in log:
+        assert row["why"].startswith(("chosen in", "sure enough in", "not sure enough"))
+        assert {part["group"] for part in row["groups"]} == {"a", "b"}
+    chosen = {split["candidate"] for split in result.details["splits"]}
+    assert chosen == {row["candidate"] for row in log if row["chosen"]}
+    least = result.details["least_discriminatory"]
+    assert least["gap"] == min(row["gap"] for row in log if row["gap"] == least["gap"])
+    text = " ".join(result.reading())
+    assert "83 candidates were tried" in text
+    assert f"within the margin out of fold is {least['candidate']}" in text
+    assert "search" in [picture.name for picture in result.pictures()]
+    content = json.loads(json.dumps(result.to_dict()))
+    assert ImproveResult.from_dict(content).to_dict() == content
+    (table,) = result.further_tables()
+    assert len(build_table(table)["lines"]) == 83
+
+
+def test_a_function_of_ones_own_says_what_is_permissible():
+    data = misled_people(1200)
+
+    def few(rule, inputs):
+        return "λ=0" in rule.name.split(", ")[-1] and rule.name.startswith("linear")
+
+    result = improve(audit_of(data), "accuracy", "tpr", candidates=["frontier"], permissible=few, **QUICK)
+    permitted = {row["candidate"] for row in result.search if row["permissible"]}
+    assert permitted
+    assert all(name.startswith("linear") for name in permitted)
+    assert {split["candidate"] for split in result.details["splits"]} <= permitted
+    assert any(row["why"] == "not permissible" for row in result.search)
+    with pytest.raises(NotApplicable, match="all candidates are not permissible"):
+        improve(
+            audit_of(data), "accuracy", "tpr", candidates=[LOGISTIC], permissible=lambda r, i: False, **QUICK
+        )
+
+
+def test_the_frontier_is_refused_where_it_cannot_be():
+    with pytest.raises(NotApplicable, match="'frontier' needs an outcome"):
+        improve(
+            audit_of(misled_people(300)),
+            "accuracy",
+            "tpr",
+            candidates=["frontier"],
+            monotone={"need": 1},
+            **QUICK,
+        )
+
+
+# -- how thorough ---------------------------------------------------------------------------------------------
+
+
+def test_the_least_gap_of_any_rule_on_cells():
+    """The listed number of the method's page."""
+    a = np.array([0.1, 0.2, 0.3, 0.4])
+    assert least_gap(a, a[::-1], np.array([-0.2, -0.02, 0.05, 0.15]), 0.15) == pytest.approx(0.24)
+    assert least_gap(a, a[::-1], np.array([-0.2, -0.02, 0.05, 0.15]), 0.5) is None
+
+
+def test_the_bound_is_below_the_true_least_gap():
+    rng = np.random.default_rng(8)
+    cells = 10
+    p_a = np.linspace(1, 3, cells) / np.linspace(1, 3, cells).sum()
+    p_b = p_a[::-1]
+    chance = np.linspace(0.1, 0.9, cells)
+    gain = (p_a + p_b) / 2 * (2 * chance - 1)
+    accuracy = float((((p_a + p_b) / 2) * np.maximum(chance, 1 - chance)).sum()) - 0.01
+    base = float(((p_a + p_b) / 2 * (1 - chance)).sum())
+    truth = least_gap(p_a, p_b, gain, accuracy - base)
+    assert truth > 0.05
+    found = []
+    for _ in range(40):
+        second = rng.random(20_000) < 0.5
+        cell = np.where(second, rng.choice(cells, 20_000, p=p_b), rng.choice(cells, 20_000, p=p_a))
+        outcome = (rng.random(20_000) < chance[cell]).astype(float)
+        found.append(least_gap_bound(cell, second, outcome, accuracy, 0.05))
+    assert max(found) <= truth
+    assert np.mean(found) > 0.3 * truth  # not vacuous
+
+
+def test_a_bound_is_given_where_features_have_few_combinations():
+    rng = np.random.default_rng(3)
+    data = misled_people(6000)
+    data["need"] = np.clip(np.round(data["need"] + 0.7 * (data["group"] == "a")), -2, 2)
+    data["proxy"] = (data["proxy"] > 0).astype(float)
+    data["outcome"] = (data["need"] + 0.5 * rng.normal(size=6000) > 0).astype(int)
+    audit = Audit(data, outcome="outcome", decision="decision", groups="group", features=["need", "proxy"])
+    asked = {**QUICK, "splits": 1, "candidates": ["frontier"]}
+    result = improve(audit, "accuracy", "selection_rate", **asked)
+    assert result.details["smallest_possible_gap"] is not None
+    other = improve(audit_of(misled_people(600)), "accuracy", "selection_rate", **asked)
+    assert other.details["smallest_possible_gap"] is None
+    assert "is not bounded" in " ".join(other.reading())

@@ -1,0 +1,506 @@
+"""watch: what is said of a stream of periods, and what its state file guarantees."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import fairtrial
+from fairtrial.methods.watch.monitor import Monitor
+from fairtrial.methods.watch.state_file import StateFile, open_state
+from fairtrial.methods.watch.updating import Options, question
+from fairtrial.metrics.table import find_metric
+
+Weeks = Callable[..., pd.DataFrame]
+
+
+def weeks(
+    first: int, last: int, *, gap: float = 0.0, n: int = 160, seed: int = 0, groups: str = "AB"
+) -> pd.DataFrame:
+    """Weekly decisions on a base rate of .3; group A is `gap` above the others."""
+    generator = np.random.default_rng([seed, first])
+    week = np.repeat(np.arange(first, last + 1), n)
+    race = generator.choice(list(groups), week.size)
+    rate = 0.3 + gap * (race == "A")
+    hired = (generator.random(week.size) < rate).astype(int)
+    return pd.DataFrame({"week": week, "race": race, "hired": hired})
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> str:
+    return str(tmp_path / "state.jsonl")
+
+
+def look(state: str, frame: Any, **options: Any) -> Any:
+    roles = {"decision": "hired", "groups": "race", **options.pop("roles", {})}
+    audit = fairtrial.Audit(frame, **roles)
+    return fairtrial.watch(
+        state, audit, options.pop("metric", "selection_rate"), **{"period": "week", **options}
+    )
+
+
+# -- what is said ---------------------------------------------------------------------------------------------
+def test_violation_found_dated_and_kept(state: str) -> None:
+    look(state, weeks(1, 10), tolerance=0.05)
+    result = look(state, weeks(11, 30, gap=0.35), tolerance=0.05)
+    assert result.verdict.code == "violated"
+    row = result.estimates[0]
+    assert (row["group"], row["state"]) == ("A", "violated")
+    assert 11 <= int(row["since"]) <= 20
+    since = result.details["joint"]["since"]
+    assert f"in at least one period up to {since}" in result.verdict.text
+    assert "the chance of ever saying this wrongly is at most 5%" in result.verdict.text
+    later = look(state, weeks(31, 60, gap=0.0), tolerance=0.05)
+    assert later.verdict.code == "violated", "what was shown stays said"
+    assert later.details["joint"]["since"] == since
+
+
+def test_no_sentence_mixes_the_two_claims(state: str) -> None:
+    look(state, weeks(1, 12), tolerance=0.05, window=6, reference=["1", "6"])
+    for frame in (weeks(13, 30, gap=0.3), weeks(31, 90, gap=0.0)):
+        result = look(state, frame, tolerance=0.05, window=6, reference=["1", "6"])
+        for text in [result.verdict.text, *result.reading()]:
+            for sentence in text.split(". "):
+                any_period = "at least one period" in sentence or "some period" in sentence
+                assert not (any_period and "n average" in sentence), sentence
+
+
+def test_certified_on_average(state: str) -> None:
+    result = look(state, weeks(1, 40, n=600), tolerance=0.1)
+    assert result.verdict.code == "certified"
+    assert result.tone == "good"
+    assert {row["average_state"] for row in result.estimates} == {"certified"}
+    assert result.verdict.text.startswith(
+        "certified so far: on average from 1 to 40 the selection rate of every group"
+    )
+    row = result.estimates[0]
+    assert row["difference_low"] < row["difference"] < row["difference_high"]
+    assert row["difference"] == pytest.approx(row["rate"] - row["target_rate"])
+
+
+def test_without_tolerance(state: str) -> None:
+    result = look(state, weeks(1, 3))
+    assert result.verdict.code == "none-shown"
+    assert "without a tolerance nothing can be certified" in result.verdict.text
+    assert look(state, weeks(4, 40, gap=0.3)).verdict.code == "violated"
+
+
+@pytest.mark.parametrize("target", [0.3, "overall", {"race": "B"}, "rest"])
+def test_targets(state: str, target: Any) -> None:
+    result = look(state, weeks(1, 30, gap=0.25, groups="ABC"), target=target, tolerance=0.05)
+    rows = {row["group"]: row for row in result.estimates}
+    assert rows["A"]["state"] == "violated"
+    assert ("B" in rows) == (target != {"race": "B"})
+    row = rows["A"]
+    assert row["difference_low"] < row["rate"] - row["target_rate"] < row["difference_high"]
+    assert row["difference"] == pytest.approx(row["rate"] - row["target_rate"])
+
+
+def test_ratio(state: str) -> None:
+    result = look(state, weeks(1, 40, gap=0.2), scale="ratio", tolerance=0.8)
+    row = result.estimates[0]
+    assert result.details["tolerance"] == [0.8, 1.25]
+    assert row["difference"] is None
+    assert row["ratio"] == pytest.approx(row["rate"] / row["target_rate"])
+    assert 1.25 < row["ratio_low"] < row["ratio"] < row["ratio_high"]
+    assert (row["state"], row["average_state"]) == ("violated", "outside")
+
+
+def test_direction(state: str, tmp_path: Path) -> None:
+    below = look(state, weeks(1, 30, gap=0.3), tolerance=0.05, direction="below", by={"race": "A"})
+    above = look(
+        str(tmp_path / "b"), weeks(1, 30, gap=0.3), tolerance=0.05, direction="above", by={"race": "A"}
+    )
+    assert (below.estimates[0]["state"], above.estimates[0]["state"]) == ("no violation shown", "violated")
+    assert "selection rate of A was outside" in above.verdict.text, "a single named group is named"
+
+
+def test_real_values(state: str) -> None:
+    frame = weeks(1, 30, n=200)
+    frame["wage"] = 10 + 30 * np.random.default_rng(1).beta(2, 4, len(frame)) + 8 * (frame["race"] == "A")
+    metric = {"name": "wage", "value": "wage"}
+    with pytest.raises(fairtrial.InputError, match="'bounds' are needed: 'wage' has real values"):
+        look(state, frame, metric=metric, tolerance=3)
+    assert not Path(state).exists(), "what was refused leaves nothing behind"
+    with pytest.raises(fairtrial.InputError, match=r"\[10, 20\] do not hold all values"):
+        look(state, frame, metric=metric, tolerance=3, bounds=[10, 20])
+    result = look(state, frame, metric=metric, tolerance=3, bounds=[0, 60])
+    row = result.estimates[0]
+    assert row["value_kind"] == "number"
+    assert row["difference_low"] < 8 < row["difference_high"]
+    assert row["difference"] == pytest.approx(row["rate"] - row["target_rate"])
+    assert row["state"] == "violated"
+    assert "on average up to" in result.verdict.text
+    assert "at least one period" not in result.verdict.text
+    assert "said of the average" in row["state_reason"]
+
+
+def test_growing_family_has_fixed_weights(state: str) -> None:
+    look(state, weeks(1, 2, groups="AB"))
+    result = look(state, weeks(3, 30, gap=0.0, groups="ABCD", n=300))
+    assert [row["group"] for row in result.estimates] == ["A", "B", "C", "D"]
+    assert result.estimates[2]["blocks"] == 28
+    assert any(note.code == "fixed-weights" and "half of them kept" in note.text for note in result.notes)
+
+
+def test_change_is_found_and_dated(state: str) -> None:
+    options = {"tolerance": 0.3, "reference": ["1", "20"], "run_length": 200}
+    assert look(state, weeks(1, 40), **options).verdict.code in ("certified", "undetermined")
+    result = look(state, weeks(41, 70, gap=0.2), **options)
+    assert result.verdict.code == "changed"
+    assert abs(int(result.estimates[0]["changed"]) - 41) <= 3
+    assert "A group without a change raises a false alarm once in 200 periods or more" in result.reading()[0]
+
+
+def test_no_change_is_silent(state: str) -> None:
+    result = look(state, weeks(1, 104), tolerance=0.1, reference=["1", "26"])
+    assert result.verdict.code in ("certified", "undetermined")
+    assert "No change against 1 to 26 has been noticed." in result.reading()
+
+
+def test_windows_have_their_own_claims(state: str) -> None:
+    result = look(state, weeks(1, 12, gap=0.4, n=400), tolerance=0.05, window=4)
+    assert len(result.details["windows"]) == 6
+    assert result.details["windows"][0]["last"] == "4"
+    assert result.details["windows"][2]["violated"]
+    assert any(text.startswith("The window 9 to 12 by itself") for text in result.reading())
+
+
+# -- late rows and repeated people ----------------------------------------------------------------------------
+def test_rows_after_the_waiting_time_are_counted_and_left_out(state: str) -> None:
+    result = look(state, weeks(1, 4), waiting=2)
+    assert result.details["open_periods"] == ["3", "4"]
+    assert result.details["last_period"] == "2"
+    result = look(
+        state, pd.concat([weeks(5, 5), weeks(2, 2, seed=9, n=7), weeks(3, 3, seed=8, n=11)]), waiting=2
+    )
+    assert result.details["left_out_late"] == 7
+    assert result.details["last_period"] == "3"
+    assert sum(row["n"] for row in result.estimates) == 3 * 160 + 11
+    assert any(note.code == "late" for note in result.notes)
+
+
+def test_lateness_that_depends_on_the_outcome_is_noticed(state: str, tmp_path: Path) -> None:
+    generator = np.random.default_rng(3)
+    for path, selective in ((state, True), (str(tmp_path / "fair"), False)):
+        held = weeks(1, 1)[:0]
+        for week in range(1, 40):
+            frame = weeks(week, week, n=200)
+            chance = np.where((frame["race"] == "A") & (frame["hired"] == 1), 0.6, 0.1) if selective else 0.3
+            late = generator.random(len(frame)) < chance
+            result = look(path, pd.concat([frame[~late], held]), waiting=1, tolerance=0.1)
+            held = frame[late]
+        said = any("lateness depends on what is measured" in text for text in result.reading())
+        assert said == selective
+        assert ("among rows labelled in time only" in result.verdict.text) == selective
+
+
+def test_each_person_once_ever(state: str) -> None:
+    frame = weeks(1, 6)
+    frame["person"] = np.tile(np.arange(160), 6)
+    result = look(state, frame, roles={"unit": "person"})
+    assert sum(row["n"] for row in result.estimates) == 160
+    again = weeks(7, 7)
+    again["person"] = np.arange(100, 260)
+    result = look(state, again, roles={"unit": "person"})
+    assert sum(row["n"] for row in result.estimates) == 260
+    assert any(note.code == "repeated-people" and "60 of 160" in note.text for note in result.notes)
+    people = json.loads(Path(state).read_text().splitlines()[1])["line"]["people"]
+    assert len(set(people)) == 160
+    assert all(len(name) == 16 for name in people), "names are hashed"
+    these = look(state + "2", frame, roles={"unit": "person"}, repeated="these people", tolerance=0.2)
+    assert sum(row["n"] for row in these.estimates) == 960
+    assert "of these people" in these.verdict.text
+
+
+def test_outcome_metrics_are_refused_under_selective_labels(state: str) -> None:
+    frame = weeks(1, 10)
+    frame["repaid"] = np.where(frame["hired"] == 1, frame["week"] % 2, np.nan)
+    with pytest.raises(fairtrial.InputError, match="needs the outcome of people with either decision"):
+        look(state, frame, metric="fpr", roles={"outcome": "repaid", "missing": "drop"})
+    assert look(state, frame, metric="ppv", roles={"outcome": "repaid", "missing": "drop"}).estimates
+
+
+# -- the state file -------------------------------------------------------------------------------------------
+def test_the_same_batch_twice_is_noticed(state: str) -> None:
+    look(state, weeks(1, 3))
+    before = Path(state).read_bytes()
+    result = look(state, weeks(1, 3).sample(frac=1, random_state=1))
+    assert Path(state).read_bytes() == before
+    assert [note.code for note in result.notes].count("same-batch") == 1
+
+
+def test_another_question_is_refused(state: str) -> None:
+    look(state, weeks(1, 3), tolerance=0.05)
+    before = Path(state).read_bytes()
+    with pytest.raises(fairtrial.InputError, match="belongs to a watch with tolerance") as refused:
+        look(state, weeks(4, 5), tolerance=0.1, target="overall")
+    assert len(refused.value.faults) == 2
+    assert Path(state).read_bytes() == before
+
+
+def test_damage_is_refused(state: str, tmp_path: Path) -> None:
+    for week in range(1, 6):
+        look(state, weeks(week, week), tolerance=0.05)
+    whole = Path(state).read_bytes()
+    lines = whole.split(b"\n")
+    damages = {
+        "a digit": whole.replace(b',"parts":[[[["A"],', b',"parts":[[[["A"],1', 1),
+        "a line is missing": b"\n".join(lines[:2] + lines[3:]),
+        "two lines changed places": b"\n".join([*lines[:2], lines[3], lines[2], *lines[4:]]),
+        "lost lines": b"\n".join(lines[:3]) + b"\n",
+    }
+    for damage, content in damages.items():
+        Path(state).write_bytes(content)
+        with pytest.raises(fairtrial.InputError, match="is damaged"):
+            look(state, weeks(6, 6), tolerance=0.05)
+        assert Path(state).read_bytes() == content, damage
+    foreign = tmp_path / "notes.txt"
+    foreign.write_text("my notes\n")
+    with pytest.raises(fairtrial.InputError, match="is damaged: line 1"):
+        look(str(foreign), weeks(6, 6))
+    for place in (str(tmp_path), str(tmp_path / "nowhere" / "state")):
+        with pytest.raises(fairtrial.InputError, match="'state' must be"):
+            look(place, weeks(6, 6))
+
+
+def test_an_interrupted_write_costs_its_batch_only(state: str) -> None:
+    """Cut anywhere in the last line: the lines before it stand, and the batch can be given again."""
+    look(state, weeks(1, 1), tolerance=0.05)
+    before = Path(state).stat().st_size
+    look(state, weeks(2, 2), tolerance=0.05)
+    whole = Path(state).read_bytes()
+    snapshot = Path(state + ".snapshot.npz")
+    snapshot.unlink()  # it is written after the line: a process that dies in the line has none of it
+    for cut in range(before, len(whole), 7):
+        Path(state).write_bytes(whole[:cut])
+        with open_state(Path(state)) as file:
+            assert len(file.bodies) == 2
+            assert file.unfinished == (cut > before)
+    result = look(state, weeks(2, 2), tolerance=0.05)
+    assert Path(state).read_bytes() == whole
+    assert "unfinished" in [note.code for note in result.notes]
+
+
+CHILD = """
+import sys
+from pathlib import Path
+import numpy as np
+from fairtrial.methods.watch.state_file import open_state
+path = Path(sys.argv[1])
+while True:
+    with open_state(path) as file:
+        file.append({"number": len(file.bodies), "text": "x" * 20000})
+        file.save_snapshot({"numbers": np.arange(5000)})
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="needs kill -9")
+def test_killed_at_any_moment(state: str) -> None:
+    chance = random.Random(5)
+    path, lines = Path(state), 0
+    for _ in range(6):
+        before = path.stat().st_size if path.exists() else 0
+        with subprocess.Popen([sys.executable, "-c", CHILD, state]) as child:
+            end = time.monotonic() + 60
+            while (not path.exists() or path.stat().st_size <= before) and time.monotonic() < end:
+                time.sleep(0.002)
+            time.sleep(chance.random() / 20)
+            child.send_signal(signal.SIGKILL)
+        assert child.returncode == -signal.SIGKILL
+        with open_state(path) as file:
+            assert [line["number"] for line in file.lines()] == list(range(len(file.bodies)))
+            assert len(file.bodies) > lines
+            lines = len(file.bodies)
+            stored = file.load_snapshot()
+            assert stored is None or int(stored["lines"]) <= lines
+
+
+def test_one_writer_at_a_time(state: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fairtrial.methods.watch.state_file.PATIENCE", 0.1)
+    with (
+        open_state(Path(state)) as file,
+        pytest.raises(fairtrial.InputError, match="is being written by another process"),
+        open_state(Path(state)),
+    ):
+        pass
+    assert isinstance(file, StateFile)
+
+
+def arrays_of(
+    path: str, options: dict[str, Any], frame: pd.DataFrame
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the snapshot holds, and what a replay of the lines from the beginning gives."""
+    audit = fairtrial.Audit(frame, decision="hired", groups="race")
+    chosen = Options(**{
+        "metric": "selection_rate", "period": "week", "by": None, "depth": 1, "target": "rest", "scale": "difference",
+        "tolerance": None, "direction": "differs", "bounds": None, "waiting": 0, "window": None, "reference": None,
+        "run_length": 500, "block": 1, "repeated": "once", "confidence_level": 0.95, **options,
+    })  # fmt: skip
+    asked = question(audit, find_metric("watch", "selection_rate"), chosen)
+    with open_state(Path(path)) as file:
+        stored = file.load_snapshot()
+        monitor = Monitor(asked)
+        for line in list(file.lines())[1:]:
+            monitor.apply(line)
+    assert stored is not None
+    return stored, monitor.to_arrays()
+
+
+@pytest.mark.parametrize("options", [
+    {"tolerance": 0.05, "window": 5, "reference": ["1", "8"]},
+    {"scale": "ratio", "tolerance": 0.8, "waiting": 2},
+])  # fmt: skip
+def test_replay_equals_weekly_updates_bit_for_bit(state: str, options: dict[str, Any]) -> None:
+    for week in range(1, 25):
+        frame = weeks(week, week, n=20 + 7 * week % 40, gap=0.1, groups="AB" if week < 9 else "ABC")
+        if week > 3:
+            frame = pd.concat([frame, weeks(week - 2, week - 2, n=5, seed=week)])
+        look(state, frame, **options)
+    stored, replayed = arrays_of(state, options, frame)
+    assert set(replayed) == set(stored) - {"lines", "hash"}
+    for name, values in replayed.items():
+        assert np.array_equal(stored[name], values, equal_nan=values.dtype.kind == "f"), name
+    Path(state + ".snapshot.npz").unlink()
+    anew = look(state, weeks(25, 25), **options)
+    Path(state).write_bytes(b"".join(Path(state).read_bytes().splitlines(keepends=True)[:-1]))
+    Path(state + ".snapshot.npz").unlink()
+    look(state, frame, **options)  # noticed as the same; leaves a snapshot out
+    again = look(state, weeks(25, 25), **options)
+    assert again.to_dict() == anew.to_dict()
+
+
+def test_cells_of_any_frame_are_the_same(tmp_path: Path) -> None:
+    frame = weeks(1, 4)
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    kinds = {"pandas": frame, "polars": pl.from_pandas(frame), "csv": str(tmp_path / "rows.csv")}
+    digests = {
+        name: look(str(tmp_path / name), rows, tolerance=0.1).provenance["batch"]
+        for name, rows in kinds.items()
+    }
+    assert len(set(digests.values())) == 1
+
+
+# -- front ends -----------------------------------------------------------------------------------------------
+def test_round_trip_charts_and_alert(state: str, tmp_path: Path) -> None:
+    alert = tmp_path / "alert.json"
+    look(state, weeks(1, 10), tolerance=0.05, alert_file=str(alert))
+    assert json.loads(alert.read_text())["alert"] is False
+    result = look(state, weeks(11, 40, gap=0.35), tolerance=0.05, alert_file=str(alert))
+    content = json.loads(alert.read_text())
+    assert content["alert"] is True
+    assert [group["group"] for group in content["groups"]] == ["A", "B"]
+    assert content["verdict"]["code"] == "violated"
+    again = fairtrial.read_result(json.loads(json.dumps(result.to_dict())))
+    assert again.to_dict() == result.to_dict()
+    assert [picture.name for picture in again.pictures()] == ["status", "average", "evidence"]
+    for picture in again.pictures():
+        assert json.dumps(picture.chart.to_dict(), allow_nan=False)
+    assert "on average so far" in result.summary()
+    assert len(result.primary()) == 2
+    assert result.primary()[0].p_value < 0.05
+
+
+@pytest.fixture
+def typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    from fairtrial.cli import main
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["fairtrial", *arguments])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        said = capsys.readouterr()
+        return int(stopped.value.code or 0), said.out, said.err
+
+    return call
+
+
+def test_the_command(state: str, tmp_path: Path, typed: Any) -> None:
+    weeks(1, 10).to_csv(tmp_path / "new.csv", index=False)
+    weeks(11, 40, gap=0.4).to_csv(tmp_path / "more.csv", index=False)
+    options = [
+        "--decision",
+        "hired",
+        "--by",
+        "race",
+        "--metric",
+        "selection_rate",
+        "--period", "week", "--tolerance", "0.05"]  # fmt: skip
+    code, out, err = typed("watch", state, str(tmp_path / "new.csv"), *options, "--fail-on", "violated")
+    assert (code, err) == (0, "")
+    assert "undetermined: on average from 1 to 10" in out
+    code, out, _ = typed("watch", state, str(tmp_path / "more.csv"), *options, "--fail-on", "violated")
+    assert code == 3
+    assert "violated: in at least one period up to" in out
+    code, _, err = typed("watch", state, str(tmp_path / "more.csv"), *options, "--fail-on", "fair")
+    assert code == 2
+    assert "--fail-on must be one of ['violated', 'changed', 'undetermined'], got 'fair'" in err
+    code, _, err = typed("watch", str(tmp_path), str(tmp_path / "more.csv"), *options)
+    assert (code, err) == (2, f"watch: STATE must be a file, got {str(tmp_path)!r}\n")
+    assert "STATE" in typed("watch", "--help")[1]
+
+
+def test_the_audit_file_and_the_report(tmp_path: Path) -> None:
+    weeks(1, 30, gap=0.35).to_csv(tmp_path / "rows.csv", index=False)
+    spec = tmp_path / "audit.toml"
+    spec.write_text(
+        '[data]\nsource = "rows.csv"\ndecision = "hired"\ngroups = ["race"]\n'
+        '[watch]\nstate = "watch.jsonl"\nmetric = "selection_rate"\nperiod = "week"\ntolerance = 0.05\n'
+    )
+    for out in ("first", "second"):  # the same rows again change nothing
+        trial = fairtrial.run(spec, out=tmp_path / out)
+        assert trial.verdict.code == "violated"
+        assert (tmp_path / "watch.jsonl").exists(), "relative to the spec"
+    assert len((tmp_path / "watch.jsonl").read_text().splitlines()) == 2
+    page = (tmp_path / "first" / "report.html").read_text(encoding="utf-8")
+    assert "Does the selection rate of every group stay within 5.0 points of everyone else?" in page
+    assert math.isfinite(
+        json.loads((tmp_path / "first" / "results.json").read_text())["family"][0]["p_value"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"scale": "ratio", "target": "overall"}, "cannot be a ratio to everyone"),
+        ({"scale": "ratio", "tolerance": 0}, "of a ratio must be a number above 0"),
+        ({"tolerance": 5}, "of a rate is a share"),
+        ({"period": "wek"}, "names the unknown column 'wek'"),
+        ({"period": "race"}, "'period' cannot be an attribute that is compared"),
+        ({"reference": ["9", "3"]}, "must be two periods, the first and the last"),
+        ({"bounds": [0, 1]}, "'bounds' are for real values"),
+        ({"target": 1.5}, "of a rate must lie between 0 and 1"),
+        ({"roles": {"bins": {"age": 4}}, "by": "age"}, "of 'age' must be edges"),
+        ({"roles": {"weight": "age"}}, "'weight' is not honoured by watch yet"),
+    ],
+)
+def test_faults(state: str, options: dict[str, Any], text: str) -> None:
+    frame = weeks(1, 3)
+    frame["age"] = np.arange(len(frame)) % 60
+    with pytest.raises(fairtrial.InputError, match=text):
+        look(state, frame, **options)
+    assert not Path(state).exists()
+
+
+def test_periods_come_in_their_order(state: str) -> None:
+    result = look(state, weeks(8, 12), tolerance=0.2)
+    assert (result.details["first_period"], result.details["last_period"]) == ("8", "12"), "9 before 10"
+    frame = weeks(13, 14)
+    frame["week"] = None
+    with pytest.raises(fairtrial.InputError, match="missing"):
+        look(state, frame, tolerance=0.2)

@@ -1,0 +1,170 @@
+"""How a repeat of the scan's lines is decided: 99 draws, the matched and the article's score, and exact sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairtrial.methods.scan.solver import matched
+from fairtrial.methods.scan.solver.blocks import fit_class, fit_event
+from fairtrial.methods.scan.solver.found import Direction
+from fairtrial.methods.scan.solver.matched import ContrastDraw, MatchedTable, PersonTable
+from fairtrial.methods.scan.solver.matched_search import MatchedSearch, plan_matched
+from fairtrial.methods.scan.solver.scan_table import ScanTable
+from fairtrial.methods.scan.solver.value_sets import attributes_of
+
+FloatArray = NDArray[np.float64]
+Make = Callable[[np.random.Generator], ScanTable]
+Prepared = tuple[MatchedTable | PersonTable, ContrastDraw]
+DRAWS = 99
+STAGES = (11, 22, 66)  # the 99 draws, in portions between which a decided repeat stops
+LEVEL = 0.05
+
+
+def in_strata(table: ScanTable) -> Prepared:
+    """The stratified null: the class dealt out anew within strata."""
+    own = MatchedTable.of(table)
+    return own, matched.stratified(own)
+
+
+def by_models(table: ScanTable) -> Prepared:
+    """The propensity null: classes drawn from the fitted model with its selected blocks."""
+    persons = PersonTable.of(table, fit_class(table).rates, fit_event(table).rates)
+    return persons, persons.drawn_class()
+
+
+def by_bootstrap(table: ScanTable) -> Prepared:
+    own = MatchedTable.of(table)
+    return own, matched.drawn_events(table, own, fit_event(table).rates)
+
+
+def rejects(
+    repeats: int,
+    generator: np.random.Generator,
+    *,
+    make: Make,
+    null: Callable[[ScanTable], Prepared] = in_strata,
+    directions: tuple[Direction, ...] = ("above",),
+    ordered: tuple[int, ...] = (),
+) -> FloatArray:
+    """Whether p ≤ 5% by the matched score, with (1 + b)/(1 + 99)."""
+    errors = np.zeros(repeats)
+    for repeat in range(repeats):
+        table = make(generator)
+        base, draw = null(table)
+        errors[repeat] = p_at_most(base, draw, search_of(table, base, ordered), directions, generator)
+    return errors
+
+
+def search_of(
+    table: ScanTable, base: MatchedTable | PersonTable, ordered: tuple[int, ...] = ()
+) -> MatchedSearch:
+    in_order = np.isin(np.arange(table.searched), ordered)
+    return plan_matched(attributes_of(table.searched_arity, in_order), base.codes, 1.0)
+
+
+def p_at_most(
+    base: MatchedTable | PersonTable,
+    draw: ContrastDraw,
+    search: MatchedSearch,
+    directions: tuple[Direction, ...],
+    generator: np.random.Generator,
+) -> bool:
+    def best(contrast: matched.Contrast) -> FloatArray:
+        sides = [contrast.gain if side == "above" else -contrast.gain for side in directions]
+        return np.max([search.maxima(side, contrast.variance) for side in sides], axis=0)  # type: ignore[no-any-return]
+
+    observed = float(best(base.observed())[0])
+    threshold = observed - 1e-9 * (1.0 + abs(observed))
+    allowed = int(LEVEL * (DRAWS + 1)) - 1
+    reached = 0
+    for size in STAGES:
+        reached += int((best(draw(size, generator)) >= threshold).sum())
+        if reached > allowed:
+            return False
+    return True
+
+
+# -- sizes without chance ------------------------------------------------------------------------------------------
+def exact_sizes(repeats: int, generator: np.random.Generator) -> FloatArray:
+    """The exact error probability of p ≤ 5% with 99 draws, over a grid of strata.
+
+    Given the sizes of the strata their events in the class are hypergeometric under the null. Every outcome is
+    enumerated and scored by the search itself; p ≤ 5% when at most four of 99 draws reach its score.
+    """
+    del repeats, generator
+    return np.array([_exact_size(*design) for design in _grid()])
+
+
+def _grid() -> Iterator[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], bool]]:
+    """Sizes, class sizes and events of three or four strata; the first attribute ordered or not."""
+    sizes = {
+        "even": (8, 8, 8, 8), "uneven": (20, 4, 6, 10), "tiny": (3, 4, 5, 3), "three": (12, 9, 6),
+        "one large": (40, 5, 5),
+    }  # fmt: skip
+    for people in sizes.values():
+        for share, rate in product((0.25, 0.5), (0.12, 0.3, 0.5)):
+            inside = tuple(max(1, round(share * n)) for n in people)
+            events = tuple(max(1, round(rate * n)) for n in people)
+            for ordered in (False, True):
+                yield people, inside, events, ordered
+
+
+def _exact_size(
+    people: tuple[int, ...], inside: tuple[int, ...], events: tuple[int, ...], ordered: bool
+) -> float:
+    from scipy.stats import binom, hypergeom
+
+    possible = [
+        np.arange(max(0, m + e - n), min(m, e) + 1) for n, m, e in zip(people, inside, events, strict=True)
+    ]
+    outcomes = np.array(list(product(*possible)), dtype=np.float64)
+    n, m, e = (np.array(part, dtype=np.float64) for part in (people, inside, events))
+    law = np.prod(
+        [hypergeom.pmf(outcomes[:, s], people[s], events[s], inside[s]) for s in range(len(people))], axis=0
+    )
+    found = matched.contrast_of(m, outcomes, (n, e, e))
+    codes = np.arange(len(people))[:, None]
+    arity = np.array([len(people)])
+    if len(people) == 4:
+        codes, arity = np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.array([2, 2])
+    in_order = np.arange(len(arity)) == (0 if ordered else -1)
+    search = plan_matched(attributes_of(arity, in_order), codes, 1.0)
+    scores = np.round(
+        search.maxima(found.gain, found.variance[:1] if found.variance.ndim > 1 else found.variance[None]), 9
+    )
+    reach = np.array([law[scores >= score].sum() for score in np.unique(scores)])
+    tail = reach[np.searchsorted(np.unique(scores), scores)]
+    return float((law * binom.cdf(int(LEVEL * (DRAWS + 1)) - 1, DRAWS, np.minimum(tail, 1.0))).sum())
+
+
+# -- the article's score -------------------------------------------------------------------------------------------
+def article_rejects(
+    repeats: int,
+    generator: np.random.Generator,
+    *,
+    make: Make,
+    null: Callable[[ScanTable], object] | None = None,
+    doubly_robust: bool = False,
+) -> FloatArray:
+    """The same by the article's score, refitted in every draw; its stratified null unless another is given."""
+    from fairtrial.methods.scan.solver.expectation import Expectations
+    from fairtrial.methods.scan.solver.null import stratified
+    from fairtrial.methods.scan.solver.statistic import prepare, scan_draws, scan_observed
+
+    errors = np.zeros(repeats)
+    for repeat in range(repeats):
+        setup = prepare(make(generator), how=Expectations(ridge=0.01, doubly_robust=doubly_robust))
+        draw = (null or stratified)(setup.table)
+        observed = scan_observed(setup).found[0].score
+        threshold, reached = observed - 1e-9 * (1.0 + abs(observed)), 0
+        for size in STAGES:
+            drawn = draw(size, generator)  # type: ignore[operator]
+            reached += int((scan_draws(setup, drawn, generator) >= threshold).sum())
+            if reached > int(LEVEL * (DRAWS + 1)) - 1:
+                break
+        errors[repeat] = reached <= int(LEVEL * (DRAWS + 1)) - 1
+    return errors
