@@ -179,14 +179,10 @@ def _slack(people: People, who: Mapping[str, str], rate: float) -> float:
 
 
 def _meets(said: Said, expect: Expect) -> bool:
-    wanted = (
-        ("kind", expect.kind),
-        ("metric", expect.metric),
-        ("method", expect.method),
-        ("side", expect.side),
-    )
-    if any(value is not None and getattr(said, name) != value for name, value in wanted):
-        return False
+    for name in ("kind", "metric", "method", "side", "effect"):
+        wanted = getattr(expect, name)
+        if wanted is not None and getattr(said, name) != wanted:
+            return False
     return expect.who is None or said.who == expect.who
 
 
