@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from truth.scenario import Ask, Expect, File, Scenario, file_of
-from truth.world import Generator, People, by_label, happens, labels
+from truth.world import Generator, People, World, by_label, happens, labels
 
 
-def selection(rates: Mapping[str, float], shares: Mapping[str, float], attribute: str = "sex"):
+def selection(rates: Mapping[str, float], shares: Mapping[str, float], attribute: str = "sex") -> World:
     """Selected with a chance by group."""
 
     def world(generator: Generator, size: int) -> People:
@@ -20,7 +20,9 @@ def selection(rates: Mapping[str, float], shares: Mapping[str, float], attribute
     return world
 
 
-def exactly(counts: Mapping[str, tuple[int, int]], attribute: str = "sex"):
+def exactly(
+    counts: Mapping[str, tuple[int, int]], attribute: str = "sex"
+) -> Callable[[People, Generator], File]:
     """The very file of a story: so many selected of so many, with the rates of the story as the truth."""
 
     def seen(people: People, generator: Generator) -> File:

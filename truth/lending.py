@@ -7,14 +7,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from truth.scenario import Ask, Expect, File, Scenario, file_of
-from truth.world import Generator, People, by_label, happens, labels, logistic
+from truth.world import Generator, People, World, by_label, happens, known, labels, logistic
 
 SHARES = {"Black": 0.3, "White": 0.7}
 SELECTION = {"metric": "selection_rate", "by": "race", "target": {"race": "White"}}
 WHITE = {"race": "White"}
 
 
-def lender(approved: Mapping[str, float], repaid: Mapping[str, float] | None = None):
+def lender(approved: Mapping[str, float], repaid: Mapping[str, float] | None = None) -> World:
     """Approval by race; who is approved repays more often, and the refused would have repaid too, less often."""
 
     def world(generator: Generator, size: int) -> People:
@@ -30,14 +30,14 @@ def lender(approved: Mapping[str, float], repaid: Mapping[str, float] | None = N
 
 def labels_for_the_approved(people: People, generator: Generator) -> File:
     """What a bank has: who was refused never repaid anything."""
-    repaid = np.where(people.decision == 1, people.outcome, np.nan)
+    repaid = np.where(people.decision == 1, known(people.outcome), np.nan)
     return {**people.groups, **people.columns, "approved": people.decision, "repaid": repaid}
 
 
 def labels_lost(people: People, generator: Generator) -> File:
     """One outcome in five is lost, whatever was decided."""
     lost = generator.random(people.size) < 0.2
-    repaid = np.where(lost, np.nan, people.outcome)
+    repaid = np.where(lost, np.nan, known(people.outcome))
     return {**people.groups, **people.columns, "approved": people.decision, "repaid": repaid}
 
 
@@ -138,7 +138,7 @@ SCENARIOS = [
 ]
 
 
-def priced(gap: float):
+def priced(gap: float) -> World:
     """Interest in percent: skewed, and higher by `gap` for one group."""
 
     def world(generator: Generator, size: int) -> People:

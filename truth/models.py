@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from truth.scenario import Ask, Expect, File, Scenario, file_of
-from truth.world import Generator, People, by_label, happens, labels, logistic
+from truth.world import Generator, People, World, by_label, happens, labels, logistic
 
 
-def hidden(gap: float):
+def hidden(gap: float) -> World:
     """Among Black people under 25 in the south the decision falls on `gap` more; ages are years."""
 
     def world(generator: Generator, size: int) -> People:
@@ -19,7 +19,9 @@ def hidden(gap: float):
         age = generator.integers(18, 70, size)
         inside = (race == "Black") & (region == "south") & (age < 30)
         chance = 0.3 + 0.1 * (age < 30) + np.where(inside, gap, 0.0)
-        return People({"race": race}, happens(generator, chance), columns={"region": region, "age": age})
+        return People(
+            {"race": race}, happens(generator, np.asarray(chance)), columns={"region": region, "age": age}
+        )
 
     return world
 
@@ -28,7 +30,7 @@ SCAN = {"metric": "selection_rate", "protected": {"race": "Black"}, "direction":
 SCAN_ROLES = {"decision": "stopped", "groups": ["race"], "features": ["region", "age"]}
 
 
-def credit(misled: float):
+def credit(misled: float) -> World:
     """Repayment depends on income; the bank's rule also listens to a proxy of race, by `misled`."""
 
     def world(generator: Generator, size: int) -> People:

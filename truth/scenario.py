@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from truth.world import Generator, Labels, People, World
 
 File = Mapping[str, Labels]
@@ -76,7 +78,5 @@ def file_of(
 
 
 def _named(values: Any, yes: tuple[Any, Any]) -> Labels:
-    import numpy as np
-
     one, zero = yes
-    return np.where(np.asarray(values) == 1, one, zero)
+    return np.asarray(np.where(np.asarray(values) == 1, one, zero))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from truth.scenario import Ask, Expect, Scenario, file_of
-from truth.world import Generator, People, by_label, happens, labels, logistic
+from truth.world import Generator, People, World, by_label, happens, labels, logistic
 
 SHARES = {"Black": 0.45, "White": 0.55}
 WHITE = {"race": "White"}
 HIGH = 0.5
 
 
-def risk(bias: float, base: float = 0.0):
+def risk(bias: float, base: float = 0.0) -> World:
     """A risk in [0, 1], shifted by `bias` on the logit for one group, whose base rate is shifted by `base`."""
 
     def world(generator: Generator, size: int) -> People:
@@ -116,7 +116,7 @@ SCENARIOS = [
 ]
 
 
-def costs(means: dict[str, float], spread: float):
+def costs(means: dict[str, float], spread: float) -> World:
     """Costs with a lognormal law: a few people cost most of the money."""
 
     def world(generator: Generator, size: int) -> People:

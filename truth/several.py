@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from truth.scenario import Ask, Expect, File, Scenario, file_of
-from truth.world import Generator, People, by_label, happens, labels
+from truth.world import Generator, People, World, by_label, happens, labels
 
 SEX = {"women": 0.5, "men": 0.5}
 RACE = {"Black": 0.4, "White": 0.6}
@@ -67,7 +67,7 @@ def by_age(generator: Generator, size: int) -> People:
     return People({"youth": young}, happens(generator, chance), columns={"age": age})
 
 
-def ten_rows_each(gap: float):
+def ten_rows_each(gap: float) -> World:
     """Each person has ten rows, nearly all alike: 1,500 rows are 150 people."""
 
     def world(generator: Generator, size: int) -> People:

@@ -58,8 +58,8 @@ def _value_and_condition(people: People, metric: str) -> tuple[Floats, Bools]:
     if metric == "selection_rate":
         return people.decision, everyone
     if metric == "mean_score":
-        return _known(people.score), everyone
-    happened = _known(people.outcome) == 1
+        return known(people.score), everyone
+    happened = known(people.outcome) == 1
     outcome = happened.astype(float)
     table: dict[str, tuple[Floats, Bools]] = {
         "base_rate": (outcome, everyone),
@@ -77,11 +77,12 @@ def _value_and_condition(people: People, metric: str) -> tuple[Floats, Bools]:
     if metric in table:
         return table[metric]
     if metric in ("brier", "brier_score"):
-        return (_known(people.score) - outcome) ** 2, everyone
+        return (known(people.score) - outcome) ** 2, everyone
     raise KeyError(metric)
 
 
-def _known(values: Floats | None) -> Floats:
+def known(values: Floats | None) -> Floats:
+    """What this world has."""
     assert values is not None
     return values
 
