@@ -19,7 +19,7 @@ import fairtrial
 from fairtrial.cli import program
 from fairtrial.results.claims import Claim
 from truth.scenario import Ask, Expect, File, Scenario
-from truth.world import POPULATION, Generator, People, true_gap
+from truth.world import POPULATION, Generator, People, true_gap, true_rate
 
 # A gap of the population that is drawn, not computed, is known to a few standard errors of so many people.
 STANDARD_ERRORS = 5.0
@@ -119,7 +119,7 @@ def _by_the_report(scenario: Scenario, file: File) -> list[Said]:
 
 def _said(path: str, scenario: Scenario, claims: Iterable[Claim]) -> Iterable[Said]:
     for claim in claims:
-        who = _people_meant(scenario, claim.who)
+        who = {} if claim.method == "scan" else _people_meant(scenario, claim.who)
         yield Said(path, claim.verdict, claim.method, claim.metric, who, claim.direction, claim, claim.effect)
 
 
@@ -157,13 +157,12 @@ def falsehood(scenario: Scenario, said: Said) -> str:
     if claim is None or said.kind == "undetermined" or said.who is None:
         return ""
     people = _population(scenario.name)
-    against = _target_meant(scenario, claim.against)
-    rate, target = true_gap(people, claim.metric, said.who, against)
+    rate, target, members = _true_rates(scenario, people, claim)
     ratio = claim.scale == "ratio"
     gap = rate / target if ratio else rate - target
     none = 1.0 if ratio else 0.0
     low, high = claim.tolerance or (none, none)
-    slack = _slack(people, said.who, rate) * (1.0 / target if ratio else 1.0)
+    slack = _slack(members, rate) * (1.0 / target if ratio else 1.0)
     if said.kind == "certified":
         inside = low - slack <= gap <= high + slack
         return "" if inside else f"the true {claim.scale} is {gap:.3f}"
@@ -173,9 +172,22 @@ def falsehood(scenario: Scenario, said: Said) -> str:
     return "" if outside else f"the true {claim.scale} is {gap:.3f}"
 
 
-def _slack(people: People, who: Mapping[str, str], rate: float) -> float:
+def _true_rates(scenario: Scenario, people: People, claim: Claim) -> tuple[float, float, int]:
+    """The rates that a claim compares, and how many of the population the first is of."""
+    if claim.method == "scan":  # the class in a subgroup, against the same subgroup outside the class
+        inside = people.in_words(claim.who)
+        subgroup = "; ".join(claim.who.split("; ")[1:])
+        others = people.in_words("; ".join(part for part in (claim.against, subgroup) if part))
+        rate, expected = (true_rate(people, claim.metric, side) for side in (inside, others))
+        return rate, expected, int(inside.sum())
+    who = _people_meant(scenario, claim.who)
+    rate, target = true_gap(people, claim.metric, who, _target_meant(scenario, claim.against))
+    return rate, target, int(people.members(who).sum())
+
+
+def _slack(members: int, rate: float) -> float:
     spread = np.sqrt(max(rate * (1 - rate), 0.01)) if 0 <= rate <= 1 else 3.0 * abs(rate)
-    return float(STANDARD_ERRORS * spread / np.sqrt(max(people.members(who).sum(), 1)))
+    return float(STANDARD_ERRORS * spread / np.sqrt(max(members, 1)))
 
 
 def _meets(said: Said, expect: Expect) -> bool:

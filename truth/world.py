@@ -5,6 +5,7 @@ Nothing here uses fairtrial: rates are computed from the definitions in words, o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,6 +42,31 @@ class People:
             inside &= self.groups[attribute].astype(str) == label
         return inside
 
+    def in_words(self, words: str) -> Bools:
+        """Everyone who is meant by 'region: north or south; age: under 30'."""
+        inside = np.ones(self.size, dtype=bool)
+        for part in words.split("; "):
+            attribute, _, labels_meant = part.partition(": ")
+            column = self.groups[attribute] if attribute in self.groups else self.columns[attribute]
+            inside &= _in_range(column, labels_meant)
+        return inside
+
+
+def _in_range(column: Labels, words: str) -> Bools:
+    """'under 30', '30 to 44', '30 and over', 'north or south', 'not Black'."""
+    numbers = [float(number) for number in re.findall(r"-?\d+(?:\.\d+)?", words)]
+    if words.startswith("not "):
+        return ~_in_range(column, words.removeprefix("not "))
+    if not np.issubdtype(column.dtype, np.number):
+        return np.isin(column.astype(str), words.split(" or "))
+    if words.startswith("under "):
+        return np.asarray(column < numbers[0])
+    if words.endswith("and over"):
+        return np.asarray(column >= numbers[0])
+    if " to under " in words:
+        return np.asarray((column >= numbers[0]) & (column < numbers[1]))
+    return np.asarray((column >= numbers[0]) & (column <= numbers[-1]))
+
 
 World = Callable[[Generator, int], People]
 
@@ -76,6 +102,10 @@ def _value_and_condition(people: People, metric: str) -> tuple[Floats, Bools]:
     }
     if metric in table:
         return table[metric]
+    if bin_of := re.match(r"calibration \[(\S+) to (?:under )?(\S+)\]", metric):
+        low, high = (float(edge) for edge in bin_of.groups())
+        score = known(people.score)
+        return outcome, (score >= low) & (score < high if "under" in metric else score <= high)
     if metric in ("brier", "brier_score"):
         return (known(people.score) - outcome) ** 2, everyone
     raise KeyError(metric)

@@ -339,5 +339,5 @@ def _spec(change: dict[str, Any]) -> dict[str, Any]:
     for key, content in change.items():
         if isinstance(content, dict) and "source" in content:
             content = {**content, "source": str(inputs.scratch() / content["source"])}
-        spec[key] = content if key in inputs.POSITIONS and isinstance(content, dict) else content
+        spec[key] = content
     return spec
