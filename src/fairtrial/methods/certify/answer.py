@@ -17,7 +17,7 @@ from fairtrial.methods.certify.result import CertifyResult
 from fairtrial.methods.gaps.disparities import Disparities
 from fairtrial.methods.gaps.judgement import Judgement, band_words, group_rows, judge, overall_verdict
 from fairtrial.methods.gaps.sorted_groups import Estimate
-from fairtrial.methods.gaps.tolerance import common_notes, plain_target
+from fairtrial.methods.gaps.tolerance import common_notes, plain_band, plain_target
 
 WHO = "certify"
 
@@ -57,7 +57,7 @@ def answer(audit: Audit, disparities: Disparities, wanted: Wanted) -> CertifyRes
                 "metric": disparities.metric.to_dict(),
                 "by": disparities.by,
                 "target": plain_target(disparities),
-                "tolerance": None if band is None else list(band),
+                "tolerance": plain_band(band),
             },
         ),
     )
@@ -71,7 +71,8 @@ def _details(
         "label": disparities.metric.label,
         "value_kind": disparities.value_kind,
         "target": disparities.target_label,
-        "tolerance": None if wanted.band is None else list(wanted.band),
+        "tolerance": plain_band(wanted.band),
+        "scale": disparities.scale,
         "confidence_level": wanted.confidence_level,
         "certificate_level": judgement.certificate_level,
         "together_level": judgement.together_level,
@@ -93,14 +94,15 @@ def _question(disparities: Disparities, band: tuple[float, float] | None) -> str
     label, target = disparities.metric.label, disparities.target_label
     if band is None:
         return f"Is the {label} of every group that of {target}?"
-    return f"Is the {label} of every group within {band_words(band, disparities.binary)} of {target}?"
+    text = band_words(band, disparities.binary, disparities.scale)
+    return f"Is the {label} of every group within {text} of {target}?"
 
 
 def _null(disparities: Disparities, band: tuple[float, float] | None) -> str:
     label, target = disparities.metric.label, disparities.target_label
     if band is None:
         return f"Every group's {label} equals that of {target}."
-    text = band_words(band, disparities.binary)
+    text = band_words(band, disparities.binary, disparities.scale)
     return (
         f"To be violated: every group's {label} lies within {text} of {target}. "
         f"To be certified: some group's lies outside."

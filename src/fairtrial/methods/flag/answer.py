@@ -12,9 +12,11 @@ from fairtrial.errors import Fault, InputError, Note, Set, Words
 from fairtrial.inference.compare.gaps import Gaps
 from fairtrial.inference.multiplicity import CORRECTIONS
 from fairtrial.inference.numeric.roots import Floats
+from fairtrial.inference.rates.two_rates import Scale
 from fairtrial.methods.flag.result import FlagResult
 from fairtrial.methods.gaps.disparities import Disparities
 from fairtrial.methods.gaps.judgement import disparity_words, finite_or_reason, sentence
+from fairtrial.methods.gaps.scales import find_ratio_band, ratio_cells, ratio_sentence
 from fairtrial.methods.gaps.sorted_groups import Untested
 from fairtrial.methods.gaps.tolerance import common_notes, find_band, plain_target
 from fairtrial.metrics.groups import Group
@@ -46,7 +48,7 @@ def answer(audit: Audit, disparities: Disparities, wanted: Wanted) -> FlagResult
         question=_question(disparities, direction, band),
         null=_null(disparities, direction, band),
         verdict=_verdict(disparities, adjusted, limits, wanted),
-        estimates=tuple(_rows(disparities, p, adjusted, limits, wanted.fdr)),
+        estimates=tuple(_rows(disparities, p, adjusted, limits, wanted)),
         details=_details(disparities, adjusted, wanted),
         notes=(
             *audit.notes(complete=False),
@@ -75,6 +77,7 @@ def _details(disparities: Disparities, adjusted: Floats, wanted: Wanted) -> dict
         "target": disparities.target_label,
         "direction": wanted.direction,
         "tolerance": list(wanted.band),
+        "scale": disparities.scale,
         "fdr": wanted.fdr,
         "correction": wanted.correction,
         "confidence_level": wanted.confidence_level,
@@ -96,7 +99,9 @@ def group_p_values(gaps: Gaps, direction: str, band: tuple[float, float]) -> Flo
     return gaps.p_equal(band[1])
 
 
-def find_flag_band(tolerance: Any, direction: str, metric: Metric) -> tuple[float, float]:
+def find_flag_band(
+    tolerance: Any, direction: str, metric: Metric, scale: Scale = "difference"
+) -> tuple[float, float]:
     if direction == "differs" and tolerance is not None:
         if (
             isinstance(tolerance, bool)
@@ -106,17 +111,20 @@ def find_flag_band(tolerance: Any, direction: str, metric: Metric) -> tuple[floa
             required = Words("with {} is the one value tested", Set("direction", "differs"))
             raise InputError(WHO, Fault("tolerance", required, got=tolerance))
         return float(tolerance), float(tolerance)
+    if scale == "ratio":
+        return find_ratio_band(WHO, tolerance) or (1.0, 1.0)
     return find_band(WHO, tolerance, metric) or (0.0, 0.0)
 
 
 def _rows(
-    disparities: Disparities, p: Floats, adjusted: Floats, limits: tuple[Floats, Floats], fdr: float
+    disparities: Disparities, p: Floats, adjusted: Floats, limits: tuple[Floats, Floats], wanted: Wanted
 ) -> list[dict[str, Any]]:
     gaps, count, rate = disparities.gaps, disparities.count, disparities.rate
+    target_rate = disparities.target_rate
     lines = []
     for index, group in enumerate(disparities.groups):
         why = gaps.reason[index]
-        flagged = bool(adjusted[index] <= fdr)
+        flagged = bool(adjusted[index] <= wanted.fdr)
         low, high = (
             undefined(why) if why is not None else finite_or_reason(float(side[index]), gaps, index)
             for side in limits
@@ -125,7 +133,7 @@ def _rows(
             {
                 **_base(disparities, group, int(count[index])),
                 "rate": float(rate[index]),
-                "target_rate": float(rate[index] - gaps.estimate[index]),
+                "target_rate": float(target_rate[index]),
                 "difference": float(gaps.estimate[index]),
                 "difference_low": low,
                 "difference_high": high,
@@ -136,6 +144,9 @@ def _rows(
                 "rule": str(gaps.rule[index]),
             }
         )
+        if disparities.scale == "ratio":
+            level = wanted.confidence_level
+            lines[-1].update(ratio_cells(gaps, disparities.differences, level, index, {"ratio": limits}))
     return lines + [_untested_row(disparities, item) for item in disparities.untested]
 
 
@@ -175,7 +186,18 @@ def _untested_row(disparities: Disparities, item: Untested) -> dict[str, Any]:
     }
 
 
-def _beyond(direction: str, band: tuple[float, float], binary: bool) -> str:
+def _beyond_ratio(direction: str, band: tuple[float, float]) -> str:
+    if direction in ("above", "below"):
+        edge = band[1] if direction == "above" else band[0]
+        return f"{'more' if direction == 'above' else 'less'} than {edge:.3g} times that of"
+    if band[0] == band[1]:
+        return "different from that of" if band[1] == 1 else f"other than {band[1]:.3g} times that of"
+    return f"outside {band[0]:.3g} to {band[1]:.3g} times that of"
+
+
+def _beyond(direction: str, band: tuple[float, float], binary: bool, scale: Scale = "difference") -> str:
+    if scale == "ratio":
+        return _beyond_ratio(direction, band)
     if direction in ("above", "below"):
         return _one_side(band[1] if direction == "above" else -band[0], direction, binary)
     if direction == "differs":
@@ -198,15 +220,15 @@ def _exactly(gap: float, binary: bool) -> str:
 
 
 def _question(disparities: Disparities, direction: str, band: tuple[float, float]) -> str:
-    text = _beyond(direction, band, disparities.binary)
+    text = _beyond(direction, band, disparities.binary, disparities.scale)
     return f"Which groups have a {disparities.metric.label} {text} {disparities.target_label}?"
 
 
 def _null(disparities: Disparities, direction: str, band: tuple[float, float]) -> str:
     label, target, binary = disparities.metric.label, disparities.target_label, disparities.binary
-    if direction == "differs" and band[1] != 0:
+    if disparities.scale == "difference" and direction == "differs" and band[1] != 0:
         return f"The group's {label} is {_exactly(band[1], binary)} {target}."
-    return f"The group's {label} is not {_beyond(direction, band, binary)} {target}."
+    return f"The group's {label} is not {_beyond(direction, band, binary, disparities.scale)} {target}."
 
 
 def _verdict(
@@ -229,11 +251,12 @@ def _verdict(
         else np.abs(gaps.estimate)
     )
     worst = int(flagged[np.argmax(size[flagged])])
-    text = sentence(
-        disparities.metric.label, disparities.groups[worst].label, disparities.target_label,
-        float(gaps.estimate[worst]), float(limits[0][worst]), float(limits[1][worst]),
-        wanted.confidence_level, disparities.binary,
-    )  # fmt: skip
+    names = disparities.metric.label, disparities.groups[worst].label, disparities.target_label
+    gap, low, high = (float(side[worst]) for side in (gaps.estimate, *limits))
+    if disparities.scale == "ratio":
+        text = ratio_sentence(*names, gap, (low, high), wanted.confidence_level)
+    else:
+        text = sentence(*names, gap, low, high, wanted.confidence_level, disparities.binary)
     return Verdict("flagged", f"{flagged.size} of {tested} groups flagged; furthest: {text}")
 
 

@@ -43,6 +43,7 @@ def flag(
     depth: a.Depth = 2,
     target: a.AnyTarget = "rest",
     tolerance: a.Tolerance = None,
+    scale: g.Scale = "difference",
     direction: Direction = None,
     fdr: FalseFlags = 0.05,
     correction: Correction = "bh",
@@ -69,6 +70,8 @@ def flag(
         race=Caucasian.
     tolerance : float or list or None, default None
         The largest gap that is tolerated, 0.05, or two numbers low,high.
+    scale : {'difference', 'ratio'}, default 'difference'
+        How a rate is compared: its difference to the target's, or its ratio to it (four fifths is 0.8).
     direction : {'above', 'below', 'outside', 'differs'} or None, default None
         Which gaps are flagged: above the tolerance, below minus the tolerance, outside both, or any that
         differs from it; default: the side that harms.
@@ -105,10 +108,10 @@ def flag(
 
     asked = find_metric("flag", metric)
     chosen = direction or asked.hurts or "outside"
-    band = find_flag_band(tolerance, chosen, asked)
+    band = find_flag_band(tolerance, chosen, asked, scale)
     disparities = find_disparities(
         "flag", audit, asked, by=by, depth=depth, target=target, minimum=minimum,
-        inference=Inference(likelihood, target_method),
+        inference=Inference(likelihood, target_method, scale=scale),
     )  # fmt: skip
     check_band("flag", band, disparities)
     return answer(audit, disparities, Wanted(band, chosen, fdr, correction, confidence_level))

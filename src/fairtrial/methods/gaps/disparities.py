@@ -25,6 +25,7 @@ from fairtrial.inference.rates.two_rates import Scale
 from fairtrial.inference.simultaneous import simultaneous_level
 from fairtrial.methods.gaps.atom_codes import atom_of_rows
 from fairtrial.methods.gaps.known_outcomes import left_out_details, refuse_selective
+from fairtrial.methods.gaps.scales import refuse_ratio_of_means
 from fairtrial.methods.gaps.sorted_groups import (
     MOST_ROWS,
     Estimate,
@@ -71,6 +72,12 @@ class Disparities:
     gaps: Gaps
     notes: list[Note]
     weighted: WeightedRows | None = None
+    beside: Gaps | None = None  # the differences, where ratios are tested
+
+    @property
+    def differences(self) -> Gaps:
+        """The gaps as differences, whatever the scale that is tested."""
+        return self.gaps if self.beside is None else self.beside
 
     @property
     def source(self) -> Cells | Rows:
@@ -220,6 +227,12 @@ def compare_sorted(
     cells, atoms = found.cells, found.atoms
     member = np.array([mask for _, mask in found.tested])
     comparison = _comparison(who, member, cells, target, atoms)
+    if inference.scale == "ratio":
+        refuse_ratio_of_means(who, atoms.binary)
+        plain = compare_sorted(
+            who, audit, metric, found, by=by, target=target, minimum=minimum,
+            inference=replace(inference, scale="difference"),
+        )  # fmt: skip
     if found.weighted is None:
         gaps, notes = _gaps(who, audit, metric, cells, atoms, comparison, target, inference)
     else:
@@ -227,6 +240,7 @@ def compare_sorted(
     return Disparities(
         who, metric, by, minimum, inference, target, [group for group, _ in found.tested], found.untested,
         found.absent, cells, atoms, comparison, gaps, notes, found.weighted,
+        plain.gaps if inference.scale == "ratio" else None,
     )  # fmt: skip
 
 

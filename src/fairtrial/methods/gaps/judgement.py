@@ -14,12 +14,18 @@ from fairtrial.inference.joint.joint_test import JointTest
 from fairtrial.inference.multiplicity import holm
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.power import error_to_certify, smallest_detectable
+from fairtrial.inference.rates.binary_gaps import no_gap
+from fairtrial.inference.rates.two_rates import Scale
 from fairtrial.inference.simultaneous import bonferroni_level
 from fairtrial.methods.gaps.disparities import Disparities
+from fairtrial.methods.gaps.scales import ratio_band_words, ratio_cells, ratio_sentence
 from fairtrial.methods.gaps.states import TOO_FEW
 from fairtrial.results.column import State, Verdict, undefined
 
 CONSTANT = "rows were left out, and the decision is the same for all the others"
+
+# what a table of ratios has under other names
+DIFFERENCES_ONLY = ("together_low", "together_high", "certificate_low", "certificate_high", "detectable")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,14 +60,13 @@ def judge(
     each = bonferroni_level(int(gaps.defined.sum()), level)
     pointwise, together = gaps.limits(level), gaps.limits_together(together_level, each)
     certificate = gaps.limits(certificate_level)
-    p = gaps.p_equal(0.0) if band is None else gaps.p_inside(*band)
+    p = gaps.p_equal() if band is None else gaps.p_inside(*band)
     adjusted = holm(p)
-    low, high = band or (0.0, 0.0)
+    nothing = no_gap(gaps.scale)
+    low, high = band or (nothing, nothing)
     with np.errstate(invalid="ignore"):
         violated_at_once = (adjusted <= alpha) | (together[0] > high) | (together[1] < low)
-    detectable = np.array(
-        [smallest_detectable(float(error), *(band or (0.0, 0.0)), level, power) for error in gaps.error]
-    )
+    detectable = _detectable(gaps, band, level, power)
     if band is None:
         verdict = np.where(p <= alpha, "violated", "no violation shown")
         # A side without a limit is a refusal: too few values carry the mean.
@@ -73,7 +78,7 @@ def judge(
         verdict = _verdicts(certified(gaps, band, certificate_level), p <= alpha)
         family_level = disparities.together(certificate_level, seed)
         family = _verdicts(certified(gaps, band, family_level), violated_at_once)
-        needed = error_to_certify(*band, level, power)
+        needed = error_to_certify(*_searched(band, gaps.scale), level, power)
     known = gaps.defined & (not disparities.constant_after_dropping)
     verdict = np.where(known, verdict, "undetermined")
     family = np.where(known, family, "undetermined")
@@ -83,6 +88,20 @@ def judge(
     )  # fmt: skip
 
 
+def _searched(band: tuple[float, float], scale: Scale) -> tuple[float, float]:
+    """The band on the scale of the standard errors: of ratios their logarithms. An open side is as good as very far."""
+    ends = band if scale == "difference" else (np.log(max(band[0], 1e-9)), np.log(min(band[1], 1e9)))
+    return max(float(ends[0]), -1e9), min(float(ends[1]), 1e9)
+
+
+def _detectable(gaps: Gaps, band: tuple[float, float] | None, level: float, power: float) -> Floats:
+    """The smallest difference that is found with this power; of ratios none is said."""
+    if gaps.scale == "ratio" or (band is not None and not np.isfinite(band).all()):
+        return np.full(gaps.error.shape, np.nan)
+    ends = band or (0.0, 0.0)
+    return np.array([smallest_detectable(float(error), *ends, level, power) for error in gaps.error])
+
+
 def certified(gaps: Gaps, band: tuple[float, float], level: float) -> NDArray[np.bool_]:
     """Two one-sided tests: the interval at this level inside the band, and both tests' own p-values agree.
 
@@ -90,8 +109,10 @@ def certified(gaps: Gaps, band: tuple[float, float], level: float) -> NDArray[np
     edge too often: .090 instead of .05 for 100 people at a rate of .5% against a known 5% ± 4.5 points.
     """
     low, high = gaps.limits(level)
-    above = gaps.tails(np.full(gaps.estimate.shape, band[0]))[0]
-    below = gaps.tails(np.full(gaps.estimate.shape, band[1]))[1]
+    nothing = np.zeros(gaps.estimate.shape)
+    closed = np.isfinite(band[0]) and not (gaps.scale == "ratio" and band[0] <= 0), np.isfinite(band[1])
+    above = gaps.tails(np.full(gaps.estimate.shape, band[0]))[0] if closed[0] else nothing
+    below = gaps.tails(np.full(gaps.estimate.shape, band[1]))[1] if closed[1] else nothing
     # Root finding leaves the last digits of a limit open, which must not tell against a certificate.
     tail = (1.0 - level) / 2.0 * (1.0 + 1e-6)
     with np.errstate(invalid="ignore"):
@@ -166,6 +187,14 @@ def group_rows(disparities: Disparities, judgement: Judgement) -> list[dict[str,
                 "rule": str(gaps.rule[index]),
             }
         )
+        if disparities.scale == "ratio":
+            limits = {
+                "ratio": judgement.pointwise,
+                "ratio_together": judgement.together,
+                "ratio_certificate": judgement.certificate,
+            }
+            lines[-1].update(dict.fromkeys(DIFFERENCES_ONLY))
+            lines[-1].update(ratio_cells(gaps, disparities.differences, judgement.level, index, limits))
     return lines
 
 
@@ -187,7 +216,7 @@ def overall_verdict(disparities: Disparities, judgement: Judgement, joint: Joint
     if judgement.band is None:
         return _without_tolerance(disparities, judgement, joint)
     label, target = disparities.metric.label, disparities.target_label
-    band = band_words(judgement.band, disparities.binary)
+    band = band_words(judgement.band, disparities.binary, disparities.scale)
     if (judgement.family == "violated").any():
         return Verdict("violated", f"violated: {_strongest(disparities, judgement)}")
     groups = len(disparities.groups)
@@ -255,10 +284,10 @@ def gap_sentence(disparities: Disparities, judgement: Judgement, index: int) -> 
     """'false positive rate of A is 21.4 points above B, 95% interval 18.2 to 24.5'."""
     gap = float(disparities.gaps.estimate[index])
     low, high = (float(side[index]) for side in judgement.pointwise)
-    return sentence(
-        disparities.metric.label, disparities.groups[index].label, disparities.target_label, gap, low, high,
-        judgement.level, disparities.binary,
-    )  # fmt: skip
+    names = disparities.metric.label, disparities.groups[index].label, disparities.target_label
+    if disparities.scale == "ratio":
+        return ratio_sentence(*names, gap, (low, high), judgement.level)
+    return sentence(*names, gap, low, high, judgement.level, disparities.binary)
 
 
 def sentence(
@@ -282,8 +311,13 @@ def disparity_words(value: float, binary: bool) -> str:
     return f"{100 * value:.1f} points" if binary else f"{value:.3g}"
 
 
-def band_words(band: tuple[float, float], binary: bool) -> str:
-    """A tolerance in words: '5.0 points', or both its ends."""
+def band_words(band: tuple[float, float], binary: bool, scale: Scale = "difference") -> str:
+    """A tolerance in words: '5.0 points', or both its ends; 'a ratio of 0.8 to 1.25'."""
+    if scale == "ratio":
+        return ratio_band_words(band)
+    if not np.isfinite(band).all():
+        ends = (disparity_words(end, binary) if np.isfinite(end) else "no limit" for end in band)
+        return f"[{', '.join(ends)}]"
     if band[0] == -band[1]:
         return disparity_words(band[1], binary)
     return f"[{disparity_words(band[0], binary)}, {disparity_words(band[1], binary)}]"

@@ -43,7 +43,7 @@ def check_band(who: str, band: tuple[float, float] | None, disparities: Disparit
 
     Means lie between the smallest and the largest value, so two of them differ by at most that range.
     """
-    if band is None:
+    if band is None or disparities.scale == "ratio" or not np.isfinite(band).all():
         return
     low, high = _value_range(disparities)
     target = disparities.target
@@ -55,6 +55,11 @@ def check_band(who: str, band: tuple[float, float] | None, disparities: Disparit
             f"from {low:g} to {high:g} here, so anything would pass"
         )
         raise InputError(who, Fault("tolerance", required, cure="Choose a narrower one"))
+
+
+def plain_band(band: tuple[float, float] | None) -> list[float | None] | None:
+    """As results record it; a side without an end is none."""
+    return None if band is None else [float(end) if np.isfinite(end) else None for end in band]
 
 
 def _value_range(disparities: Disparities) -> tuple[float, float]:
