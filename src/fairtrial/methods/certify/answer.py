@@ -73,6 +73,7 @@ def _details(
         "target": disparities.target_label,
         "tolerance": plain_band(wanted.band),
         "scale": disparities.scale,
+        "within": list(disparities.inference.within or ()),
         "confidence_level": wanted.confidence_level,
         "certificate_level": judgement.certificate_level,
         "together_level": judgement.together_level,
@@ -186,6 +187,9 @@ def _refuse_irregular(disparities: Disparities) -> None:
     target = disparities.target
     if isinstance(target, Estimate):
         required = "is not for a target you estimated yourself; ask for intervals instead"
+        raise NotApplicable(WHO, Fault("vector", required))
+    if disparities.weighted is not None or disparities.within is not None or disparities.scale == "ratio":
+        required = "is for plain differences: without weights, units, within and ratios"
         raise NotApplicable(WHO, Fault("vector", required))
     if not disparities.gaps.defined.all():
         required = "needs every group to have variation; see the reasons in the table"

@@ -50,6 +50,7 @@ def certify(
     target: a.AnyTarget = "rest",
     tolerance: a.Tolerance = None,
     scale: g.Scale = "difference",
+    within: a.Within = None,
     direction: Direction = None,
     likelihood: g.Likelihood = "empirical",
     target_method: g.TargetMethod = "profile",
@@ -84,6 +85,8 @@ def certify(
         The largest gap that is tolerated, 0.05, or two numbers low,high.
     scale : {'difference', 'ratio'}, default 'difference'
         How a rate is compared: its difference to the target's, or its ratio to it (four fifths is 0.8).
+    within : str or list or None, default None
+        Columns people must be alike in, such as job and grade: gaps are compared within them.
     direction : {'above', 'below'} or None, default None
         Only gaps above, or only gaps below, the tolerance count; default: both sides.
     likelihood : {'empirical', 'euclidean'}, default 'empirical'
@@ -134,7 +137,7 @@ violated for none; African-American would need about 2,909 members to be certifi
     band = one_sided(band, direction, scale)
     disparities = find_disparities(
         "certify", audit, asked, by=by, depth=depth, target=target, minimum=minimum,
-        inference=Inference(likelihood, target_method, rate_interval, refinement, scale),
+        inference=Inference(likelihood, target_method, rate_interval, refinement, scale, within),
     )  # fmt: skip
     check_band("certify", band, disparities)
     return answer(audit, disparities, Wanted(band, rule, vector, confidence_level, power, seed))

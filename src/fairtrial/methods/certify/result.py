@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fairtrial.methods.gaps.scales import CERTIFIED_RATIO_COLUMNS
+from fairtrial.methods.gaps.columns import ADJUSTED_COLUMNS, CERTIFIED_RATIO_COLUMNS
 from fairtrial.methods.gaps.states import UNTESTED
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.column import Column, Primary, StateKind, scalar, state_columns, with_limits
@@ -39,6 +39,7 @@ class CertifyResult(Result):
         Column("certificate_low", "low of the certificate", "points", shown=False),
         Column("certificate_high", "high of the certificate", "points", shown=False),
         *CERTIFIED_RATIO_COLUMNS,
+        *ADJUSTED_COLUMNS,
         Column("p_value", "p", "p"),
         Column("p_adjusted", "adjusted p", "p"),
         *state_columns("verdict"),

@@ -19,6 +19,7 @@ from fairtrial.methods.gaps.judgement import disparity_words, finite_or_reason, 
 from fairtrial.methods.gaps.scales import find_ratio_band, ratio_cells, ratio_sentence
 from fairtrial.methods.gaps.sorted_groups import Untested
 from fairtrial.methods.gaps.tolerance import common_notes, find_band, plain_target
+from fairtrial.methods.gaps.within import adjusted_cells
 from fairtrial.metrics.groups import Group
 from fairtrial.metrics.metric import Metric
 from fairtrial.results.column import State, Verdict, undefined
@@ -78,6 +79,7 @@ def _details(disparities: Disparities, adjusted: Floats, wanted: Wanted) -> dict
         "direction": wanted.direction,
         "tolerance": list(wanted.band),
         "scale": disparities.scale,
+        "within": list(disparities.inference.within or ()),
         "fdr": wanted.fdr,
         "correction": wanted.correction,
         "confidence_level": wanted.confidence_level,
@@ -147,6 +149,8 @@ def _rows(
         if disparities.scale == "ratio":
             level = wanted.confidence_level
             lines[-1].update(ratio_cells(gaps, disparities.differences, level, index, {"ratio": limits}))
+        if disparities.within is not None:
+            lines[-1].update(adjusted_cells(disparities.within, wanted.confidence_level, index))
     return lines + [_untested_row(disparities, item) for item in disparities.untested]
 
 

@@ -44,6 +44,7 @@ def flag(
     target: a.AnyTarget = "rest",
     tolerance: a.Tolerance = None,
     scale: g.Scale = "difference",
+    within: a.Within = None,
     direction: Direction = None,
     fdr: FalseFlags = 0.05,
     correction: Correction = "bh",
@@ -72,6 +73,8 @@ def flag(
         The largest gap that is tolerated, 0.05, or two numbers low,high.
     scale : {'difference', 'ratio'}, default 'difference'
         How a rate is compared: its difference to the target's, or its ratio to it (four fifths is 0.8).
+    within : str or list or None, default None
+        Columns people must be alike in, such as job and grade: gaps are compared within them.
     direction : {'above', 'below', 'outside', 'differs'} or None, default None
         Which gaps are flagged: above the tolerance, below minus the tolerance, outside both, or any that
         differs from it; default: the side that harms.
@@ -111,7 +114,7 @@ def flag(
     band = find_flag_band(tolerance, chosen, asked, scale)
     disparities = find_disparities(
         "flag", audit, asked, by=by, depth=depth, target=target, minimum=minimum,
-        inference=Inference(likelihood, target_method, scale=scale),
+        inference=Inference(likelihood, target_method, scale=scale, within=within),
     )  # fmt: skip
     check_band("flag", band, disparities)
     return answer(audit, disparities, Wanted(band, chosen, fdr, correction, confidence_level))

@@ -37,6 +37,7 @@ from fairtrial.methods.gaps.sorted_groups import (
     target_cells,
 )
 from fairtrial.methods.gaps.weighted_rows import WeightedRows
+from fairtrial.methods.gaps.within import Within, adjust, refuse_within, within_columns
 from fairtrial.metrics.groups import Group, Target
 from fairtrial.metrics.metric import Metric
 from fairtrial.metrics.values import Role
@@ -51,6 +52,7 @@ class Inference:
     rate_interval: str = "bounded"
     refinement: str | None = None
     scale: Scale = "difference"
+    within: Any = None  # the columns people must be alike in
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,6 +75,7 @@ class Disparities:
     notes: list[Note]
     weighted: WeightedRows | None = None
     beside: Gaps | None = None  # the differences, where ratios are tested
+    within: Within | None = None
 
     @property
     def differences(self) -> Gaps:
@@ -121,9 +124,12 @@ class Disparities:
 
     @property
     def target_label(self) -> str:
-        return (
-            f"{self.target.value:g} (estimated)" if isinstance(self.target, Estimate) else self.target.label
-        )
+        if isinstance(self.target, Estimate):
+            return f"{self.target.value:g} (estimated)"
+        if self.within is None:
+            return self.target.label
+        least = float(self.within.gaps.compared.min())
+        return f"{self.target.label} alike in {self.within.words} ({100 * least:.0f}% or more compared)"
 
     @property
     def shared_reference(self) -> Bools | None:
@@ -167,7 +173,7 @@ class Disparities:
         """Test that every group's gap is zero."""
         if isinstance(self.gaps, LinearGaps):
             return self.gaps.joint()
-        gap, covariance = self.gaps.estimate, self.gaps.covariance
+        gap, covariance = self.differences.estimate, self.differences.covariance
         if covariance is not None:
             return without_undefined(
                 self.gaps, lambda told: self._quadratic(gap[told], covariance[np.ix_(told, told)])
@@ -201,7 +207,9 @@ def find_disparities(
     """Check, query, and compare: every group that `by` asks for against the target."""
     compared = find_any_target(who, target)
     refuse_selective(who, audit, [metric])
-    cells = target_cells(who, audit, metric, by_attributes(who, audit, by), compared)
+    attributes = by_attributes(who, audit, by)
+    inference = replace(inference, within=within_columns(who, audit, inference.within, attributes))
+    cells = target_cells(who, audit, metric, (*attributes, *inference.within), compared)
     found = sort_groups(who, audit, metric, cells, find_groups(who, audit, by, depth), compared, minimum)
     if not found.tested:
         reasons = "; ".join(f"{item.group.label}: {item.state.reason}" for item in found.untested[:5])
@@ -233,14 +241,19 @@ def compare_sorted(
             who, audit, metric, found, by=by, target=target, minimum=minimum,
             inference=replace(inference, scale="difference"),
         )  # fmt: skip
+    if inference.within:
+        refuse_within(who, audit, target, atoms.binary)
     if found.weighted is None:
         gaps, notes = _gaps(who, audit, metric, cells, atoms, comparison, target, inference)
     else:
         gaps, notes = _weighted_gaps(who, found.weighted, comparison, target, inference)
+    within = None
+    if inference.within:
+        within = adjust(who, cells, atoms, comparison, inference.within, inference.scale, gaps)
     return Disparities(
         who, metric, by, minimum, inference, target, [group for group, _ in found.tested], found.untested,
-        found.absent, cells, atoms, comparison, gaps, notes, found.weighted,
-        plain.gaps if inference.scale == "ratio" else None,
+        found.absent, cells, atoms, comparison, gaps if within is None else within.gaps, notes, found.weighted,
+        plain.gaps if inference.scale == "ratio" else None, within,
     )  # fmt: skip
 
 

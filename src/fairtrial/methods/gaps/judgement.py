@@ -20,6 +20,7 @@ from fairtrial.inference.simultaneous import bonferroni_level
 from fairtrial.methods.gaps.disparities import Disparities
 from fairtrial.methods.gaps.scales import ratio_band_words, ratio_cells, ratio_sentence
 from fairtrial.methods.gaps.states import TOO_FEW
+from fairtrial.methods.gaps.within import adjusted_cells
 from fairtrial.results.column import State, Verdict, undefined
 
 CONSTANT = "rows were left out, and the decision is the same for all the others"
@@ -195,6 +196,8 @@ def group_rows(disparities: Disparities, judgement: Judgement) -> list[dict[str,
             }
             lines[-1].update(dict.fromkeys(DIFFERENCES_ONLY))
             lines[-1].update(ratio_cells(gaps, disparities.differences, judgement.level, index, limits))
+        if disparities.within is not None:
+            lines[-1].update(adjusted_cells(disparities.within, judgement.level, index))
     return lines
 
 

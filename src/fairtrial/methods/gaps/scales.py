@@ -9,24 +9,11 @@ import numpy as np
 from fairtrial.errors import Fault, InputError, NotApplicable
 from fairtrial.inference.compare.gaps import Gaps
 from fairtrial.inference.numeric.roots import Floats
-from fairtrial.results.column import Column, undefined, with_limits
+from fairtrial.results.column import undefined
 
 Limits = tuple[Floats, Floats]
 RATIO_BAND = (
     "of a ratio must be a number between 0 and 1, such as 0.8 for four fifths, or two numbers [low, high]"
-)
-
-# of certify and flag; empty, and so not shown, where differences were asked for
-RATIO_COLUMNS = (
-    Column("scale", "scale", "text", shown=False),
-    *with_limits("ratio", "ratio", "ratio"),
-)
-CERTIFIED_RATIO_COLUMNS = (
-    *RATIO_COLUMNS,
-    Column("ratio_together_low", "low ratio, all at once", "ratio", shown=False),
-    Column("ratio_together_high", "high ratio, all at once", "ratio", shown=False),
-    Column("ratio_certificate_low", "low ratio of the certificate", "ratio", shown=False),
-    Column("ratio_certificate_high", "high ratio of the certificate", "ratio", shown=False),
 )
 
 

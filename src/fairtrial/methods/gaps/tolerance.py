@@ -12,6 +12,7 @@ from fairtrial.methods.gaps.disparities import Disparities
 from fairtrial.methods.gaps.known_outcomes import left_out_notes
 from fairtrial.methods.gaps.notes_of_means import notes_of_means
 from fairtrial.methods.gaps.sorted_groups import Estimate
+from fairtrial.methods.gaps.within import within_notes
 from fairtrial.metrics.metric import Metric
 
 BAND = "must be a number or two numbers [low, high]"
@@ -82,9 +83,16 @@ def common_notes(disparities: Disparities) -> list[Note]:
     return [
         *left_out_notes(disparities.left_out),
         *inference_notes([disparities]),
+        *_within_notes(disparities),
         *_plug_in_notes(disparities),
         *_left_out_notes(disparities),
     ]
+
+
+def _within_notes(disparities: Disparities) -> list[Note]:
+    if disparities.within is None:
+        return []
+    return within_notes(disparities.within, [group.label for group in disparities.groups])
 
 
 def inference_notes(several: list[Disparities]) -> list[Note]:
