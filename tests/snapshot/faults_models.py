@@ -136,7 +136,7 @@ def explain_faults() -> Iterator[Case]:
         "allocation equal": {"allocation": {"groups": [0.0, 0.0]}}, "baseline": {"baseline": "chance"},
         "baseline zero": {"baseline": 0},
         "baseline nan": {"baseline": NAN}, "baseline true": {"baseline": True},
-        "interval": {"interval": "wald"}, "favourable": {"favourable": "up"},
+        "interval": {"interval": "wald"}, "better": {"better": "up"},
         "reference text": {"reference": "Beta"}, "reference level": {"reference": {"g": "Bet"}},
         "budget": {"budget": 0},
         "budget real": {"budget": 2.5}, "sensitive": {"sensitive": "proxy"},

@@ -624,7 +624,7 @@ def test_pareto_reading_follows_the_classifier_without_the_feature(frame):
         "tpr",
         coalitions={("a",): good, ("b",): good, ("a", "b"): hurt},
         sensitive="absent",
-        favourable="lower",
+        better="lower",
     )
     assert next(e for e in lower.details["pareto"] if e["feature"] == "b")["code"] == "levelling down"
 

@@ -48,7 +48,7 @@ def test_compas(compas):
     assert rows["Caucasian"]["difference"] is None
     assert (rows["Asian"]["state"], rows["Asian"]["state_reason"]) == ("too few", "fewer than 30 members")
     assert result.verdict.text == (
-        "violated: false positive rate of African-American is 21.4 points above Caucasian, 95% interval 18.2 to 24.5 "
+        "differs: false positive rate of African-American is 21.4 points above Caucasian, 95% interval 18.2 to 24.5 "
         "(strongest of 2 findings)"
     )
 
@@ -160,8 +160,10 @@ def test_intersections(compas):
     rows = by_group(result)
     frame = fairtrial.load("compas")
     inside = (frame["race"] == "Caucasian") & (frame["sex"] == "Female") & (frame["two_year_recid"] == 0)
-    assert rows["Caucasian, Female"]["n"] == inside.sum()
-    assert rows["Caucasian, Female"]["rate"] == pytest.approx((frame["decile_score"][inside] >= 5).mean())
+    assert rows["race: Caucasian, sex: Female"]["n"] == inside.sum()
+    assert rows["race: Caucasian, sex: Female"]["rate"] == pytest.approx(
+        (frame["decile_score"][inside] >= 5).mean()
+    )
     assert len(result.estimates) == 6 + 2 + 12
 
 
@@ -243,7 +245,7 @@ def test_verdicts():
     assert measure(counts(a=(2, 9), b=(3, 9)), by="g").verdict.code == "not-tested"
     below = measure(counts(a=(5, 100), b=(60, 100)), by="g")
     assert below.verdict.text.startswith(
-        "violated: selection rate of a is 55.0 points below everyone else, 95% interval"
+        "differs: selection rate of a is 55.0 points below everyone else, 95% interval"
     )
     numbers = [float(part) for part in below.verdict.text.split("interval ")[1].split(" (")[0].split(" to ")]
     assert numbers[0] < 55.0 < numbers[1], "limits of the size of the gap, not of its sign"

@@ -117,16 +117,21 @@ def test_metrics_of_one_decision_are_answered(name: str) -> None:
     assert ft.flag(audit_of(loans()), name).details["tested"] == 2
 
 
+def test_a_scan_refuses_what_measure_refuses() -> None:
+    with pytest.raises(NotApplicable, match="needs the outcome of people with either decision"):
+        ft.scan(audit_of(loans(), features=["score"], bins={"score": 3}), "fpr", protected={"sex": "F"})
+
+
 COMPLETE_ROWS = {
-    "scan": {"metric": "selection_rate", "protected": {"sex": "F"}, "features": ["score"]},
-    "scan_all": {"metric": "selection_rate", "features": ["score"]},
     "transport": {"criterion": "statistical_parity", "by": "sex"},
     "explain": {"metric": "selection_rate", "by": "sex", "features": ["score"]},
     "improve": {"by": "sex"},
 }
 
 
-@pytest.mark.parametrize("name", sorted(set(trial_methods()) - {"measure", "certify", "flag", "watch"}))
+@pytest.mark.parametrize(
+    "name", sorted(set(trial_methods()) - {"measure", "certify", "flag", "scan", "scan_all", "watch"})
+)
 def test_methods_of_complete_rows_are_refused_whatever_is_asked(name: str) -> None:
     """They would leave out everybody who was refused a loan."""
     method = trial_methods()[name].function
@@ -179,7 +184,7 @@ def test_a_preset_asks_what_can_be_answered(tmp_path) -> None:
     assert any(note.startswith("Not asked, because the outcome is known for 100%") for note in trial.notes)
     lending = ft.run({"preset": "lending", "data": {**data, "groups": ["sex", "race"]}})
     assert [answer.section.id for answer in lending.answers] == [
-        "measure-1", "measure-2", "certify-1", "certify-2", "flag"
+        "measure-1", "measure-2", "flag"
     ]  # fmt: skip
 
 

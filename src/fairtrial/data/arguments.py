@@ -19,6 +19,11 @@ def label(text: str) -> str | tuple[str, str]:
     return (name, rest) if name in ("decision", "outcome") and rest else text
 
 
+def plain_label(text: str) -> str:
+    """A text of the command line, as it is."""
+    return text
+
+
 Data = Annotated[
     object,
     Option(
@@ -43,6 +48,13 @@ Positive = Annotated[
         "The label that counts as 1, for decision and outcome alike or one each, such as decision=yes.",
         form=label,
         many=True,
+    ),
+]
+Favourable = Annotated[
+    object,
+    Option(
+        "The decision that is good for a person: 1, 0 or its label; findings then say who is harmed.",
+        form=plain_label,
     ),
 ]
 Bins = Annotated[

@@ -50,6 +50,8 @@ class Audit(Features):
         Columns that models see and subgroups are built from.
     positive : object, default None
         The label that counts as 1, for decision and outcome alike or one each, such as decision=yes.
+    favourable : object, default None
+        The decision that is good for a person: 1, 0 or its label; findings then say who is harmed.
     bins : dict or None, default None
         Cuts of continuous columns: edges, such as age=25,45, or a number of equal parts, such as age=4.
     missing : {'error', 'drop', 'category'}, default 'error'
@@ -81,6 +83,7 @@ class Audit(Features):
         groups: a.Groups = (),
         features: a.Features = (),
         positive: a.Positive = None,
+        favourable: a.Favourable = None,
         bins: a.Bins = None,
         missing: a.Missing = "error",
         weight: a.Weight = None,
@@ -97,12 +100,16 @@ class Audit(Features):
             groups=column_list("groups", groups),
             features=column_list("features", features),
             positive=positive_labels(positive),
+            favourable=given["favourable"],
             bins=dict(bins or {}),
             missing=given["missing"],
         )
         declared.check(source.columns, given, Audit.__init__)
         super().__init__(source, declared)
         self._levels: dict[str, tuple[str, ...]] = {}
+        self.names_attributes = (
+            False  # in a trial all groups are in play at once, whatever one section compares
+        )
         self._digest: str | None = None
         self._labelled: tuple[tuple[int, int], ...] | None = None
 
@@ -160,6 +167,10 @@ class Audit(Features):
         """
         roles = [name for name in ("decision", "outcome", "score") if self.has(name)]
         faults = Faults("Audit")
+        try:
+            assert self.favourable in (None, 0, 1)
+        except InputError as error:
+            faults.extend(error)
         for attributes, chosen in [((name,), ()) for name in self.groups] + [((), (name,)) for name in roles]:
             try:
                 self.cells(attributes, roles=chosen, who="Audit")
@@ -207,7 +218,8 @@ class Audit(Features):
             for name in (*ROLE_NAMES, "threshold")
             if getattr(self, name) is not None
         }
-        return {"data": digest, "roles": roles, "missing": self.missing, "frame": self.frame, **facts}
+        about = {"data": digest, "roles": roles, "missing": self.missing, "frame": self.frame}
+        return {**about, "favourable": self.favourable, **facts}
 
     def notes(self, *, complete: bool = True) -> tuple[Note, ...]:
         """What every reader must know about these data.

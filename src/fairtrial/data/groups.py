@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairtrial.data.schema import cut_into_bins
 from fairtrial.errors import Fault, InputError, Set, Words, did_you_mean
-from fairtrial.metrics.groups import Group, Target
+from fairtrial.metrics.groups import Group, Target, told_apart
 
 if TYPE_CHECKING:
     from fairtrial.data.audit import Audit
@@ -41,7 +41,17 @@ def find_groups(
     attributes = [entry for entry in entries if isinstance(entry, str)]
     for name in attributes:
         check_not_continuous(who, audit, name, argument)
-    return list(dict.fromkeys([*intersections(audit, attributes, depth), *explicit]))
+    found = list(dict.fromkeys([*intersections(audit, attributes, depth), *explicit]))
+    return told_apart(found, audit.groups) if audit.names_attributes else found
+
+
+def compared_groups(
+    who: str, audit: Audit, by: object, depth: int, target: Target | None
+) -> tuple[list[Group], Target | None]:
+    """The groups that `by` asks for and what they are compared with, called so that no two can be confused."""
+    beside = target.group.attributes if target is not None and target.group is not None else ()
+    groups = told_apart(find_groups(who, audit, by, depth), beside)
+    return groups, None if target is None else target.beside(groups)
 
 
 def check_not_continuous(who: str, audit: Audit, attribute: str, argument: str = "by") -> None:

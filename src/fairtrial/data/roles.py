@@ -43,6 +43,7 @@ class Roles(Columns):
             name: label for name, label in declared.positive.items() if columns[name] is not None
         }
         self.bins = declared.bins
+        self._favourable = declared.favourable
         self.found_real_outcome: bool | None = None  # known once the outcome was read
         self.constant_decision: int | None = None  # the value of a decision that was read and never varies
         self._edges: dict[str, list[float]] = {}
@@ -69,6 +70,33 @@ class Roles(Columns):
         if name == "decision":
             return self.decision is not None or (self.score is not None and self.threshold is not None)
         return getattr(self, name) is not None
+
+    @property
+    def favourable(self) -> int | None:
+        """The decision that is good for a person, 0 or 1; None where nobody said which."""
+        if self._favourable is None:
+            return None
+        label = {"true": "1", "false": "0"}.get(canonical(self._favourable), canonical(self._favourable))
+        if "decision" in self.positive and canonical(self.positive["decision"]) == canonical(
+            self._favourable
+        ):
+            return 1
+        if label in ("0", "1"):
+            return int(label)
+        return self._favourable_label(label)
+
+    def _favourable_label(self, label: str) -> int:
+        """A label that is not the positive one is decision 0, if it occurs."""
+        column = str(self.decision)
+        labels: list[str] = []
+        if self.decision is not None and "decision" in self.positive:
+            raw = collect(self.lazy([column]).select(nw.col(column).alias("x")).unique())["x"].to_pylist()
+            labels = sorted({canonical(value) for value in raw} - {MISSING})
+        if label not in labels:
+            listed = f" or one of its labels {', '.join(map(repr, labels))}" if labels else ""
+            required = f"must be a decision that is good for a person: 1 or 0{listed}"
+            raise InputError("Audit", Fault("favourable", required, got=self._favourable))
+        return 0
 
     @property
     def outcome_may_be_real(self) -> bool:

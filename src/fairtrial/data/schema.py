@@ -30,6 +30,7 @@ class Declared:
     groups: tuple[str, ...]
     features: tuple[str, ...]
     positive: dict[str, Any]
+    favourable: object
     bins: dict[str, Any]
     missing: str
 
@@ -59,8 +60,15 @@ class Declared:
             if key not in ("decision", "outcome"):
                 required = f"must be a label or a dict with 'decision' and 'outcome', got the key {key!r}"
                 yield Fault("positive", required)
+        if self.favourable is not None and not self._decides:
+            cure = Words("name the decision's column with {}", Set("decision"))
+            yield Fault("favourable", "needs a decision", cure=cure)
         for name, cut in self.bins.items():
             yield from _bin_faults(name, cut)
+
+    @property
+    def _decides(self) -> bool:
+        return self.columns["decision"] is not None or self.threshold is not None
 
     def _column_faults(self, known: Sequence[str]) -> Iterator[Fault]:
         named: list[tuple[str, Any]] = [*self.columns.items()]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from fairtrial.errors import Example, Fault, InputError, Words, did_you_mean
@@ -12,9 +13,14 @@ from fairtrial.labels import canonical
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """People whose attributes take the given values; `where` pairs each attribute with its admitted values."""
+    """People whose attributes take the given values; `where` pairs each attribute with its admitted values.
+
+    A group that is `named` carries its attributes in its label, which it must wherever a value alone could be one of
+    another attribute.
+    """
 
     where: tuple[tuple[str, tuple[str, ...]], ...]
+    named: bool = field(default=False, compare=False)
 
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> Group:
@@ -31,8 +37,9 @@ class Group:
 
     @property
     def label(self) -> str:
-        """The values, joined: 'African-American', 'African-American, Male'."""
-        return ", ".join(" or ".join(values) for _, values in self.where)
+        """'African-American', or with attributes 'race: African-American, sex: Male'."""
+        parts = [(name, " or ".join(values)) for name, values in self.where]
+        return ", ".join(f"{name}: {values}" if self.named else values for name, values in parts)
 
     @property
     def place(self) -> list[list[str]]:
@@ -41,6 +48,23 @@ class Group:
 
     def to_dict(self) -> dict[str, str | list[str]]:
         return {name: values[0] if len(values) == 1 else list(values) for name, values in self.where}
+
+
+def told_apart(groups: Sequence[Group], beside: Collection[str] = ()) -> list[Group]:
+    """The groups with their attributes in their labels, where more than one attribute is in play or a value says
+    nothing without it; `beside` names attributes that are in play besides theirs."""
+    attributes = {name for group in groups for name in group.attributes} | set(beside)
+    bare = any(_says_nothing(value) for group in groups for _, values in group.where for value in values)
+    if len(attributes) < 2 and not bare:
+        return list(groups)
+    return [replace(group, named=True) for group in groups]
+
+
+def _says_nothing(value: str) -> bool:
+    """Whether a value needs its attribute to be understood: yes, false, 3, under 25."""
+    words = {"yes", "no", "true", "false", "y", "n"}
+    text = value.strip().lower()
+    return text in words or re.match(r"(under )?[-+]?[0-9.]", text) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +82,12 @@ class Target:
         if self.kind == "reference" and self.group is not None:
             return self.group.label
         return {"overall": "overall", "rest": "everyone else"}[self.kind]
+
+    def beside(self, groups: Sequence[Group]) -> Target:
+        """The target as it is called where these groups are compared with it."""
+        if self.group is None or not any(group.named for group in groups):
+            return self
+        return replace(self, group=replace(self.group, named=True))
 
     def to_dict(self) -> Any:
         """The form used in files."""

@@ -1,8 +1,8 @@
 """What a result claims, as data: who, compared with whom, on which side, by how much, and how it was judged.
 
-A claim is read off the rows and their states, never off a sentence. A row with a bad state claims a finding, one with
-a good state a certificate, any other row that was tested that nothing is settled; a row that was not tested claims
-nothing.
+A claim is read off the rows and their states, never off a sentence. A row whose state is bad, or is said to be a
+finding, claims one; a row with a good state claims a certificate, and any other row that was tested that nothing is
+settled. A row that was not tested claims nothing.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def _claim(result: Claiming, row: Mapping[str, Any], who: str, against: str, jud
 
 
 def _judged(state: StateKind, row: Mapping[str, Any]) -> Judged | None:
-    if state.tone == "bad":
+    if state.tone == "bad" or state.found:
         return "found"
     if state.tone == "good":
         return "certified"

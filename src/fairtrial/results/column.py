@@ -66,14 +66,15 @@ def state_columns(title: str) -> tuple[Column, Column]:
 class StateKind:
     """One state that a row of a result can be in.
 
-    `words` is what people read (the code itself unless said), `tone` its colour, and `compared` whether the row's group
-    took part in a comparison.
+    `words` is what people read (the code itself unless said), `tone` its colour, `compared` whether the row's group
+    took part in a comparison, and `found` whether the row claims a finding, as one with a bad tone always does.
     """
 
     code: str
     tone: Tone = "open"
     words: str = ""
     compared: bool = True
+    found: bool = False
 
     @property
     def text(self) -> str:

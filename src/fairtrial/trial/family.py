@@ -109,15 +109,9 @@ def conclude(
     if not tested and any(result.verdict.code == "violated" for result in certified):
         return _from_certifications(certified, rest)
     if certified and all(result.verdict.code == "certified" for result in certified) and not unanswered:
-        text = (
-            f"Certified: {_number(len(certified), 'certification')} of this trial hold within their tolerance"
-            if len(certified) > 1
-            else "Certified: the certification of this trial holds within its tolerance"
-        )
-        also = f", and none of {_number(len(tested), 'test')} shows a disparity" if tested else ""
-        return Verdict(
-            "certified", f"{text}{also}. This covers the groups and metrics named there, nothing else.{rest}"
-        )
+        text = "; ".join(str(result.details.get("statement") or result.verdict.text) for result in certified)
+        also = f" None of {_number(len(tested), 'test')} shows a disparity." if tested else ""
+        return Verdict("certified", f"Certified: {text}.{also} This covers nothing else.{rest}")
     return Verdict("undetermined", f"{_undetermined(tested, certified, level)}{rest}")
 
 

@@ -10,14 +10,13 @@ from typing import Any
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.groups import intersections
-from fairtrial.errors import Fault, InputError, Set, Words
-from fairtrial.labels import MISSING
+from fairtrial.errors import Fault, Set, Words
+from fairtrial.labels import MISSING, canonical
 from fairtrial.methods.declaration import trial_methods
 from fairtrial.methods.gaps.known_outcomes import selective_labels, spans_decisions
 from fairtrial.metrics.table import find_metrics
 from fairtrial.trial.spec import Section, Spec
 
-TOLERANCE = 0.05
 SMALLEST_COMPARED = 10  # people; score intervals hold for groups this small
 NEED = {
     "name": "need_among_selected",
@@ -118,12 +117,11 @@ def _employment(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
     rates = {"metrics": ["selection_rate"], "by": by, "minimum": smallest}
     questions: Questions = [
         ("measure", {**rates, "title": "What are the selection rates?"}),
-        ("certify", {"metric": "selection_rate", "tolerance": TOLERANCE, "minimum": smallest}),
-        ("flag", {"metric": "selection_rate", "by": by, "direction": "below", "minimum": smallest}),
+        ("flag", {"metric": "selection_rate", "by": by, "minimum": smallest}),
     ]
     notes = [
-        "Employment preset: an impact ratio is a category's selection rate over that of the most selected "
-        "category; one under 0.8 (four fifths) is marked. It is a rule of thumb and no test, so intervals "
+        "Employment preset: an impact ratio is a category's rate of the favourable decision over that of the category "
+        "with the highest one; one under 0.8 (four fifths) is marked. It is a rule of thumb and no test, so intervals "
         "and p-values stand beside it."
     ]
     if "decision" not in spec.data.roles and spec.data.roles.get("threshold", "median") == "median":
@@ -178,45 +176,52 @@ def _small_categories(spec: Spec, audit: Audit, smallest: int) -> list[str]:
     ]
 
 
-def largest(audit: Audit, attribute: str) -> str:
-    """The most numerous known level: chosen by size alone, so tests against it stay valid."""
-    cells = audit.cells((attribute,))
-    sizes = {
-        cells.labels[attribute][int(code)]: int(n) for (code,), n in zip(cells.codes, cells.rows, strict=True)
-    }
-    sizes.pop(MISSING, None)
-    if not sizes:
-        raise InputError("preset", Fault("", f"{attribute!r} is unknown for everyone"))
-    return max(sizes, key=lambda label: (sizes[label], label))
-
-
 def _lending(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
-    """Adverse impact ratios and standardized mean differences against the largest group of each attribute."""
+    """Approval rates and mean scores by attribute, compared with the reference groups that the file names."""
     _need(spec, audit, "decision")
+    references = _references(spec, audit)
     metrics = ["selection_rate", *(["mean_score"] if audit.has("score") else [])]
     questions: Questions = []
     for name in audit.groups:
-        reference = {name: largest(audit, name)}
-        asked = {"metrics": metrics, "by": [name], "target": reference}
+        asked: dict[str, Any] = {"metrics": metrics, "by": [name]}
+        if name in references:
+            asked["target"] = {name: references[name]}
         questions.append(("measure", {**asked, "title": f"What are the approval rates by {name}?"}))
-        questions.append(
-            (
-                "certify",
-                {"metric": "selection_rate", "by": [name], "target": reference, "tolerance": TOLERANCE},
-            )
-        )
-    questions.append(("flag", {"metric": "selection_rate", "depth": _depth(audit), "direction": "below"}))
-    references = ", ".join(f"{largest(audit, name)} ({name})" for name in audit.groups)
+    questions.append(("flag", {"metric": "selection_rate", "depth": _depth(audit)}))
     notes = [
-        "Lending preset: the ratio column is the adverse impact ratio, a group's approval rate over that "
-        f"of its reference group. References are the largest groups: {references}."
+        "Lending preset: the impact ratio is a group's rate of the favourable decision over that of the group of the "
+        "same attribute with the highest one."
     ]
+    without = [name for name in audit.groups if name not in references]
+    if without:
+        notes.append(
+            f"No reference group is named for {', '.join(without)}: each group is compared with everyone else. Name "
+            "the reference with references under [lending]."
+        )
     if audit.has("score"):
         notes.append(
-            "The standardized mean difference is the difference of mean scores in standard deviations of "
-            "the score."
+            "The standardized difference of mean scores is in units of the root mean of the two groups' variances."
         )
     return questions, notes
+
+
+def _references(spec: Spec, audit: Audit) -> dict[str, Any]:
+    """The reference group of each attribute, as the file names it; both must be in the data."""
+    faults = spec.faults()
+    named = dict(spec.lending.references or {})
+    for name, label in named.items():
+        place = ("lending", "references")
+        if name not in audit.groups:
+            faults.add(
+                place, Fault("", f"names {name!r}, which is not one of the groups {list(audit.groups)}")
+            )
+        elif canonical(label) not in audit.levels(name):
+            listed = ", ".join(map(repr, audit.levels(name)[:20]))
+            faults.add(
+                place, Fault("", f"names {name} = {label!r}, which is not in the data; levels: {listed}")
+            )
+    faults.raise_any()
+    return named
 
 
 def _risk_score(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
@@ -224,8 +229,7 @@ def _risk_score(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
     _need(spec, audit, "decision", "outcome")
     questions: Questions = [
         ("measure", {"metrics": ["fpr", "fnr", "ppv"], "title": "What are the error rates?"}),
-        ("certify", {"metric": "fpr", "tolerance": TOLERANCE}),
-        ("flag", {"metric": "fpr", "depth": _depth(audit), "direction": "above"}),
+        ("flag", {"metric": "fpr", "depth": _depth(audit)}),
         ("transport", {"criterion": "equalized_odds", "by": audit.groups[0]}),
     ]
     if audit.has("score"):
@@ -251,7 +255,7 @@ def _healthcare(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
             "measure",
             {"metrics": [NEED, "selection_rate"], "title": "How ill are the people who are selected?"},
         ),
-        ("flag", {"metric": NEED, "depth": _depth(audit), "direction": "above"}),
+        ("flag", {"metric": NEED, "depth": _depth(audit)}),
     ]
     notes = [
         "Healthcare preset: the outcome is taken as need. If the selected of one group are sicker than "

@@ -15,9 +15,10 @@ from fairtrial.inference.joint.region import region_test
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.methods.certify.result import CertifyResult
 from fairtrial.methods.gaps.disparities import Disparities
-from fairtrial.methods.gaps.judgement import Judgement, band_words, group_rows, judge, overall_verdict
+from fairtrial.methods.gaps.judgement import Judgement, group_rows, judge, overall_verdict, statement
 from fairtrial.methods.gaps.sorted_groups import Estimate
 from fairtrial.methods.gaps.tolerance import common_notes, plain_band, plain_target
+from fairtrial.methods.gaps.words import band_words
 
 WHO = "certify"
 
@@ -78,6 +79,7 @@ def _details(
         "certificate_level": judgement.certificate_level,
         "together_level": judgement.together_level,
         "rule": wanted.rule,
+        "statement": None if wanted.band is None else statement(disparities, judgement),
         "joint": {
             "statistic": joint.statistic, "df": joint.df, "p_value": joint.p_value, "rule": joint.rule,
             "reason": joint.reason,

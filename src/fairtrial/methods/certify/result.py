@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fairtrial.methods.gaps.columns import ADJUSTED_COLUMNS, CERTIFIED_RATIO_COLUMNS
-from fairtrial.methods.gaps.states import UNTESTED
+from fairtrial.methods.gaps.states import DESCRIBED, EFFECT, FAVOURED, UNTESTED
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.column import Column, Primary, StateKind, scalar, state_columns, with_limits
 from fairtrial.results.result import Result
@@ -14,6 +14,8 @@ from fairtrial.results.result import Result
 STATES = (
     StateKind("violated", "bad"),
     StateKind("certified", "good"),
+    FAVOURED,
+    DESCRIBED,
     StateKind("undetermined"),
     StateKind("no violation shown"),
     *UNTESTED,
@@ -42,6 +44,7 @@ class CertifyResult(Result):
         *ADJUSTED_COLUMNS,
         Column("p_value", "p", "p"),
         Column("p_adjusted", "adjusted p", "p"),
+        EFFECT,
         *state_columns("verdict"),
         Column("family_state", "verdict, all at once", "state", shown=False),
         Column("members_needed", "members needed", "count"),

@@ -99,9 +99,9 @@ Averaged = Annotated[
 Background = Annotated[
     int, Option("Rows whose values stand in for the features that are left out when imputing.", least=1)
 ]
-Favourable = Annotated[
+Better = Annotated[
     Literal["higher", "lower"] | None,
-    Option("Which side of the metric is better for people; default: what the metric says."),
+    Option("Which side of the metric is better for people; default: what the audit or the metric says."),
 ]
 GapInterval = Annotated[
     Literal["certify", "paper"],
@@ -136,7 +136,7 @@ def explain(
     budget: Budget = None,
     averaged: Averaged = "decisions",
     background: Background = 100,
-    favourable: Favourable = None,
+    better: Better = None,
     interval: GapInterval = "certify",
     confidence_level: a.AnyLevel = 0.95,
     seed: a.Seed = 0,
@@ -184,8 +184,8 @@ def explain(
         What is averaged over the background rows when features are imputed.
     background : int, default 100
         Rows whose values stand in for the features that are left out when imputing.
-    favourable : {'higher', 'lower'} or None, default None
-        Which side of the metric is better for people; default: what the metric says.
+    better : {'higher', 'lower'} or None, default None
+        Which side of the metric is better for people; default: what the audit or the metric says.
     interval : {'certify', 'paper'}, default 'certify'
         Of the whole gap: as certify gives it, or the paper's, which does not hold its level.
     confidence_level : float, default 0.95
@@ -213,13 +213,17 @@ def explain(
     """
     from fairtrial.methods.explain.answer import answer
     from fairtrial.methods.explain.wanted import Wanted
+    from fairtrial.metrics.harm import harmed_side
     from fairtrial.metrics.table import find_metric
 
     audit.refuse("explain")
+    found = find_metric("explain", metric)
+    if better is None:
+        better = {"above": "lower", "below": "higher", None: None}[harmed_side(found, audit.favourable)]
     wanted = Wanted(
-        metric=find_metric("explain", metric), by=by, features=features, sensitive=sensitive, test=test,
+        metric=found, by=by, features=features, sensitive=sensitive, test=test,
         reference=reference, model=model, coalitions=coalitions, averaged=averaged, background=background,
-        allocation=allocation, baseline=baseline, budget=budget, favourable=favourable, interval=interval,
+        allocation=allocation, baseline=baseline, budget=budget, favourable=better, interval=interval,
         confidence_level=confidence_level, seed=seed, jobs=jobs, progress=progress,
     )  # fmt: skip
     return answer(audit, wanted)

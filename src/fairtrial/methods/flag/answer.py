@@ -8,19 +8,22 @@ from typing import Any
 import numpy as np
 
 from fairtrial.data.audit import Audit
-from fairtrial.errors import Fault, InputError, Note, Set, Words
+from fairtrial.errors import Example, Fault, InputError, Note, Set, Words
 from fairtrial.inference.compare.gaps import Gaps
 from fairtrial.inference.multiplicity import CORRECTIONS
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.two_rates import Scale
 from fairtrial.methods.flag.result import FlagResult
 from fairtrial.methods.gaps.disparities import Disparities
-from fairtrial.methods.gaps.judgement import disparity_words, finite_or_reason, sentence
-from fairtrial.methods.gaps.scales import find_ratio_band, ratio_cells, ratio_sentence
+from fairtrial.methods.gaps.judgement import finite_or_reason
+from fairtrial.methods.gaps.scales import find_ratio_band, ratio_cells
 from fairtrial.methods.gaps.sorted_groups import Untested
+from fairtrial.methods.gaps.states import DESCRIBED, FAVOURED
 from fairtrial.methods.gaps.tolerance import common_notes, find_band, plain_target
 from fairtrial.methods.gaps.within import adjusted_cells
+from fairtrial.methods.gaps.words import disparity_words, sentence, unit_of
 from fairtrial.metrics.groups import Group
+from fairtrial.metrics.harm import describes_people, effect_of, harmed_side
 from fairtrial.metrics.metric import Metric
 from fairtrial.results.column import State, Verdict, undefined
 
@@ -101,6 +104,22 @@ def group_p_values(gaps: Gaps, direction: str, band: tuple[float, float]) -> Flo
     return gaps.p_equal(band[1])
 
 
+def find_direction(direction: str | None, metric: Metric, favourable: int | None) -> str:
+    """The side that is flagged; the harmed one must be known from the audit or from the metric."""
+    side = harmed_side(metric, favourable)
+    if direction is None:
+        return side or "outside"
+    if direction != "harmed":
+        return direction
+    if side is None:
+        required = Words("of {} does not say who is harmed", Example("harmed"))
+        cure = Words("say which decision is good for a person with {}", Set("favourable", of="Audit"))
+        if describes_people(metric):
+            cure = Words("it describes the people, not the decisions; use {}", Set("direction", "differs"))
+        raise InputError(WHO, Fault("direction", required, cure=cure))
+    return side
+
+
 def find_flag_band(
     tolerance: Any, direction: str, metric: Metric, scale: Scale = "difference"
 ) -> tuple[float, float]:
@@ -142,7 +161,14 @@ def _rows(
                 "p_value": float(p[index]),
                 "p_adjusted": float(adjusted[index]),
                 "flagged": flagged,
-                **_state(flagged, why or _why_undetermined(gaps, limits, index)).cells(),
+                "effect": (effect_of(float(gaps.estimate[index]), disparities.harmed) if flagged else "")
+                or None,
+                **_state(
+                    disparities,
+                    flagged,
+                    why or _why_undetermined(gaps, limits, index),
+                    float(gaps.estimate[index]),
+                ).cells(),
                 "rule": str(gaps.rule[index]),
             }
         )
@@ -159,9 +185,11 @@ def _why_undetermined(gaps: Gaps, limits: tuple[Floats, Floats], index: int) -> 
     return gaps.why_no_limit(index) if any(np.isinf(side[index]) for side in limits) else None
 
 
-def _state(flagged: bool, why: str | None) -> State:
+def _state(disparities: Disparities, flagged: bool, why: str | None, gap: float) -> State:
+    if flagged and describes_people(disparities.metric):
+        return State(DESCRIBED.code)
     if flagged:
-        return State("flagged")
+        return State(FAVOURED.code if effect_of(gap, disparities.harmed) == "favoured" else "flagged")
     return State("undetermined", why) if why is not None else State("not flagged")
 
 
@@ -204,8 +232,10 @@ def _beyond(direction: str, band: tuple[float, float], binary: bool, scale: Scal
         return _beyond_ratio(direction, band)
     if direction in ("above", "below"):
         return _one_side(band[1] if direction == "above" else -band[0], direction, binary)
+    if band[0] == band[1] == 0:
+        return "different from that of"
     if direction == "differs":
-        return "different from" if band[1] == 0 else f"other than {_exactly(band[1], binary)}"
+        return f"other than {_exactly(band[1], binary)}"
     if band[0] == -band[1]:
         return f"more than {disparity_words(band[1], binary)} from"
     return f"outside [{disparity_words(band[0], binary)}, {disparity_words(band[1], binary)}] of"
@@ -213,6 +243,8 @@ def _beyond(direction: str, band: tuple[float, float], binary: bool, scale: Scal
 
 def _one_side(edge: float, direction: str, binary: bool) -> str:
     """How far beyond the target on one side; a negative edge lies on the other one."""
+    if edge == 0:
+        return f"{direction} that of"
     if edge < 0:
         other = "below" if direction == "above" else "above"
         return f"less than {disparity_words(-edge, binary)} {other}"
@@ -254,13 +286,15 @@ def _verdict(
         if direction == "below"
         else np.abs(gaps.estimate)
     )
-    worst = int(flagged[np.argmax(size[flagged])])
-    names = disparities.metric.label, disparities.groups[worst].label, disparities.target_label
-    gap, low, high = (float(side[worst]) for side in (gaps.estimate, *limits))
-    if disparities.scale == "ratio":
-        text = ratio_sentence(*names, gap, (low, high), wanted.confidence_level)
-    else:
-        text = sentence(*names, gap, low, high, wanted.confidence_level, disparities.binary)
+    harmed = [i for i in flagged if disparities.effect(int(i)) != "favoured"]
+    told = np.array(harmed) if harmed else flagged
+    worst = int(told[np.argmax(size[told])])
+    text = sentence(
+        disparities.metric.label, disparities.groups[worst].label, disparities.target_label,
+        float(gaps.estimate[worst]), float(limits[0][worst]), float(limits[1][worst]),
+        wanted.confidence_level, unit_of(disparities.binary, disparities.scale),
+        disparities.effect(worst),
+    )  # fmt: skip
     return Verdict("flagged", f"{flagged.size} of {tested} groups flagged; furthest: {text}")
 
 

@@ -13,10 +13,10 @@ from fairtrial.methods.gaps import arguments as g
 from fairtrial.options import Option
 
 Direction = Annotated[
-    Literal["above", "below", "outside", "differs"] | None,
+    Literal["above", "below", "harmed", "outside", "differs"] | None,
     Option(
-        "Which gaps are flagged: above the tolerance, below minus the tolerance, outside both, or any that differs "
-        "from it; default: the side that harms."
+        "Which gaps are flagged: above the tolerance, below minus the tolerance, on the side that harms, outside both, "
+        "or any that differs from it; default: harmed where the audit says what is favourable, else outside."
     ),
 ]
 FalseFlags = Annotated[float, Option("The share of wrong flags that is accepted.", above=0, below=1)]
@@ -75,9 +75,10 @@ def flag(
         How a rate is compared: its difference to the target's, or its ratio to it (four fifths is 0.8).
     within : str or list or None, default None
         Columns people must be alike in, such as job and grade: gaps are compared within them.
-    direction : {'above', 'below', 'outside', 'differs'} or None, default None
-        Which gaps are flagged: above the tolerance, below minus the tolerance, outside both, or any that
-        differs from it; default: the side that harms.
+    direction : {'above', 'below', 'harmed', 'outside', 'differs'} or None, default None
+        Which gaps are flagged: above the tolerance, below minus the tolerance, on the side that harms,
+        outside both, or any that differs from it; default: harmed where the audit says what is
+        favourable, else outside.
     fdr : float, default 0.05
         The share of wrong flags that is accepted.
     correction : {'bh', 'by', 'holm'}, default 'bh'
@@ -104,13 +105,13 @@ def flag(
     >>> [row["group"] for row in result.estimates if row["flagged"]]
     ['African-American', 'African-American, Male']
     """
-    from fairtrial.methods.flag.answer import Wanted, answer, find_flag_band
+    from fairtrial.methods.flag.answer import Wanted, answer, find_direction, find_flag_band
     from fairtrial.methods.gaps.disparities import Inference, find_disparities
     from fairtrial.methods.gaps.tolerance import check_band
     from fairtrial.metrics.table import find_metric
 
     asked = find_metric("flag", metric)
-    chosen = direction or asked.hurts or "outside"
+    chosen = find_direction(direction, asked, audit.favourable)
     band = find_flag_band(tolerance, chosen, asked, scale)
     disparities = find_disparities(
         "flag", audit, asked, by=by, depth=depth, target=target, minimum=minimum,

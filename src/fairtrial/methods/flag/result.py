@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fairtrial.methods.gaps.columns import ADJUSTED_COLUMNS, RATIO_COLUMNS
-from fairtrial.methods.gaps.states import UNTESTED
+from fairtrial.methods.gaps.states import DESCRIBED, EFFECT, FAVOURED, UNTESTED
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.column import Column, Primary, StateKind, scalar, state_columns, with_limits
 from fairtrial.results.result import Result
 
-TESTED = (StateKind("flagged", "bad"), StateKind("not flagged"), StateKind("undetermined"))
+TESTED = (
+    StateKind("flagged", "bad"), FAVOURED, DESCRIBED, StateKind("not flagged"), StateKind("undetermined"),
+)  # fmt: skip
 TESTED_CODES = frozenset(kind.code for kind in TESTED)
 
 
@@ -34,6 +36,7 @@ class FlagResult(Result):
         Column("p_value", "p", "p"),
         Column("p_adjusted", "adjusted p", "p"),
         Column("flagged", "flagged", "flag"),
+        EFFECT,
         *state_columns("finding"),
         Column("rule", "inference", "text", shown=False),
     )

@@ -10,7 +10,7 @@ import numpy as np
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Cells, Rows
-from fairtrial.data.groups import by_attributes, find_groups
+from fairtrial.data.groups import by_attributes, compared_groups
 from fairtrial.errors import FairtrialWarning, Fault, InputError, NotApplicable, Note
 from fairtrial.inference.bounds import bounded
 from fairtrial.inference.compare.choose_gaps import make_gaps
@@ -21,6 +21,7 @@ from fairtrial.inference.joint.joint_test import JointTest, joint_test, shrunk, 
 from fairtrial.inference.joint.region import quadratic_test
 from fairtrial.inference.means.target_methods import estimate_gaps
 from fairtrial.inference.numeric.roots import Floats
+from fairtrial.inference.rates.binary_gaps import no_gap
 from fairtrial.inference.rates.two_rates import Scale
 from fairtrial.inference.simultaneous import simultaneous_level
 from fairtrial.methods.gaps.atom_codes import atom_of_rows
@@ -39,7 +40,8 @@ from fairtrial.methods.gaps.sorted_groups import (
 from fairtrial.methods.gaps.weighted_rows import WeightedRows
 from fairtrial.methods.gaps.within import Within, adjust, refuse_within, within_columns
 from fairtrial.metrics.groups import Group, Target
-from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.harm import Effect, effect_of, harmed_side
+from fairtrial.metrics.metric import Direction, Metric
 from fairtrial.metrics.values import Role
 
 
@@ -74,6 +76,7 @@ class Disparities:
     gaps: Gaps
     notes: list[Note]
     weighted: WeightedRows | None = None
+    harmed: Direction | None = None  # the side on which a group is harmed, where it is known
     beside: Gaps | None = None  # the differences, where ratios are tested
     within: Within | None = None
 
@@ -81,6 +84,10 @@ class Disparities:
     def differences(self) -> Gaps:
         """The gaps as differences, whatever the scale that is tested."""
         return self.gaps if self.beside is None else self.beside
+
+    def effect(self, index: int) -> Effect:
+        """Whether a group's gap harms or favours it, where that is known."""
+        return effect_of(float(self.gaps.estimate[index]), self.harmed, no_gap(self.scale))
 
     @property
     def source(self) -> Cells | Rows:
@@ -210,7 +217,9 @@ def find_disparities(
     attributes = by_attributes(who, audit, by)
     inference = replace(inference, within=within_columns(who, audit, inference.within, attributes))
     cells = target_cells(who, audit, metric, (*attributes, *inference.within), compared)
-    found = sort_groups(who, audit, metric, cells, find_groups(who, audit, by, depth), compared, minimum)
+    groups, named = compared_groups(who, audit, by, depth, compared if isinstance(compared, Target) else None)
+    compared = named or compared
+    found = sort_groups(who, audit, metric, cells, groups, compared, minimum)
     if not found.tested:
         reasons = "; ".join(f"{item.group.label}: {item.state.reason}" for item in found.untested[:5])
         raise InputError(who, Fault("", f"there is no group to test ({reasons})"))
@@ -253,7 +262,7 @@ def compare_sorted(
     return Disparities(
         who, metric, by, minimum, inference, target, [group for group, _ in found.tested], found.untested,
         found.absent, cells, atoms, comparison, gaps if within is None else within.gaps, notes, found.weighted,
-        plain.gaps if inference.scale == "ratio" else None, within,
+        harmed_side(metric, audit.favourable), plain.gaps if inference.scale == "ratio" else None, within,
     )  # fmt: skip
 
 

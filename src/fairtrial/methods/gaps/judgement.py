@@ -18,9 +18,11 @@ from fairtrial.inference.rates.binary_gaps import no_gap
 from fairtrial.inference.rates.two_rates import Scale
 from fairtrial.inference.simultaneous import bonferroni_level
 from fairtrial.methods.gaps.disparities import Disparities
-from fairtrial.methods.gaps.scales import ratio_band_words, ratio_cells, ratio_sentence
-from fairtrial.methods.gaps.states import TOO_FEW
+from fairtrial.methods.gaps.scales import ratio_cells
+from fairtrial.methods.gaps.states import DESCRIBED, FAVOURED, TOO_FEW
 from fairtrial.methods.gaps.within import adjusted_cells
+from fairtrial.methods.gaps.words import band_words, groups_words, number_words, sentence, unit_of
+from fairtrial.metrics.harm import Effect, describes_people
 from fairtrial.results.column import State, Verdict, undefined
 
 CONSTANT = "rows were left out, and the decision is the same for all the others"
@@ -178,10 +180,12 @@ def group_rows(disparities: Disparities, judgement: Judgement) -> list[dict[str,
                 "certificate_high": cell(judgement.certificate[1][index]),
                 "p_value": float(judgement.p[index]),
                 "p_adjusted": float(judgement.adjusted[index]),
+                "effect": _effect(disparities, judgement.verdict[index], index) or None,
                 **State(
-                    str(judgement.verdict[index]), open_because or _why_undetermined(judgement, gaps, index)
+                    _code(disparities, judgement.verdict[index], index),
+                    open_because or _why_undetermined(judgement, gaps, index),
                 ).cells(),
-                "family_state": str(judgement.family[index]),
+                "family_state": _code(disparities, judgement.family[index], index),
                 "members_needed": members[index],
                 "rows_needed": rows[index],
                 "detectable": cell(judgement.detectable[index]),
@@ -201,6 +205,20 @@ def group_rows(disparities: Disparities, judgement: Judgement) -> list[dict[str,
     return lines
 
 
+def _effect(disparities: Disparities, judged: str, index: int) -> Effect:
+    """Whether a group outside the tolerance is harmed or favoured; nothing is said of the others."""
+    return disparities.effect(index) if judged == "violated" else ""
+
+
+def _code(disparities: Disparities, judged: str, index: int) -> str:
+    """A group outside the tolerance is violated, unless it is favoured, or the metric is about people alone."""
+    if judged != "violated":
+        return str(judged)
+    if describes_people(disparities.metric):
+        return DESCRIBED.code
+    return FAVOURED.code if _effect(disparities, judged, index) == "favoured" else "violated"
+
+
 def finite_or_reason(value: float, gaps: Gaps, index: int) -> Any:
     """A limit, or why there is none."""
     return value if np.isfinite(value) else undefined(f"no limit: {gaps.why_no_limit(index)}")
@@ -218,19 +236,11 @@ def overall_verdict(disparities: Disparities, judgement: Judgement, joint: Joint
         return _paper_verdict(disparities, judgement, joint)
     if judgement.band is None:
         return _without_tolerance(disparities, judgement, joint)
-    label, target = disparities.metric.label, disparities.target_label
     band = band_words(judgement.band, disparities.binary, disparities.scale)
     if (judgement.family == "violated").any():
-        return Verdict("violated", f"violated: {_strongest(disparities, judgement)}")
-    groups = len(disparities.groups)
+        return _violated(disparities, f"{_strongest(disparities, judgement)}; tolerance {band}")
     if (judgement.verdict == "certified").all():
-        untested = sum(item.state.code == TOO_FEW.code for item in disparities.untested)
-        left_out = f"; {untested} smaller groups were not tested" if untested else ""
-        return Verdict(
-            "certified",
-            f"certified: {label} of every group tested ({groups}) is within {band} of {target} at level "
-            f"{100 * judgement.level:g}%{left_out}",
-        )
+        return Verdict("certified", f"certified: {statement(disparities, judgement)}")
     certified = int((judgement.verdict == "certified").sum())
     needed, _ = members_needed(disparities, judgement)
     known = [(size, i) for i, size in enumerate(needed) if isinstance(size, int)]
@@ -240,15 +250,55 @@ def overall_verdict(disparities: Disparities, judgement: Judgement, joint: Joint
         hint = f"; {disparities.groups[i].label} would need about {size:,} members to be certified"
     return Verdict(
         "undetermined",
-        f"undetermined: {label} is certified within {band} of {target} for {certified} of {groups} groups and violated "
-        f"for none{hint}",
+        f"undetermined: {disparities.metric.label} is certified within {band} of {disparities.target_label} for "
+        f"{certified} of {len(disparities.groups)} groups and violated for none{hint}",
     )
 
 
+def statement(disparities: Disparities, judgement: Judgement) -> str:
+    """What a certificate says: metric, groups, scale, tolerance and level, and what speaks against the tolerance."""
+    assert judgement.band is not None
+    labels = groups_words([group.label for group in disparities.groups])
+    untested = sum(item.state.code == TOO_FEW.code for item in disparities.untested)
+    left_out = "; 1 smaller group was not tested" if untested == 1 else ""
+    if untested > 1:
+        left_out = f"; {untested} smaller groups were not tested"
+    band = band_words(judgement.band, disparities.binary, disparities.scale)
+    return (
+        f"{disparities.metric.label} of {labels} is within {band} of {disparities.target_label} at level "
+        f"{100 * judgement.level:g}%{left_out}{wide_tolerance(disparities, judgement.band)}"
+    )
+
+
+def wide_tolerance(disparities: Disparities, band: tuple[float, float]) -> str:
+    """A warning where the tolerance is not smaller than the smallest compared rate: it would let any such rate pass."""
+    if not disparities.binary or disparities.scale == "ratio":
+        return ""
+    smallest = float(min(disparities.rate.min(), disparities.target_rate.min()))
+    ends = [abs(end) for end in band if end != 0.0] or [0.0]
+    if min(ends) < smallest:
+        return ""
+    least = number_words(smallest, "points")
+    return (
+        f"; warning: a tolerance of {band_words(band, True)} is no smaller than the smallest rate compared "
+        f"({least}%), so that even a rate of zero could pass: ask for a ratio"
+    )
+
+
+def _violated(disparities: Disparities, text: str) -> Verdict:
+    """Of what people are and not of what was decided, a gap is described and not called violated."""
+    if describes_people(disparities.metric):
+        return Verdict(DESCRIBED.code, f"differs: {text}; it describes the people, not the decisions")
+    return Verdict("violated", f"violated: {text}")
+
+
 def _strongest(disparities: Disparities, judgement: Judgement) -> str:
-    """The violated group with the smallest p-value, and how many there are."""
+    """The violated group with the smallest p-value, a harmed one where there is one, and how many there are."""
     violated = np.flatnonzero(judgement.family == "violated")
-    worst = int(violated[np.argmin(judgement.p[violated])])
+    effects = [disparities.effect(int(i)) for i in violated]
+    told = violated[np.array([effect != "favoured" for effect in effects])]
+    chosen = told if told.size else violated
+    worst = int(chosen[np.argmin(judgement.p[chosen])])
     others = f" (strongest of {violated.size} groups)" if violated.size > 1 else ""
     return gap_sentence(disparities, judgement, worst) + others
 
@@ -259,9 +309,9 @@ def _without_tolerance(disparities: Disparities, judgement: Judgement, joint: Jo
     label = disparities.metric.label
     if joint.p_value <= 1.0 - judgement.level:
         if some:
-            return Verdict("violated", f"violated: {_strongest(disparities, judgement)}")
+            return _violated(disparities, _strongest(disparities, judgement))
         text = f"the groups differ jointly (p {joint.p_value:.3f}), though no single group stands out"
-        return Verdict("violated", f"violated: {label}: {text}")
+        return _violated(disparities, f"{label}: {text}")
     alone = "; a single group stands out by itself, see the table" if some else ""
     return Verdict(
         "none-shown",
@@ -287,40 +337,7 @@ def gap_sentence(disparities: Disparities, judgement: Judgement, index: int) -> 
     """'false positive rate of A is 21.4 points above B, 95% interval 18.2 to 24.5'."""
     gap = float(disparities.gaps.estimate[index])
     low, high = (float(side[index]) for side in judgement.pointwise)
-    names = disparities.metric.label, disparities.groups[index].label, disparities.target_label
-    if disparities.scale == "ratio":
-        return ratio_sentence(*names, gap, (low, high), judgement.level)
-    return sentence(*names, gap, low, high, judgement.level, disparities.binary)
-
-
-def sentence(
-    label: str, group: str, target: str, gap: float, low: float, high: float, level: float, binary: bool
-) -> str:
-    where = "above" if gap >= 0 else "below"
-    if gap < 0:
-        low, high = -high, -low
-    scale = 100.0 if binary else 1.0
-    form = "{:.1f}" if binary else "{:.3g}"
-    numbers = [
-        form.format(scale * value) if np.isfinite(value) else "no limit" for value in (abs(gap), low, high)
-    ]
-    unit = " points" if binary else ""
-    interval = f"{100 * level:g}% interval {numbers[1]} to {numbers[2]}"
-    return f"{label} of {group} is {numbers[0]}{unit} {where} {target}, {interval}"
-
-
-def disparity_words(value: float, binary: bool) -> str:
-    """A disparity in words: '5.0 points' of a rate, '0.2' of a mean."""
-    return f"{100 * value:.1f} points" if binary else f"{value:.3g}"
-
-
-def band_words(band: tuple[float, float], binary: bool, scale: Scale = "difference") -> str:
-    """A tolerance in words: '5.0 points', or both its ends; 'a ratio of 0.8 to 1.25'."""
-    if scale == "ratio":
-        return ratio_band_words(band)
-    if not np.isfinite(band).all():
-        ends = (disparity_words(end, binary) if np.isfinite(end) else "no limit" for end in band)
-        return f"[{', '.join(ends)}]"
-    if band[0] == -band[1]:
-        return disparity_words(band[1], binary)
-    return f"[{disparity_words(band[0], binary)}, {disparity_words(band[1], binary)}]"
+    return sentence(
+        disparities.metric.label, disparities.groups[index].label, disparities.target_label, gap, low, high,
+        judgement.level, unit_of(disparities.binary, disparities.scale), disparities.effect(index),
+    )  # fmt: skip

@@ -72,22 +72,3 @@ def _cell(value: float, why: str | None) -> Any:
     if why is not None:
         return undefined(why)
     return float(value) if np.isfinite(value) else undefined("no limit: too few events in the target")
-
-
-def ratio_sentence(
-    label: str, group: str, target: str, gap: float, limits: tuple[float, float], level: float
-) -> str:
-    """'selection rate of A is 0.72 times that of B, 95% interval 0.61 to 0.85'."""
-    low, high = (f"{value:.2f}" if np.isfinite(value) else "no limit" for value in limits)
-    return (
-        f"{label} of {group} is {gap:.2f} times that of {target}, {100 * level:g}% interval {low} to {high}"
-    )
-
-
-def ratio_band_words(band: tuple[float, float]) -> str:
-    """'a ratio of at least 0.8', 'a ratio of 0.8 to 1.25'."""
-    if np.isinf(band[1]):
-        return f"a ratio of at least {band[0]:.3g}"
-    return (
-        f"a ratio of at most {band[1]:.3g}" if band[0] <= 0 else f"a ratio of {band[0]:.3g} to {band[1]:.3g}"
-    )

@@ -9,10 +9,12 @@ from fairtrial.errors import Fault, NotApplicable, Note, Set, Words, notes_where
 from fairtrial.inference.multiplicity import holm
 from fairtrial.inference.rates.binary_gaps import SMALLEST_P
 from fairtrial.methods.gaps.known_outcomes import left_out_details, left_out_notes, refuse_selective
+from fairtrial.methods.gaps.states import DESCRIBED, FAVOURED
 from fairtrial.methods.gaps.tolerance import inference_notes
 from fairtrial.methods.measure.lines import Line, Plan
 from fairtrial.methods.measure.rates import cell_lines
 from fairtrial.methods.measure.result import MeasureResult
+from fairtrial.metrics.harm import describes_people, harmed_side
 from fairtrial.metrics.metric import Metric
 from fairtrial.metrics.values import role
 from fairtrial.results.column import Verdict, defined_or, undefined
@@ -22,6 +24,14 @@ WHO = "measure"
 COMPARED = (
     "difference", "difference_low", "difference_high", "ratio", "ratio_low", "ratio_high", "p_value", "p_adjusted",
 )  # fmt: skip
+
+
+# states of lines, the most important first, and the verdict that they give
+FINDINGS = (
+    (("harmed", "violated"), "violated"),
+    ((FAVOURED.code,), FAVOURED.code),
+    ((DESCRIBED.code,), DESCRIBED.code),
+)
 
 
 def answer(plan: Plan) -> MeasureResult:
@@ -34,6 +44,8 @@ def answer(plan: Plan) -> MeasureResult:
     refuse_selective(WHO, audit, plan.metrics, "metrics")
     lines, compared, cells = cell_lines(plan)
     left_out = left_out_details(plan.metrics, cells.left_out) if audit.missing == "drop" else []
+    for line in lines:
+        line.harmed = harmed_side(line.metric, audit.favourable)
     _adjust(lines)
     alpha = 1 - level
     return MeasureResult(
@@ -43,6 +55,7 @@ def answer(plan: Plan) -> MeasureResult:
         estimates=tuple(_row(line, alpha) for line in lines),
         details={
             "labels": {metric.name: metric.label for metric in plan.metrics},
+            "described": [metric.name for metric in plan.metrics if describes_people(metric)],
             "confidence_level": level,
             "left_out": left_out,
             "places": [line.group.place for line in lines],
@@ -73,7 +86,7 @@ def each_bin(audit: Audit, metric: Metric) -> list[Metric]:
         raise NotApplicable(WHO, Fault("metrics", "needs the score", subject=repr(metric.name), cure=cure))
     return [
         Metric(f"{metric.name} [{label}]", metric.value, {role.score_bin: label}, f"outcome rate at score {label}",
-               metric.equal, metric.hurts, metric.harm)
+               metric.equal)
         for label in audit.score_bins()
     ]  # fmt: skip
 
@@ -125,6 +138,7 @@ def _row(line: Line, alpha: float) -> dict[str, Any]:
         "standardized": line.standardized,
         "p_value": known(line.p_value, "no p-value"),
         "p_adjusted": known(line.p_adjusted, "no p-value"),
+        "effect": line.effect if line.state(alpha).code in ("harmed", FAVOURED.code) else None,
         **line.state(alpha).cells(),
     }
     if line.is_reference:
@@ -133,16 +147,20 @@ def _row(line: Line, alpha: float) -> dict[str, Any]:
 
 
 def _verdict(lines: list[Line], alpha: float, level: float) -> Verdict:
-    found = [line for line in lines if line.state(alpha).code == "violated"]
-    if found:
-        strongest = min(found, key=lambda line: (line.p_adjusted or 0, -abs(line.difference or 0)))
-        more = f" (strongest of {len(found)} findings)" if len(found) > 1 else ""
-        return Verdict("violated", f"violated: {strongest.sentence(level)}{more}")
+    """The strongest finding: a group that is harmed or differs before one that is favoured, people's traits last."""
+    for codes, verdict in FINDINGS:
+        found = [line for line in lines if line.state(alpha).code in codes]
+        if found:
+            strongest = min(found, key=lambda line: (line.p_adjusted or 0, -abs(line.difference or 0)))
+            more = f" (strongest of {len(found)} findings)" if len(found) > 1 else ""
+            word = strongest.effect or "differs"
+            about = "; it describes the people, not the decisions" if verdict == DESCRIBED.code else ""
+            return Verdict(verdict, f"{word}: {strongest.sentence(level)}{more}{about}")
     if not any(line.p_value is not None and line.undetermined is None for line in lines):
         return Verdict("not-tested", "no comparison could be made: see the reasons in the table")
     return Verdict(
         "none-shown",
-        "no violation shown: no difference remains after adjustment (this is not a certificate of fairness)",
+        "no difference shown: none remains after adjustment (this is not a certificate of fairness)",
     )
 
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairtrial.data.audit import Audit
-from fairtrial.methods.gaps.judgement import sentence
-from fairtrial.methods.gaps.states import NOBODY, TOO_FEW
+from fairtrial.methods.gaps.states import DESCRIBED, NOBODY, TOO_FEW
+from fairtrial.methods.gaps.words import sentence, unit_of
 from fairtrial.methods.measure.result import NOT_TESTED, UNDETERMINED
 from fairtrial.metrics.groups import Group, Target
-from fairtrial.metrics.metric import Metric
-from fairtrial.metrics.values import role
+from fairtrial.metrics.harm import Effect, describes_people, effect_of, is_selection
+from fairtrial.metrics.metric import Direction, Metric
 from fairtrial.results.column import State
 
 
@@ -57,6 +57,7 @@ class Line:
     p_value: float | None = None
     p_adjusted: float | None = None
     undetermined: str | None = None  # why the gap has no inference; it stays in the family with p = 1
+    harmed: Direction | None = None  # the side on which a group is harmed, where it is known
     open_because: str | None = None  # why a side of the gap's interval has no limit
     untested: State | None = None
     is_reference: bool = False
@@ -77,12 +78,21 @@ class Line:
             return State(NOT_TESTED.code)
         if self.p_adjusted > alpha and self.open_because is not None:
             return State(UNDETERMINED.code, self.open_because)
-        return State("violated" if self.p_adjusted <= alpha else "no violation shown")
+        if self.p_adjusted > alpha:
+            return State("no violation shown")
+        return State(DESCRIBED.code if describes_people(self.metric) else self.effect or "violated")
+
+    @property
+    def effect(self) -> Effect:
+        """Whether the gap harms or favours the group."""
+        return effect_of(self.difference or 0.0, self.harmed)
 
     def sentence(self, level: float) -> str:
         """'false positive rate of A is 21.4 points above B, 95% interval 18.2 to 24.5'."""
         gap, low, high = self.difference or 0.0, self.difference_low or 0.0, self.difference_high or 0.0
-        return sentence(self.metric.label, self.group.label, self.target, gap, low, high, level, self.binary)
+        return sentence(
+            self.metric.label, self.group.label, self.target, gap, low, high, level, unit_of(self.binary)
+        )
 
 
 def too_small(n: int, minimum: int) -> State | None:
@@ -92,18 +102,17 @@ def too_small(n: int, minimum: int) -> State | None:
     return State(TOO_FEW.code, f"fewer than {minimum}") if n < minimum else None
 
 
-def add_impact_ratios(lines: list[Line]) -> None:
-    """Selection rate over the highest selection rate of the same attributes, groups large enough only."""
+def add_impact_ratios(lines: list[Line], favourable: int | None) -> None:
+    """The rate of the favourable decision over the highest one of the same attributes, groups large enough only.
+
+    Where nobody said which decision is favourable it is taken to be 1.
+    """
     families: dict[tuple[str, tuple[str, ...]], list[tuple[Line, float]]] = {}
     for line in lines:
-        if _selects(line.metric) and line.level is not None and not line.too_few:
-            families.setdefault((line.metric.name, line.group.attributes), []).append((line, line.level))
+        if is_selection(line.metric) and line.level is not None and not line.too_few:
+            level = 1.0 - line.level if favourable == 0 else line.level
+            families.setdefault((line.metric.name, line.group.attributes), []).append((line, level))
     for family in families.values():
         highest = max(level for _, level in family)
         for line, level in family:
             line.impact_ratio = level / highest if highest > 0 else None
-
-
-def _selects(metric: Metric) -> bool:
-    """Whether it is the rate of the decision among everybody."""
-    return metric.value is role.decision and not metric.conditions and metric.expression is None

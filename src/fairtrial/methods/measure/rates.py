@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fairtrial.data.cells import Cells
-from fairtrial.data.groups import check_target, find_groups
+from fairtrial.data.groups import check_target, compared_groups
 from fairtrial.inference.compare.choose_gaps import make_gaps
 from fairtrial.inference.compare.gaps import Gaps, part_counts
 from fairtrial.inference.compare.linear_gaps import LinearGaps
@@ -32,7 +32,7 @@ def cell_lines(plan: Plan) -> tuple[list[Line], list[Disparities], Cells]:
     asked_for = explicit_groups(plan.by)  # listed even when nobody is in them
     groups = [
         group
-        for group in find_groups(WHO, plan.audit, plan.by, plan.depth)
+        for group in compared_groups(WHO, plan.audit, plan.by, plan.depth, plan.target)[0]
         if group in asked_for or cells.mask(group).any()
     ]
     lines: list[Line] = []
@@ -44,7 +44,7 @@ def cell_lines(plan: Plan) -> tuple[list[Line], list[Disparities], Cells]:
         if found.tested:
             compared.append(_compared(plan, metric, found))
             _fill(own, compared[-1], plan)
-    add_impact_ratios(lines)
+    add_impact_ratios(lines, plan.audit.favourable)
     return lines, compared, cells
 
 

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from fairtrial.methods.gaps.states import EVERYONE, FEW_IN_TARGET, NO_TARGET, NOBODY, TOO_FEW
+from fairtrial.methods.gaps.states import (
+    DESCRIBED,
+    EFFECT,
+    EVERYONE,
+    FAVOURED,
+    FEW_IN_TARGET,
+    NO_TARGET,
+    NOBODY,
+    TOO_FEW,
+)
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.column import Column, Kind, Primary, StateKind, scalar, state_columns, with_limits
 from fairtrial.results.result import Result
@@ -17,7 +26,8 @@ UNDETERMINED = StateKind("undetermined")
 UNTESTED = (TOO_FEW, NOBODY, EVERYONE, NO_TARGET, FEW_IN_TARGET, NO_SPREAD, NOT_TESTED)
 UNTESTED_CODES = frozenset(kind.code for kind in UNTESTED)
 STATES = (
-    StateKind("violated", "bad"), StateKind("no violation shown"), UNDETERMINED, StateKind("reference"), *UNTESTED,
+    StateKind("violated", "bad", words="differs"), StateKind("harmed", "bad"), FAVOURED, DESCRIBED,
+    StateKind("no violation shown", words="no difference shown"), UNDETERMINED, StateKind("reference"), *UNTESTED,
 )  # fmt: skip
 
 
@@ -43,6 +53,7 @@ class MeasureResult(Result):
         Column("standardized", "standardized difference", "number"),
         Column("p_value", "p", "p", shown=False),
         Column("p_adjusted", "adjusted p", "p"),
+        replace(EFFECT, shown=False),  # the finding says it
         *state_columns("finding"),
     )
     states: ClassVar[tuple[StateKind, ...]] = STATES
@@ -86,8 +97,12 @@ class MeasureResult(Result):
 
     def primary(self) -> list[Primary]:
         """Every comparison's p-value, before the correction within this result."""
-        labels = self.details["labels"]
-        tested = [row for row in self.estimates if scalar(row["p_value"]) is not None]
+        labels, described = self.details["labels"], self.details.get("described", [])
+        tested = [
+            row
+            for row in self.estimates
+            if scalar(row["p_value"]) is not None and row["metric"] not in described
+        ]
         return [Primary.of_gap(row, str(labels[row["metric"]]), str(row["target"])) for row in tested]
 
 

@@ -13,7 +13,7 @@ from scipy import optimize
 from fairtrial.errors import Fault, Faults, InputError, Named, Note, Words, notes_where
 from fairtrial.inference.power import certify_power, interval_critical
 from fairtrial.inference.rates.proportions import constrained_rates
-from fairtrial.methods.gaps.judgement import band_words, disparity_words
+from fairtrial.methods.gaps.words import band_words, disparity_words
 from fairtrial.methods.plan.result import PlanResult
 from fairtrial.metrics.metric import Metric
 from fairtrial.results.column import Verdict

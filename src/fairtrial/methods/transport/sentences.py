@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fairtrial.errors import Note
-from fairtrial.methods.gaps.judgement import sentence
+from fairtrial.methods.gaps.words import sentence
 from fairtrial.methods.transport.compared_rates import ComparedRates
 from fairtrial.methods.transport.movers import Change
 from fairtrial.methods.transport.solver.gap_test import GapTest
@@ -59,7 +59,7 @@ def _gap_words(rows: list[dict[str, Any]], level: float) -> str:
     widest = max(gaps, key=lambda row: abs(row["difference"]))
     ends = widest["difference_low"], widest["difference_high"]
     gap = sentence(
-        widest["metric"], widest["group"], widest["target"], widest["difference"], *ends, level, True
+        widest["metric"], widest["group"], widest["target"], widest["difference"], *ends, level, "points"
     )
     return gap + (f" (widest of {len(gaps)})" if len(gaps) > 1 else "")
 

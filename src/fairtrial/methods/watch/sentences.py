@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fairtrial.errors import Note, notes_where
-from fairtrial.methods.gaps.judgement import band_words
+from fairtrial.methods.gaps.words import band_words
 from fairtrial.methods.watch.asked import Asked
 from fairtrial.methods.watch.monitor import Monitor
 from fairtrial.results.column import Verdict, scalar

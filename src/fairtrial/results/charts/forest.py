@@ -11,6 +11,9 @@ from fairtrial.results.charts.theme import COLOURS
 
 SHAPES = {
     "violated": "diamond",
+    "differs": "diamond",
+    "harmed": "diamond",
+    "favoured": "square",
     "flagged": "diamond",
     "certified": "circle",
     "undetermined": "triangle-up",
@@ -18,6 +21,7 @@ SHAPES = {
     "not tested": "cross",
     "reference": "square",
     "no violation shown": "circle",
+    "no difference shown": "circle",
 }
 
 

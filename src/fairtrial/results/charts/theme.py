@@ -7,12 +7,16 @@ from typing import Any
 # verdicts carry a shape besides the colour
 COLOURS = {
     "violated": "#b3261e",
+    "differs": "#b3261e",
+    "harmed": "#b3261e",
+    "favoured": "#2f5d9b",
     "flagged": "#b3261e",
     "certified": "#1b7f5c",
     "undetermined": "#8a6d1d",
     "measured": "#2f5d9b",
     "reference": "#2f5d9b",
     "no violation shown": "#5b6470",
+    "no difference shown": "#5b6470",
     "not tested": "#8d939c",
     "neutral": "#5b6470",
     "accent": "#2f5d9b",

@@ -23,7 +23,7 @@ _LEVELS_SHOWN = 12
 def build_page(content: Mapping[str, Any]) -> dict[str, Any]:
     """All that the template needs, from the dict of a results.json."""
     sections = [build_section(section, content["family"]) for section in content["sections"]]
-    _number(sections)
+    _tell_apart(sections, content["sections"])
     report = content["report"]
     return {
         "version": version("fairtrial"),
@@ -51,12 +51,31 @@ def build_page(content: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _number(sections: Sequence[dict[str, Any]]) -> None:
-    """Several sections of one question are told apart in the contents."""
-    for short in {section["short"] for section in sections}:
-        same = [section for section in sections if section["short"] == short]
-        for index, section in enumerate(same if len(same) > 1 else ()):
-            section["short"] = f"{short} {index + 1}"
+def _tell_apart(shown: Sequence[dict[str, Any]], asked: Sequence[Mapping[str, Any]]) -> None:
+    """Several sections of one question are told apart in the contents: by attribute, by metric, or by their title."""
+    for short in {section["short"] for section in shown}:
+        same = [i for i, section in enumerate(shown) if section["short"] == short]
+        if len(same) < 2:
+            continue
+        names = [[f"{short} by {_listed(asked[i]['arguments'].get('by'))}" for i in same],
+                 [f"{short}: {_listed(_metrics(asked[i]['arguments']))}" for i in same],
+                 [str(shown[i]["title"]) for i in same]]  # fmt: skip
+        told = next((one for one in names if len(set(one)) == len(one)), [asked[i]["id"] for i in same])
+        for i, name in zip(same, told, strict=True):
+            shown[i]["short"] = name
+
+
+def _metrics(arguments: Mapping[str, Any]) -> Any:
+    return arguments.get("metrics", arguments.get("metric", arguments.get("criterion")))
+
+
+def _listed(value: Any) -> str:
+    """Attributes or metrics of a section in a few words."""
+    items = value if isinstance(value, list) else [value]
+    names = [item.get("label", item.get("name")) or " and ".join(item) if isinstance(item, Mapping) else item
+             for item in items]  # fmt: skip
+    told = list(dict.fromkeys(str(name).replace("_", " ") for name in names if name is not None))
+    return ", ".join(told[:3]) + (" and more" if len(told) > 3 else "")
 
 
 def build_section(section: Mapping[str, Any], family: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

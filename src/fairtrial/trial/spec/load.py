@@ -17,7 +17,17 @@ from fairtrial.metrics.table import METRICS, find_metric
 from fairtrial.trial.spec.faults import SpecFaults, read_table, unknown_key
 from fairtrial.trial.spec.key_lines import KeyLines
 from fairtrial.trial.spec.sections import Names, Section, read_sections
-from fairtrial.trial.spec.tables import PRESETS, TABLES, Data, Employment, Report, Run, data_keys, keys_of
+from fairtrial.trial.spec.tables import (
+    PRESETS,
+    TABLES,
+    Data,
+    Employment,
+    Lending,
+    Report,
+    Run,
+    data_keys,
+    keys_of,
+)
 
 # A spec is written by a person; what is larger is data, or meant to keep the parser busy.
 MAX_BYTES = 200_000
@@ -37,6 +47,7 @@ class Spec:
     report: Report
     run: Run
     employment: Employment
+    lending: Lending
     names: Names
     sections: tuple[Section, ...]
     content: dict[str, Any]
@@ -132,6 +143,7 @@ def _check(content: dict[str, Any], text: str, name: str, folder: File) -> Spec:
     report = Report(**_own_table(content, "report", Report, faults))
     run = Run(**_own_table(content, "run", Run, faults))
     employment = Employment(**_own_table(content, "employment", Employment, faults))
+    lending = Lending(**_own_table(content, "lending", Lending, faults))
     sections = read_sections(content, names, faults)
     if not sections and content.get("preset") is None and "data" in content:
         faults.add(
@@ -140,7 +152,8 @@ def _check(content: dict[str, Any], text: str, name: str, folder: File) -> Spec:
     faults.raise_any()
     return Spec(
         name=name, folder=folder, preset=content.get("preset"), data=data, report=report, run=run,
-        employment=employment, names=names, sections=tuple(sections), content=content, text=text, lines=lines,
+        employment=employment, lending=lending, names=names, sections=tuple(sections), content=content,
+        text=text, lines=lines,
     )  # fmt: skip
 
 

@@ -35,6 +35,7 @@ def open_audit(spec: Spec, data: object = None) -> Audit:
         if arguments.get("threshold") == "median":
             arguments["threshold"] = above_median(Audit(rows, **{**arguments, "threshold": None}))
         audit = Audit(rows, **arguments)
+        audit.names_attributes = True
         audit.check()
     except InputError as error:
         for fault in error.faults:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, get_args
 
@@ -59,6 +59,16 @@ class Employment:
 
 
 @dataclass(frozen=True, slots=True)
+class Lending:
+    """Settings of the lending preset."""
+
+    references: Annotated[
+        Mapping[str, Any] | None,
+        Option('The group that others are compared with: { sex = "Male" }; default: everyone else.'),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
 class Data:
     """The rows of a spec and the roles of their columns, as far as they are written."""
 
@@ -80,7 +90,12 @@ class Data:
 
 
 # table -> the function whose arguments are its keys
-TABLES: dict[str, Callable[..., Any]] = {"report": Report, "run": Run, "employment": Employment}
+TABLES: dict[str, Callable[..., Any]] = {
+    "report": Report,
+    "run": Run,
+    "employment": Employment,
+    "lending": Lending,
+}
 
 
 def keys_of(table: type) -> dict[str, Argument]:
