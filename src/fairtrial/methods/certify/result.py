@@ -55,7 +55,9 @@ class CertifyResult(Result):
     states: ClassVar[tuple[StateKind, ...]] = STATES
     method: ClassVar[str] = (
         "Each group's mean is compared with its target by profile likelihood: the target's own uncertainty is part of "
-        "it. Binary metrics: likelihood ratio from counts, Miettinen–Nurminen score where a count is below 10. "
+        "it. Binary metrics: likelihood ratio (of ratios: score) from counts, never sharper than the score, its "
+        "correction for skewness and, with few events, binomial tails; within strata the Mantel–Haenszel score; "
+        "weighted rows and repeated people by the score at effective sizes, Student's t. "
         "Real-valued metrics: empirical likelihood of the rows, compared with Student's t and never sharper than "
         "skewness, permutation and bootstrap allow. A group is certified "
         "when its (1−2α) interval lies inside the tolerance and, where a count is below 10 or the target is a known "
