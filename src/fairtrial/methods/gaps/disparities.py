@@ -136,7 +136,8 @@ class Disparities:
         if self.within is None:
             return self.target.label
         least = float(self.within.gaps.compared.min())
-        return f"{self.target.label} alike in {self.within.words} ({100 * least:.0f}% or more compared)"
+        share = "all of them compared" if least >= 1 else f"{100 * least:.0f}% or more of a group compared"
+        return f"{self.target.label} alike in {self.within.words} ({share})"
 
     @property
     def shared_reference(self) -> Bools | None:
