@@ -287,3 +287,33 @@ def test_equal_values_do_not_vary_whatever_rounding_leaves():
         gaps = make_gaps(held, Comparison(member, ~member))
         assert all("no variation" in why for why in gaps.reason)
         assert gaps.p_equal(0.0) == pytest.approx(np.ones(3))
+
+
+@pytest.mark.filterwarnings("ignore:explain. The features:fairtrial.errors.FairtrialWarning")
+def test_a_gap_without_limits_is_said_by_every_method_and_saved():
+    """One loss of one person carries the mean: measure, certify, flag and explain say so, in numbers and in JSON."""
+    generator = np.random.default_rng(1)
+    score = generator.beta(0.3, 0.7, 300)
+    outcome = (generator.random(300) < score).astype(int)
+    score[:40], outcome[:40] = 0.02, 0
+    score[0], outcome[0] = 1e-9, 1
+    score[1:12] = np.linspace(0.02, 0.3, 11)
+    frame = pd.DataFrame(
+        {"g": ["a"] * 40 + ["b"] * 260, "x": generator.normal(size=300), "s": score, "y": outcome}
+    )
+    audit = fairtrial.Audit(frame, outcome="y", score="s", groups="g", features=["x"])
+    results = [
+        fairtrial.measure(audit, "log_loss"),
+        fairtrial.certify(audit, "log_loss"),
+        fairtrial.flag(audit, "log_loss", direction="differs"),
+        fairtrial.explain(audit, "log_loss", by="g", model="logistic"),
+    ]
+    p = set()
+    for result in results:
+        row = next(row for row in result.estimates if "a" in str(row["group"]))
+        assert "rests on about 1 value" in row["difference_high"]["reason"]
+        p.add(round(float(row["p_value"]), 12))
+        again = type(result).from_dict(result.to_dict())
+        assert again.estimates == result.estimates
+        assert "inf" not in str(result.verdict.text).replace("inference", "")
+    assert len(p) == 1

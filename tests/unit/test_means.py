@@ -23,10 +23,8 @@ def samples():
     return rng.exponential(size=140), 2.0 * rng.exponential(size=230)
 
 
-def test_student_and_welch_equal_scipy(samples):
+def test_welch_equals_scipy(samples):
     x, y = samples
-    one = stats.ttest_1samp(x, 0.0).confidence_interval(0.9)
-    assert means.mean_interval(*summary(x), 0.9) == pytest.approx((one.low, one.high), rel=1e-12)
     test = stats.ttest_ind(x, y, equal_var=False)
     gap, error, df = means.welch(*summary(x), *summary(y))
     assert gap / error == pytest.approx(test.statistic, rel=1e-12)
@@ -87,7 +85,6 @@ def test_undefined_is_nan_and_never_an_exception():
         assert np.isnan(means.el_mean_interval(x)).all()
         assert np.isnan(means.el_mean_difference_interval(x, fine)).all()
         assert np.isnan(el_mean_p(x, 0.0))
-    assert np.isnan(means.mean_interval([1, 5], [2.0, 1.0], [0.0, 0.0])).all()
     assert np.isnan(means.welch(1, 2.0, 0.0, 9, 1.0, 4.0)[1])
 
 

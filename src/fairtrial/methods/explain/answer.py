@@ -13,7 +13,7 @@ from fairtrial.data.groups import by_attributes
 from fairtrial.errors import FairtrialWarning, Fault, InputError, check_choice
 from fairtrial.methods.explain.allocation import check_allocation, plan_coalitions
 from fairtrial.methods.explain.coalition_outputs import coalition_outputs
-from fairtrial.methods.explain.estimate_rows import estimate_rows, panel_rows, pareto_rows, votes
+from fairtrial.methods.explain.estimate_rows import FEW_VALUES, estimate_rows, panel_rows, pareto_rows, votes
 from fairtrial.methods.explain.explained_rows import ExplainedRows, read_explained_rows, with_reference_last
 from fairtrial.methods.explain.explanation import Explanation
 from fairtrial.methods.explain.first_stage import audited_groups, first_stage
@@ -162,8 +162,8 @@ def _group_details(explanation: Explanation) -> list[dict[str, Any]]:
             "group": label,
             "n": int(first.count[g]),
             "rate": defined_or(first.rate[g], why),
-            "rate_low": defined_or(first.low[g], why),
-            "rate_high": defined_or(first.high[g], why),
+            "rate_low": defined_or(first.low[g], why if np.isnan(first.rate[g]) else FEW_VALUES),
+            "rate_high": defined_or(first.high[g], why if np.isnan(first.rate[g]) else FEW_VALUES),
             "values": {
                 allocation.name: defined_or(value.value[g, v, 0], why)
                 for v, allocation in enumerate(explanation.game.allocations)

@@ -31,6 +31,7 @@ from fairtrial.methods.explain.two_stage_game import Estimates
 from fairtrial.results.column import State, defined_or, undefined
 
 LIMITS = ("difference_low", "difference_high")
+FEW_VALUES = "no limit: too few values carry the mean"
 
 
 def estimate_rows(explanation: Explanation) -> list[dict[str, Any]]:
@@ -70,14 +71,16 @@ def _gap_rows(explanation: Explanation, compared: ComparedGroups, part: str) -> 
             row |= dict.fromkeys(("difference", *LIMITS, "p_value", "p_adjusted", "value"), why)
         else:
             limits = {
-                name: defined_or(limit, gap.reason or "")
+                name: defined_or(limit, gap.why_no_limit)
                 for name, limit in zip(LIMITS, (gap.low, gap.high), strict=True)
             }
             row |= {"difference": gap.gap, **limits, "p_value": gap.p_value, "p_adjusted": next(adjusted)}
             if not gap.reason:
                 row |= {
-                    "value": gap.gap * factor, "value_low": gap.low * factor, "value_high": gap.high * factor,
-                }  # fmt: skip
+                    "value": gap.gap * factor,
+                    "value_low": defined_or(gap.low * factor, gap.why_no_limit),
+                    "value_high": defined_or(gap.high * factor, gap.why_no_limit),
+                }
         rows.append(row | tested(row["p_adjusted"], explanation.alpha, DIFFERS).cells())
     return rows
 
@@ -109,9 +112,8 @@ def _rate_rows(explanation: Explanation) -> list[dict[str, Any]]:
     for g, label in enumerate(explanation.labels):
         row = _blank(explanation, RATE, ALL_FEATURES, label)
         numbers = zip(("rate", "rate_low", "rate_high"), (first.rate, first.low, first.high), strict=True)
-        rows.append(
-            row | {name: defined_or(array[g], explanation.empty_group(first)) for name, array in numbers}
-        )
+        why = explanation.empty_group(first) if np.isnan(first.rate[g]) else FEW_VALUES
+        rows.append(row | {name: defined_or(array[g], why) for name, array in numbers})
         for k, name in enumerate(explanation.explained.names):
             row = _blank(explanation, TO_RATE, name, label)
             rows.append(row | _numbers(second.rate, (g, 0, k), explanation.reason(groups + g, 0)))

@@ -11,7 +11,6 @@ from fairtrial.data.audit import Audit
 from fairtrial.inference.compare.choose_gaps import make_gaps
 from fairtrial.inference.evidence.atoms import Atoms, Bools, Comparison
 from fairtrial.inference.joint.joint_test import joint_test
-from fairtrial.inference.means.from_moments import mean_interval
 from fairtrial.inference.rates.proportions import rate_interval
 from fairtrial.methods.explain.explained_rows import ExplainedRows
 from fairtrial.methods.explain.solver.coalitions import Targets, contributions
@@ -45,6 +44,11 @@ class GapTest:
     high: float
     p_value: float
     reason: str | None = None
+    open_because: str = ""  # why a side of the interval has no limit
+
+    @property
+    def why_no_limit(self) -> str:
+        return self.reason or f"no limit: {self.open_because}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,11 +104,13 @@ def audited_groups(
 
 def compare_groups(atoms: Atoms, member: Bools, pairs: Pairs, level: float, kind: str) -> ComparedGroups:
     """Rates with intervals, every pair's gap, and the test that all are equal, by the package's one inference."""
-    count, rate, squares = atoms.pooled(member)
+    count, rate, _ = atoms.pooled(member)
     if atoms.binary:
         low, high = rate_interval(np.nan_to_num(rate * count), count, level)
     else:
-        low, high = mean_interval(count, np.nan_to_num(rate), squares, level)
+        # A mean's own interval is that of its gap to zero, as measure has it.
+        zero = Comparison(member, np.zeros_like(member), np.zeros(len(count)))
+        low, high = make_gaps(atoms, zero).limits(level)
     low, high = (np.where(np.isnan(rate), np.nan, limit) for limit in (low, high))
     gaps = gap_tests(atoms, member, pairs, level)
     if kind == "paper" and atoms.binary:
@@ -121,7 +127,14 @@ def gap_tests(atoms: Atoms, member: Bools, pairs: Pairs, level: float) -> tuple[
     p, there = found.p_equal(0.0), (atoms.pooled(part)[0] > 0 for part in (first, second))
     known = np.logical_and(*there)
     return tuple(
-        GapTest(float(found.estimate[t]), float(low[t]), float(high[t]), float(p[t]), found.reason[t])
+        GapTest(
+            float(found.estimate[t]),
+            float(low[t]),
+            float(high[t]),
+            float(p[t]),
+            found.reason[t],
+            found.why_no_limit(t),
+        )
         if known[t]
         else None
         for t in range(len(pairs))

@@ -240,6 +240,8 @@ def _unit(explanation: Explanation) -> str:
 
 
 def _amount(explanation: Explanation, value: float) -> str:
+    if not math.isfinite(value):
+        return "no limit"
     return f"{100 * value:.1f}" if explanation.first.explained.binary else f"{value:.3g}"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,10 @@ from fairtrial.inference.compare.gaps import Gaps
 from fairtrial.inference.joint.joint_test import JointTest
 from fairtrial.inference.multiplicity import holm
 from fairtrial.inference.numeric.roots import Floats
-from fairtrial.inference.power import error_to_certify, smallest_detectable
 from fairtrial.inference.rates.binary_gaps import no_gap
-from fairtrial.inference.rates.two_rates import Scale
 from fairtrial.inference.simultaneous import bonferroni_level
 from fairtrial.methods.gaps.disparities import Disparities
+from fairtrial.methods.gaps.needed import Needed, find_needed, hint_words
 from fairtrial.methods.gaps.scales import ratio_cells
 from fairtrial.methods.gaps.states import DESCRIBED, FAVOURED, TOO_FEW
 from fairtrial.methods.gaps.within import adjusted_cells
@@ -46,8 +44,7 @@ class Judgement:
     adjusted: Floats
     verdict: NDArray[np.str_]
     family: NDArray[np.str_]
-    error_needed: float
-    detectable: Floats
+    needed: Needed
 
 
 def judge(
@@ -69,40 +66,23 @@ def judge(
     low, high = band or (nothing, nothing)
     with np.errstate(invalid="ignore"):
         violated_at_once = (adjusted <= alpha) | (together[0] > high) | (together[1] < low)
-    detectable = _detectable(gaps, band, level, power)
     if band is None:
         verdict = np.where(p <= alpha, "violated", "no violation shown")
         # A side without a limit is a refusal: too few values carry the mean.
         unlimited = np.isinf(pointwise[0]) | np.isinf(pointwise[1])
         verdict = np.where(unlimited & (p > alpha), "undetermined", verdict)
         family = np.where(violated_at_once, "violated", "no violation shown")
-        needed = 0.0
     else:
         verdict = _verdicts(certified(gaps, band, certificate_level), p <= alpha)
         family_level = disparities.together(certificate_level, seed)
         family = _verdicts(certified(gaps, band, family_level), violated_at_once)
-        needed = error_to_certify(*_searched(band, gaps.scale), level, power)
     known = gaps.defined & (not disparities.constant_after_dropping)
     verdict = np.where(known, verdict, "undetermined")
     family = np.where(known, family, "undetermined")
     return Judgement(
         band, level, certificate_level, together_level, pointwise, together, certificate, p, adjusted, verdict, family,
-        needed, detectable,
+        find_needed(disparities, band, verdict == "undetermined", level, power),
     )  # fmt: skip
-
-
-def _searched(band: tuple[float, float], scale: Scale) -> tuple[float, float]:
-    """The band on the scale of the standard errors: of ratios their logarithms. An open side is as good as very far."""
-    ends = band if scale == "difference" else (np.log(max(band[0], 1e-9)), np.log(min(band[1], 1e9)))
-    return max(float(ends[0]), -1e9), min(float(ends[1]), 1e9)
-
-
-def _detectable(gaps: Gaps, band: tuple[float, float] | None, level: float, power: float) -> Floats:
-    """The smallest difference that is found with this power; of ratios none is said."""
-    if gaps.scale == "ratio" or (band is not None and not np.isfinite(band).all()):
-        return np.full(gaps.error.shape, np.nan)
-    ends = band or (0.0, 0.0)
-    return np.array([smallest_detectable(float(error), *ends, level, power) for error in gaps.error])
 
 
 def certified(gaps: Gaps, band: tuple[float, float], level: float) -> NDArray[np.bool_]:
@@ -127,31 +107,10 @@ def _verdicts(certificates: NDArray[np.bool_], violated: NDArray[np.bool_]) -> N
     return np.where(violated, "violated", np.where(certificates, "certified", "undetermined"))
 
 
-def members_needed(disparities: Disparities, judgement: Judgement) -> tuple[list[Any], list[Any]]:
-    """Members (and rows of the whole audit) for a certificate with the power asked for, if the gap were zero."""
-    members: list[Any] = []
-    rows: list[Any] = []
-    total = float(disparities.cells.rows.sum())
-    for index, verdict in enumerate(judgement.verdict):
-        if judgement.band is None or verdict != "undetermined" or not disparities.gaps.defined[index]:
-            members.append(None)
-            rows.append(None)
-        elif judgement.error_needed <= 0:
-            why = "the tolerance does not contain zero"
-            members.append(undefined(why))
-            rows.append(undefined(why))
-        else:
-            # Standard errors shrink with the root of the sample at unchanged shares.
-            factor = (float(disparities.gaps.error[index]) / judgement.error_needed) ** 2
-            members.append(ceil(factor * disparities.count[index]))
-            rows.append(ceil(factor * total))
-    return members, rows
-
-
 def group_rows(disparities: Disparities, judgement: Judgement) -> list[dict[str, Any]]:
     """The estimates table."""
     gaps = disparities.gaps
-    members, rows = members_needed(disparities, judgement)
+    needed = judgement.needed
     count, rate, target_rate = disparities.count, disparities.rate, disparities.target_rate
 
     lines = []
@@ -186,9 +145,9 @@ def group_rows(disparities: Disparities, judgement: Judgement) -> list[dict[str,
                     open_because or _why_undetermined(judgement, gaps, index),
                 ).cells(),
                 "family_state": _code(disparities, judgement.family[index], index),
-                "members_needed": members[index],
-                "rows_needed": rows[index],
-                "detectable": cell(judgement.detectable[index]),
+                "members_needed": needed.members[index],
+                "rows_needed": needed.rows[index],
+                "detectable": undefined(why) if why is not None else needed.detectable[index],
                 "rule": str(gaps.rule[index]),
             }
         )
@@ -242,12 +201,7 @@ def overall_verdict(disparities: Disparities, judgement: Judgement, joint: Joint
     if (judgement.verdict == "certified").all():
         return Verdict("certified", f"certified: {statement(disparities, judgement)}")
     certified = int((judgement.verdict == "certified").sum())
-    needed, _ = members_needed(disparities, judgement)
-    known = [(size, i) for i, size in enumerate(needed) if isinstance(size, int)]
-    hint = ""
-    if known:
-        size, i = max(known)
-        hint = f"; {disparities.groups[i].label} would need about {size:,} members to be certified"
+    hint = hint_words(disparities, judgement.needed)
     return Verdict(
         "undetermined",
         f"undetermined: {disparities.metric.label} is certified within {band} of {disparities.target_label} for "

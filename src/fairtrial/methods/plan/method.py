@@ -25,8 +25,8 @@ TargetRatio = Annotated[
 Groups = Annotated[
     int,
     Option(
-        "How many groups will be tested: detection is planned at the level Holm gives its first group; a certificate "
-        "for all groups needs none.",
+        "How many groups will be tested: a certificate is planned for all of them at once, detection at the level "
+        "Holm gives its first group.",
         least=1,
     ),
 ]
@@ -73,8 +73,8 @@ def plan(
     target_ratio : float, default 1.0
         How many members the target has per member of the group; 1: equally many.
     groups : int, default 1
-        How many groups will be tested: detection is planned at the level Holm gives its first group; a
-        certificate for all groups needs none.
+        How many groups will be tested: a certificate is planned for all of them at once, detection at the
+        level Holm gives its first group.
     power : float, default 0.8
         The chance of success.
     confidence_level : float, default 0.95
