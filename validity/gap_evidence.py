@@ -173,6 +173,24 @@ def rejections(draw: Any, rival: bool = False, df: Any = None) -> Run:
     return run
 
 
+def found_gaps(n1: int, n2: int, first: float, second: float, scale: Scale, *, score: bool = False) -> Run:
+    """'No gap' rejected, by the bounded law or by the plain score."""
+
+    def run(repeats: int, random: Random) -> Floats:
+        k1, k2 = (
+            np.asarray(random.binomial(n, p, repeats), dtype=float) for n, p in ((n1, first), (n2, second))
+        )
+        table = TwoRates(k1, np.full(repeats, n1 * 1.0), k2, np.full(repeats, n2 * 1.0))
+        value = np.full(repeats, 0.0 if scale == "difference" else 1.0)
+        if score:
+            root = score_roots(at_null(table, value, scale))[0]
+            return np.asarray(2 * special.ndtr(-np.abs(root)) <= 0.05, dtype=np.float64)
+        above, below = TwoRateLaw(table, scale).tails(value)
+        return np.asarray(2 * np.minimum(above, below) <= 0.05, dtype=np.float64)
+
+    return run
+
+
 def joint_rejections(places: int, people: int) -> Run:
     """Three groups with equal rates in places of their own rates: the joint test of all gaps to the rest."""
 
@@ -365,6 +383,12 @@ POWER: list[Cell] = [
          rival=rejections(partial(hospitals, places=places, people=30, gap=0.12, spread=0.15), rival=True),
          rival_name="cluster-robust t", short=200, long=2000)
     for places, least in ((40, 0.5), (20, 0.3))
+] + [
+    Cell("certify", f"power, {scale} of two rates, {n1} and {n2}", f"{n1} and {n2} people, rates {p1:g} and {p2:g}",
+         "power", found_gaps(n1, n2, p1, p2, scale), nominal=0.4, rival=found_gaps(n1, n2, p1, p2, scale, score=True),
+         rival_name="score", short=2000, long=20_000)
+    for scale, _ in _SCALES
+    for n1, n2, p1, p2 in ((60, 120, 0.15, 0.35), (40, 400, 0.15, 0.04), (100, 100, 0.5, 0.3))
 ] + [
     Cell("certify", "power, survey weights, events weigh a tenth", "150 and 450 people, 10% and 22% in the populations",
          "power", rejections(partial(weighted_events, n1=150, n2=450, rate=0.22, other=0.1)), nominal=0.5,
