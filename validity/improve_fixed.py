@@ -150,6 +150,22 @@ def ratio_errors(
     return found
 
 
+def area_errors(repeats: int, rng: Random, *, people: int, positives: int) -> Floats:
+    """Two scores with equal areas, correlated; few positives."""
+    from fairtrial.methods.improve.solver.area import area_component
+
+    outcome = np.zeros(people)
+    outcome[:positives] = 1.0
+    found = np.zeros(repeats)
+    for i in range(repeats):
+        common, first, second = rng.normal(size=(3, people))
+        p = area_component("everyone", outcome, common + first + outcome, common + second + outcome).p_value(
+            0.0
+        )
+        found[i] = p <= 0.05
+    return found
+
+
 def _cell(name: str, design: str, run: Any, **settings: Any) -> Cell:
     return Cell("improve", name, design, settings.pop("claim", "size"), run, **settings)
 
@@ -194,6 +210,11 @@ CELLS = [
               partial(ratio_errors, people=people, old=old, new=new), short=400 if people == 400 else 0)
         for people in (400, 1000, 2000)
         for old, new in (((0.1, 0.05), (0.1, 0.05)), ((0.4, 0.3), (0.3, 0.4)), ((0.4, 0.2), (0.2, 0.4)))
+    ),
+    *(
+        _cell(f"area under the curve, {positives} positives of {people}", "two correlated scores with equal areas",
+              partial(area_errors, people=people, positives=positives), short=400 if positives == 20 else 0)
+        for people, positives in ((200, 20), (200, 100), (1000, 50))
     ),
     _cell("best of 20 re-runs of seven splits", "T = 0; the smallest p-value of twenty seeds is reported",
           partial(rerun_errors, reruns=20), short=0, long=600),

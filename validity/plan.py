@@ -9,12 +9,11 @@ import numpy as np
 from fairtrial.inference.compare.choose_gaps import make_gaps
 from fairtrial.inference.compare.gaps import Gaps, KnownRateGaps
 from fairtrial.inference.evidence.atoms import Comparison
-from fairtrial.inference.numeric.roots import Floats
-from fairtrial.inference.rates.binary_gaps import PartCounts
+from fairtrial.inference.power import CountedGaps
 from fairtrial.methods.gaps.judgement import certified
 from fairtrial.methods.plan.method import plan
 from validity.board import Cell
-from validity.certify_designs import TwoRates, atoms_of
+from validity.certify_designs import atoms_of
 
 Generator = np.random.Generator
 POWER = 0.8
@@ -56,10 +55,13 @@ class Study:
                 ]
             )
         n, m = np.full(repeats, float(size)), np.full(repeats, float(others))
-        ones = generator.binomial(size, self.rate + truth, repeats).astype(float)
-        if self.target_known:
-            return self._reached(KnownRateGaps(n, ones, np.full(repeats, self.rate)))
-        return self._reached(_rates(n, ones, m, generator.binomial(others, self.rate, repeats).astype(float)))
+        target = generator.binomial(others, self.rate, repeats).astype(float)
+        reached = np.ones(repeats)
+        for _ in range(self.groups if self.goal == "certify" else 1):  # every group must be certified
+            ones = generator.binomial(size, self.rate + truth, repeats).astype(float)
+            known = KnownRateGaps(n, ones, np.full(repeats, self.rate))
+            reached *= self._reached(known if self.target_known else CountedGaps(ones, n, target, m))
+        return reached
 
     def _reached(self, gaps: Gaps) -> np.ndarray:
         band = self.tolerance or 0.0
@@ -67,11 +69,6 @@ class Study:
             return certified(gaps, (-band, band), 0.9).astype(float)
         p = gaps.p_inside(-band, band) if band else gaps.p_equal(0.0)
         return (p <= 0.05 / self.groups).astype(float)
-
-
-def _rates(n: Floats, ones: Floats, m: Floats, others: Floats) -> Gaps:
-    nobody = np.zeros_like(n)
-    return TwoRates(PartCounts(nobody, nobody, ones, n, others, m))
 
 
 def _means(generator: Generator, size: int, others: int, truth: float, deviation: float) -> Gaps:
@@ -103,6 +100,12 @@ CELLS: list[Cell] = [
           Study(goal="certify", rate=0.3, tolerance=0.06, target_ratio=4.0)),
     _cell("members to certify, known target", "rate 20% against a known number, tolerance 4 points",
           Study(goal="certify", rate=0.2, tolerance=0.04, target_known=True)),
+    *(_cell(f"members to certify all of {groups} groups", "rate 20%, tolerance 5 points, one target of the same size",
+            Study(goal="certify", rate=0.2, tolerance=0.05, groups=groups)) for groups in (5, 10)),
+    _cell("members to certify all of 5 groups, few events", "rate 2%, tolerance 2 points, one target of the same size",
+          Study(goal="certify", rate=0.02, tolerance=0.02, groups=5), short=0),
+    _cell("members to detect, few events", "rate 1%, disparity 4 points, target of the same size",
+          Study(goal="detect", rate=0.01, disparity=0.04), short=0),
     _cell("members to certify, mean score", "gamma scores, deviation 2, tolerance 0.5",
           Study(goal="certify", deviation=2.0, tolerance=0.5), short=400),
     _cell("members to detect", _DETECT, Study(goal="detect", rate=0.2, disparity=0.08)),

@@ -62,7 +62,7 @@ def test_flag_json(data):
 def test_plan_prints():
     done = run("plan", "--metric", "fpr", "--rate", "0.2", "--tolerance", "0.05", "--disparity", "0.1")
     assert done.exit_code == 0, done.output
-    assert "1,100" in done.output
+    assert "members per group to certify within 5.0 points" in done.output
 
 
 def test_bad_input_is_one_message(data):

@@ -12,7 +12,10 @@ from scipy import stats
 import fairtrial
 from fairtrial import Audit, InputError, Metric, certify, flag, measure
 from fairtrial.errors import FairtrialWarning
+from fairtrial.inference.compare.gaps import KnownRateGaps
+from fairtrial.inference.power import CountedGaps
 from fairtrial.methods.declaration import read_result
+from fairtrial.methods.gaps.judgement import certified
 from fairtrial.results.column import reason, scalar
 
 CAUCASIAN = {"race": "Caucasian"}
@@ -87,13 +90,49 @@ def test_without_tolerance_nothing_is_certified():
 
 
 def test_rows_needed_would_certify():
+    """At unchanged shares the textbook's size; with the reference as it is there is none, and it is said."""
     counts = {"a": (200, 400), "b": (200, 400)}
-    needed = line(certify(table(counts), "selection_rate", target={"g": "a"}, tolerance=0.05), "b")[
-        "members_needed"
-    ]
+    result = certify(table(counts), "selection_rate", target={"g": "a"}, tolerance=0.05)
+    row = line(result, "b")
     error = np.sqrt(0.5 * 400 / 399 / 400)
-    expected = 400 * (error / (0.05 / (stats.norm.isf(0.05) + stats.norm.isf(0.1)))) ** 2
-    assert needed == pytest.approx(expected, rel=0.01)
+    expected = 800 * (error / (0.05 / (stats.norm.isf(0.05) + stats.norm.isf(0.1)))) ** 2
+    assert row["rows_needed"] == pytest.approx(expected, rel=0.02)
+    assert reason(row["members_needed"]).startswith("the target has too few people")
+    assert (
+        f"b would need an audit of about {row['rows_needed']:,} rows with the same shares"
+        in result.verdict.text
+    )
+
+
+@pytest.mark.parametrize(
+    ("events", "target"), [((0, 40), {"g": "b"}), ((20, 200), {"g": "b"}), ((0, 40), 0.05)]
+)
+def test_what_is_needed_and_detectable_is_reached(events, target):
+    """Drawn audits of the promised size, or with the promised gap, through certify's own test."""
+    counts = {"a": events, "b": (600, 6000)}
+    result = certify(table(counts), "selection_rate", target=target, tolerance=0.04)
+    row = line(result, "a")
+    generator = np.random.default_rng(7)
+    repeats = 4000
+    rate = target if isinstance(target, float) else (events[0] + 600.5) / (events[1] + 6001)
+    others = (
+        None if isinstance(target, float) else (generator.binomial(6000, rate, repeats).astype(float), 6000.0)
+    )
+
+    def gaps(members, group_rate):
+        k, n = (
+            generator.binomial(members, group_rate, repeats).astype(float),
+            np.full(repeats, float(members)),
+        )
+        if others is None:
+            return KnownRateGaps(n, k, np.full(repeats, rate))
+        return CountedGaps(k, n, others[0], np.full(repeats, others[1]))
+
+    if isinstance(row["members_needed"], int):
+        power = certified(gaps(row["members_needed"], rate), (-0.04, 0.04), 0.9).mean()
+        assert 0.77 <= power <= 0.87
+    found = gaps(events[1], rate + row["detectable"]).p_inside(-0.04, 0.04) <= 0.05
+    assert 0.77 <= found.mean() <= 0.87
 
 
 def test_asymmetric_tolerance():

@@ -14,18 +14,12 @@ from fairtrial.inference.means.batched_likelihood import EndToEnd, mean_limits_o
 from fairtrial.inference.means.empirical_likelihood import Sample, el_log_ratio, el_mean_limits
 from fairtrial.inference.means.known_targets import known_limits, known_log_ratio
 from fairtrial.inference.means.target_methods import estimate_gaps
-from fairtrial.inference.power import (
-    certify_power,
-    detect_power,
-    error_to_certify,
-    smallest_detectable,
-)
 from fairtrial.inference.rates.binary_gaps import PartCounts, gap_limits, gap_p, gap_root
 from fairtrial.inference.rates.exact_tails import binomial_tails, difference_tails
 from fairtrial.inference.rates.proportions import binomial_deviance, constrained_rates
 from fairtrial.inference.rates.two_rates import difference_root
 from oracles.elfa_intervals import multinomial_statistic, vector_el_statistic
-from oracles.inverses import el_weights, error_to_detect
+from oracles.inverses import el_weights
 
 
 def atoms_of(samples, binary=False):
@@ -367,16 +361,6 @@ def test_interval_null_is_the_two_sided_test_for_a_point_and_one_sided_for_a_wid
     assert gaps.p_inside(-0.9, 0.01) == pytest.approx(gaps.p_at_most(0.01), rel=1e-9)
     assert gaps.p_inside(-0.5, 0.5)[0] == 1.0
     assert gaps.p_at_least(0.01)[0] == 1.0
-
-
-def test_power_and_its_inverse():
-    error = error_to_certify(-0.05, 0.05, 0.95, 0.8)
-    assert error == pytest.approx(0.05 / (stats.norm.isf(0.05) + stats.norm.isf(0.1)))
-    assert certify_power(error, -0.05, 0.05, 0.95) == pytest.approx(0.8)
-    error = error_to_detect(0.1, 0.0, 0.0, 0.95, 0.9)
-    assert detect_power(error, 0.1, 0.0, 0.0, 0.95) == pytest.approx(0.9)
-    assert smallest_detectable(error, 0.0, 0.0, 0.95, 0.9) == pytest.approx(0.1)
-    assert error_to_certify(-0.05, 0.05, 0.95, 0.8, gap=0.06) == 0.0
 
 
 def test_likelihood_roots_of_disjoint_tables_are_the_two_sample_ones():

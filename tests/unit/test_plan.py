@@ -7,8 +7,9 @@ import pytest
 from scipy import stats
 
 from fairtrial import InputError, plan
-from fairtrial.inference.power import smallest_detectable
+from fairtrial.inference.power import CountedGaps
 from fairtrial.methods.declaration import read_result
+from fairtrial.methods.gaps.judgement import certified
 
 
 def members(**arguments):
@@ -23,9 +24,26 @@ def test_means_follow_the_textbook():
     assert members(metric="mean_score", deviation=3.0, tolerance=0.5) == [np.ceil(2 * (z * 3.0 / 0.5) ** 2)]
 
 
-def test_rates_follow_farrington_and_manning():
-    # Superiority of .5 over .3 at two-sided 5% and 80%: 93 with the pooled null variance (Fleiss, table A.3).
-    assert members(rate=0.3, disparity=0.2) == [93]
+def test_rates_are_near_farrington_and_manning():
+    # Superiority of .5 over .3 at two-sided 5% and 80%: 93 with the pooled null variance (Fleiss, table A.3). The test
+    # itself has steps: at 93 its power is below 80% by a little.
+    assert members(rate=0.3, disparity=0.2)[0] == pytest.approx(93, abs=5)
+
+
+@pytest.mark.parametrize("groups", [1, 5])
+def test_all_groups_are_certified_with_the_power_promised(groups):
+    """Drawn audits of the planned size: groups that share their target, all of them certified."""
+    asked = {"rate": 0.2, "tolerance": 0.06, "groups": groups}
+    size = members(**asked)[0]
+    generator = np.random.default_rng(groups)
+    repeats = 3000
+    target = generator.binomial(size, 0.2, repeats).astype(float)
+    n = np.full(repeats, float(size))
+    every = np.ones(repeats, dtype=bool)
+    for _ in range(groups):
+        own = generator.binomial(size, 0.2, repeats).astype(float)
+        every &= certified(CountedGaps(own, n, target, n), (-0.06, 0.06), 0.9)
+    assert 0.775 <= every.mean() <= 0.84
 
 
 def test_known_target_needs_fewer():
@@ -58,7 +76,7 @@ def test_result_round_trips_and_draws():
     result = plan("fpr", rate=0.2, tolerance=0.05, disparity=-0.1, groups=3)
     assert read_result(result.to_dict()).to_dict() == result.to_dict()
     assert result.pictures()[0].chart.to_dict()["layer"]
-    assert "members per group to certify within 5.0 points" in result.verdict.text
+    assert "members per group to certify all 3 groups within 5.0 points" in result.verdict.text
 
 
 @pytest.mark.parametrize(
@@ -81,6 +99,31 @@ def test_bad_input_has_one_clear_message(arguments, message):
     assert str(caught.value).startswith("plan: ")
 
 
-def test_an_error_that_is_nothing_beside_the_band():
-    assert smallest_detectable(1e-9, -9e7, 9e7, 0.95, 0.8) == 9e7
-    assert smallest_detectable(1e-3, -9e5, 9e5, 0.95, 0.8) == pytest.approx(9e5 + 2.49e-3, abs=1e-5)
+def test_monitoring_says_when_a_watch_shows_it() -> None:
+    """By watches of another seed: in about 80% of them the violation is shown by then, in fewer a period before."""
+    import math
+
+    from fairtrial.inference.sequential.advancing import advance
+    from fairtrial.inference.sequential.streams import Rule, new_streams
+
+    result = plan("fpr", rate=0.3, disparity=0.15, tolerance=0.02, monitoring=True, each_period=60)
+    line = result.estimates[-1]
+    assert line["members"] == 60 * line["periods"] == line["target_members"]
+    assert f"{line['periods']} periods to notice 15.0 points, 2.0 points tolerated" in result.verdict.text
+    streams, random = new_streams(2000), np.random.default_rng(11)
+    for period in range(line["periods"]):
+        ones = random.binomial(60, [0.45, 0.3], (2000, 2)).astype(float)
+        cells = np.stack([np.full_like(ones, 60.0), ones, ones], axis=2)
+        rule = Rule(-0.02, 0.02, False, math.nan, False, True, 1, 2, math.log(20))
+        advance(streams, cells, period, rule, np.zeros((0, 2)), 2.0)
+    shown = np.mean(streams.crossed >= 0)
+    assert shown >= 0.8 - 0.04, "1,000 and 2,000 simulated watches: a standard error of .016"
+    assert np.mean((streams.crossed >= 0) & (streams.crossed < line["periods"] - 1)) <= 0.8 + 0.04
+
+
+def test_monitoring_needs_a_disparity_and_a_size() -> None:
+    with pytest.raises(InputError) as refused:
+        plan("fpr", rate=0.3, tolerance=0.05, monitoring=True)
+    assert [fault.argument for fault in refused.value.faults] == ["monitoring", "monitoring"]
+    with pytest.raises(InputError, match="for binary metrics only"):
+        plan("brier", deviation=0.3, disparity=0.1, monitoring=True, each_period=50)

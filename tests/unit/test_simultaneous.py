@@ -29,3 +29,10 @@ def test_same_seed_same_level():
     covariance = np.eye(4) + 0.5
     assert simultaneous_level(covariance, 0.9, seed=5) == simultaneous_level(covariance, 0.9, seed=5)
     assert simultaneous_level(np.zeros((2, 2)), 0.95) == pytest.approx(0.95)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_one_interval_alone_is_the_pointwise_one(seed):
+    """Drawn quantiles fall on both sides of the true one; an interval for all groups is never shorter than for one."""
+    assert simultaneous_level(np.eye(1), 0.95, seed) == pytest.approx(0.95, abs=0.003)
+    assert simultaneous_level(np.eye(1), 0.95, seed) >= 0.95

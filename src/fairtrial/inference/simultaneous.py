@@ -34,9 +34,9 @@ def max_t_quantile(covariance: Floats, level: float, seed: int = 0, draws: int |
 
 
 def simultaneous_level(covariance: Floats, level: float, seed: int = 0) -> float:
-    """The pointwise level at which all intervals together have `level`."""
+    """The pointwise level at which all intervals together have `level`; never below it, whatever was drawn."""
     quantile = max_t_quantile(covariance, level, seed)
-    return float(1.0 - 2.0 * special.ndtr(-quantile))
+    return max(level, float(1.0 - 2.0 * special.ndtr(-quantile)))
 
 
 def bonferroni_level(groups: int, level: float) -> float:

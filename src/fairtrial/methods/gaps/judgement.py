@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,9 @@ from fairtrial.inference.compare.gaps import Gaps
 from fairtrial.inference.joint.joint_test import JointTest
 from fairtrial.inference.multiplicity import holm
 from fairtrial.inference.numeric.roots import Floats
-from fairtrial.inference.power import error_to_certify, smallest_detectable
 from fairtrial.inference.simultaneous import bonferroni_level
 from fairtrial.methods.gaps.disparities import Disparities
+from fairtrial.methods.gaps.needed import Needed, find_needed, hint_words
 from fairtrial.methods.gaps.states import DESCRIBED, FAVOURED, TOO_FEW
 from fairtrial.methods.gaps.words import band_words, groups_words, number_words, sentence, unit_of
 from fairtrial.metrics.harm import Effect, describes_people, effect_of
@@ -39,8 +38,7 @@ class Judgement:
     adjusted: Floats
     verdict: NDArray[np.str_]
     family: NDArray[np.str_]
-    error_needed: float
-    detectable: Floats
+    needed: Needed
 
 
 def judge(
@@ -61,27 +59,22 @@ def judge(
     low, high = band or (0.0, 0.0)
     with np.errstate(invalid="ignore"):
         violated_at_once = (adjusted <= alpha) | (together[0] > high) | (together[1] < low)
-    detectable = np.array(
-        [smallest_detectable(float(error), *(band or (0.0, 0.0)), level, power) for error in gaps.error]
-    )
     if band is None:
         verdict = np.where(p <= alpha, "violated", "no violation shown")
         # A side without a limit is a refusal: too few values carry the mean.
         unlimited = np.isinf(pointwise[0]) | np.isinf(pointwise[1])
         verdict = np.where(unlimited & (p > alpha), "undetermined", verdict)
         family = np.where(violated_at_once, "violated", "no violation shown")
-        needed = 0.0
     else:
         verdict = _verdicts(certified(gaps, band, certificate_level), p <= alpha)
         family_level = disparities.together(certificate_level, seed)
         family = _verdicts(certified(gaps, band, family_level), violated_at_once)
-        needed = error_to_certify(*band, level, power)
     known = gaps.defined & (not disparities.constant_after_dropping)
     verdict = np.where(known, verdict, "undetermined")
     family = np.where(known, family, "undetermined")
     return Judgement(
         band, level, certificate_level, together_level, pointwise, together, certificate, p, adjusted, verdict, family,
-        needed, detectable,
+        find_needed(disparities, band, verdict == "undetermined", level, power),
     )  # fmt: skip
 
 
@@ -105,31 +98,10 @@ def _verdicts(certificates: NDArray[np.bool_], violated: NDArray[np.bool_]) -> N
     return np.where(violated, "violated", np.where(certificates, "certified", "undetermined"))
 
 
-def members_needed(disparities: Disparities, judgement: Judgement) -> tuple[list[Any], list[Any]]:
-    """Members (and rows of the whole audit) for a certificate with the power asked for, if the gap were zero."""
-    members: list[Any] = []
-    rows: list[Any] = []
-    total = float(disparities.cells.rows.sum())
-    for index, verdict in enumerate(judgement.verdict):
-        if judgement.band is None or verdict != "undetermined" or not disparities.gaps.defined[index]:
-            members.append(None)
-            rows.append(None)
-        elif judgement.error_needed <= 0:
-            why = "the tolerance does not contain zero"
-            members.append(undefined(why))
-            rows.append(undefined(why))
-        else:
-            # Standard errors shrink with the root of the sample at unchanged shares.
-            factor = (float(disparities.gaps.error[index]) / judgement.error_needed) ** 2
-            members.append(ceil(factor * disparities.count[index]))
-            rows.append(ceil(factor * total))
-    return members, rows
-
-
 def group_rows(disparities: Disparities, judgement: Judgement) -> list[dict[str, Any]]:
     """The estimates table."""
     gaps = disparities.gaps
-    members, rows = members_needed(disparities, judgement)
+    needed = judgement.needed
     count, rate, target_rate = disparities.count, disparities.rate, disparities.target_rate
 
     lines = []
@@ -164,9 +136,9 @@ def group_rows(disparities: Disparities, judgement: Judgement) -> list[dict[str,
                     open_because or _why_undetermined(judgement, gaps, index),
                 ).cells(),
                 "family_state": _code(disparities, judgement.family[index], index),
-                "members_needed": members[index],
-                "rows_needed": rows[index],
-                "detectable": cell(judgement.detectable[index]),
+                "members_needed": needed.members[index],
+                "rows_needed": needed.rows[index],
+                "detectable": undefined(why) if why is not None else needed.detectable[index],
                 "rule": str(gaps.rule[index]),
             }
         )
@@ -212,12 +184,7 @@ def overall_verdict(disparities: Disparities, judgement: Judgement, joint: Joint
     if (judgement.verdict == "certified").all():
         return Verdict("certified", f"certified: {statement(disparities, judgement)}")
     certified = int((judgement.verdict == "certified").sum())
-    needed, _ = members_needed(disparities, judgement)
-    known = [(size, i) for i, size in enumerate(needed) if isinstance(size, int)]
-    hint = ""
-    if known:
-        size, i = max(known)
-        hint = f"; {disparities.groups[i].label} would need about {size:,} members to be certified"
+    hint = hint_words(disparities, judgement.needed)
     return Verdict(
         "undetermined",
         f"undetermined: {disparities.metric.label} is certified within {band} of {disparities.target_label} for "

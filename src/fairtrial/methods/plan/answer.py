@@ -8,20 +8,18 @@ from math import ceil, sqrt
 from typing import Any
 
 import numpy as np
-from scipy import optimize
 
 from fairtrial.errors import Fault, Faults, InputError, Named, Note, Words, notes_where
-from fairtrial.inference.power import certify_power, interval_critical
-from fairtrial.inference.rates.proportions import constrained_rates
+from fairtrial.inference.numeric.roots import Floats
+from fairtrial.inference.power import STEPPED_EVENTS, MeanAudits, RateAudits, smallest_size
 from fairtrial.methods.gaps.words import band_words, disparity_words
 from fairtrial.methods.plan.result import PlanResult
 from fairtrial.metrics.metric import Metric
 from fairtrial.results.column import Verdict
 
 WHO = "plan"
-MOST = 1e12
-POINTS = 60
-Power = Callable[[float], float]
+POINTS = 24
+Power = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,44 +35,40 @@ class Assumed:
     power: float
     confidence_level: float
 
+    def certified(self, members: Floats, band: tuple[float, float]) -> Floats:
+        """Chance that all groups of so many members are certified, if no gap is there."""
+        alpha = 1.0 - self.confidence_level
+        if self.rate is None:
+            return np.array([self._means(n, 0.0).certified(band, alpha, self.groups) for n in members])
+        return self._rates(members).certified(band, alpha, np.full(members.shape, self.rate), self.groups)
+
+    def found(self, members: Floats, gap: float, band: tuple[float, float]) -> Floats:
+        """Chance that a group of so many members with this gap is found outside the band at Holm's first level."""
+        alpha = (1.0 - self.confidence_level) / self.groups
+        if self.rate is None:
+            return np.array([self._means(n, gap).found(band, alpha) for n in members])
+        return self._rates(members).found(band, alpha, np.full(members.shape, self.rate + gap))
+
+    def others(self, members: float) -> float:
+        """People of the target; infinitely many for a known one."""
+        return np.inf if self.target_known else float(ceil(members * self.target_ratio))
+
+    def _rates(self, members: Floats) -> RateAudits:
+        others = np.array([self.others(n) for n in members])
+        return RateAudits(members, others, np.full(members.shape, self.rate))
+
+    def _means(self, members: float, gap: float) -> MeanAudits:
+        assert self.deviation is not None
+        return MeanAudits(self.deviation / sqrt(members), self.deviation / sqrt(self.others(members)), gap)
+
     @property
-    def design(self) -> Design:
-        return Design(self.rate, self.deviation, None if self.target_known else float(self.target_ratio))
+    def stepped(self) -> float:
+        """The size up to which the steps between counts show in the power."""
+        return 0.0 if self.rate is None else STEPPED_EVENTS / min(self.rate, 1.0 - self.rate)
 
     @property
     def binary(self) -> bool:
         return self.rate is not None
-
-
-@dataclass(frozen=True, slots=True)
-class Design:
-    """What is assumed: the group's and target's spread, and the sizes' relation."""
-
-    rate: float | None
-    deviation: float | None
-    target_ratio: float | None
-
-    def continuity(self, members: float) -> float:
-        """Against a known rate the binomial's own tails count, whose steps cost up to one person of distance."""
-        return 1.0 / members if self.rate is not None and self.target_ratio is None else 0.0
-
-    def errors(self, members: float, gap: float, null: float) -> tuple[float, float]:
-        """Standard errors at the truth `gap` and at the null `null`, for this many members."""
-        if self.rate is None:
-            assert self.deviation is not None
-            other = 0.0 if self.target_ratio is None else 1.0 / self.target_ratio
-            error = self.deviation * sqrt((1.0 + other) / members)
-            return error, error
-        group = self.rate + gap
-        if self.target_ratio is None:
-            at_null = min(max(self.rate + null, 1e-9), 1 - 1e-9)
-            return sqrt(group * (1 - group) / members), sqrt(at_null * (1 - at_null) / members)
-        others = members * self.target_ratio
-        truth = sqrt(group * (1 - group) / members + self.rate * (1 - self.rate) / others)
-        p1, p2 = (
-            float(p) for p in constrained_rates(group * members, members, self.rate * others, others, null)
-        )
-        return truth, sqrt(max(p1 * (1 - p1) / members + p2 * (1 - p2) / others, 1e-300))
 
 
 def answer(asked: Assumed, band: tuple[float, float] | None, disparity: float | None) -> PlanResult:
@@ -82,9 +76,14 @@ def answer(asked: Assumed, band: tuple[float, float] | None, disparity: float | 
     _check(asked, band, disparity)
     lines, curves = [], []
     for name, words, function in _goals(asked, band, disparity):
-        members = _members(function, asked.power)
-        others = None if asked.target_known else ceil(members * asked.target_ratio)
-        sizes = {"members": members, "target_members": others, "rows": members + (others or 0)}
+        members = _members(function, asked)
+        others = None if asked.target_known else int(asked.others(members))
+        sizes = {
+            "members": members,
+            "target_members": others,
+            "rows": members + (others or 0),
+            "periods": None,
+        }
         lines.append({"goal": words, "power": asked.power, **sizes})
         curves += _curve(name, words, function, members)
     label = asked.metric.label
@@ -100,7 +99,7 @@ def answer(asked: Assumed, band: tuple[float, float] | None, disparity: float | 
             "confidence_level": asked.confidence_level,
             "value_kind": "percent" if asked.binary else "number",
         },
-        notes=tuple(_notes(asked.target_known, asked.groups)),
+        notes=tuple(_notes(asked.target_known, asked.groups, asked.binary)),
         provenance={
             "arguments": {
                 "metric": asked.metric.to_dict(),
@@ -114,17 +113,17 @@ def _goals(
     asked: Assumed, band: tuple[float, float] | None, disparity: float | None
 ) -> list[tuple[str, str, Power]]:
     """Each goal's name, its words, and its power by members."""
-    design, binary, level = asked.design, asked.binary, asked.confidence_level
+    binary = asked.binary
     goals: list[tuple[str, str, Power]] = []
     if band is not None:
-        words = f"certify within {band_words(band, binary)}"
-        goals.append(("certify", words, lambda n: _certify_power(design, n, band, level)))
+        every = f"all {asked.groups} groups " if asked.groups > 1 else ""
+        words = f"certify {every}within {band_words(band, binary)}"
+        goals.append(("certify", words, lambda n: asked.certified(n, band)))
     if disparity is not None:
         null = band or (0.0, 0.0)
-        each = 1.0 - (1.0 - level) / asked.groups
         beyond = f", {band_words(band, binary)} tolerated" if band is not None else ""
         words = f"detect {disparity_words(disparity, binary)}{beyond}"
-        goals.append(("detect", words, lambda n: detection_power(design, n, disparity, null, each)))
+        goals.append(("detect", words, lambda n: asked.found(n, disparity, null)))
     return goals
 
 
@@ -169,54 +168,20 @@ def _check_disparity(rate: float | None, band: tuple[float, float], disparity: f
         raise InputError(WHO, Fault("rate", both))
 
 
-def _certify_power(design: Design, members: float, band: tuple[float, float], level: float) -> float:
-    """Both one-sided tests at zero disparity, each at the null variance of its own edge."""
-    truth, at_low = design.errors(members, 0.0, band[0])
-    _, at_high = design.errors(members, 0.0, band[1])
-    critical = interval_critical(np.inf, 1.0 - level)
-    # Moving each edge inwards by the excess of its critical distance turns both tests into one error.
-    low = band[0] + critical * (at_low - truth) + design.continuity(members)
-    high = band[1] - critical * (at_high - truth) - design.continuity(members)
-    return certify_power(truth, low, high, level) if low < high else 0.0
-
-
-def detection_power(
-    design: Design, members: float, gap: float, band: tuple[float, float], level: float
-) -> float:
-    """Chance to find the gap outside the band, the critical distance at the null variance of the near edge."""
-    from scipy import special
-
-    edge = band[1] if gap > band[1] else band[0]
-    truth, at_null = design.errors(members, gap, edge)
-    critical = interval_critical((band[1] - band[0]) / truth, 1.0 - level)
-    distance = abs(gap - edge) - design.continuity(members)
-    return float(special.ndtr((distance - critical * at_null) / truth))
-
-
-def _members(function: Callable[[float], float], power: float) -> int:
+def _members(function: Power, asked: Assumed) -> int:
     """The smallest number of members with the power asked for."""
-    high = 4.0
-    while function(high) < power:
-        high *= 2.0
-        if high > MOST:
-            required = "more than 10¹² members would be needed: the tolerance or disparity is too small"
-            raise InputError(WHO, Fault("", required))
-    low = high / 2.0
-    if function(low) >= power:
-        return max(2, ceil(low))
-    return ceil(optimize.brentq(lambda n: function(n) - power, low, high, xtol=1e-6) - 1e-9)
+    found = smallest_size(function, asked.power, asked.stepped)
+    if found is None:
+        required = "more than 10¹² members would be needed: the tolerance or disparity is too small"
+        raise InputError(WHO, Fault("", required))
+    return max(2, found)
 
 
-def _curve(name: str, words: str, function: Callable[[float], float], members: int) -> list[dict[str, Any]]:
+def _curve(name: str, words: str, function: Power, members: int) -> list[dict[str, Any]]:
     sizes = np.unique(np.round(np.geomspace(max(4.0, members / 16), members * 3.0, POINTS)))
     return [
-        {
-            "goal": name,
-            "words": words,
-            "members": int(size),
-            "power": min(max(float(function(size)), 0.0), 1.0),
-        }
-        for size in sizes
+        {"goal": name, "words": words, "members": int(size), "power": min(max(float(power), 0.0), 1.0)}
+        for size, power in zip(sizes, function(sizes), strict=True)
     ]
 
 
@@ -226,17 +191,22 @@ def _verdict(lines: list[dict[str, Any]], label: str, power: float) -> Verdict:
     return Verdict("planned", f"{label}: {' and '.join(parts)}, {each}with {100 * power:g}% power")
 
 
-def _notes(target_known: bool, groups: int) -> list[Note]:
+def _notes(target_known: bool, groups: int, binary: bool) -> list[Note]:
     return notes_where(
         {
-            "approximate": (True, "A normal approximation: below about 50 expected events plan generously."),
+            "by-the-test": (binary, "Counts that are likely with these sizes go through certify's own test."),
+            "approximate": (
+                not binary,
+                "A normal approximation: with few people or skewed values plan generously.",
+            ),
             "target-estimated": (
                 not target_known,
                 "The target is estimated too: its people are counted beside the group's.",
             ),
             "several-groups": (
                 groups > 1,
-                f"Detection is planned at Holm's level for the first of {groups}.",
+                f"A certificate is planned for all {groups} groups at once, which share the target; detection of one "
+                "of them at Holm's first level.",
             ),
         }
     )

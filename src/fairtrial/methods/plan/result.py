@@ -21,17 +21,18 @@ class PlanResult(Result):
         Column("members", "members of the group", "count"),
         Column("target_members", "members of the target", "count"),
         Column("rows", "rows that meet the condition", "count"),
+        Column("periods", "periods", "count"),
     )
     people_in_details: ClassVar[frozenset[str]] = frozenset()  # people of a plan, nobody yet
     method: ClassVar[str] = (
-        "Normal approximation with the null variance at the constrained maximum (Farrington & Manning 1990): certify "
-        "is two one-sided tests, detect the interval-null test that certify and flag use."
+        "Rates: counts that the sizes make likely go through the tests that certify and flag use, two one-sided ones "
+        "to certify, the interval-null test to detect. Means: a normal approximation of the same tests."
     )
     assumptions: ClassVar[tuple[str, ...]] = (
         "People are independent.",
         "The rate (or standard deviation) assumed is about right: too low a spread plans too few people.",
     )
-    citation: ClassVar[str] = "Farrington & Manning (1990), Statistics in Medicine 9; Schuirmann (1987)."
+    citation: ClassVar[str] = "Schuirmann (1987), Journal of Pharmacokinetics and Biopharmaceutics 15."
 
     def pictures(self) -> list[Picture]:
         """Power against members."""
