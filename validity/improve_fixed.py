@@ -210,7 +210,7 @@ CELLS = [
           short=0, long=2000),
     _cell("fixed rule, three groups, sign not stated", "the candidate permutes the groups' levels, 3 × 150",
           partial(column_rejections, people=150, old=(0.5, 0.58, 0.42), new=(0.42, 0.5, 0.58)), short=0, long=2000),
-    _cell("fixed rule, several metrics", "selection rates become equal, true positive rates stay exactly as unequal, 2 × 300",
+    _cell("fixed rule, several metrics", "selection rates become equal, true positive rates stay as unequal, 2 × 300",
           mixed_errors, short=0, long=2000),
     *(
         _cell(f"fixed score, top {capacity:g} of {people:,} rows", "equal gaps, the threshold from the rows tested",
