@@ -118,11 +118,11 @@ def _notes(judgement: Judgement, rule: str, disparities: Disparities) -> list[No
     )
     overall = (
         "'overall' contains the group itself and shrinks the gaps of large groups: for tolerances prefer "
-        "target='rest' or a reference group."
+        "everyone else or a reference group as the target."
     )
     paper = (
-        "rule='paper' certifies whatever is not rejected, so a small enough sample certifies anything: it is the ELFA "
-        "paper's wording, not evidence of fairness."
+        "The rule 'paper' certifies whatever is not rejected, so a small enough sample certifies anything: it is the "
+        "ELFA paper's wording, not evidence of fairness."
     )
     constant = "A group without inference is undetermined and cannot be certified."
     return notes_where(

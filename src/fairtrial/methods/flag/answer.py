@@ -286,7 +286,8 @@ def _notes(disparities: Disparities, correction: str) -> list[Note]:
             Note(
                 "bh-dependence",
                 "Groups share people, so their tests depend on each other; Benjamini–Hochberg has no general guarantee "
-                "then (in simulations of such families its rate held). correction='by' is proven for any dependence.",
+                "then (in simulations of such families its rate held). The correction 'by' is proven for any "
+                "dependence.",
             )
         )
     return notes

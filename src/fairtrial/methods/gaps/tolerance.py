@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fairtrial.errors import Fault, InputError, Note, notes_where
+from fairtrial.errors import Example, Fault, InputError, Note, Words, notes_where
 from fairtrial.inference.rates.binary_gaps import FEW_EVENTS
 from fairtrial.methods.gaps.disparities import Disparities
 from fairtrial.methods.gaps.known_outcomes import left_out_notes
@@ -14,7 +14,7 @@ from fairtrial.methods.gaps.notes_of_means import notes_of_means
 from fairtrial.methods.gaps.sorted_groups import Estimate
 from fairtrial.metrics.metric import Metric
 
-BAND = "must be a number or two numbers [low, high]"
+BAND = Words("must be a number or two numbers, low and high, such as {}", Example([-0.02, 0.05]))
 
 
 def find_band(who: str, tolerance: Any, metric: Metric) -> tuple[float, float] | None:
@@ -31,7 +31,7 @@ def find_band(who: str, tolerance: Any, metric: Metric) -> tuple[float, float] |
         raise InputError(who, Fault("tolerance", BAND, got=tolerance))
     low, high = (_number(who, value) for value in pair)
     if low > high or (single and tolerance < 0):
-        required = "must not be negative, nor [low, high] with low above high"
+        required = "must not be negative, nor two numbers of which the first is the larger one"
         raise InputError(who, Fault("tolerance", required, got=tolerance))
     if metric.binary and (max(-low, high) > 1 or (low <= -1 and high >= 1)):
         raise InputError(who, Fault("tolerance", "of a rate is a share: 0.05 is 5 points", got=tolerance))
@@ -112,7 +112,7 @@ def _plug_in_notes(disparities: Disparities) -> list[Note]:
     return [
         Note(
             "plug-in-not-valid",
-            "target_method='plug-in' treats the estimated target as known, as the ELFA paper does: its intervals "
+            "The target method 'plug-in' treats the estimated target as known, as the ELFA paper does: its intervals "
             "and p-values do not hold their level. Use the default.",
         )
     ]

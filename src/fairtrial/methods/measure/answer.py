@@ -42,7 +42,7 @@ def answer(plan: Plan) -> MeasureResult:
         required = "cannot be chosen together with weight or unit: intervals at effective counts are used"
         raise NotApplicable(WHO, Fault("interval", required))
     refuse_selective(WHO, audit, plan.metrics, "metrics")
-    lines, compared, cells = cell_lines(plan)
+    plan, lines, compared, cells = cell_lines(plan)
     left_out = left_out_details(plan.metrics, cells.left_out) if audit.missing == "drop" else []
     for line in lines:
         line.harmed = harmed_side(line.metric, audit.favourable)

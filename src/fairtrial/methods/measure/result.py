@@ -64,7 +64,7 @@ class MeasureResult(Result):
         "interval. p-values are of the differences, adjusted by Holm over all groups and metrics measured."
     )
     assumptions: ClassVar[tuple[str, ...]] = (
-        "Rows are independent people, or repeated rows are named by unit=.",
+        "Rows are independent people, or a unit names repeated rows.",
         "The model was not fitted on these rows.",
         "Intervals are pointwise; the findings use p-values adjusted over the whole table.",
     )
