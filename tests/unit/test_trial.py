@@ -167,7 +167,7 @@ def test_small_cells_are_masked_everywhere_that_is_published(tmp_path: Path) -> 
     masked = {"value": None, "reason": "fewer than 200 people", "masked": True}
     assert rows["race: Asian"]["rate"] == masked  # 32 people
     assert rows["race: Asian"]["n"] == masked
-    assert rows["African-American"]["n"] == 1795
+    assert rows["race: African-American"]["n"] == 1795
     assert {level["label"]: level["n"] for level in content["data"]["groups"]["race"]}["Asian"] is None
     page = (tmp_path / "report.html").read_text()
     assert '<span class="num">masked</span>' in page
