@@ -30,16 +30,15 @@ def measure_cases() -> Iterator[Case]:
             yield from varied("measure", "people", name, every=8, options=[{"target": target}])
     for name in CRITERIA:
         yield from varied("measure", "people two", name, options=[{"depth": 2, "target": {"side": "left"}}])
-    for interval in ("wilson", "likelihood", "half-count", "exact"):
+    for interval in ("bounded", "wilson", "likelihood", "half-count", "exact"):
         for target in ("rest", 0.3):
             options = {"interval": interval, "target": target}
             yield from varied("measure", "people", ["fpr", "ppv"], options=[options])
             yield from varied("measure", "sparse", "selection_rate", options=[{**options, "minimum": 5}])
     for target in TARGETS:
         yield from varied("measure", "people", ["brier", "mean_score"], options=[{"target": target}])
-        for target in ("rest", "overall", {"g": "normal"}, 1.5):
-            chosen = {"interval": interval, "target": target, "minimum": 8}
-            yield from varied("measure", "losses", "base_rate", options=[chosen])
+    for target in ("rest", "overall", {"g": "normal"}, 1.5):
+        yield from varied("measure", "losses", "base_rate", options=[{"target": target, "minimum": 8}])
     yield from varied(
         "measure", "people three", ["selection_rate", "tpr"],
         options=[
@@ -123,7 +122,7 @@ def certify_cases() -> Iterator[Case]:
             yield from varied(
                 "certify", "compas", "ppv", options=[{"tolerance": tolerance, "rule": rule, "by": "race"}]
             )
-    for interval in ("wilson", "likelihood", "half-count", "exact"):
+    for interval in ("bounded", "wilson", "likelihood", "half-count", "exact"):
         yield from varied(
             "certify", "people", "tpr",
             options=[{"rate_interval": interval, "target": 0.5, "tolerance": 0.1}, {"rate_interval": interval}],

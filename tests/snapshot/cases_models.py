@@ -179,19 +179,19 @@ def improve_cases() -> Iterator[Case]:
         ("accuracy", ["tpr", "fpr"], {}),
         ("accuracy", "equalized_odds", {}), ("accuracy", "sufficiency", {}),
         ("accuracy", "tpr", {"pooled": True}),
-        ("accuracy", "tpr", {"scale": "difference"}), ("accuracy", "tpr", {"method": "paper"}),
-        ("accuracy", "tpr", {"method": "paper", "scale": "difference", "pooled": True}),
+        ("accuracy", "tpr", {"margin_kind": "absolute"}), ("accuracy", "tpr", {"method": "paper"}),
+        ("accuracy", "tpr", {"method": "paper", "margin_kind": "absolute", "pooled": True}),
         ("accuracy", "tpr", {"direction": "below", "target": {"group": "a"}}),
         ("accuracy", "fpr", {"direction": "above", "target": {"group": "a"}}),
-        ("error_rate", "fnr", {"scale": "difference"}), ("fpr", "fdr", {"scale": "difference"}),
-        ({"name": "profit", "selected": "margin", "rejected": 0}, "tpr", {"scale": "difference"}),
-        ("accuracy", {"name": "gain", "selected": "margin", "rejected": 0.5}, {"scale": "difference"}),
+        ("error_rate", "fnr", {"margin_kind": "absolute"}), ("fpr", "fdr", {"margin_kind": "absolute"}),
+        ({"name": "profit", "selected": "margin", "rejected": 0}, "tpr", {"margin_kind": "absolute"}),
+        ("accuracy", {"name": "gain", "selected": "margin", "rejected": 0.5}, {"margin_kind": "absolute"}),
         ("accuracy", "tpr", {"aggregate": "running-median"}), ("accuracy", "tpr", {"aggregate": "single"}),
         ("accuracy", "tpr", {"aggregate": "running-median", "splits": 5}), ("accuracy", "tpr", {"splits": 1}),
-        ("accuracy", "tpr", {"delta": (0.01, 0.02, 0.1)}), ("accuracy", "tpr", {"delta": (-0.05, 0.2)}),
-        ("accuracy", "tpr", {"delta": {"a": -0.01, "b": 0.02, "fairness": 0.1}}),
+        ("accuracy", "tpr", {"margin": 0.01, "reduction": 0.1}), ("accuracy", "tpr", {"margin": 0.05, "reduction": 0.2}),
+        ("accuracy", "tpr", {"margin": {"a": 0.01, "b": 0.02}, "reduction": 0.1}),
         ("accuracy", "tpr", {"seed": 7}),
-        ("accuracy", "tpr", {"delta": {"accuracy": -0.02}, "confidence_level": 0.8}),
+        ("accuracy", "tpr", {"margin": 0.02, "confidence_level": 0.8}),
         ("accuracy", "tpr", {"folds": 2}),
         ("accuracy", "tpr", {"train_share": 0.3}), ("accuracy", "tpr", {"bootstrap": 1000}),
         ("accuracy", "tpr", {"jobs": 1}),
@@ -202,7 +202,7 @@ def improve_cases() -> Iterator[Case]:
     ]  # fmt: skip
     for accuracy, fairness, change in pairs:
         yield from varied("improve", "misled", accuracy, fairness, every=5, options=[{**FIXED, **change}])
-    for change in ({}, {"candidates": ["near", "better"], "splits": 5}, {"scale": "difference"}):
+    for change in ({}, {"candidates": ["near", "better"], "splits": 5}, {"margin_kind": "absolute"}):
         yield from varied(
             "improve", "misled three", "accuracy", "tpr", every=3, options=[{**FIXED, **change}]
         )
@@ -249,7 +249,7 @@ def improve_cases() -> Iterator[Case]:
 
 def _with_payoff() -> Any:
     payoff = fairtrial.Payoff("profit", "margin")
-    return call("improve", audit("misled"), payoff, "tpr", scale="difference", **FIXED)
+    return call("improve", audit("misled"), payoff, "tpr", margin_kind="absolute", **FIXED)
 
 
 def _of_score(of: str, accuracy: str, fairness: str) -> Any:

@@ -59,8 +59,8 @@ def scan_cases() -> Iterator[Case]:
         yield from varied("scan", "people", "tpr", every=3, options=[{**base, **models}])
     scores: list[dict[str, Any]] = [
         {"top": 4}, {"sigma": 0.1}, {"sigma": 0.4, "null": "bootstrap"}, {"scores": "bins"},
-        {"strata_bins": 3},
-        {"strata_bins": 30}, {"null": "bootstrap"}, {"null": "propensity"}, {"null": "global"},
+        {"neighbours": 10},
+        {"neighbours": 40}, {"null": "bootstrap"}, {"null": "propensity"}, {"null": "global"},
         {"condition": 0},
         {"condition": "any"}, {"probability": "outcome-rate"},
     ]  # fmt: skip

@@ -151,7 +151,7 @@ def scan_faults() -> Iterator[Case]:
         "ridge": {"ridge": 0},
         "penalty": {"penalty": -1}, "permutations": {"permutations": 5},
         "permutations text": {"permutations": "many"},
-        "top": {"top": 0}, "restarts": {"restarts": 0}, "strata_bins": {"strata_bins": 0},
+        "top": {"top": 0}, "restarts": {"restarts": 0}, "neighbours": {"neighbours": 0},
         "level": {"confidence_level": 1.5},
         "seed": {"seed": -1}, "seed real": {"seed": 1.5}, "condition": {"condition": 2},
         "condition text": {"condition": "all"},
