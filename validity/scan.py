@@ -150,9 +150,10 @@ _RARE = partial(designs.class_depends_on_covariates, people=1500, strength=1.0, 
 
 
 def _size(name: str, design: str, make: Make, **settings: Any) -> Cell:
-    board = {key: settings.pop(key) for key in ("variant", "counterpart", "short", "long") if key in settings}
+    names = ("variant", "counterpart", "short", "long")
+    board: dict[str, Any] = {key: settings.pop(key) for key in names if key in settings}
     run = settings.pop("rule", rejects)
-    board.setdefault("long", 6000 if run is rejects else 2000)
+    board |= {"long": board.get("long", 6000 if run is rejects else 2000), "covers": ("scan.p_value",)}
     return Cell("scan", name, design, "size", partial(run, make=make, **settings), **board)
 
 
@@ -165,7 +166,9 @@ _TEN = "ten attributes of three values, 2,000 people; class and event share"
 def _interval(name: str, design: str, **settings: Any) -> Cell:
     board = {key: settings.pop(key) for key in ("variant", "counterpart") if key in settings}
     run = partial(misses_selected_rate, **settings)
-    return Cell(method="scan", name=name, design=design, claim="coverage", run=run, **board)
+    side = "target_rate" if settings.get("outside") else "rate"
+    covers = (f"scan.{side}_low", f"scan.{side}_high")
+    return Cell(method="scan", name=name, design=design, claim="coverage", run=run, covers=covers, **board)
 
 
 def _article_null(name: str) -> Callable[[ScanTable], object]:

@@ -43,7 +43,7 @@ def cell_lines(plan: Plan) -> tuple[Plan, list[Line], list[Disparities], Cells]:
         if found.tested:
             compared.append(_compared(plan, metric, found))
             _fill(own, compared[-1], plan)
-    add_impact_ratios(lines, plan.audit.favourable)
+    add_impact_ratios(lines, plan.audit.favourable, plan.level)
     return plan, lines, compared, cells
 
 
