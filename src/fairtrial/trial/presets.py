@@ -17,6 +17,7 @@ from fairtrial.methods.gaps.known_outcomes import selective_labels, spans_decisi
 from fairtrial.metrics.table import find_metrics
 from fairtrial.trial.spec import Section, Spec
 
+FOUR_FIFTHS = 0.8  # of the rate compared with
 SMALLEST_COMPARED = 10  # people; score intervals hold for groups this small
 NEED = {
     "name": "need_among_selected",
@@ -103,6 +104,18 @@ def _need(spec: Spec, audit: Audit, *roles: str) -> None:
     faults.raise_any()
 
 
+def four_fifths(audit: Audit) -> dict[str, Any]:
+    """The field's own tolerance: rates of the favourable decision within a ratio of .8 to 1.25."""
+    metric: Any = "selection_rate"
+    if audit.favourable == 0:
+        metric = {
+            "name": "favourable_rate",
+            "value": "role.not_decision",
+            "label": "rate of the favourable decision",
+        }
+    return {"metric": metric, "scale": "ratio", "tolerance": FOUR_FIFTHS}
+
+
 def _depth(audit: Audit) -> int:
     return min(2, len(audit.groups))
 
@@ -117,6 +130,7 @@ def _employment(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
     rates = {"metrics": ["selection_rate"], "by": by, "minimum": smallest}
     questions: Questions = [
         ("measure", {**rates, "title": "What are the selection rates?"}),
+        ("certify", {**four_fifths(audit), "minimum": smallest}),
         ("flag", {"metric": "selection_rate", "by": by, "minimum": smallest}),
     ]
     notes = [
@@ -187,6 +201,8 @@ def _lending(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
         if name in references:
             asked["target"] = {name: references[name]}
         questions.append(("measure", {**asked, "title": f"What are the approval rates by {name}?"}))
+        target = {"target": asked["target"]} if "target" in asked else {}
+        questions.append(("certify", {**four_fifths(audit), "by": [name], **target}))
     questions.append(("flag", {"metric": "selection_rate", "depth": _depth(audit)}))
     notes = [
         "Lending preset: the impact ratio is a group's rate of the favourable decision over that of the group of the "
