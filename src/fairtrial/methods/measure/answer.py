@@ -20,6 +20,7 @@ from fairtrial.metrics.values import role
 from fairtrial.results.column import Verdict, defined_or, undefined
 
 WHO = "measure"
+MARK = 0.8 * (1.0 - 1e-12)  # exactly four fifths is not under it, whatever the division leaves
 # what a reference has none of
 COMPARED = (
     "difference", "difference_low", "difference_high", "ratio", "ratio_low", "ratio_high", "p_value", "p_adjusted",
@@ -134,7 +135,10 @@ def _row(line: Line, alpha: float) -> dict[str, Any]:
         "ratio_low": known(line.ratio_low, "the target's rate is zero"),
         "ratio_high": known(line.ratio_high, "no upper limit: too few events in the target"),
         "impact_ratio": line.impact_ratio,
-        "four_fifths": None if line.impact_ratio is None else line.impact_ratio < 0.8,
+        "impact_ratio_low": line.impact_ratio_low,
+        "impact_ratio_high": line.impact_ratio_high,
+        "four_fifths": None if line.impact_ratio is None else line.impact_ratio < MARK,
+        "four_fifths_shown": line.below_four_fifths,
         "standardized": line.standardized,
         "p_value": known(line.p_value, "no p-value"),
         "p_adjusted": known(line.p_adjusted, "no p-value"),
@@ -167,10 +171,15 @@ def _verdict(lines: list[Line], alpha: float, level: float) -> Verdict:
 def _notes(lines: list[Line], minimum: int) -> list[Note]:
     small = sum(line.too_few for line in lines)
     have, were = ("1 line has", "was") if small == 1 else (f"{small} lines have", "were")
+    mark = (
+        "Under four fifths is a mark on the estimate, which equal rates often earn by chance; 'shown' is the test of "
+        "all pairs of groups, by Holm."
+    )
     pointwise = "Intervals are pointwise; findings use p-values adjusted by Holm over the table."
     return notes_where(
         {
             "pointwise": (True, pointwise),
+            "four-fifths": (any(line.impact_ratio is not None for line in lines), mark),
             "small-groups": (small > 0, f"{have} fewer than {minimum} people and {were} not compared."),
         }
     )

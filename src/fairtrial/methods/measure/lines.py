@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from fairtrial.data.audit import Audit
+from fairtrial.inference.numeric.roots import Floats
+from fairtrial.inference.rates.highest import pairs_of_groups, ratio_to_highest
 from fairtrial.methods.gaps.states import DESCRIBED, NOBODY, TOO_FEW
 from fairtrial.methods.gaps.words import sentence, unit_of
 from fairtrial.methods.measure.result import NOT_TESTED, UNDETERMINED
@@ -13,6 +17,8 @@ from fairtrial.metrics.groups import Group, Target
 from fairtrial.metrics.harm import Effect, describes_people, effect_of, is_selection
 from fairtrial.metrics.metric import Direction, Metric
 from fairtrial.results.column import State
+
+FOUR_FIFTHS = (0.8, 1.25)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,6 +59,9 @@ class Line:
     ratio_low: float | None = None
     ratio_high: float | None = None
     impact_ratio: float | None = None
+    impact_ratio_low: float | None = None
+    impact_ratio_high: float | None = None
+    below_four_fifths: bool | None = None  # shown by the test of all pairs, not by the mark
     standardized: float | None = None  # difference over the root mean of the two variances (real values)
     p_value: float | None = None
     p_adjusted: float | None = None
@@ -102,17 +111,33 @@ def too_small(n: int, minimum: int) -> State | None:
     return State(TOO_FEW.code, f"fewer than {minimum}") if n < minimum else None
 
 
-def add_impact_ratios(lines: list[Line], favourable: int | None) -> None:
+def add_impact_ratios(lines: list[Line], favourable: int | None, level: float, counted: bool) -> None:
     """The rate of the favourable decision over the highest one of the same attributes, groups large enough only.
 
-    Where nobody said which decision is favourable it is taken to be 1.
+    Where nobody said which decision is favourable it is taken to be 1. Limits and the test know that the highest was
+    chosen from the data; they are for counts, so weighted people have the ratio alone.
     """
     families: dict[tuple[str, tuple[str, ...]], list[tuple[Line, float]]] = {}
     for line in lines:
         if is_selection(line.metric) and line.level is not None and not line.too_few:
-            level = 1.0 - line.level if favourable == 0 else line.level
-            families.setdefault((line.metric.name, line.group.attributes), []).append((line, level))
+            rate = 1.0 - line.level if favourable == 0 else line.level
+            families.setdefault((line.metric.name, line.group.attributes), []).append((line, rate))
     for family in families.values():
-        highest = max(level for _, level in family)
-        for line, level in family:
-            line.impact_ratio = level / highest if highest > 0 else None
+        highest = max(rate for _, rate in family)
+        for line, rate in family:
+            line.impact_ratio = rate / highest if highest > 0 else None
+        if counted and highest > 0 and len(family) > 1:
+            _test_four_fifths([line for line, _ in family], np.array([rate for _, rate in family]), level)
+
+
+def _test_four_fifths(lines: list[Line], rate: Floats, level: float) -> None:
+    """Limits of each ratio to the highest rate, and who is shown to lie below four fifths of somebody."""
+    people = np.array([float(line.n) for line in lines])
+    events = np.rint(rate * people)
+    limits = ratio_to_highest(events, people, level)
+    pairs = pairs_of_groups(events, people, FOUR_FIFTHS, level)
+    told = pairs.p_adjusted <= 1.0 - level
+    lower = np.where(rate[pairs.first] < rate[pairs.second], pairs.first, pairs.second)[told]
+    for i, line in enumerate(lines):
+        line.impact_ratio_low, line.impact_ratio_high = float(limits.low[i]), float(limits.high[i])
+        line.below_four_fifths = bool((lower == i).any())

@@ -44,7 +44,8 @@ def cell_lines(plan: Plan) -> tuple[list[Line], list[Disparities], Cells]:
         if found.tested:
             compared.append(_compared(plan, metric, found))
             _fill(own, compared[-1], plan)
-    add_impact_ratios(lines, plan.audit.favourable)
+    counted = not (plan.audit.has("weight") or plan.audit.has("unit"))
+    add_impact_ratios(lines, plan.audit.favourable, plan.level, counted)
     return lines, compared, cells
 
 
