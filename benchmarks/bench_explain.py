@@ -94,8 +94,8 @@ def inference(features: int, metric: str) -> Callable[[], Any]:
     def work() -> Any:
         stacked, targets = decomposition(features)
         found = contributions(decisions, form, group, 2, stacked, targets)
-        error = found.spread()
-        return interval(found.estimate, error, 0.95), two_sided_p(found.estimate, error)
+        error = found.with_quarter_rows()
+        return interval(found.centre, error, 0.95), two_sided_p(found.centre, error)
 
     return work
 

@@ -16,17 +16,19 @@ from fairtrial.methods.explain.solver.coalitions import contributions
 from fairtrial.methods.explain.solver.esl import (
     b_sequence,
     coefficients,
-    monte_carlo_variance,
-    sample_orders,
-    sampled_coefficients,
 )
 from fairtrial.methods.explain.solver.esl_groups import (
     baseline_of,
     pair_targets,
     paper_interval,
 )
-from fairtrial.methods.explain.solver.influence import Spread, combine, interval
-from fairtrial.methods.explain.two_stage_game import estimates_of
+from fairtrial.methods.explain.solver.influence import Spread, interval
+from fairtrial.methods.explain.solver.sampled_coalitions import (
+    monte_carlo_error,
+    sample_coalitions,
+    sampled_coefficients,
+)
+from fairtrial.methods.explain.two_stage_game import add_error, estimates_of
 from validity.board import Cell
 from validity.explain_designs import (
     BASELINE,
@@ -94,7 +96,7 @@ def _prior_coverage(sizes: tuple[int, int]) -> Run:
 
 
 def _sampled_coverage(sizes: tuple[int, int], features: int, budget: int) -> Run:
-    """Shapley from sampled orders: people and orders are both drawn anew in every repeat."""
+    """Shapley from drawn coalitions: people and coalitions are both drawn anew in every repeat."""
 
     def run(repeats: int, random: np.random.Generator) -> np.ndarray:
         people = population(features)
@@ -103,15 +105,14 @@ def _sampled_coverage(sizes: tuple[int, int], features: int, budget: int) -> Run
         missed = np.empty(repeats)
         for r in range(repeats):
             kinds, group = draw(people, sizes, "tpr", random)
-            orders = sample_orders(features, budget, random)
-            decisions = people.decisions[np.ix_(kinds, orders.masks)]
+            drawn = sample_coalitions(features, budget, random)
+            decisions = people.decisions[np.ix_(kinds, drawn.masks)]
             form = form_of("tpr", people.outcome[kinds])
-            found = contributions(decisions, form, group, 2, sampled_coefficients(orders)[None], gap)
-            chance = monte_carlo_variance(orders, gap.weights[:, 0] @ found.rates.rate)[0]
-            error = found.with_quarter_rows()
-            both = np.stack([error.error[0, 0] ** 2, chance])
-            degrees = np.stack([error.df[0, 0], np.full(features, orders.pairs - 1.0)])
-            low, high = interval(found.centre[0, 0], combine(both, degrees), LEVEL)
+            found = contributions(decisions, form, group, 2, sampled_coefficients(drawn)[None], gap)
+            chance = monte_carlo_error(drawn, gap.weights[:, 0] @ found.rates.rate)
+            ours = found.with_quarter_rows()
+            error = add_error(Spread(ours.error[:, 0], ours.df[:, 0]), chance)
+            low, high = interval(found.centre[0, 0], Spread(error.error[0], error.df[0]), LEVEL)
             missed[r] = ((truth < low) | (truth > high)).mean()
         return missed
 
@@ -207,10 +208,15 @@ CELLS: list[Cell] = [
     _cell("the other four values' gap contributions, ppv, 300/120", _FIXED, _coverage(_SMALL, "ppv", _GAP, _PANEL)),
     _cell("contributions to both groups' values, ppv, 300/120", _FIXED, _coverage(_SMALL, "ppv", _VALUES, _SHAPLEY)),
     _cell("estimated baseline, tpr, 700/200 people", _FIXED, _prior_coverage((700, 200))),
-    _cell(
-        "Shapley from sampled orders, 8 features, 286/50", "140 coalitions; Monte-Carlo error added",
-        _sampled_coverage(_TENTH, 8, 140),
-    ),
+    *[
+        _cell(f"Shapley from {budget} of {2**features - 1} coalitions, {features} features, {sizes[0]}/{sizes[1]}",
+              "coalitions drawn in pairs; Monte-Carlo error added", _sampled_coverage(sizes, features, budget),
+              short=short, covers=("explain.monte_carlo",))
+        for features, budget, sizes, short in (
+            (8, 65, _TENTH, 400), (8, 65, _FEW, 0), (8, 65, _ADULT, 0), (8, 145, _TENTH, 0), (11, 71, _ADULT, 0),
+            (11, 151, _ADULT, 0),
+        )
+    ],
     _cell("no driver flagged, tpr, 286/50", _ALIKE, _family(_TENTH, "tpr"), claim="size"),
     _cell("every feature starred by itself, tpr, 286/50", _ALIKE, _family(_TENTH, "tpr", adjust=False), claim="size",
           variant="paper", counterpart="no driver flagged, tpr, 286/50"),

@@ -380,5 +380,7 @@ CELLS: list[Cell] = [
     _cell("first stage: equal rates of two groups", _TWO, first_stage(), exact=True, covers=("explain.p_value",)),
     _cell("first stage: equal rates of two groups, level .01", _TWO, first_stage(0.99), nominal=0.01, exact=True,
           worst=0.015),
+    _cell("first stage: share of tables where the p-value and the interval disagree", _TWO,
+          first_stage(claim="agreement"), exact=True, worst=0.0, covers=("explain.p_value",)),
     _cell("first stage: gap of two groups", _TWO, first_stage(claim="coverage"), "coverage", exact=True),
 ]  # fmt: skip

@@ -11,6 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
+from fairtrial.inference.compare.linear_gaps import LinearGaps
+from fairtrial.inference.evidence.atoms import Comparison
+from fairtrial.inference.evidence.unit_sums import UnitSums
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.everyone import PartLaw
 from fairtrial.inference.rates.highest import pairs_of_groups, ratio_to_highest
@@ -170,6 +173,42 @@ def rejections(draw: Any, rival: bool = False, df: Any = None) -> Run:
     return run
 
 
+def found_gaps(n1: int, n2: int, first: float, second: float, scale: Scale, *, score: bool = False) -> Run:
+    """'No gap' rejected, by the bounded law or by the plain score."""
+
+    def run(repeats: int, random: Random) -> Floats:
+        k1, k2 = (
+            np.asarray(random.binomial(n, p, repeats), dtype=float) for n, p in ((n1, first), (n2, second))
+        )
+        table = TwoRates(k1, np.full(repeats, n1 * 1.0), k2, np.full(repeats, n2 * 1.0))
+        value = np.full(repeats, 0.0 if scale == "difference" else 1.0)
+        if score:
+            root = score_roots(at_null(table, value, scale))[0]
+            return np.asarray(2 * special.ndtr(-np.abs(root)) <= 0.05, dtype=np.float64)
+        above, below = TwoRateLaw(table, scale).tails(value)
+        return np.asarray(2 * np.minimum(above, below) <= 0.05, dtype=np.float64)
+
+    return run
+
+
+def joint_rejections(places: int, people: int) -> Run:
+    """Three groups with equal rates in places of their own rates: the joint test of all gaps to the rest."""
+
+    def run(repeats: int, random: Random) -> Floats:
+        found = np.zeros(repeats)
+        member = np.eye(3, dtype=bool)
+        for i in range(repeats):
+            own = np.clip(random.normal(0.4, 0.15, places), 0.05, 0.9)
+            place = np.repeat(np.arange(places), people)
+            group = random.integers(0, 3, place.size)
+            values = (random.random(place.size) < own[place]).astype(float)
+            sums = UnitSums.of_rows(place, group, np.ones(place.size), values, 3)
+            found[i] = LinearGaps(sums, Comparison(member, ~member)).joint().p_value <= 0.05
+        return found
+
+    return run
+
+
 def linearised_p(values: Floats, inside: Any, weight: Floats, unit: Any) -> float:
     """The textbook's: influences summed per unit, m/(m - 1), t with m - 1 degrees of freedom."""
     influence, gap = np.zeros(values.size), 0.0
@@ -252,6 +291,18 @@ def _drawn(name: str, design: str, run: Run, claim: Any = "size", **more: Any) -
 
 _TABLES = "every table, 81 pairs of rates .5% to 97%, 30/30, 50/100, 30/200, 50/1,000 people"
 _SMALL = SIZES[:3]
+_ENDS = ("low", "high")
+
+
+def _limits(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Both ends of these columns of certify and flag."""
+    return tuple(f"{who}.{name}_{end}" for who in ("certify", "flag") for name in names for end in _ENDS)
+
+
+_PRINTED = {
+    "difference": _limits(("difference", "unadjusted")),
+    "ratio": (*_limits(("ratio", "unadjusted_ratio")), "measure.ratio_low", "measure.ratio_high"),
+}
 _COUNTS = "20 to 400 people, rates .5% to 99.5%"
 _SCALES: tuple[tuple[Scale, float], ...] = (("difference", 0.1), ("ratio", 1.3))
 
@@ -259,7 +310,7 @@ CELLS: list[Cell] = [
     *(
         _exact(f"{scale} of two rates, {words}, every table", _TABLES,
                misses(_SMALL if level < 0.05 else SIZES, scale, level, sides, False),
-               nominal=level, short=400 if level == 0.05 and sides == 2 else 0)
+               nominal=level, covers=_PRINTED[scale], short=400 if level == 0.05 and sides == 2 else 0)
         for scale, _ in _SCALES
         for level, sides, words in (
             (0.05, 2, "two-sided"), (0.01, 2, "two-sided at .01"), (0.001, 2, "two-sided at .001"),
@@ -290,17 +341,23 @@ CELLS: list[Cell] = [
         for count, n1, n2 in ((30, 1, 3), (10, 6, 12), (4, 40, 80))
     ),
     _drawn("heterogeneity over strata", "8 strata of 40 and 80, one common difference",
-           strata(8, 40, 80, "difference", 0.1, "heterogeneity")),
+           strata(8, 40, 80, "difference", 0.1, "heterogeneity"),
+           covers=("certify.heterogeneity_p", "flag.heterogeneity_p")),
     *(
         _drawn(f"no gap, {places} hospitals with both groups", f"{places} hospitals of 30, rates vary by 15 points",
                rejections(partial(hospitals, places=places, people=30, gap=0.0, spread=0.15)))
         for places in (40, 20, 10)
     ),
+    *(
+        _drawn(f"no gap in any of three groups, {places} hospitals",
+               f"{places} hospitals of 30, rates vary by 15 points", joint_rejections(places, 30))
+        for places in (40, 12)
+    ),
     _drawn("survey weights, events weigh a tenth", "150 and 450 people, 10% in both populations",
            rejections(partial(weighted_events, n1=150, n2=450, rate=0.1, other=0.1))),
     *(
         _drawn(f"some group below four fifths, {groups} groups of {people}", f"equal rates {rate:g}",
-               some_ratio_marked(groups, people, rate))
+               some_ratio_marked(groups, people, rate), covers=("measure.four_fifths",))
         for groups, people, rate in ((4, 50, 0.3), (6, 400, 0.2))
     ),
     *(
@@ -310,7 +367,8 @@ CELLS: list[Cell] = [
         for groups, people, rate in ((4, 50, 0.3), (6, 400, 0.2))
     ),
     _drawn("ratio to the highest rate", "five groups of 50 to 400, rates 20% to 30%",
-           highest_misses((50, 80, 120, 200, 400), (0.3, 0.2, 0.28, 0.3, 0.25)), "coverage"),
+           highest_misses((50, 80, 120, 200, 400), (0.3, 0.2, 0.28, 0.3, 0.25)), "coverage",
+           covers=("measure.impact_ratio_low", "measure.impact_ratio_high")),
     _drawn("ratio to the highest rate, equal rates", "four groups of 50, rate 30%",
            highest_misses((50, 50, 50, 50), (0.3, 0.3, 0.3, 0.3)), "coverage"),
     _exact("pairs, difference, every table", "20 and 40 pairs, 16 pairs of discordant rates",
@@ -325,6 +383,12 @@ POWER: list[Cell] = [
          rival=rejections(partial(hospitals, places=places, people=30, gap=0.12, spread=0.15), rival=True),
          rival_name="cluster-robust t", short=200, long=2000)
     for places, least in ((40, 0.5), (20, 0.3))
+] + [
+    Cell("certify", f"power, {scale} of two rates, {n1} and {n2}", f"{n1} and {n2} people, rates {p1:g} and {p2:g}",
+         "power", found_gaps(n1, n2, p1, p2, scale), nominal=0.4, rival=found_gaps(n1, n2, p1, p2, scale, score=True),
+         rival_name="score", short=2000, long=20_000)
+    for scale, _ in _SCALES
+    for n1, n2, p1, p2 in ((60, 120, 0.15, 0.35), (40, 400, 0.15, 0.04), (100, 100, 0.5, 0.3))
 ] + [
     Cell("certify", "power, survey weights, events weigh a tenth", "150 and 450 people, 10% and 22% in the populations",
          "power", rejections(partial(weighted_events, n1=150, n2=450, rate=0.22, other=0.1)), nominal=0.5,

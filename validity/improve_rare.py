@@ -243,7 +243,7 @@ CELLS = [
             rival=partial(split_payoff_power, rows=rows, rate=rate, share=0.4),
             rival_name="the same in seven half splits",
             short=0,
-            long=400,
+            long=2000,
         )
         for rows, rate, promised in ((300, 0.3, 0.7), (1000, 0.1, 0.7), (2000, 0.1, 0.95))
     ),
@@ -256,7 +256,7 @@ CELLS = [
         rival=partial(t_test_power, rows=2000, rate=0.1, share=0.4),
         rival_name="t-test (its size there is above 6%)",
         short=0,
-        long=1000,
+        long=2000,
     ),
     _cell(
         "power with a margin, 1,000 people",

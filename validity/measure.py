@@ -16,6 +16,7 @@ from fairtrial.inference.rates.proportions import RateMethod, rate_interval
 from fairtrial.inference.rates.two_rates import ratio_interval
 from validity.board import Cell, Claim
 from validity.measure_designs import Draw, Errors, Random, linear, repeated, survey
+from validity.measure_labels import CELLS as LABELS
 from validity.measure_means import CELLS as MEANS
 from validity.measure_pvalues import CELLS as P_VALUES
 from validity.skewed_means import MEASURE as SKEWED
@@ -126,6 +127,7 @@ _REPEATED = partial(repeated, n1=60, n2=150, rate=0.3, across=False)
 _ACROSS = partial(repeated, n1=60, n2=150, rate=0.3, across=True)
 
 CELLS = [
+    *LABELS,
     *SKEWED,
     *POWER_OF_MEANS,
     *(

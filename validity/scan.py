@@ -150,8 +150,10 @@ _RARE = partial(designs.class_depends_on_covariates, people=1500, strength=1.0, 
 
 
 def _size(name: str, design: str, make: Make, **settings: Any) -> Cell:
-    board = {key: settings.pop(key) for key in ("variant", "counterpart", "short", "long") if key in settings}
+    names = ("variant", "counterpart", "short", "long")
+    board: dict[str, Any] = {key: settings.pop(key) for key in names if key in settings}
     run = settings.pop("rule", rejects)
+    board |= {"long": board.get("long", 6000 if run is rejects else 2000), "covers": ("scan.p_value",)}
     return Cell("scan", name, design, "size", partial(run, make=make, **settings), **board)
 
 
@@ -164,7 +166,9 @@ _TEN = "ten attributes of three values, 2,000 people; class and event share"
 def _interval(name: str, design: str, **settings: Any) -> Cell:
     board = {key: settings.pop(key) for key in ("variant", "counterpart") if key in settings}
     run = partial(misses_selected_rate, **settings)
-    return Cell(method="scan", name=name, design=design, claim="coverage", run=run, **board)
+    side = "target_rate" if settings.get("outside") else "rate"
+    covers = (f"scan.{side}_low", f"scan.{side}_high")
+    return Cell(method="scan", name=name, design=design, claim="coverage", run=run, covers=covers, **board)
 
 
 def _article_null(name: str) -> Callable[[ScanTable], object]:
@@ -182,6 +186,9 @@ def _article_null(name: str) -> Callable[[ScanTable], object]:
     return null
 
 
+_NUMBERS = (
+    "8 × 8 × 2 cells, two numbers searched as ranges; log-odds of class and event rise by 3 over the ages"
+)
 _STRATA = [
     _size("stratified, class depends strongly on covariates", _DEPENDS, designs.class_depends_on_covariates),
     _size("stratified, both directions", "the same, best of above and below", designs.class_depends_on_covariates,
@@ -193,11 +200,13 @@ _STRATA = [
     _size("stratified, condition left free", "the same over both outcomes, strata by outcome", designs.free_condition),
     _size("stratified, unmodelled interaction", _CROSSED, designs.unmodelled_interaction),
     _size("stratified, mean scores", "real-valued event", designs.mean_scores, directions=("above", "below")),
-    _size("stratified, ranges of numbers", "8 × 8 × 2 cells, two attributes searched as ranges, 1,200 people",
-          designs.many_numbers, ordered=(0, 1), short=150),
+    _size("stratified, ranges of numbers", f"{_NUMBERS}, 2,000 people", designs.many_numbers, ordered=(0, 1),
+          short=200, long=4000),
+    _size("stratified, ranges of numbers, many people", f"{_NUMBERS}, 20,000 people",
+          partial(designs.many_numbers, people=20_000), ordered=(0, 1), short=100, long=1000),
     *(
         _size(f"calibration, {shape}", f"3,000 people, strata of 20 neighbouring scores; {words}",
-              partial(designs.score_alone, shape=shape), directions=("above", "below"), short=200)
+              partial(designs.score_alone, shape=shape), directions=("above", "below"), short=200, long=4000)
         for shape, words in (
             ("step", "the outcome is a step of the score, the class shifts the score"),
             ("flat", "outcomes ignore a score that the class shifts"),
@@ -218,9 +227,9 @@ _STRATA = [
 ]  # fmt: skip
 
 _MODELS = [
-    _size("propensity, few cells", _DEPENDS, designs.class_depends_on_covariates, null=by_models, short=150),
+    _size("propensity, few cells", _DEPENDS, designs.class_depends_on_covariates, null=by_models, short=150, long=2000),
     _size("propensity, base-rate difference", "scanned among Y=0; the class depends on X and Y",
-          designs.base_rate_difference, null=by_models, short=150),
+          designs.base_rate_difference, null=by_models, short=150, long=2000),
     *(
         _size(f"second rung, {shared}", f"{_TEN} {words}", partial(designs.ten_attributes, shared=shared),
               null=by_models, short=0, long=300)
@@ -233,10 +242,11 @@ _MODELS = [
     _size("second rung refused nothing: stratified, ten attributes", f"{_TEN} a two-way table",
           partial(designs.ten_attributes, shared="two-way"), short=60, long=300),
     _size("bootstrap, model right", "class depends strongly on covariates", designs.class_depends_on_covariates,
-          null=by_bootstrap, short=150),
+          null=by_bootstrap, short=150, long=2000),
     _size("bootstrap, interaction found", "event and class follow a product of two attributes; blocks",
-          designs.unmodelled_interaction, null=by_bootstrap, short=150),
-    _size("bootstrap, mean scores", "resampled residuals", designs.mean_scores, null=by_bootstrap, short=100),
+          designs.unmodelled_interaction, null=by_bootstrap, short=150, long=2000),
+    _size("bootstrap, mean scores", "resampled residuals", designs.mean_scores, null=by_bootstrap, short=100,
+          long=1000),
 ]  # fmt: skip
 
 _ARTICLE = [
@@ -283,14 +293,18 @@ _MANY = "ten attributes, 20,000 people, log-odds +0.6 in a ninth of the class"
 
 _FOUND = [
     _power("planted bias", _PLANTED, designs.planted, 0.5, short=100, long=400,
-           rival=partial(article_rejects, make=designs.planted), rival_name="the article's score"),
+           rival=partial(article_rejects, make=designs.planted), rival_name="the article's score",
+           loses="main effects are right here, which the matched score does not rely on; see the next line"),
     _power("planted bias, unmodelled interaction", f"{_PLANTED}; class and event also follow a product",
            _CROSSED_PLANT, 0.4, short=100, long=400,
            rival=partial(article_rejects, make=_CROSSED_PLANT), rival_name="the article's score"),
-    _power("planted bias in calibration", "3,000 people, log-odds of the outcome −0.8 in half of the class",
-           designs.planted_calibration, 0.8, short=100, long=400, directions=("below",)),
-    _power("ten attributes, stratified", _MANY, designs.planted_among_many, 0.3, short=0, long=100),
-    _power("ten attributes, second rung", _MANY, designs.planted_among_many, 0.9, short=0, long=60, null=by_models),
+    _power("planted bias in calibration", "1,500 people, log-odds of the outcome −0.5 in half of the class",
+           designs.planted_calibration, 0.5, short=100, long=400, directions=("below",),
+           rival=partial(article_rejects, make=designs.planted_calibration, directions=("below",)),
+           rival_name="the article's score, the same strata"),
+    _power("ten attributes, stratified", _MANY, designs.planted_among_many, 0.2, short=0, long=100),
+    _power("ten attributes, second rung", _MANY, designs.planted_among_many, 0.9, short=0, long=100, null=by_models,
+           rival=partial(rejects, make=designs.planted_among_many), rival_name="the stratified null"),
 ]  # fmt: skip
 
 CELLS = [*_STRATA, *_MODELS, *_ARTICLE, *_INTERVALS, *_FOUND, *lines("scan")]

@@ -103,7 +103,8 @@ def any_found(
 
 
 def _cell(name: str, design: str, run: object, **more: object) -> Cell:
-    return Cell("scan_all", name, design, "size", run, **more)  # type: ignore[arg-type]
+    covers = ("scan_all.p_value", "scan_all.p_adjusted")
+    return Cell("scan_all", name, design, "size", run, covers=covers, **more)  # type: ignore[arg-type]
 
 
 _FIVE = "5 scans of two independent attributes, 400 people"

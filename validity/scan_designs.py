@@ -36,8 +36,9 @@ def table_of(
     condition: FloatArray | None = None,
     *,
     real_valued: bool = False,
-    neighbours: int | None = None,
+    on_score: bool = False,
     arity: IntArray = ARITY,
+    near: tuple[FloatArray, ...] = (),
 ) -> ScanTable:
     rows = CountedRows(
         codes=codes,
@@ -46,8 +47,9 @@ def table_of(
         scanned=np.ones(len(codes), dtype=bool) if scanned is None else scanned,
         condition=condition,
         count=np.ones(len(codes)),
+        near=near,
     )
-    return build_table(rows, arity=arity, neighbours=neighbours, real_valued=real_valued)
+    return build_table(rows, arity=arity, on_score=on_score, real_valued=real_valued)
 
 
 def class_depends_on_covariates(
@@ -93,7 +95,7 @@ def continuous_score(generator: np.random.Generator, people: int = 300, shift: f
     protected = generator.random(people) < expit(1.5 * linear)
     score = expit(0.6 * linear + shift * protected + 0.6 * generator.standard_normal(people))
     event = (generator.random(people) < score).astype(np.float64)
-    return table_of(codes, protected, event, condition=log_odds(score), neighbours=20)
+    return table_of(codes, protected, event, condition=log_odds(score), on_score=True)
 
 
 def mean_scores(generator: np.random.Generator, people: int = 500) -> ScanTable:
@@ -122,16 +124,29 @@ def score_alone(generator: np.random.Generator, shape: str = "step", people: int
     if shape == "bimodal":
         rate = expit(logs**2 - 1.5)
     event = (generator.random(people) < rate).astype(np.float64)
-    return table_of(codes, protected, event, condition=expit(logs), neighbours=20, arity=np.array([2, 3]))
+    return table_of(codes, protected, event, condition=expit(logs), on_score=True, arity=np.array([2, 3]))
 
 
-def many_numbers(generator: np.random.Generator, people: int = 1200) -> ScanTable:
-    """Age in eight bins, tenure in eight, sex: class and event both rise with age."""
-    codes = np.stack([generator.integers(0, k, size=people) for k in (8, 8, 2)], axis=1).astype(np.int64)
-    linear = 0.3 * (codes[:, 0] - 3.5)
+def many_numbers(
+    generator: np.random.Generator,
+    people: int = 2000,
+    steep: float = 3.0,
+    step: float = 0.0,
+    near: bool = True,
+) -> ScanTable:
+    """Age and tenure in eight bins, sex: class and event both rise with age, or jump inside a bin.
+
+    `near` cuts strata inside the bins as the public function does.
+    """
+    age, tenure = generator.random(people), generator.random(people)
+    codes = np.stack(
+        [(8 * age).astype(np.int64), (8 * tenure).astype(np.int64), generator.integers(0, 2, people)], 1
+    )
+    linear = steep * (age - 0.5) + step * (age > 0.8125)
     protected = generator.random(people) < expit(linear)
     event = (generator.random(people) < expit(linear - 0.5)).astype(np.float64)
-    return table_of(codes, protected, event, arity=np.array([8, 8, 2]))
+    fine = (np.floor(64 * age), np.floor(64 * tenure)) if near else ()
+    return table_of(codes, protected, event, arity=np.array([8, 8, 2]), near=fine)
 
 
 def ten_attributes(
@@ -188,11 +203,11 @@ def planted_among_many(generator: np.random.Generator, people: int = 20_000) -> 
     return table_of(codes, protected, event, arity=np.full(10, 3))
 
 
-def planted_calibration(generator: np.random.Generator, people: int = 3000) -> ScanTable:
-    """At the same score the class's outcomes in one half of the X cells have log-odds .8 lower."""
+def planted_calibration(generator: np.random.Generator, people: int = 1500) -> ScanTable:
+    """At the same score the class's outcomes in one half of the X cells have log-odds .5 lower."""
     codes = np.stack([generator.integers(0, k, size=people) for k in (2, 3)], axis=1).astype(np.int64)
     protected = generator.random(people) < 0.4
     logs = generator.standard_normal(people) + 0.5 * protected
     harmed = protected & (codes[:, 0] == 1)
-    event = (generator.random(people) < expit(logs - 0.8 * harmed)).astype(np.float64)
-    return table_of(codes, protected, event, condition=expit(logs), neighbours=20, arity=np.array([2, 3]))
+    event = (generator.random(people) < expit(logs - 0.5 * harmed)).astype(np.float64)
+    return table_of(codes, protected, event, condition=expit(logs), on_score=True, arity=np.array([2, 3]))

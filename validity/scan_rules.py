@@ -149,6 +149,7 @@ def article_rejects(
     make: Make,
     null: Callable[[ScanTable], object] | None = None,
     doubly_robust: bool = False,
+    directions: tuple[Direction, ...] = ("above",),
 ) -> FloatArray:
     """The same by the article's score, refitted in every draw; its stratified null unless another is given."""
     from fairtrial.methods.scan.solver.expectation import Expectations
@@ -157,7 +158,8 @@ def article_rejects(
 
     errors = np.zeros(repeats)
     for repeat in range(repeats):
-        setup = prepare(make(generator), how=Expectations(ridge=0.01, doubly_robust=doubly_robust))
+        how = Expectations(ridge=0.01, doubly_robust=doubly_robust)
+        setup = prepare(make(generator), how=how, directions=directions)
         draw = (null or stratified)(setup.table)
         observed = scan_observed(setup).found[0].score
         threshold, reached = observed - 1e-9 * (1.0 + abs(observed)), 0

@@ -220,7 +220,7 @@ SECTION = """## {title}
 
 {compared}
 
-{name}, {method} component, split by split:
+{name}, {method} component, test by test:
 
 {table}
 
@@ -265,6 +265,18 @@ def cost_as_accuracy(audit: fairtrial.Audit, **settings: Any) -> str:
     return f"With the cost of the selected as accuracy (Appendix H.3), as in the article: {result.verdict.text}.\n"
 
 
+def half_splits(audit: fairtrial.Audit, **settings: Any) -> str:
+    """The same rule when half of the rows in each split only set a threshold and a sign."""
+    found = [
+        fairtrial.improve(
+            audit, "ppv", "ppv", candidates=["gagne_sum_t_hat"], splits=7, seed=seed, **settings
+        ).p_value
+        for seed in range(3)
+    ]
+    listed = ", ".join(f"{p:.3f}" for p in found)
+    return f"In seven half splits the same rule gets p = {listed} (three seeds).\n"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -298,17 +310,22 @@ def main() -> None:
             str(held), outcome="gagne_sum_t", score="risk_score_t", groups="dem_race_black"
         )
         intro = (
-            "16,099 of these patients, with scores fitted on the others: fixed candidates, so that the training halves "
-            "only give the 97th percentile. A test half has 8,050 patients, a third of the "
-            "article's, so the p-values are larger than in Table 1."
+            "16,099 of these patients, with scores fitted on the others: rules fixed beforehand, tested on all rows "
+            "(Section 3.2) with the capacity (3%) and the direction of the gap (selected Black patients are sicker) "
+            "stated. The article's calibration stands beside the valid one."
         )
+        settings = {
+            "capacity": 0.03,
+            "bootstrap": draws,
+            "fitted_elsewhere": True,
+            "sign": {"dem_race_black": 1},
+        }
+        asked = ["gagne_sum_t_hat", "log_cost_t_hat"]
         sections.append(
-            section(
-                "The hold-out sample", intro, "holdout", audit, ["gagne_sum_t_hat", "log_cost_t_hat"], arguments.out,
-                capacity=0.03, bootstrap=draws, fitted_elsewhere=True,
-            )
-        )  # fmt: skip
-        sections.append(cost_as_accuracy(audit, capacity=0.03, bootstrap=draws, fitted_elsewhere=True))
+            section("The hold-out sample", intro, "holdout", audit, asked, arguments.out, **settings)
+        )
+        sections.append(half_splits(audit, **{**settings, "sign": None}))
+        sections.append(cost_as_accuracy(audit, **settings))
     rows = 48_842 if full else 30_000
     intro = (
         f"{rows:,} people of the Adult data. The status quo selects the tenth with the longest hours: a stand-in "

@@ -75,7 +75,20 @@ class Example:
         return speech.value(self.value)
 
 
-Part = Named | Set | Use | Example
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Where else an argument may be given: ", here or as groups= in the Audit"; nothing where it is the same option."""
+
+    argument: str
+    other: str
+    of: str = ""
+
+    def said(self, speech: Speech) -> str:
+        there = speech.setting(self.other, NOTHING, self.of)
+        return "" if there == speech.subject(self.argument) else f", here or as {there}"
+
+
+Part = Named | Set | Use | Example | Elsewhere
 
 
 @dataclass(frozen=True, slots=True, init=False)

@@ -374,10 +374,19 @@ def named_number(text: str) -> tuple[str, Any]:
     return name, int(found) if isinstance(found, float) and found.is_integer() else found
 
 
+MOST_PARTS = 20  # a larger number is no number of parts but a place to cut
+
+
 def cuts(text: str) -> tuple[str, Any]:
-    """'age=25,45' are edges, 'age=4' quarters."""
+    """'age=25,45' are edges, 'age=62' is one, and a small number is one of equal parts: 'age=4' are quarters.
+
+    >>> cuts("age=25,45"), cuts("age=62"), cuts("age=4")
+    (('age', [25.0, 45.0]), ('age', [62.0]), ('age', 4))
+    """
     name, _, edges = text.partition("=")
     if not edges:
-        raise ValueError("age=25,45 or age=4")
+        raise ValueError("age=25,45 or age=62 or age=4")
     found = numbers(edges)
-    return name, int(found) if isinstance(found, float) and found.is_integer() else found
+    if not isinstance(found, float):
+        return name, found
+    return name, int(found) if found.is_integer() and 2 <= found <= MOST_PARTS else [found]

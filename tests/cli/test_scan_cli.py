@@ -71,3 +71,33 @@ def test_the_protected_attribute_is_no_feature(data: Path) -> None:
     assert done.exit_code != 0
     assert str(done.exception).startswith("scan: --feature")
     assert "names 'race' alone, which defines the protected class" in str(done.exception)
+
+
+def test_options_of_the_search(data: Path) -> None:
+    """Controls, ranges of raw numbers, the article's score; what belongs to the other score is refused."""
+    roles = ["--outcome", "two_year_recid", "--score", "decile_score", "--threshold", "5", "--by", "race"]
+    base = [
+        str(data),
+        *roles,
+        "--metric",
+        "fpr",
+        "--protected",
+        "race=African-American",
+        "--permutations",
+        "19",
+    ]
+    features = ["--feature", "sex", "--feature", "age", "--within", "priors_count"]
+    done = CliRunner().invoke(program, ["scan", *base, *features, "--json", "-"])
+    assert done.exit_code == 0, done.output
+    content: dict[str, Any] = json.loads(done.stdout)
+    assert content["provenance"]["arguments"]["within"] == ["priors_count"]
+    assert {row["attribute"] for row in content["details"]["values"]} == {"sex", "age"}
+    assert len([row for row in content["details"]["values"] if row["attribute"] == "age"]) == 8
+    loose = ["--no-ranges", "--null", "stratified", "--search", "depth-2"]
+    assert CliRunner().invoke(program, ["scan", *base, *features, *loose]).exit_code == 0
+    article = CliRunner().invoke(
+        program, ["scan", *base, "--feature", "sex", "--scan-score", "article", "--json", "-"]
+    )
+    assert json.loads(article.stdout)["details"]["score"] == "article"
+    wrong = CliRunner().invoke(program, ["scan", *base, "--feature", "sex", "--search", "restarts"])
+    assert "--search belongs to the article's score" in str(wrong.exception)

@@ -206,14 +206,26 @@ def test_init_reads_parquet_and_does_not_write_over(command: Command) -> None:
     ("arguments", "message"),
     [
         (["nowhere.csv", "--yes"], "nowhere.csv"),
-        (["plain.csv"], "take the guesses with --yes"),
+        (
+            ["plain.csv"],
+            "--decision, --outcome, --score and --group, or take the guesses with --yes",
+        ),
         (["plain.csv", "--yes", "--preset", "hiring"], "'employment'"),
-        (["plain.csv", "--yes"], "no decision, outcome or score"),
+        (
+            ["lone.csv", "--yes"],
+            "no decision, outcome or score: name one with --decision, --outcome or --score",
+        ),
+        (
+            ["plain.csv", "--decision", "colur"],
+            "--decision names the unknown column 'colur'. Did you mean 'colour'?",
+        ),
+        (["plain.csv", "--decision", "size", "--group", "sex"], "--group names the unknown column 'sex'"),
         (["ids.csv", "--yes"], "no column to compare people by"),
     ],
 )
 def test_init_refuses_with_a_cure(arguments: list[str], message: str, command: Command) -> None:
     (command.folder / "plain.csv").write_text("colour,size\nred,1\nblue,2\n" * 3)
+    (command.folder / "lone.csv").write_text("colour\nred\nblue\n" * 3)
     (command.folder / "ids.csv").write_text("id\n" + "".join(f"p{i}\n" for i in range(60)))
     code, _, err = command("init", *arguments)
     assert code == 2
@@ -223,7 +235,7 @@ def test_init_refuses_with_a_cure(arguments: list[str], message: str, command: C
 
 def test_init_asks_on_a_terminal(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     healthcare_frame(400).to_csv(command.folder / "care.csv", index=False)
-    answers = iter(["lending", "enroled", "enrolled", "-", "risk_score", "race"])
+    answers = iter(["lending", "enroled", "enrolled", "-", "risk_score", "good", "1", "race"])
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     monkeypatch.setattr("typer.prompt", lambda text, default=None: next(answers))
     code, _, err = command("init", "care.csv")
@@ -233,6 +245,7 @@ def test_init_asks_on_a_terminal(command: Command, monkeypatch: pytest.MonkeyPat
     assert content["preset"] == "lending"
     assert content["data"]["groups"] == ["race"]
     assert "outcome" not in content["data"]
+    assert content["data"]["favourable"] == 1
 
 
 def test_labels_with_quotes_make_a_valid_spec(command: Command) -> None:

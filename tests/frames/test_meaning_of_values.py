@@ -66,8 +66,8 @@ def test_labels_of_other_types():
     assert audit.levels("g") == ("2020-01-05", "2021-01-05")
     assert audit.levels("e") == ("x", "y")
     numbers = pd.DataFrame({"g": pd.Categorical([2, 10]), "d": pd.Categorical([0, 1])})
-    assert Audit(numbers, decision="d").levels("g") == ("10", "2")
-    assert [row["rate"] for row in measure(Audit(numbers, decision="d"), by="g").estimates] == [1.0, 0.0]
+    assert Audit(numbers, decision="d").levels("g") == ("2", "10")
+    assert [row["rate"] for row in measure(Audit(numbers, decision="d"), by="g").estimates] == [0.0, 1.0]
 
 
 def with_missing(text=None):
@@ -206,10 +206,10 @@ def test_columns_named_like_roles(kind, tmp_path, request):
     )
     result = measure(audit, ["calibration", "accuracy", Metric("m", "correct")], by=["score_bin", "decision"])
     seen = {(row["metric"], row["group"]): row for row in result.estimates}
-    assert seen["calibration [0.5 and over]", "q"]["n"] == 20
-    assert seen["calibration [under 0.5]", "z"]["rate"] == 0.0
-    assert seen["accuracy", "x"]["rate"] == 1.0
-    assert seen["m", "q"]["rate"] == 1.0
+    assert seen["calibration [0.5 and over]", "score_bin: q"]["n"] == 20
+    assert seen["calibration [under 0.5]", "decision: z"]["rate"] == 0.0
+    assert seen["accuracy", "decision: x"]["rate"] == 1.0
+    assert seen["m", "score_bin: q"]["rate"] == 1.0
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars-lazy", "duckdb", "csv"])
@@ -219,13 +219,13 @@ def test_bins(kind, tmp_path, request):
     data = make(kind, columns, tmp_path, request)
     edges = Audit(data, decision="d", bins={"age": [25, 26, 45]})
     assert [(row["group"], row["n"]) for row in measure(edges, by="age", minimum=1).estimates] == [
-        ("25", 1), ("26–44", 19), ("45 and over", 55), ("under 25", 5),
+        ("age: under 25", 5), ("age: 25", 1), ("age: 26–44", 19), ("age: 45 and over", 55),
     ]  # fmt: skip
     quarters = measure(Audit(data, decision="d", bins={"age": 4}), by="age")
     cuts = np.quantile(age, [0.25, 0.5, 0.75])
     assert {row["group"] for row in quarters.estimates} == {
-        f"under {cuts[0]:g}", f"{cuts[0]:g} to under {cuts[1]:g}", f"{cuts[1]:g} to under {cuts[2]:g}",
-        f"{cuts[2]:g} and over",
+        f"age: under {cuts[0]:g}", f"age: {cuts[0]:g} to under {cuts[1]:g}",
+        f"age: {cuts[1]:g} to under {cuts[2]:g}", f"age: {cuts[2]:g} and over",
     }  # fmt: skip
     close = measure(Audit(data, decision="d", bins={"income": 4}), by="income")
     assert [row["n"] for row in close.estimates] == [20, 20, 20, 20], "labels of near edges stay apart"
@@ -234,7 +234,7 @@ def test_bins(kind, tmp_path, request):
 def test_bins_of_missing_values():
     data = pd.DataFrame({"age": [20.0, NAN, 50.0, 60.0] * 20, "d": [0, 1, 1, 0] * 20})
     audit = Audit(data, decision="d", bins={"age": [30]}, missing="category")
-    assert audit.levels("age") == ("(missing)", "30 and over", "under 30")
+    assert audit.levels("age") == ("(missing)", "under 30", "30 and over")
     with pytest.raises(InputError, match="'age' is missing in 20 rows"):
         Audit(data, decision="d", bins={"age": [30]}).levels("age")
 

@@ -71,3 +71,30 @@ def test_scores_that_rest_on_two_people_move_with_the_ridge(audit: fairtrial.Aud
     assert by_ridge[0.01] == pytest.approx(23.6, rel=0.01)
     assert by_ridge[1.0] < 6 < by_ridge[0.01] < by_ridge[0.001]
     assert "few-comparators" in {note.code for note in result.notes}
+
+
+def test_matched_score_of_compas() -> None:
+    """methods/scan.md, second part: all rows, fpr, African-American, sex × age_cat × charge; T, V and F of the class.
+
+    T and V are counted here once more, stratum by stratum, with pandas.
+    """
+    data = fairtrial.load("compas", backend="pandas")
+    whole = fairtrial.Audit(
+        data, outcome="two_year_recid", score="decile_score", threshold=5,
+        groups=["race", "sex", "age_cat", "c_charge_degree"],
+    )  # fmt: skip
+    result = fairtrial.scan(whole, "fpr", protected={"race": "African-American"}, null=None)
+    everyone = next(row for row in result.estimates if row["subgroup"] == "everyone")
+    assert everyone["score"] == pytest.approx(85.709112, abs=5e-7)
+    assert everyone["log_odds"] == pytest.approx(182.822265 / 194.984990, abs=1e-7)
+    asked = data[data["two_year_recid"] == 0].assign(
+        event=lambda rows: (rows["decile_score"] >= 5).astype(float),
+        inside=lambda rows: (rows["race"] == "African-American").astype(float),
+    )
+    gain = variance = 0.0
+    for _, stratum in asked.groupby(["sex", "age_cat", "c_charge_degree"]):
+        n, inside, events = len(stratum), stratum["inside"].sum(), stratum["event"].sum()
+        gain += (stratum["event"] * stratum["inside"]).sum() - inside * events / n
+        variance += inside * (n - inside) * events * (n - events) / (n**2 * (n - 1)) if n > 1 else 0.0
+    assert gain == pytest.approx(182.822265, abs=5e-7)
+    assert variance == pytest.approx(194.984990, abs=5e-7)

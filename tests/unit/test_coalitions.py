@@ -16,16 +16,18 @@ from fairtrial.methods.explain.solver.esl import (
     MEMBERS,
     b_sequence,
     coefficients,
-    monte_carlo_variance,
-    sample_orders,
-    sampled_coefficients,
-    smallest_budget,
 )
 from fairtrial.methods.explain.solver.esl_groups import (
     baseline_of,
     group_targets,
     merge_targets,
     pair_targets,
+)
+from fairtrial.methods.explain.solver.sampled_coalitions import (
+    budget_for,
+    monte_carlo_error,
+    sample_coalitions,
+    sampled_coefficients,
 )
 from oracles.esl import DEFINITIONS
 
@@ -235,19 +237,20 @@ def test_baselines_are_the_metric_of_a_blind_classifier(people):
     np.testing.assert_allclose(influence, (y - share) / y.size, rtol=0, atol=1e-12)
 
 
-def test_sampled_orders_are_unbiased_efficient_and_know_their_error():
+def test_drawn_coalitions_are_unbiased_efficient_and_know_their_error():
     random = np.random.default_rng(4)
     players = 7
     worth = random.normal(size=1 << players)
     exact = DEFINITIONS["shapley"](np.where(np.arange(1 << players) == 0, 0.0, worth), players)
     estimates, errors = [], []
     for seed in range(400):
-        sampled = sample_orders(players, 240, np.random.default_rng(seed))
+        sampled = sample_coalitions(players, 70, np.random.default_rng(seed))
         game = worth[sampled.masks][None]
         value = sampled_coefficients(sampled) @ game[0]
         estimates.append(value)
-        errors.append(monte_carlo_variance(sampled, game)[0])
+        errors.append(monte_carlo_error(sampled, game).error[0] ** 2)
         assert value.sum() == pytest.approx(worth[-1], abs=1e-12)
+        assert sampled.masks.size - 1 <= 70
     estimates = np.array(estimates)
     # w(∅) is shared equally, so the exact value of the game with worth w(∅) of the empty coalition is compared.
     spread = estimates.std(axis=0, ddof=1)
@@ -255,7 +258,22 @@ def test_sampled_orders_are_unbiased_efficient_and_know_their_error():
     np.testing.assert_allclose(np.sqrt(np.mean(errors, axis=0)), spread, rtol=0.15)
 
 
+def test_games_without_interactions_of_three_are_known_from_the_fewest_coalitions():
+    """Single players and pairs of them alone: whatever is drawn, the answer is Shapley's, without error."""
+    random = np.random.default_rng(5)
+    players, pairs = 9, np.triu(random.normal(size=(9, 9)), 1)
+    inside = ((np.arange(1 << players)[:, None] >> np.arange(players)) & 1).astype(float)
+    worth = 3.0 + inside @ random.normal(size=players) + np.einsum("si,ij,sj->s", inside, pairs, inside)
+    exact = coefficients(b_sequence("shapley", players)) @ np.where(np.arange(1 << players) == 0, 0.0, worth)
+    sampled = sample_coalitions(players, budget_for(players, 24), random)
+    game = worth[sampled.masks]
+    np.testing.assert_allclose(sampled_coefficients(sampled) @ game, exact, rtol=0, atol=1e-10)
+    assert monte_carlo_error(sampled, game[None]).error.max() < 1e-10
+
+
 def test_a_budget_too_small_for_an_error_is_refused():
-    assert smallest_budget(10) == 180
-    with pytest.raises(ValueError, match="at least 180"):
-        sample_orders(10, 100, np.random.default_rng(0))
+    assert budget_for(10, 24) == 69
+    with pytest.raises(ValueError, match="at least 69"):
+        sample_coalitions(10, 68, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="from 4 to 62 players"):
+        sample_coalitions(3, 100, np.random.default_rng(0))

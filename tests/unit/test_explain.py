@@ -522,12 +522,17 @@ def test_sampled_shapley_is_near_the_exact_one_and_says_its_error():
         assert b["error"] > b["monte_carlo"]
 
 
-def test_too_many_features_need_a_budget():
+def test_many_features_are_sampled_and_other_allocations_refused():
     audit, decide = many()
-    with pytest.raises(
-        InputError, match=r"14 features have 16,383 coalitions: give budget= \(at least 288\)"
-    ):
-        explain(audit, "tpr", coalitions=decide, sensitive="absent")
+    result = explain(audit, "tpr", coalitions=decide, sensitive="absent")
+    assert result.details["coalition_count"] <= 2 * 14 + 2 + 128
+    total = sum(row["difference"] for row in part(result, "contribution to the gap"))
+    assert total == pytest.approx(result.gap["difference"], abs=1e-12)
+    assert any("drawn with their complements" in note.text for note in result.notes if note.code == "sampled")
+    few = explain(audit, "tpr", coalitions=decide, sensitive="absent", budget=77)
+    assert few.details["coalition_count"] <= 78
+    with pytest.raises(InputError, match=r"14 features have 16,383 coalitions: give at least 77 to draw"):
+        explain(audit, "tpr", coalitions=decide, sensitive="absent", budget=76)
     with pytest.raises(InputError, match="too many for this allocation"):
         explain(audit, "tpr", coalitions=decide, sensitive="absent", allocation="lsp", budget=500)
 
@@ -744,8 +749,8 @@ def test_faults_name_settings_as_each_front_end_does():
 
     audit, decide = many()
     with pytest.raises(InputError) as caught:
-        explain(audit, "tpr", coalitions=decide, sensitive="absent")
-    assert "give --budget (at least 288) to sample orders, or --allocation," in caught.value.said(Dashes())
+        explain(audit, "tpr", coalitions=decide, sensitive="absent", budget=30)
+    assert "give at least 77 to draw some of them, or --allocation," in caught.value.said(Dashes())
     with pytest.raises(NotApplicable) as refused:
         explain(audit, "base_rate", model="tree")
     assert refused.value.said(Dashes()).endswith("fairtrial certify takes it")

@@ -204,3 +204,18 @@ def test_contributions_of_cells_have_the_standard_errors_of_the_method_page():
     for t in range(4):
         by_hand = quarter_interval([forms[cell == h] for h in range(4)], mixing[t], -0.5, 1.0)
         assert (low[t, 0, 0], high[t, 0, 0], p[t, 0, 0]) == pytest.approx(by_hand, abs=1e-5)
+
+
+def test_the_first_stage_rejects_exactly_where_its_interval_excludes_zero():
+    """p is the level at which the shown interval touches 0: every table of 18 against 11 people, three levels."""
+    from fairtrial.inference.evidence.atoms import Atoms
+    from fairtrial.methods.explain.first_stage import gap_tests
+
+    k, j = (part.ravel().astype(float) for part in np.meshgrid(np.arange(19), np.arange(12)))
+    count = np.r_[np.full(k.size, 18.0), np.full(k.size, 11.0)]
+    mean = np.r_[k, j] / count
+    atoms = Atoms(count, mean, count * mean * (1 - mean), True)
+    pairs = [(t, k.size + t) for t in range(k.size)]
+    for level in (0.8, 0.95, 0.99):
+        for gap in gap_tests(atoms, np.eye(count.size, dtype=bool), pairs, level):
+            assert (gap.p_value <= 1 - level) == (not gap.low <= 0 <= gap.high)

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from scipy.stats import beta, norm
+from scipy.stats import t as student
 
 from fairtrial.inference.numeric.cell_bootstrap import (
     Utility,
@@ -18,6 +19,7 @@ from fairtrial.methods.improve.solver.all_splits import (
     rejection_prefixes,
     splits_against_manipulation,
 )
+from fairtrial.methods.improve.solver.area import area_component
 from fairtrial.methods.improve.solver.improvement import (
     accuracy_components,
     directed_pairs,
@@ -265,3 +267,25 @@ def test_fixed_rules_pay_for_their_number():
     assert combine_p_values([0.04, 0.01, 0.3], "all rows") == pytest.approx(0.03)
     assert combine_p_values([0.5, 0.6], "all rows") == 1.0
     assert rejection_prefixes(3, "all rows") == [(3, 1)]
+
+
+# -- the area under the curve -----------------------------------------------------------------------------------
+
+Y = np.array([1.0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 1, 0])
+S0 = np.array([0.9, 0.6, 0.4, 0.8, 0.5, 0.3, 0.7, 0.2, 0.1, 0.4, 0.35, 0.6])
+S1 = np.array([0.8, 0.7, 0.5, 0.6, 0.4, 0.2, 0.3, 0.1, 0.6, 0.2, 0.9, 0.45])
+
+
+def test_areas_and_their_standard_error():
+    """The listed numbers of the method's page; the areas also by comparing all pairs."""
+    found = area_component("everyone", Y, S0, S1)
+    assert [found.old, found.new] == pytest.approx([0.742857, 0.957143], abs=1e-6)
+    assert found.standard_error(0.0) == pytest.approx(0.169533, abs=1e-6)
+    for score, area in ((S0, found.old), (S1, found.new)):
+        above = [np.sign(a - b) / 2 + 0.5 for a in score[Y == 1] for b in score[Y == 0]]
+        assert area == pytest.approx(np.mean(above))
+    assert found.p_value(0.0) == pytest.approx(student.sf(found.statistic(0.0) / 0.169533, 4), abs=1e-5)
+    threshold = found.largest_delta(0.2)
+    assert found.p_value(threshold) == pytest.approx(0.2)
+    assert area_component("everyone", Y, S0, S0).p_value(0.0) == 1.0
+    assert area_component("everyone", np.ones(3), np.ones(3), np.ones(3)).p_value(0.0) == 1.0

@@ -12,6 +12,7 @@ from statsmodels.stats.proportion import (
 
 import fairtrial
 from fairtrial import Audit, InputError, Metric, certify, measure, role
+from fairtrial.inference.rates.highest import ratio_to_highest
 from fairtrial.results.column import reason, scalar
 from oracles.two_rates import largest_tail
 
@@ -104,23 +105,27 @@ def test_four_fifths():
     rows = by_group(measure(counts(a=(30, 100), b=(40, 100), c=(33, 100), tiny=(9, 10)), by="g"))
     assert rows["b"]["impact_ratio"] == 1
     assert rows["a"]["impact_ratio"] == pytest.approx(0.75)
-    assert rows["a"]["four_fifths"] is True
-    assert rows["c"]["four_fifths"] is False
+    limits = ratio_to_highest(np.array([30.0, 40.0, 33.0]), np.array([100.0, 100.0, 100.0]), 0.95)
+    found = [(rows[name]["impact_ratio_low"], rows[name]["impact_ratio_high"]) for name in "abc"]
+    assert np.array(found) == pytest.approx(np.stack([limits.low, limits.high], axis=1), rel=1e-9)
+    assert [rows[name]["four_fifths"] for name in "abc"] == [False] * 3, "a quotient of .75 that may be luck"
+    large = by_group(measure(counts(a=(3_000, 10_000), b=(4_000, 10_000), c=(3_900, 10_000)), by="g"))
+    assert [large[name]["four_fifths"] for name in "abc"] == [True, False, False]
+    assert rows["tiny"]["four_fifths"] is None
     assert rows["tiny"]["impact_ratio"] is None, "too small to be the best or to be judged"
     assert by_group(measure(counts(a=(0, 40), b=(0, 40)), by="g"))["a"]["impact_ratio"] is None
 
 
-def test_under_four_fifths_is_a_mark_and_shown_is_a_test():
+def test_below_four_fifths_is_shown_by_a_test():
     """gaps.md: 30/100, 45/120, 18/90 to the highest .541076–1, .860841–1, .322739–.898120; the last pair p .042392."""
     rows = by_group(measure(counts(a=(30, 100), b=(45, 120), c=(18, 90)), by="g"))
     ends = {name: (row["impact_ratio_low"], row["impact_ratio_high"]) for name, row in rows.items()}
     assert ends["a"] == pytest.approx((0.541076, 1.0), abs=2e-5)
     assert ends["b"] == pytest.approx((0.860841, 1.0), abs=2e-5)
     assert ends["c"] == pytest.approx((0.322739, 0.898120), abs=2e-5)
-    assert [rows[name]["four_fifths"] for name in "abc"] == [False, False, True]
-    assert not any(row["four_fifths_shown"] for row in rows.values()), ".042 times three pairs"
+    assert not any(row["four_fifths"] for row in rows.values()), ".042 times three pairs"
     far = by_group(measure(counts(a=(10, 100), b=(45, 120), c=(40, 90)), by="g"))
-    assert [far[name]["four_fifths_shown"] for name in "abc"] == [True, False, False]
+    assert [far[name]["four_fifths"] for name in "abc"] == [True, False, False]
 
 
 def test_impact_ratios_are_for_selection_rates_only(compas):

@@ -97,3 +97,33 @@ def test_bad_input_has_one_clear_message(arguments, message):
     with pytest.raises(InputError, match=message) as caught:
         plan("fpr", **arguments)
     assert str(caught.value).startswith("plan: ")
+
+
+def test_monitoring_says_when_a_watch_shows_it() -> None:
+    """By watches of another seed: in about 80% of them the violation is shown by then, in fewer a period before."""
+    import math
+
+    from fairtrial.inference.sequential.advancing import advance
+    from fairtrial.inference.sequential.streams import Rule, new_streams
+
+    result = plan("fpr", rate=0.3, disparity=0.15, tolerance=0.02, monitoring=True, each_period=60)
+    line = result.estimates[-1]
+    assert line["members"] == 60 * line["periods"] == line["target_members"]
+    assert f"{line['periods']} periods to notice 15.0 points, 2.0 points tolerated" in result.verdict.text
+    streams, random = new_streams(2000), np.random.default_rng(11)
+    for period in range(line["periods"]):
+        ones = random.binomial(60, [0.45, 0.3], (2000, 2)).astype(float)
+        cells = np.stack([np.full_like(ones, 60.0), ones, ones], axis=2)
+        rule = Rule(-0.02, 0.02, False, math.nan, False, True, 1, 2, math.log(20))
+        advance(streams, cells, period, rule, np.zeros((0, 2)), 2.0)
+    shown = np.mean(streams.crossed >= 0)
+    assert shown >= 0.8 - 0.04, "1,000 and 2,000 simulated watches: a standard error of .016"
+    assert np.mean((streams.crossed >= 0) & (streams.crossed < line["periods"] - 1)) <= 0.8 + 0.04
+
+
+def test_monitoring_needs_a_disparity_and_a_size() -> None:
+    with pytest.raises(InputError) as refused:
+        plan("fpr", rate=0.3, tolerance=0.05, monitoring=True)
+    assert [fault.argument for fault in refused.value.faults] == ["monitoring", "monitoring"]
+    with pytest.raises(InputError, match="for binary metrics only"):
+        plan("brier", deviation=0.3, disparity=0.1, monitoring=True, each_period=50)

@@ -40,7 +40,7 @@ def people(random: np.random.Generator, n: int = 400) -> dict[str, Any]:
     return {"codes": codes, "protected": protected, "score": score, "outcome": outcome, "event": event}
 
 
-def table_of(data: dict[str, Any], kind: str, bins: int | None = None) -> ScanTable:
+def table_of(data: dict[str, Any], kind: str, bins: bool = False) -> ScanTable:
     n = len(data["event"])
     scanned = ~data["outcome"] if kind in ("filtered", "scores") else np.ones(n, dtype=bool)
     condition = {"condition": data["outcome"].astype(float), "on score": log_odds(data["score"])}.get(kind)
@@ -49,7 +49,7 @@ def table_of(data: dict[str, Any], kind: str, bins: int | None = None) -> ScanTa
         codes=data["codes"], protected=data["protected"], event=event, scanned=scanned, condition=condition,
         count=np.ones(n),
     )  # fmt: skip
-    return build_table(rows, arity=ARITY, neighbours=bins, real_valued=kind == "scores")
+    return build_table(rows, arity=ARITY, on_score=bins, real_valued=kind == "scores")
 
 
 @pytest.mark.parametrize("kind", ["filtered", "condition", "on score", "scores"])
@@ -114,7 +114,7 @@ def test_spread_is_the_pooled_deviation_of_the_log_odds() -> None:
 @pytest.mark.parametrize("kind", ["filtered", "condition", "on score", "scores"])
 def test_stratified_draws_keep_what_they_must(kind: str) -> None:
     """Class sizes per stratum and totals per atom stay; people outside the condition do not move."""
-    table = table_of(people(np.random.default_rng(7)), kind, bins=20 if kind == "on score" else None)
+    table = table_of(people(np.random.default_rng(7)), kind, bins=kind == "on score")
     sums = stratified(table)(50, np.random.default_rng(0))
     seen = observed_moments(table)
     for stratum in np.unique(table.cell_stratum):

@@ -258,7 +258,7 @@ def built(data: dict[str, Any], condition: Any = None, **options: Any) -> ScanTa
 
 def test_strata_are_runs_of_twenty_neighbouring_scores() -> None:
     data = people()
-    table = built(data, data["score"], neighbours=20)
+    table = built(data, data["score"], on_score=True)
     for x in range(len(table.x_codes)):
         cells = np.flatnonzero(table.cell_x == x)
         cells = cells[np.argsort(table.cell_condition[cells])]
@@ -272,7 +272,7 @@ def test_strata_are_runs_of_twenty_neighbouring_scores() -> None:
 def test_one_score_is_never_parted_and_many_of_it_stand_alone() -> None:
     data = people()
     score = np.round(data["score"] * 4) / 4
-    table = built(data, score, neighbours=20)
+    table = built(data, score, on_score=True)
     assert len(np.unique(table.cell_stratum)) == len(
         table.cell_stratum
     )  # every score of a cell has 20 people
@@ -344,3 +344,40 @@ def test_main_effects_equal_statsmodels_fit() -> None:
         np.column_stack([inside, n - inside]), sm.add_constant(dummies), family=sm.families.Binomial()
     )
     assert ours == pytest.approx(model.fit().fittedvalues, abs=1e-4)
+
+
+def test_strata_of_several_numbers_are_halved_as_long_as_both_halves_have_people_enough() -> None:
+    random = np.random.default_rng(6)
+    data = people(2000, seed=6)
+    numbers = (np.floor(64 * random.random(2000)), np.floor(8 * random.random(2000)))
+    rows = CountedRows(**{key: data[key] for key in data if key != "score"}, condition=None, near=numbers)
+    table = build_table(rows, arity=np.array([3]))
+    sizes = np.bincount(table.cell_stratum[table.atom_cell], table.atom_total)
+    assert sizes.min() >= 20
+    assert sizes.max() < 120  # a home of 700 would be one stratum without them
+    assert MatchedTable.of(table).codes.tolist() == [[0], [1], [2]]
+    # whatever class and event are: the same strata when both are dealt out anew
+    other = data | {
+        "protected": random.permutation(data["protected"]),
+        "event": random.permutation(data["event"]),
+    }
+    again = build_table(
+        CountedRows(**{key: other[key] for key in other if key != "score"}, condition=None, near=numbers),
+        arity=np.array([3]),
+    )
+    assert np.bincount(again.cell_stratum[again.atom_cell], again.atom_total).tolist() == sizes.tolist()
+
+
+def test_two_long_attributes_are_solved_in_turn_and_never_beat_the_best_set_of_either() -> None:
+    random = np.random.default_rng(13)
+    codes = np.array(np.unravel_index(np.arange(14 * 15), (14, 15))).T
+    attributes = (*attributes_of(np.array([14, 15])), Attribute(values=2))
+    codes = np.concatenate([np.column_stack([codes, np.full(len(codes), v)]) for v in range(2)])
+    gain, variance = random.normal(size=len(codes)), np.ones(len(codes))
+    gain[(codes[:, 0] < 3) & (codes[:, 1] < 4)] += 3.0
+    search = plan_matched(attributes, codes, 1.0)
+    assert search.alternating
+    best = search.ranked(gain, variance, np.ones(len(codes)), 1)[0]
+    assert best.score == pytest.approx(search.maxima(gain[None], variance[None])[0])
+    assert np.flatnonzero(best.values[0, :14]).tolist() == [0, 1, 2]
+    assert np.flatnonzero(best.values[1, :15]).tolist() == [0, 1, 2, 3]

@@ -193,3 +193,70 @@ def test_people_without_an_outcome_stay_in_what_does_not_need_it() -> None:
     assert result.estimates[0]["rate"] < 1
     with pytest.raises(NotApplicable, match="needs the outcome of people with either decision"):
         fairtrial.scan(audit, "fpr", protected={"group": "b"}, permutations=99)
+
+
+def test_a_plain_bias_scan_takes_the_score_for_the_expectation() -> None:
+    """Zhang and Neill's scan: outcomes of the class against its own scores, by the Bernoulli score."""
+    from tests.oracles.scan_brute_force import bernoulli_score
+
+    random = np.random.default_rng(7)
+    n = 800
+    data = pd.DataFrame(
+        {"group": random.choice(["a", "b"], size=n), "sex": random.choice(["f", "m"], size=n)}
+    )
+    data["score"] = np.round(random.uniform(0.1, 0.9, size=n), 2)
+    low = (data["group"] == "b") & (data["sex"] == "f")
+    data["outcome"] = (random.random(n) < data["score"] * np.where(low, 0.5, 1.0)).astype(int)
+    audit = fairtrial.Audit(data, outcome="outcome", score="score", groups="group", features="sex")
+    result = fairtrial.scan(
+        audit, "calibration", protected={"group": "b"}, score="article", expectation="score", permutations=99
+    )
+    assert result.subgroup == {"sex": ["f"]}
+    wanted = bernoulli_score(
+        1.0 - data["outcome"][low].to_numpy(), np.ones(low.sum()), 1.0 - data["score"][low].to_numpy()
+    )
+    assert result.score == pytest.approx(wanted - 1, rel=1e-6)
+    assert result.p_value == 0.01
+
+
+def test_numbers_inside_a_bin_are_controlled_for_where_there_are_people_enough() -> None:
+    """Class and event both jump at 68, inside a bin: strata of the bins alone would call that a bias."""
+    random = np.random.default_rng(8)
+    n = 6000
+    age = random.integers(18, 80, size=n)
+    chance = np.where(age >= 68, 0.75, 0.35)
+    data = pd.DataFrame(
+        {
+            "group": np.where(random.random(n) < chance, "b", "a"), "age": age,
+            "rejected": (random.random(n) < chance).astype(int),
+        }
+    )  # fmt: skip
+    fine, coarse = (
+        fairtrial.scan(
+            fairtrial.Audit(data, decision="rejected", groups="group", features=["age"], bins=bins),
+            "selection_rate", protected={"group": "b"}, direction="above", permutations=199,
+        )
+        for bins in (None, {"age": [26, 34, 41, 49, 56, 64, 72]})
+    )  # fmt: skip
+    assert coarse.verdict.code == "found"
+    assert fine.verdict.code != "found"
+    assert len(fine.details["values"]) == 8
+
+
+def test_what_is_good_for_a_person_says_which_side_is_searched() -> None:
+    data = loans()
+    roles: Any = {"decision": "rejected", "groups": "group", "features": ["age"]}
+    ask: Any = {"protected": {"group": "b"}, "permutations": 99}
+    harmed = fairtrial.scan(fairtrial.Audit(data, favourable=0, **roles), "selection_rate", **ask)
+    assert harmed.estimates[0]["direction"] == "above"
+    (claim,) = harmed.claims()
+    assert (claim.who, claim.against, claim.direction, claim.effect, claim.verdict) == (
+        "group: b; age: under 25", "group: not b", "above", "harmed", "found",
+    )  # fmt: skip
+    assert claim.size == pytest.approx(harmed.estimates[0]["difference"])
+    unknown = fairtrial.Audit(data, **roles)
+    with pytest.raises(fairtrial.InputError, match="say which decision is good for a person"):
+        fairtrial.scan(unknown, "selection_rate", direction="harmed", **ask)
+    assert fairtrial.scan(unknown, "selection_rate", **ask).claims()[0].effect == ""
+    lower = fairtrial.scan(fairtrial.Audit(data, favourable=1, **roles), "selection_rate", **ask)
+    assert lower.estimates[0]["direction"] == "below"

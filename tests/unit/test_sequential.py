@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from tests.oracles import watch as oracle
 
+from fairtrial.inference.sequential.advancing import advance
 from fairtrial.inference.sequential.bets import BETS, gain, split_term, term
 from fairtrial.inference.sequential.claims import (
+    average_logs,
     estimates,
     interval,
     log_certificate,
@@ -20,15 +22,7 @@ from fairtrial.inference.sequential.claims import (
 from fairtrial.inference.sequential.detector import began, edge_centres, log_detector
 from fairtrial.inference.sequential.every_period import nearest, one_sample_factor, two_sample_factor
 from fairtrial.inference.sequential.families import listed, opening_weights
-from fairtrial.inference.sequential.streams import (
-    Rule,
-    Streams,
-    advance,
-    average_evidence,
-    begin_window,
-    joined,
-    new_streams,
-)
+from fairtrial.inference.sequential.streams import Rule, Streams, begin_window, joined, new_streams, select
 
 FOUR = [(50, 15, 60, 12), (40, 18, 55, 10), (60, 27, 45, 11), (30, 12, 70, 16)]
 LONE = [(10, 4, 12, 3), (8, 5, 10, 2), (0, 0, 9, 3), (12, 6, 11, 4), (1, 1, 1, 0)]
@@ -40,6 +34,10 @@ CLOSE = {"abs": 6e-7, "rel": 0}  # the page prints six decimals
 def rule(low: float = 0.0, high: float = 0.0, *, ratio: bool = False, known: float = math.nan, overall: bool = False,
          binary: bool = True, block: int = 1, sides: int = 2) -> Rule:  # fmt: skip
     return Rule(float(low), float(high), ratio, known, overall, binary, block, sides, math.log(20))
+
+
+def average_evidence(streams: Streams, s: int, asked: Rule, edge: float, upwards: bool) -> float:
+    return float(average_logs(select(streams, slice(s, s + 1)), asked, np.array([edge]), upwards)[0])
 
 
 def cells_of(*sides: Sequence[float]) -> np.ndarray:
@@ -301,12 +299,12 @@ def test_expected_value_of_the_average() -> None:
         streams = whole_process(3, 2, tables, asked, np.full((len(tables), 2), math.nan))
         true = float(np.mean([a - b for a, b in rates]))
         for upwards in (True, False):
-            values = [average_evidence(streams, s, asked, true, upwards) for s in range(len(tables))]
+            values = average_logs(streams, asked, np.full(len(tables), true), upwards)
             assert float(chance @ np.exp(values)) <= 1.0 + 1e-12
         asked = rule(1.0, 1.0, ratio=True)
         ratio = sum(a for a, _ in rates) / sum(b for _, b in rates)
         for upwards in (True, False):
-            values = [average_evidence(streams, s, asked, ratio, upwards) for s in range(len(tables))]
+            values = average_logs(streams, asked, np.full(len(tables), ratio), upwards)
             assert float(chance @ np.exp(values)) <= 1.0 + 1e-12
 
 

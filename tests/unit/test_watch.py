@@ -21,6 +21,7 @@ import pytest
 
 import fairtrial
 from fairtrial.methods.watch.monitor import Monitor
+from fairtrial.methods.watch.snapshot import to_arrays
 from fairtrial.methods.watch.state_file import StateFile, open_state
 from fairtrial.methods.watch.updating import Options, question
 from fairtrial.metrics.table import find_metric
@@ -359,7 +360,7 @@ def arrays_of(
         for line in list(file.lines())[1:]:
             monitor.apply(line)
     assert stored is not None
-    return stored, monitor.to_arrays()
+    return stored, to_arrays(monitor)
 
 
 @pytest.mark.parametrize("options", [
@@ -504,3 +505,43 @@ def test_periods_come_in_their_order(state: str) -> None:
     frame["week"] = None
     with pytest.raises(fairtrial.InputError, match="missing"):
         look(state, frame, tolerance=0.2)
+
+
+def test_real_values_of_later_batches_come_from_cells(state: str) -> None:
+    """The first batch is read row by row to teach it a centre; the same rows again are noticed all the same."""
+    metric = {"name": "wage", "value": "wage"}
+    frames = [weeks(1, 3), weeks(4, 6)]
+    for number, frame in enumerate(frames):
+        frame["wage"] = np.random.default_rng(number).random(len(frame))
+    for frame in (frames[0], frames[1], frames[0], frames[1]):
+        result = look(state, frame, metric=metric, bounds=[0, 1], tolerance=0.2)
+    assert result.details["batches"] == 2
+    assert sum(row["n"] for row in result.estimates) == 6 * 160
+    frames[1]["wage"] += 3
+    frames[1]["week"] += 10
+    with pytest.raises(fairtrial.InputError, match="do not hold all values"):
+        look(state, frames[1], metric=metric, bounds=[0, 1], tolerance=0.2)
+
+
+@pytest.mark.slow
+def test_the_example_of_two_years(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A drift planted in week 60 (2026-W08) is found and dated; without it the watch stays silent."""
+    import importlib.util
+
+    path = Path(__file__).parents[2] / "examples" / "watch" / "two_years.py"
+    spec = importlib.util.spec_from_file_location("two_years", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    results = module.main(tmp_path)
+    silent, found = results["without drift"], results["with drift"]
+    assert silent.verdict.code == "certified"
+    assert silent.details["changes"] == []
+    assert found.verdict.code == "violated"
+    assert "2026-W08" < found.details["joint"]["since"] <= "2026-W40"
+    change = found.details["changes"][0]
+    assert change["group"] == "African-American"
+    assert "2026-W05" <= change["since"] <= "2026-W11"
+    assert "violated" in capsys.readouterr().out
+    assert (tmp_path / "with-drift.html").stat().st_size > 100_000

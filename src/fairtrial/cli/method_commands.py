@@ -51,12 +51,14 @@ class Question:
 
     @classmethod
     def of(cls, method: Method) -> Question:
-        """An option of the same name is the Audit's; one of the same flag is the method's, and tells the Audit."""
+        """An option of the Audit's name and flag is the Audit's; one of its flag alone the method's, and tells it."""
         own = writable(method.arguments)
         if not method.takes_audit:
             return cls(method, (), own)
         roles = tuple(role_keys().values())
-        own = tuple(part for part in own if part.name not in {role.name for role in roles})
+        own = tuple(
+            part for part in own if (part.name, part.flag) not in {(role.name, role.flag) for role in roles}
+        )
         return cls(method, tuple(role for role in roles if role.flag not in {part.flag for part in own}), own)
 
     @property
@@ -72,7 +74,8 @@ class Question:
         first = {name: name.upper() for name in self.method.before_audit}
         options = [part for part in self.method.arguments if part.name not in first]
         named = {"data": "DATA", "fail_on": "--fail-on", **first, **outputs}
-        return CommandSpeech(writable([*audit, *options]), named)
+        # of one name, the Audit's option is the one that is told of: a column is easier mistyped than a choice
+        return CommandSpeech(writable([*options, *audit]), named)
 
     def ask(self, data: str | None, texts: Mapping[str, Any]) -> Result:
         """The answer to what was typed."""

@@ -26,9 +26,7 @@ def plain_label(text: str) -> str:
 
 Data = Annotated[
     object,
-    Option(
-        "A dataframe (pandas, Polars, PyArrow, DuckDB, PySpark), or a path or glob of CSV or Parquet files."
-    ),
+    Option("A dataframe of any kind, a dict of columns, or a path or glob of CSV or Parquet files."),
 ]
 Outcome = Annotated[str | None, Option("Column of what really happened: 0 and 1, two labels, or numbers.")]
 Decision = Annotated[str | None, Option("Column of the decision: 0 and 1, or two labels.")]
@@ -60,7 +58,7 @@ Favourable = Annotated[
 Bins = Annotated[
     Mapping[str, Any] | None,
     Option(
-        "Cuts of continuous columns: edges, such as age=25,45, or a number of equal parts, such as age=4.",
+        "Cuts of continuous columns: edges, such as age=25,45 or age=62, or equal parts, such as age=4.",
         form=options.cuts,
         many=True,
     ),

@@ -35,7 +35,7 @@ class Audit(Features):
     Parameters
     ----------
     data : object
-        A dataframe (pandas, Polars, PyArrow, DuckDB, PySpark), or a path or glob of CSV or Parquet files.
+        A dataframe of any kind, a dict of columns, or a path or glob of CSV or Parquet files.
     outcome : str or None, default None
         Column of what really happened: 0 and 1, two labels, or numbers.
     decision : str or None, default None
@@ -53,7 +53,7 @@ class Audit(Features):
     favourable : object, default None
         The decision that is good for a person: 1, 0 or its label; findings then say who is harmed.
     bins : dict or None, default None
-        Cuts of continuous columns: edges, such as age=25,45, or a number of equal parts, such as age=4.
+        Cuts of continuous columns: edges, such as age=25,45 or age=62, or equal parts, such as age=4.
     missing : {'error', 'drop', 'category'}, default 'error'
         Missing values are an error, drop their row, or are a group of their own.
     weight : str or None, default None
@@ -69,7 +69,7 @@ class Audit(Features):
     >>> audit.levels("race")
     ('African-American', 'Asian', 'Caucasian', 'Hispanic', 'Native American', 'Other')
     >>> audit.levels("age")
-    ('25–44', '45 and over', 'under 25')
+    ('under 25', '25–44', '45 and over')
     """
 
     def __init__(
@@ -236,7 +236,7 @@ class Audit(Features):
         """
         notes = []
         if self.unit is None:
-            text = "Rows are taken as independent people; name repeated ones with unit=."
+            text = "Rows are taken as independent people; a unit names repeated ones."
             notes.append(Note("independent-rows", text))
         if self.has("decision") or self.has("score"):
             notes.append(Note("not-fitted-here", "The model is taken as not fitted on these rows."))
@@ -244,6 +244,13 @@ class Audit(Features):
         if constant is not None:
             notes.append(constant)
             warnings.warn(constant.text, FairtrialWarning, stacklevel=3)
+        for name, labels in self.alike.items():
+            if labels:
+                shown = ", ".join(repr(label) for label in labels[:6])
+                text = f"{name!r} has the labels {shown}, which differ only by case or blanks: if they mean the same, "
+                note = Note("alike-labels", text + "write them alike in the data.")
+                notes.append(note)
+                warnings.warn(note.text, FairtrialWarning, stacklevel=3)
         dropped, total = self.count_dropped() if complete else (0, 0)
         if dropped:
             text = f"{dropped:,} of {total:,} rows had missing values and were dropped."

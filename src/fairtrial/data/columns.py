@@ -40,7 +40,7 @@ class Columns:
         self, columns: Iterable[str], *, complete: Iterable[str] = (), in_order: bool = False
     ) -> nw.LazyFrame[Any]:
         """The data, in the order of rows() where asked for; where rows are dropped, those complete in some columns."""
-        wanted = set(columns) or {self.source.columns[0]}
+        wanted = set(columns) or {self.source.any_column}
         sort = in_order and not self.source.ordered
         if sort:  # by every column: only rows alike in all of them can change places
             wanted = set(self.source.columns)
@@ -53,7 +53,7 @@ class Columns:
     def count_rows(self) -> int:
         """All rows of the source."""
         if self._rows is None:
-            frame = self.source.lazy([self.source.columns[0]])
+            frame = self.source.lazy([self.source.any_column])
             self._rows = int(collect(frame.select(nw.len().alias("n")))["n"][0].as_py())
         return self._rows
 
@@ -69,7 +69,7 @@ class Columns:
         if self.missing != "drop":
             return 0, 0
         if self._dropped is None:
-            declared = self.declared or [self.source.columns[0]]
+            declared = self.declared or [self.source.any_column]
             flag = nw.lit(1).cast(nw.Int64)
             for name in declared:
                 flag = nw.when(present(name, self.kind(name))).then(flag).otherwise(nw.lit(0).cast(nw.Int64))

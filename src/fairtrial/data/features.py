@@ -11,7 +11,7 @@ import numpy as np
 from fairtrial.data.cells import Design, Floats, Rows
 from fairtrial.data.roles import Roles
 from fairtrial.data.source import collect, frame_for_estimators
-from fairtrial.errors import Fault, InputError, Set, Words
+from fairtrial.errors import Elsewhere, Fault, InputError, Words
 
 
 class Features(Roles):
@@ -84,7 +84,7 @@ class Features(Roles):
         listed = self.features if features is None else features
         chosen = (listed,) if isinstance(listed, str) else tuple(listed)
         if not chosen:
-            cure = Words("name columns, here or as {}", Set("features", of="Audit"))
+            cure = Words("name columns{}", Elsewhere("features", "features", of="Audit"))
             raise InputError(who, Fault("features", "is missing", cure=cure))
         for name in chosen:
             self.check_column(who, "features", name)

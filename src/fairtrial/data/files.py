@@ -79,7 +79,8 @@ class Files:
         else:
             columns = _parquet_columns(connect(), self.paths)
         _check_same_columns(columns)
-        self.columns: tuple[str, ...] = tuple(columns[self.paths[0]])
+        self.header: tuple[str, ...] = tuple(columns[self.paths[0]])
+        self.columns: tuple[str, ...] = tuple(dict.fromkeys(columns[self.paths[0]]))
         self._loaded: dict[frozenset[str], str] = {}
         self._names: list[str] = []
         self._lock = threading.Lock()
@@ -91,6 +92,7 @@ class Files:
 
     def relation(self, columns: Sequence[str]) -> Any:
         """The chosen columns: a scan for Parquet, a table loaded once for CSV."""
+        self._check_case(columns)
         if not self.csv:
             listed = ", ".join(_quote(name) for name in columns)
             return self._run(f"SELECT {listed} FROM {_parquet_scan(self.paths)}")
@@ -101,9 +103,37 @@ class Files:
                 name = self._loaded[wanted] = self._load_csv(sorted(wanted))
         return connect().table(name)
 
+    def _check_case(self, columns: Sequence[str]) -> None:
+        """DuckDB does not tell names apart by case: of a CSV file one of them can be read, of Parquet none."""
+        used = {name.removesuffix(AS_WRITTEN) for name in columns}
+        for name in sorted(used):
+            alike = [other for other in self.columns if other != name and other.lower() == name.lower()]
+            if alike and (not self.csv or set(alike) & used):
+                text = f"has {name!r} and {alike[0]!r}, which differ only in case; rename one"
+                raise InputError(WHO, _file_fault(f"{self.paths[0]}: the header", text))
+
+    def _check_twice(self, file: str, columns: Sequence[str]) -> None:
+        """A column that stands twice in the header is read where it holds the same values both times."""
+        names = self.headers[file].names
+        for name in {name.removesuffix(AS_WRITTEN) for name in columns}:
+            first, *others = [f"column{place}" for place, other in enumerate(names) if other == name]
+            differs = " OR ".join(f"{first} IS DISTINCT FROM {other}" for other in others)
+            scan = _csv_scan(file, self.headers[file])
+            if (
+                others
+                and self._run(f"SELECT count(*) FROM {scan} WHERE {differs}", execute=True).fetchone()[0]
+            ):
+                text = f"has {name!r} twice, with different values; rename one"
+                raise InputError(WHO, _file_fault(f"{file}: the header", text))
+
     def _load_csv(self, columns: list[str]) -> str:
-        listed = ", ".join(f"{_quote(name.removesuffix(AS_WRITTEN))} AS {_quote(name)}" for name in columns)
-        parts = [f"SELECT {listed} FROM {_csv_scan(file, self.headers[file])}" for file in self.paths]
+        parts = []
+        for file in self.paths:
+            names = self.headers[file].names
+            self._check_twice(file, columns)
+            places = {name: names.index(name.removesuffix(AS_WRITTEN)) for name in columns}
+            listed = ", ".join(f"column{place} AS {_quote(name)}" for name, place in places.items())
+            parts.append(f"SELECT {listed} FROM {_csv_scan(file, self.headers[file])}")
         own = f"{next(_numbers)}"
         raw, typed = f"raw{own}", f"typed{own}"
         self._names += [raw, typed]
@@ -189,13 +219,6 @@ def _check_names(path: str, names: list[str]) -> None:
     if any(not name.strip() for name in names):
         place = next(i for i, name in enumerate(names) if not name.strip()) + 1
         raise InputError(WHO, _file_fault(f"{path}: column {place}", "has no name in the header"))
-    folded: dict[str, str] = {}
-    for name in names:
-        other = folded.get(name.lower())
-        if other is not None:
-            how = "twice" if other == name else f"and {other!r}, which differ only in case"
-            raise InputError(WHO, _file_fault(f"{path}: the header", f"has {name!r} {how}; rename one"))
-        folded[name.lower()] = name
 
 
 def _check_same_columns(columns: dict[str, list[str]]) -> None:
@@ -208,7 +231,8 @@ def _check_same_columns(columns: dict[str, list[str]]) -> None:
 
 
 def _csv_scan(path: str, header: _Header) -> str:
-    columns = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in header.names)
+    # by place and not by name: real headers have names that differ only in case
+    columns = ", ".join(f"column{place}: 'VARCHAR'" for place in range(len(header.names)))
     return (
         f"read_csv({_literal(path)}, header=true, auto_detect=false, columns={{{columns}}}, "
         f"delim={_text(header.delimiter)}, "
@@ -230,6 +254,9 @@ def _parquet_columns(connection: Any, paths: list[str]) -> dict[str, list[str]]:
         raise _unreadable(paths[0], _first_lines(error)) from None
     for path, names in columns.items():
         _check_names(path, names)
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:  # the scan would rename the second one and say nothing
+            raise InputError(WHO, _file_fault(f"{path}: the header", f"has {twice!r} twice; rename one"))
     return columns
 
 

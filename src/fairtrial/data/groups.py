@@ -7,7 +7,7 @@ from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
 from fairtrial.data.schema import cut_into_bins
-from fairtrial.errors import Fault, InputError, Set, Words, did_you_mean
+from fairtrial.errors import Elsewhere, Fault, InputError, Words, did_you_mean
 from fairtrial.metrics.groups import Group, Target, told_apart
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _entries(who: str, audit: Audit, by: object, argument: str) -> list[str | Ma
         required = "must be a column, a list of columns or a list of group dicts"
         raise InputError(who, Fault(argument, required, got=by))
     if not entries:
-        cure = Words("name the attribute(s) to compare, here or as {}", Set("groups", of="Audit"))
+        cure = Words("name the attribute(s) to compare{}", Elsewhere(argument, "groups", of="Audit"))
         raise InputError(who, Fault(argument, "is missing", cure=cure))
     for name in _names(entries):
         audit.check_column(who, argument, name)

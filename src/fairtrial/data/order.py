@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -66,26 +67,44 @@ def value_order(audit: Audit, name: str, labels: Sequence[str]) -> ValueOrder:
     return ValueOrder(tuple(labels), False, kind)
 
 
+def coarser(fine: ValueOrder, edges: tuple[float, ...]) -> tuple[ValueOrder, list[int]]:
+    """Bins joined to those between fewer edges, and the number of the bin that each of the fine ones is in."""
+    bins = tuple(bin_labels(edges, fine.kind))
+    lowest = dict(zip(fine.bins, (-math.inf, *fine.edges), strict=True))
+    place = {label: bisect_right(edges, low) for label, low in lowest.items()}
+    present = sorted({place[label] for label in fine.labels if label != MISSING})
+    labels = (*(bins[number] for number in present), *((MISSING,) if MISSING in fine.labels else ()))
+    number = [len(present) if label == MISSING else present.index(place[label]) for label in fine.labels]
+    return ValueOrder(labels, True, fine.kind, edges, bins), number
+
+
 def _in_order(labels: Sequence[str], order: Sequence[str]) -> tuple[str, ...]:
     place = {label: i for i, label in enumerate(order)}
     return tuple(sorted(labels, key=lambda label: (place.get(label, len(place)), label)))
 
 
-def with_numbers_cut(audit: Audit, attributes: Sequence[str], bins: int) -> tuple[Audit, tuple[str, ...]]:
-    """The audit with numbers of more than `bins` different values cut at their quantiles, and which ones were.
+def with_numbers_cut(
+    audit: Audit, attributes: Sequence[str], bins: int, parts: int
+) -> tuple[Audit, dict[str, tuple[float, ...]]]:
+    """The audit with numbers of more than `bins` different values cut at their quantiles, and where they are cut.
 
-    Columns that the audit cuts already stay as they are.
+    Each bin is cut into up to `parts` once more, so that people of one bin can still be told apart; the edges given
+    back are those of the bins. Columns that the audit cuts already stay as they are.
     """
     numbers = [name for name in attributes if name not in audit.bins and audit.kind(name) in ("int", "float")]
-    many = tuple(name for name in numbers if _different_values(audit, name) > bins)
+    many = [name for name in numbers if _different_values(audit, name) > bins]
     if not many:
-        return audit, ()
-    other = copy.copy(audit)
+        return audit, {}
+    edges: dict[int, dict[str, list[float]]] = {}
+    for count in (bins, bins * parts):
+        other = copy.copy(audit)
+        other.forget()
+        other.bins = {**audit.bins, **dict.fromkeys(many, count)}
+        edges[count] = {name: _readable(other.bin_edges(name), audit.kind(name)) for name in many}
+    finest = {name: sorted({*edges[bins][name], *edges[bins * parts][name]}) for name in many}
     other.forget()
-    other.bins = {**audit.bins, **dict.fromkeys(many, bins)}
-    other.bins |= {name: _readable(other.bin_edges(name), audit.kind(name)) for name in many}
-    other.forget()
-    return other, many
+    other.bins = {**audit.bins, **finest}
+    return other, {name: tuple(edges[bins][name]) for name in many}
 
 
 def _readable(edges: list[float], kind: Kind) -> list[float]:

@@ -100,7 +100,8 @@ def read_labels(
     positions = np.asarray(encoded.indices.fill_null(len(raw)), dtype=np.int64)
     texts = [*map(canonical, raw), MISSING]
     _check_collisions(roles, name, raw, texts, faults)
-    used = sorted({texts[i] for i in np.unique(positions)})
+    used = roles.in_order(name, {texts[i] for i in np.unique(positions)})
+    roles.note_alike(name, used)
     code_of = {label: i for i, label in enumerate(used)}
     lookup = np.array([code_of.get(text, -1) for text in texts], dtype=np.int32)
     codes = lookup[positions]

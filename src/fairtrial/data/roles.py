@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -47,6 +47,7 @@ class Roles(Columns):
         self.found_real_outcome: bool | None = None  # known once the outcome was read
         self.constant_decision: int | None = None  # the value of a decision that was read and never varies
         self._edges: dict[str, list[float]] = {}
+        self.alike: dict[str, list[str]] = {}  # labels of an attribute that differ only by case or blanks
 
     @property
     def declared(self) -> list[str]:
@@ -142,6 +143,30 @@ class Roles(Columns):
         """
         assert self.score is not None
         return bin_labels(self.bin_edges(self.score, default=10), self.kind(self.score))
+
+    def in_order(self, name: str, labels: set[str]) -> list[str]:
+        """Labels as they follow one another: bins and numbers by size, ordered categories as declared, else by text.
+
+        What is missing comes first.
+        """
+        known: Sequence[str] = self.source.orders.get(name, ())
+        if name in self.bins:
+            known = bin_labels(self.bin_edges(name), self.kind(name))
+        place = {label: index for index, label in enumerate(known)}
+
+        def key(label: str) -> tuple[bool, float, str]:
+            number = float(label) if not known and is_number(label) else 0.0
+            return label != MISSING, place.get(label, number), label
+
+        numbers = all(is_number(label) for label in labels - {MISSING})
+        return sorted(labels, key=key) if known or numbers else sorted(labels)
+
+    def note_alike(self, name: str, labels: Sequence[str]) -> None:
+        """Remember labels that differ only by case or blanks: most likely they mean the same."""
+        folded: dict[str, list[str]] = {}
+        for label in labels:
+            folded.setdefault(" ".join(label.split()).lower(), []).append(label)
+        self.alike[name] = [label for same in folded.values() if len(same) > 1 for label in same]
 
     def role_key(self, name: str) -> nw.Expr:
         """A binary role as a grouping key: 0, 1, null, OTHER for other numbers; raw labels for text."""

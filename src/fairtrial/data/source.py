@@ -28,6 +28,7 @@ class Source:
         self._lazy: nw.LazyFrame[Any] | None = None
         self._arrow: dict[str, Any] = {}
         self.frame: Frame = "pyarrow"
+        self.orders: dict[str, tuple[str, ...]] = {}  # categories that have an order, as declared
         self.ordered = True
         # A relation of the caller's own has one connection, which refuses a second call at the same time.
         self.alone: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
@@ -40,13 +41,14 @@ class Source:
             self._files = Files(data)
             self.columns: tuple[str, ...] = self._files.columns
             return
+        data = as_table(data)
         _check_duplicates(data)
         try:
             native = nw.from_native(data)  # type: ignore[call-overload]
         except TypeError:
             required = (
-                "must be a dataframe (pandas, Polars, PyArrow, DuckDB, PySpark) or a path of CSV or Parquet files, "
-                f"got {type(data).__name__}"
+                "must be a dataframe (pandas, Polars, PyArrow, DuckDB, PySpark), a dict of columns, an array of two "
+                f"dimensions or a path of CSV or Parquet files, got {type(data).__name__}"
             )
             raise InputError(WHO, Fault("data", required)) from None
         if isinstance(native, nw.DataFrame) and native.implementation.is_polars():
@@ -58,7 +60,15 @@ class Source:
             self.alone = threading.RLock()
             self.ordered = False  # a lazy frame may hold a join or a grouping, which return rows as they come
         self.frame = _frame_kind(native)
-        self.columns = tuple(native.collect_schema().names())
+        schema = native.collect_schema()
+        self.columns = tuple(schema.names())
+        self.orders = {name: _order(dtype) for name, dtype in schema.items() if isinstance(dtype, nw.Enum)}
+
+    @property
+    def any_column(self) -> str:
+        """A column to count rows by: the first whose name is no other's, whatever the case."""
+        names = [name.lower() for name in (self.columns if self._files is None else self._files.header)]
+        return next((name for name in self.columns if names.count(name.lower()) == 1), self.columns[0])
 
     def lazy(self, columns: Sequence[str]) -> nw.LazyFrame[Any]:
         """The chosen columns as a lazy frame, run where the data lives."""
@@ -105,6 +115,53 @@ class Source:
             return ()
         dtype = frame.collect_schema()[name]
         return tuple(dtype.categories) if isinstance(dtype, nw.Enum) else ()
+
+
+def as_table(data: object) -> object:
+    """A dict of columns, a list of dicts or an array as a PyArrow table; anything else as it is.
+
+    Columns of an array without names are called by their place: "0", "1", ….
+    """
+    if isinstance(data, np.ndarray):
+        data = _array_columns(data)
+    if isinstance(data, list) and data and all(isinstance(row, Mapping) for row in data):
+        names = dict.fromkeys(key for row in data for key in row)
+        data = {str(name): [row.get(name) for row in data] for name in names}
+    if not isinstance(data, Mapping):
+        return data
+    import pyarrow as pa
+
+    columns = {str(name): np.asarray(column, dtype=object).tolist() if isinstance(column, list | tuple) else column
+               for name, column in data.items()}  # fmt: skip
+    if not columns:
+        raise InputError(WHO, Fault("data", "has no columns"))
+    lengths = {name: len(column) if hasattr(column, "__len__") else None for name, column in columns.items()}
+    if None in lengths.values() or len(set(lengths.values())) > 1:
+        shown = ", ".join(f"{name!r}: {length or 'no list'}" for name, length in list(lengths.items())[:6])
+        raise InputError(
+            WHO, Fault("data", f"must have one value per row in each column, got lengths {shown}")
+        )
+    return pa.table({name: _array(name, column) for name, column in columns.items()})
+
+
+def _array_columns(data: Any) -> object:
+    if data.dtype.names:
+        return {name: data[name] for name in data.dtype.names}
+    return {str(place): data[:, place] for place in range(data.shape[1])} if data.ndim == 2 else data
+
+
+def _array(name: str, column: Any) -> Any:
+    """One column of a dict; values of several kinds become texts, as in a CSV file."""
+    import pyarrow as pa
+
+    from fairtrial.labels import canonical, is_missing
+
+    try:
+        return pa.array(column, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        return pa.array(
+            [None if is_missing(value) else canonical(value) for value in column], type=pa.string()
+        )
 
 
 def collect(frame: nw.LazyFrame[Any]) -> dict[str, Any]:
@@ -192,6 +249,12 @@ def _check_case(names: Sequence[str]) -> None:
             subject = f"the columns {other!r} and {name!r}"
             required = "differ only in case and are used together; rename one"
             raise InputError(WHO, Fault("data", required, subject=subject))
+
+
+def _order(dtype: nw.Enum) -> tuple[str, ...]:
+    from fairtrial.labels import canonical
+
+    return tuple(canonical(category) for category in dtype.categories)
 
 
 def _frame_kind(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> Frame:

@@ -25,6 +25,12 @@ By = Annotated[
         many=True,
     ),
 ]
+Within = Annotated[
+    str | Sequence[str] | None,
+    Option(
+        "Columns people must be alike in, such as job and grade: gaps are compared within them.", many=True
+    ),
+]
 Depth = Annotated[int, Option("Intersections of up to this many attributes.", least=1)]
 AnyTarget = Annotated[
     str | float | Mapping[str, Any],

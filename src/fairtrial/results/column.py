@@ -136,10 +136,10 @@ class Primary:
     @classmethod
     def of_gap(cls, row: Mapping[str, Any], metric: str, against: str) -> Primary:
         """That of a row about one group's gap to its target."""
-        effect, low, high = (
-            scalar(row[name]) for name in ("difference", "difference_low", "difference_high")
-        )
+        name = "ratio" if row.get("scale") == "ratio" else "difference"
+        effect, low, high = (scalar(row[column]) for column in (name, f"{name}_low", f"{name}_high"))
         kind: Kind = "points" if row["value_kind"] == "percent" else "number"
+        kind = "ratio" if name == "ratio" else kind
         p_value = float(scalar(row["p_value"]))
         return cls(metric, str(row["group"]), p_value, effect, low, high, kind, against, int(row["n"]))
 

@@ -41,7 +41,14 @@ def format_value(value: Any, kind: Kind) -> str:
     >>> format_value(0.44847, "rate"), format_value(0.2139, "points"), format_value(3e-7, "p"), format_value(None, "p")
     ('44.8%', '+21.4', '<0.001', '–')
     """
-    return "–" if value is None else _FORMATS.get(kind, _number)(value)
+    return "–" if value is None else _without_minus_zero(_FORMATS.get(kind, _number)(value), kind)
+
+
+def _without_minus_zero(text: str, kind: Kind) -> str:
+    """Nothing is minus zero, and no limit near zero is said to lie on one side of it."""
+    if kind in LABELS or text[:1] not in "+-" or text.strip("+-0.,%"):
+        return text
+    return text[1:]
 
 
 def _number(value: float) -> str:

@@ -131,7 +131,7 @@ def run(
     if resume and out is None:
         required = Words("needs {}, the folder of the run to go on with", Named("out"))
         raise InputError("run", Fault("resume", required))
-    loaded = _loaded(spec, {"seed": seed, "jobs": jobs, "alpha": alpha})
+    loaded = _loaded(spec, {"seed": seed, "jobs": jobs, "alpha": alpha}, rows_at_hand=data is not None)
     audit = open_audit(loaded, data)
     sections, notes = _questions(loaded, audit)
     folder = None if out is None else _folder(out)
@@ -149,9 +149,11 @@ def run(
     return trial
 
 
-def _loaded(spec: str | os.PathLike[str] | Mapping[str, Any] | Spec, given: Mapping[str, Any]) -> Spec:
+def _loaded(
+    spec: str | os.PathLike[str] | Mapping[str, Any] | Spec, given: Mapping[str, Any], *, rows_at_hand: bool
+) -> Spec:
     """The checked spec, with what the call gives in place of its own [run]."""
-    loaded = load_spec(spec)
+    loaded = load_spec(spec, rows_at_hand=rows_at_hand)
     own = {name: value for name, value in given.items() if value is not None}
     chosen: Run = replace(loaded.run, **own)
     return replace(loaded, run=chosen)

@@ -107,6 +107,10 @@ class Gaps(ABC):
         p = Phi(-root) + Phi(-root - width / error), with t tails where they are used. The width of a band of ratios,
         and the error of a ratio, are those of its logarithm.
         """
+        if np.isinf(high):
+            return self.p_at_least(low)
+        if low == (-np.inf if self.scale == "difference" else 0.0):
+            return self.p_at_most(high)
         outside = np.minimum(self.p_at_most(high), self.p_at_least(low))
         edge = np.where(self.estimate > high, high, low)
         root = np.abs(self.root(edge))

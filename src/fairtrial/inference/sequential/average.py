@@ -113,18 +113,14 @@ def ratio_limit(
             return 0.0 if upwards else math.inf
         inside, under, outside, step = outside, over, outside + step, 2.0 * step
         over = ratio_evidence(first, opening, sums, math.exp(outside), upwards, binary) - level
-    value, stayed = over, 0
+    value, stayed = over, 0.0
     for _ in range(HALVINGS):  # false position; the value of an end that stays twice is halved (Illinois)
-        if abs(value) <= 1e-11 or abs(inside - outside) <= 1e-13:
+        if min(abs(value), 100.0 * abs(inside - outside)) <= 1e-11:
             break
         middle = (inside * over - outside * under) / (over - under)
         value = ratio_evidence(first, opening, sums, math.exp(middle), upwards, binary) - level
-        rejects = 1 if value >= 0.0 else -1
-        if rejects > 0:
-            outside, over = middle, value
-            under *= 0.5 if stayed > 0 else 1.0
+        if value >= 0.0:
+            outside, over, under, stayed = middle, value, under * (1.0 - 0.5 * max(stayed, 0.0)), 1.0
         else:
-            inside, under = middle, value
-            over *= 0.5 if stayed < 0 else 1.0
-        stayed = rejects
+            inside, under, over, stayed = middle, value, over * (1.0 + 0.5 * min(stayed, 0.0)), -1.0
     return math.exp(outside)

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from fairtrial.inference.numeric.roots import Floats, Integers
-from fairtrial.inference.sequential.average import difference_evidence, ratio_evidence
 from fairtrial.inference.sequential.bets import BETS, split_term, term
 from fairtrial.inference.sequential.detector import watch_change
 from fairtrial.inference.sequential.every_period import one_sample_factor, two_sample_factor
@@ -148,33 +147,14 @@ def begin_window(streams: Streams) -> None:
     streams.crossed[...] = -1
 
 
-def advance(streams: Streams, cells: Floats, period: int, rule: Rule, reference: Floats, run: float) -> None:
-    """One more period.
-
-    Parameters
-    ----------
-    streams : Streams
-        Changed in place.
-    cells : array (streams, 2, 3)
-        Rows, sum and sum of squares of the group and of what it is compared with.
-    period : int
-        Its number.
-    rule : Rule
-        What is asked.
-    reference : array (streams, 2)
-        The interval of the gap in the reference period; NaN where change is not watched.
-    run : float
-        Periods to a false alarm, on average at least; infinity where change is not watched.
-    """
-    _advance(streams, np.ascontiguousarray(cells, dtype=np.float64), period, rule, reference, math.log(run))
-
-
 @njit
-def _advance(streams: Streams, cells: Floats, period: int, rule: Rule, reference: Floats, run: float) -> None:
+def advance_blocks(
+    streams: Streams, cells: Floats, period: int, rule: Rule, reference: Floats, run: float
+) -> None:
     alone = not math.isnan(rule.known)
     for s in range(cells.shape[0]):
         pending = streams.pending[s]
-        pending += cells[s]
+        _add(pending, cells[s])
         has_one = pending[GROUP, 0] > 0 or pending[OTHER, 0] > 0
         closes = pending[GROUP, 0] >= rule.block and (alone or pending[OTHER, 0] >= rule.block)
         if not closes:
@@ -190,7 +170,17 @@ def _advance(streams: Streams, cells: Floats, period: int, rule: Rule, reference
         _learn(streams, s, pending)
         _note_top(streams, s, period, rule)
         streams.waited[s] = 0
-        pending[:] = 0.0
+        for side in range(2):
+            for part in range(3):
+                pending[side, part] = 0.0
+
+
+@njit
+def _add(into: Floats, cells: Floats) -> None:
+    """By single numbers: adding whole arrays takes seconds to compile."""
+    for side in range(2):
+        for part in range(3):
+            into[side, part] += cells[side, part]
 
 
 @njit
@@ -204,7 +194,7 @@ def _add_block(streams: Streams, s: int, block: Floats, rule: Rule) -> None:
         _add_evidence(streams.recent[s], streams.evidence[s, :, 1], block, rule)
     first = streams.blocks[s] == 0
     if first:
-        streams.first[s] = block
+        _add(streams.first[s], block)
     for side in range(1 if alone else 2):
         out = streams.opening[s] if first else streams.sums[s]
         _add_terms(
@@ -215,8 +205,9 @@ def _add_block(streams: Streams, s: int, block: Floats, rule: Rule) -> None:
     streams.means[s, GROUP] += weight * block[GROUP, 1] / n_a
     if not alone:
         streams.means[s, OTHER] += weight * block[OTHER, 1] / n_b
-    streams.counted[s, 0] += block[0, :2]
-    streams.counted[s, 1] += block[1, :2]
+    for side in range(2):
+        for part in range(2):
+            streams.counted[s, side, part] += block[side, part]
 
 
 @njit
@@ -272,33 +263,10 @@ def _learn(streams: Streams, s: int, block: Floats) -> None:
 def _note_top(streams: Streams, s: int, period: int, rule: Rule) -> None:
     """The largest e-value so far and when the level was first reached."""
     now = side_evidence(streams.evidence[s], rule.sides)
-    if not rule.binary:
-        both = np.empty((2, 2))
-        both[LOWER, :] = average_evidence(streams, s, rule, rule.low, False)
-        both[UPPER, :] = average_evidence(streams, s, rule, rule.high, True)
-        now = side_evidence(both, rule.sides)
     if now > streams.top[s]:
         streams.top[s] = now
     if streams.crossed[s] < 0 and now >= rule.level:
         streams.crossed[s] = period
-
-
-@njit
-def average_evidence(streams: Streams, s: int, rule: Rule, edge: float, upwards: bool) -> float:
-    """Logarithm of the e-value of 'the average gap is at most the edge' (at least, where not upwards)."""
-    if streams.weight[s] <= 0.0:
-        return 0.0
-    opening, sums = streams.opening[s], streams.sums[s]
-    if not math.isnan(rule.known):
-        edge = rule.known * edge if rule.ratio else rule.known + edge
-        return difference_evidence(opening, sums, streams.weight[s], edge, upwards)
-    if rule.ratio:
-        if edge <= 0.0 or edge == math.inf:
-            return 0.0
-        return ratio_evidence(streams.first[s], opening, sums, edge, upwards, rule.binary)
-    if rule.overall:
-        edge = edge * streams.counted[s, GROUP, 0] / streams.weight[s]
-    return difference_evidence(opening, sums, streams.weight[s], edge, upwards)
 
 
 @njit

@@ -17,7 +17,7 @@ from fairtrial.methods.certify.result import CertifyResult
 from fairtrial.methods.gaps.disparities import Disparities
 from fairtrial.methods.gaps.judgement import Judgement, group_rows, judge, overall_verdict, statement
 from fairtrial.methods.gaps.sorted_groups import Estimate
-from fairtrial.methods.gaps.tolerance import common_notes, plain_target
+from fairtrial.methods.gaps.tolerance import common_notes, plain_band, plain_target
 from fairtrial.methods.gaps.words import band_words
 
 WHO = "certify"
@@ -58,7 +58,7 @@ def answer(audit: Audit, disparities: Disparities, wanted: Wanted) -> CertifyRes
                 "metric": disparities.metric.to_dict(),
                 "by": disparities.by,
                 "target": plain_target(disparities),
-                "tolerance": None if band is None else list(band),
+                "tolerance": plain_band(band),
             },
         ),
     )
@@ -72,7 +72,9 @@ def _details(
         "label": disparities.metric.label,
         "value_kind": disparities.value_kind,
         "target": disparities.target_label,
-        "tolerance": None if wanted.band is None else list(wanted.band),
+        "tolerance": plain_band(wanted.band),
+        "scale": disparities.scale,
+        "within": list(disparities.inference.within or ()),
         "confidence_level": wanted.confidence_level,
         "certificate_level": judgement.certificate_level,
         "together_level": judgement.together_level,
@@ -95,14 +97,15 @@ def _question(disparities: Disparities, band: tuple[float, float] | None) -> str
     label, target = disparities.metric.label, disparities.target_label
     if band is None:
         return f"Is the {label} of every group that of {target}?"
-    return f"Is the {label} of every group within {band_words(band, disparities.binary)} of {target}?"
+    text = band_words(band, disparities.binary, disparities.scale)
+    return f"Is the {label} of every group within {text} of {target}?"
 
 
 def _null(disparities: Disparities, band: tuple[float, float] | None) -> str:
     label, target = disparities.metric.label, disparities.target_label
     if band is None:
         return f"Every group's {label} equals that of {target}."
-    text = band_words(band, disparities.binary)
+    text = band_words(band, disparities.binary, disparities.scale)
     return (
         f"To be violated: every group's {label} lies within {text} of {target}. "
         f"To be certified: some group's lies outside."
@@ -118,11 +121,11 @@ def _notes(judgement: Judgement, rule: str, disparities: Disparities) -> list[No
     )
     overall = (
         "'overall' contains the group itself and shrinks the gaps of large groups: for tolerances prefer "
-        "target='rest' or a reference group."
+        "everyone else or a reference group as the target."
     )
     paper = (
-        "rule='paper' certifies whatever is not rejected, so a small enough sample certifies anything: it is the ELFA "
-        "paper's wording, not evidence of fairness."
+        "The rule 'paper' certifies whatever is not rejected, so a small enough sample certifies anything: it is the "
+        "ELFA paper's wording, not evidence of fairness."
     )
     constant = "A group without inference is undetermined and cannot be certified."
     return notes_where(
@@ -186,6 +189,9 @@ def _refuse_irregular(disparities: Disparities) -> None:
     target = disparities.target
     if isinstance(target, Estimate):
         required = "is not for a target you estimated yourself; ask for intervals instead"
+        raise NotApplicable(WHO, Fault("vector", required))
+    if disparities.weighted is not None or disparities.within is not None or disparities.scale == "ratio":
+        required = "is for plain differences: without weights, units, within and ratios"
         raise NotApplicable(WHO, Fault("vector", required))
     if not disparities.gaps.defined.all():
         required = "needs every group to have variation; see the reasons in the table"

@@ -19,7 +19,9 @@ def pictures(result: Result) -> list[Picture]:
     """The forest of disparities; the shaded band is the tolerance."""
     details = result.details
     percent = details["value_kind"] == "percent"
-    band = None if details["tolerance"] is None else (details["tolerance"][0], details["tolerance"][1])
+    tolerance = details["tolerance"] or [None, None]
+    shown = details.get("scale", "difference") == "difference" and None not in tolerance
+    band = (tolerance[0], tolerance[1]) if shown else None
     rows = [gap_row(row, percent, result.state_of(row).text) for row in result.estimates]
     rows += [
         ForestRow(

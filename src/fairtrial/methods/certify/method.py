@@ -18,6 +18,10 @@ Rule = Annotated[
     Literal["equivalence", "paper"],
     Option("'paper' certifies whatever is not rejected, as the ELFA paper does, and says so."),
 ]
+Direction = Annotated[
+    Literal["above", "below"] | None,
+    Option("Only gaps above, or only gaps below, the tolerance count; default: both sides."),
+]
 Vector = Annotated[
     Mapping[str, float] | Sequence[float] | None,
     Option(
@@ -45,6 +49,9 @@ def certify(
     depth: a.Depth = 1,
     target: a.AnyTarget = "rest",
     tolerance: a.Tolerance = None,
+    scale: g.Scale = "difference",
+    within: a.Within = None,
+    direction: Direction = None,
     likelihood: g.Likelihood = "empirical",
     target_method: g.TargetMethod = "profile",
     rule: Rule = "equivalence",
@@ -76,6 +83,12 @@ def certify(
         race=Caucasian.
     tolerance : float or list or None, default None
         The largest gap that is tolerated, 0.05, or two numbers low,high.
+    scale : {'difference', 'ratio'}, default 'difference'
+        How a rate is compared: its difference to the target's, or its ratio to it (four fifths is 0.8).
+    within : str or list or None, default None
+        Columns people must be alike in, such as job and grade: gaps are compared within them.
+    direction : {'above', 'below'} or None, default None
+        Only gaps above, or only gaps below, the tolerance count; default: both sides.
     likelihood : {'empirical', 'euclidean'}, default 'empirical'
         The likelihood of real values: of the rows, or of means and variances.
     target_method : {'profile', 'orthogonal', 'scaled', 'plug-in'}, default 'profile'
@@ -113,14 +126,18 @@ violated for none; African-American would need about 2,909 members to be certifi
     """
     from fairtrial.methods.certify.answer import Wanted, answer
     from fairtrial.methods.gaps.disparities import Inference, find_disparities
+    from fairtrial.methods.gaps.scales import find_ratio_band, one_sided
     from fairtrial.methods.gaps.tolerance import check_band, find_band
     from fairtrial.metrics.table import find_metric
 
     asked = find_metric("certify", metric)
-    band = find_band("certify", tolerance, asked)
+    band = (
+        find_ratio_band("certify", tolerance) if scale == "ratio" else find_band("certify", tolerance, asked)
+    )
+    band = one_sided(band, direction, scale)
     disparities = find_disparities(
         "certify", audit, asked, by=by, depth=depth, target=target, minimum=minimum,
-        inference=Inference(likelihood, target_method, rate_interval, refinement),
+        inference=Inference(likelihood, target_method, rate_interval, refinement, scale, within),
     )  # fmt: skip
     check_band("certify", band, disparities)
     return answer(audit, disparities, Wanted(band, rule, vector, confidence_level, power, seed))

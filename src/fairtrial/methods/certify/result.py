@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from fairtrial.methods.gaps.columns import ADJUSTED_COLUMNS, CERTIFIED_RATIO_COLUMNS
 from fairtrial.methods.gaps.states import DESCRIBED, EFFECT, FAVOURED, UNTESTED
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.column import Column, Primary, StateKind, scalar, state_columns, with_limits
@@ -39,6 +40,8 @@ class CertifyResult(Result):
         Column("together_high", "high, all at once", "points", shown=False),
         Column("certificate_low", "low of the certificate", "points", shown=False),
         Column("certificate_high", "high of the certificate", "points", shown=False),
+        *CERTIFIED_RATIO_COLUMNS,
+        *ADJUSTED_COLUMNS,
         Column("p_value", "p", "p"),
         Column("p_adjusted", "adjusted p", "p"),
         EFFECT,
@@ -52,7 +55,9 @@ class CertifyResult(Result):
     states: ClassVar[tuple[StateKind, ...]] = STATES
     method: ClassVar[str] = (
         "Each group's mean is compared with its target by profile likelihood: the target's own uncertainty is part of "
-        "it. Binary metrics: likelihood ratio from counts, Miettinen–Nurminen score where a count is below 10. "
+        "it. Binary metrics: likelihood ratio (of ratios: score) from counts, never sharper than the score, its "
+        "correction for skewness and, with few events, binomial tails; within strata the Mantel–Haenszel score; "
+        "weighted rows and repeated people by the score at effective sizes, Student's t. "
         "Real-valued metrics: empirical likelihood of the rows, compared with Student's t and never sharper than "
         "skewness, permutation and bootstrap allow. A group is certified "
         "when its (1−2α) interval lies inside the tolerance and, where a count is below 10 or the target is a known "

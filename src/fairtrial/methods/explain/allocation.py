@@ -16,14 +16,18 @@ from fairtrial.methods.explain.solver.esl import (
     MEMBERS,
     Floats,
     Masks,
-    SampledOrders,
     all_coalitions,
     b_sequence,
     given_sequence,
     needed_coalitions,
-    sample_orders,
-    smallest_budget,
     tells_groups_apart,
+)
+from fairtrial.methods.explain.solver.sampled_coalitions import (
+    FEWEST_PAIRS,
+    USUAL_PAIRS,
+    SampledCoalitions,
+    budget_for,
+    sample_coalitions,
 )
 from fairtrial.methods.explain.wanted import WHO
 from fairtrial.work import generator
@@ -45,10 +49,10 @@ class Allocation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CoalitionPlan:
-    """The coalitions that are evaluated, and the sampled orders when there are too many for all."""
+    """The coalitions that are evaluated, and how they were drawn when there are too many for all."""
 
     masks: Masks
-    orders: SampledOrders | None = None
+    sampled: SampledCoalitions | None = None
 
 
 def check_allocation(allocation: Any) -> None:
@@ -63,7 +67,7 @@ def check_allocation(allocation: Any) -> None:
 
 
 def plan_coalitions(allocation: Any, players: int, budget: int | None, seed: int) -> CoalitionPlan:
-    """Which coalitions are evaluated: all, the few of Equal Surplus, or those along sampled orders."""
+    """Which coalitions are evaluated: all, the few of Equal Surplus, or some that are drawn."""
     if players > LARGEST_PLAYERS:
         subject, cure = f"at most {LARGEST_PLAYERS} features", "join some in a dict"
         raise InputError(WHO, Fault("features", "can be players", got=players, cure=cure, subject=subject))
@@ -73,16 +77,14 @@ def plan_coalitions(allocation: Any, players: int, budget: int | None, seed: int
     most = EXACT_PLAYERS if budget is None else LARGEST_EXACT_BUDGET
     if players <= most and (budget is None or whole <= budget):
         return CoalitionPlan(all_coalitions(players)[1:])
-    orders = sample_orders(
-        players, _checked_budget(allocation, players, budget) - 2 * players, generator(seed, "explain orders")
-    )
-    apart = [1 << k for k in range(players)] + [whole - (1 << k) for k in range(players)] + [whole]
-    return CoalitionPlan(np.unique(np.concatenate([orders.masks, np.array(apart, dtype=np.int64)])), orders)
+    budget = _checked_budget(allocation, players, budget)
+    sampled = sample_coalitions(players, budget, generator(seed, "explain coalitions"))
+    return CoalitionPlan(sampled.masks, sampled)
 
 
 def _checked_budget(allocation: Any, players: int, budget: int | None) -> int:
-    """The budget, where it is large enough to sample orders by."""
-    least = smallest_budget(players) + 2 * players
+    """The budget, where it is large enough to draw coalitions by."""
+    least = budget_for(players, FEWEST_PAIRS)
     subject, many = f"{players} features", f"have {(1 << players) - 1:,} coalitions"
     if allocation != "shapley":
         text = (
@@ -90,9 +92,11 @@ def _checked_budget(allocation: Any, players: int, budget: int | None) -> int:
         )
         required, cure = f"{many}, too many for this allocation", Words(text, Set("budget"))
         raise InputError(WHO, Fault("allocation", required, cure=cure, subject=subject))
-    if budget is None or budget < least:
-        text = f"give {{}} (at least {least}) to sample orders, or {{}}, which needs {players + 1}"
-        cure = Words(text, Set("budget"), Set("allocation", "equal_surplus"))
+    if budget is None:
+        return budget_for(players, USUAL_PAIRS)
+    if budget < least:
+        text = f"give at least {least} to draw some of them, or {{}}, which needs {players + 1}"
+        cure = Words(text, Set("allocation", "equal_surplus"))
         raise InputError(WHO, Fault("budget", many, cure=cure, subject=subject))
     return budget
 
@@ -105,7 +109,7 @@ def find_allocations(
     def member(name: str, sampled: bool = False) -> Allocation:
         return Allocation(name, b_sequence(name, groups), b_sequence(name, players), sampled)
 
-    if plan.orders is not None:
+    if plan.sampled is not None:
         return member("shapley", sampled=True), member("equal_surplus")
     complete = plan.masks.size == (1 << players) - 1
     if isinstance(allocation, str):

@@ -18,13 +18,13 @@ from fairtrial.methods.explain.explained_rows import ExplainedRows, read_explain
 from fairtrial.methods.explain.explanation import Explanation
 from fairtrial.methods.explain.first_stage import audited_groups, first_stage
 from fairtrial.methods.explain.metric import check_metric
-from fairtrial.methods.explain.models import is_fitted
+from fairtrial.methods.explain.readiness import is_ready
 from fairtrial.methods.explain.result import ALLOCATION_NAMES, ExplainResult
 from fairtrial.methods.explain.second_stage import counted_strata, second_stage
 from fairtrial.methods.explain.two_stage_game import TwoStageGame, make_game
 from fairtrial.methods.explain.verdict_and_notes import another_system, drivers_text, notes, verdict
 from fairtrial.methods.explain.wanted import WHO, Wanted
-from fairtrial.results.column import defined_or, undefined
+from fairtrial.results.column import Verdict, defined_or, undefined
 
 # The share of rows evaluated when models are fitted here.
 TEST_SHARE = 0.3
@@ -36,11 +36,16 @@ LISTED_COALITIONS = 64
 
 def answer(audit: Audit, wanted: Wanted) -> ExplainResult:
     """Evaluate the coalitions, solve both stages, and say what they show."""
+    if wanted.coalitions is None:
+        asked: Any = "marginal" if wanted.model is None or is_ready(wanted.model) else "retrain"
+        wanted = replace(wanted, coalitions=asked)
     _check(wanted)
     explanation = _solve(audit, wanted)
     trained = explanation.explained.train.size > 0
     rows, panel = estimate_rows(explanation), panel_rows(explanation)
+    code, finding = verdict(explanation)
     details = _details(explanation) | {
+        "finding": finding,
         "panel": panel,
         "votes": votes(explanation, panel),
         "pareto": pareto_rows(explanation),
@@ -48,12 +53,12 @@ def answer(audit: Audit, wanted: Wanted) -> ExplainResult:
     }
     told = [note for note in audit.notes() if not (note.code == "not-fitted-here" and trained)]
     if other := another_system(explanation):
-        warnings.warn(f"{WHO}: {other}", FairtrialWarning, stacklevel=4)  # the line that called explain
+        warnings.warn(f"{WHO}: {other}", FairtrialWarning, stacklevel=5)  # the line that called explain
     label = wanted.metric.label
     return ExplainResult(
         question=f"Which features carry the disparity in {label} by {explanation.by_text}?",
         null=f"Every group has the same {label}.",
-        verdict=verdict(explanation),
+        verdict=Verdict(code, f"{code}: {finding}"),
         estimates=tuple(rows),
         details=details,
         notes=(*told, *notes(explanation, details)),
@@ -76,8 +81,7 @@ def _check(wanted: Wanted) -> None:
 
 def _read(audit: Audit, wanted: Wanted) -> ExplainedRows:
     """The rows, with a part of them set aside where models are fitted here."""
-    fits = wanted.from_model and (wanted.kind == "retrain" or not is_fitted(wanted.model))
-    if wanted.test is None and fits:
+    if wanted.test is None and (wanted.imitates or wanted.learns_the_outcome):
         wanted = replace(wanted, test=TEST_SHARE)
     explained = read_explained_rows(audit, wanted)
     if not wanted.from_model and not audit.source.ordered:
@@ -160,6 +164,7 @@ def _group_details(explanation: Explanation) -> list[dict[str, Any]]:
     return [
         {
             "group": label,
+            "place": explanation.explained.groups[g].place,
             "n": int(first.count[g]),
             "rate": defined_or(first.rate[g], why),
             "rate_low": defined_or(first.low[g], why if np.isnan(first.rate[g]) else FEW_VALUES),
@@ -192,7 +197,8 @@ def _coalition_details(explanation: Explanation) -> list[dict[str, Any]]:
             known = bool(second.rates.defined[singles[g], m])
             rate = float(second.rates.rate[singles[g], m]) if known else None
             names = list(explanation.explained.names_of(int(mask)))
-            rows.append({"coalition": names, "group": label, "rate": rate})
+            n = int(explanation.first.explained.count[g])
+            rows.append({"coalition": names, "group": label, "n": n, "rate": rate})
     return rows
 
 

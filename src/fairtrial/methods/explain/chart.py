@@ -8,6 +8,7 @@ from typing import Any
 
 import altair as alt
 
+from fairtrial.methods.explain.words import signed
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.charts.theme import CATEGORIES, COLOURS, finish
 from fairtrial.results.column import reason, scalar
@@ -45,6 +46,8 @@ def _waterfall(result: Result) -> Picture:
 
 def _largest_gap(result: Result) -> tuple[str, str]:
     gaps = [row for row in result.estimates if row["part"] == "gap"]
+    if not gaps:  # masked, as numbers about few people are
+        return "", ""
     row = max(gaps, key=lambda row: abs(scalar(row["difference"]) or 0.0))
     return row["group"], row["target"]
 
@@ -151,7 +154,9 @@ def _mitigation(result: Result) -> Picture:
         for change in entry["changes"]
     ]
     label, better = result.details["label"], result.details["favourable"]
-    basis = result.details["pareto"][0]["changes"][0]["basis"]
+    basis = next(
+        (change["basis"] for entry in result.details["pareto"] for change in entry["changes"]), "masked"
+    )
     title = f"What mitigating a feature would do to each group's {label} ({better} is better)"
     chart = _bars_by_group(result, lines, f"change of {label}{_in_points(result)}: {basis}")
     return Picture("mitigation", title, _sentence(title, lines), chart)
@@ -270,7 +275,7 @@ def _is_percent(result: Result) -> bool:
 
 def _signed(result: Result, value: float) -> str:
     """As texts show a difference: in points where values are shares."""
-    return f"{100 * value:+.1f}" if _is_percent(result) else f"{value:+.3g}"
+    return signed(value, result.details["value_kind"])
 
 
 def _drawn(result: Result, cell: Any) -> float | None:

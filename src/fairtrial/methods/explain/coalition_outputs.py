@@ -15,7 +15,14 @@ from fairtrial import work
 from fairtrial.data.audit import Audit
 from fairtrial.errors import Fault, InputError, Set, Words
 from fairtrial.methods.explain.explained_rows import ExplainedRows, check_both_outcomes
-from fairtrial.methods.explain.models import ModelInputs, decide, find_classifier, is_fitted, seeded_clone
+from fairtrial.methods.explain.models import (
+    ModelInputs,
+    Predictor,
+    decide,
+    find_system,
+    seeded_clone,
+)
+from fairtrial.methods.explain.readiness import is_fitted
 from fairtrial.methods.explain.solver.esl import Floats, Masks
 from fairtrial.methods.explain.wanted import WHO, Wanted
 
@@ -106,7 +113,11 @@ def _tidy(outputs: NDArray[Any], scores: bool) -> NDArray[Any]:
 
 def _from_model(wanted: Wanted, audit: Audit, explained: ExplainedRows, masks: Masks) -> NDArray[Any]:
     """Decisions or scores of the model's coalitions: test rows × coalitions."""
-    model = find_classifier(wanted.model)
+    model = find_system(wanted.model, audit, wanted.scores)
+    if wanted.kind == "retrain" and (wanted.imitates or isinstance(model, Predictor)):
+        required = "can only be asked, not fitted again" if wanted.model is not None else "is missing"
+        cure = Words("say {}, or give a scikit-learn classifier", Set("coalitions", "marginal"))
+        raise InputError(WHO, Fault("model", required, cure=cure))
     inputs = ModelInputs(audit, explained, model)
     if wanted.kind == "retrain":
         check_both_outcomes(explained)
@@ -115,10 +126,13 @@ def _from_model(wanted: Wanted, audit: Audit, explained: ExplainedRows, masks: M
         task = _impute_task(wanted, inputs, masks)
     with work.session() as current:
         store = current.store or CACHE
+    if isinstance(model, Predictor):  # what a function answers may change, so nothing of it is kept
+        store, key = work.MemoryStore(), ""
+    else:
+        key = _identity(wanted, explained, model, masks)
     answers = work.map_batches(
-        task, masks.size, name=f"explain: {wanted.kind}", seed=wanted.seed, batch_size=1,
-        key=_identity(wanted, explained, model, masks), jobs=wanted.jobs, progress=wanted.progress, store=store,
-        prefer="processes",
+        task, masks.size, name=f"explain: {wanted.kind}", seed=wanted.seed, batch_size=1, key=key, jobs=wanted.jobs,
+        progress=wanted.progress, store=store, prefer="threads" if isinstance(model, Predictor) else "processes",
     )  # fmt: skip
     return answers["outputs"].T
 
@@ -156,16 +170,23 @@ class _Imputation:
     probabilities: bool
 
     def mean(self, absent: list[str], rows: NDArray[np.intp]) -> Floats:
-        """Mean decision (or probability) of every row over the background's values of the absent columns."""
-        total = np.zeros(rows.size)
-        step = max(1, IMPUTED_ROWS // rows.size)
-        for start in range(0, self.background.size, step):
-            filled = self.background[start : start + step]
-            present, other = np.tile(rows, filled.size), np.repeat(filled, rows.size)
-            mixed = self.inputs.mix(self.columns, absent, present, other)
+        """Mean decision (or probability) of every row over the background's values of the absent columns.
+
+        People who are alike in what is present, and background rows alike in what is absent, are asked once.
+        """
+        present = [name for name in self.columns if name not in absent]
+        asked, back, _ = self.inputs.distinct(present, rows)
+        filled, _, counts = self.inputs.distinct(absent, self.background)
+        total = np.zeros(asked.size)
+        step = max(1, IMPUTED_ROWS // asked.size)
+        for start in range(0, filled.size, step):
+            some, count = filled[start : start + step], counts[start : start + step]
+            mixed = self.inputs.mix(
+                self.columns, absent, np.tile(asked, some.size), np.repeat(some, asked.size)
+            )
             decided = decide(self.fitted, mixed, self.probabilities, self.positive)
-            total += decided.reshape(filled.size, rows.size).sum(axis=0)
-        return np.asarray(total / self.background.size)
+            total += count @ decided.reshape(some.size, asked.size)
+        return np.asarray(total / self.background.size)[back]
 
 
 def _impute_task(wanted: Wanted, inputs: ModelInputs, masks: Masks) -> work.Task:
@@ -175,8 +196,10 @@ def _impute_task(wanted: Wanted, inputs: ModelInputs, masks: Masks) -> work.Task
     fitted, positive = _fitted(wanted, inputs, everything)
     pool = explained.train if explained.train.size else explained.test
     random = work.generator(wanted.seed, "explain background")
-    background = np.sort(random.choice(pool, min(wanted.background, pool.size), replace=False))
+    size = wanted.background_rows(explained.test.size, masks.size)
+    background = np.sort(random.choice(pool, min(size, pool.size), replace=False))
     scores, by_probability = wanted.scores, wanted.scores or wanted.averaged == "probabilities"
+    cut = 0.5 if inputs.threshold is None else inputs.threshold
     imputation = _Imputation(fitted, positive, inputs, everything, background, by_probability)
 
     def task(part: range, random: np.random.Generator) -> work.Arrays:
@@ -189,7 +212,7 @@ def _impute_task(wanted: Wanted, inputs: ModelInputs, masks: Masks) -> work.Task
                 outputs.append(decide(fitted, whole, scores, positive))
                 continue
             mean = imputation.mean(absent, explained.test)
-            outputs.append(mean if scores or not by_probability else (mean >= 0.5).astype(float))
+            outputs.append(mean if scores or not by_probability else (mean >= cut).astype(float))
         return {"outputs": np.array(outputs)}
 
     return task
@@ -198,15 +221,27 @@ def _impute_task(wanted: Wanted, inputs: ModelInputs, masks: Masks) -> work.Task
 def _fitted(wanted: Wanted, inputs: ModelInputs, columns: list[str]) -> tuple[Any, str | None]:
     """The caller's fitted model and its label that counts as 1, or a fit on the rows set aside for that."""
     explained = inputs.explained
-    if is_fitted(inputs.model):
+    if isinstance(inputs.model, Predictor) or is_fitted(inputs.model):
         inputs.check_fitted(columns)
         return inputs.model, inputs.positive
     if not explained.train.size:
         cure = Words("fit it, or give {} so that it is fitted on the other rows", Set("test"))
         raise InputError(WHO, Fault("model", "is not fitted", cure=cure))
-    check_both_outcomes(explained)
     copy = seeded_clone(inputs.model, _random_state(wanted))
+    if wanted.imitates:
+        return copy.fit(inputs.take(columns, explained.train), _audited(wanted, explained)), None
+    check_both_outcomes(explained)
     return copy.fit(inputs.take(columns, explained.train), _training_outcome(explained)), None
+
+
+def _audited(wanted: Wanted, explained: ExplainedRows) -> Floats:
+    """The audited decisions or scores that a copy learns."""
+    made = explained.rows.roles["score" if wanted.scores else "decision"][explained.train]
+    if np.unique(made).size < 2:
+        required = "are all the same: there is nothing that a feature could carry"
+        subject = f"the audited {'scores' if wanted.scores else 'decisions'}"
+        raise InputError(WHO, Fault("decision", required, subject=subject))
+    return made
 
 
 def _random_state(wanted: Wanted) -> int:
@@ -248,10 +283,10 @@ def _identity(wanted: Wanted, explained: ExplainedRows, model: Any, masks: Masks
 
     content = hashlib.sha256()
     asked = (wanted.coalitions, wanted.averaged, wanted.background, wanted.scores)
-    content.update(repr((*asked, explained.players, explained.always)).encode())
+    content.update(repr((*asked, wanted.imitates, explained.players, explained.always)).encode())
     content.update(joblib.hash(model).encode())
-    outcome = explained.rows.roles.get("outcome")
-    for array in (masks, explained.test, explained.train, *explained.blocks.values(), outcome):
+    roles = [explained.rows.roles.get(role) for role in ("outcome", "decision", "score")]
+    for array in (masks, explained.test, explained.train, *explained.blocks.values(), *roles):
         if array is not None:
             content.update(np.ascontiguousarray(array).tobytes())
     return content.hexdigest()

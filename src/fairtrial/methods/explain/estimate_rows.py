@@ -157,12 +157,24 @@ def _known(found: Estimates, place: tuple[int, ...], name: str) -> dict[str, Any
 def panel_rows(explanation: Explanation) -> list[dict[str, Any]]:
     """Every allocation's contributions to the gaps, unadjusted: one linear family seen from several sides."""
     rows = []
+    count = dict(zip(explanation.labels, explanation.first.explained.count, strict=True))
+    fewest = min(count.values())
+    people = {  # of the smaller group; the interaction rests on all
+        (group, target): int(min(count.get(group, fewest), count.get(target, fewest)))
+        for group, target in explanation.pair_labels
+    }
     for v, allocation in enumerate(explanation.game.allocations):
         scaled = scaled_gap(explanation.game, explanation.second, v)
         named = {"allocation": allocation.name, "label": ALLOCATION_NAMES[allocation.name]}
         for t, (group, target) in enumerate(explanation.pair_labels):
             for k, name in enumerate(explanation.explained.names):
-                about = {**named, "feature": name, "group": group, "target": target}
+                about = {
+                    **named,
+                    "feature": name,
+                    "group": group,
+                    "target": target,
+                    "n": people[group, target],
+                }
                 rows.append(about | _panel_numbers(explanation, scaled, (t, v, k)))
     return rows
 
@@ -210,7 +222,8 @@ def pareto_rows(explanation: Explanation) -> list[dict[str, Any]]:
     rows = []
     for k, name in enumerate(explanation.explained.names):
         changes = [
-            {"group": label, **_change(explanation, g, k)} for g, label in enumerate(explanation.labels)
+            {"group": label, "n": int(explanation.first.explained.count[g]), **_change(explanation, g, k)}
+            for g, label in enumerate(explanation.labels)
         ]
         rows.append({"feature": name, "changes": changes} | _reading(name, changes))
     return rows

@@ -86,7 +86,7 @@ def read_explained_rows(audit: Audit, wanted: Wanted) -> ExplainedRows:
     players, notes = _distinct_players(placed, attributes, rows, blocks, wanted)
     outside = int((group < 0).sum())
     if outside:
-        text = f"{outside:,} rows are in none of the groups compared and are not evaluated."
+        text = f"Not evaluated, being in none of the groups compared: {outside:,} of {rows.n:,} rows."
         notes.append(("outside-groups", text))
     return ExplainedRows(
         rows, tuple(groups), group, levels, tuple(players), placed.always, placed.sensitive, test, train, blocks,
@@ -113,7 +113,7 @@ def _roles(audit: Audit, wanted: Wanted) -> list[str]:
     """The outcome where the metric, the split or the baseline looks at it, and the decision where there is one."""
     audited = "score" if wanted.scores else "decision"
     roles = [audited] if audit.has(audited) else []
-    if "outcome" not in wanted.metric.needs and wanted.test is None and wanted.baseline != "prior":
+    if "outcome" not in wanted.metric.needs and not wanted.learns_the_outcome and wanted.baseline != "prior":
         return roles
     if audit.has("outcome") and audit.outcome_is_real:
         required, cure = "holds numbers other than 0 and 1", "explain needs a binary outcome"

@@ -13,6 +13,7 @@ from fairtrial.data.audit import Audit
 from fairtrial.methods import arguments as a
 from fairtrial.methods.declaration import method
 from fairtrial.methods.explain.result import CompareResult, ExplainResult
+from fairtrial.metrics.metric import Metric
 from fairtrial.options import Option
 
 
@@ -27,11 +28,19 @@ class Classifier(Protocol):
 # b_1, b_2, … over the "groups" and over the "features"
 Sequences = Mapping[str, str | Sequence[float] | Callable[[int, int], float]]
 
-Model = Annotated[
-    Literal["logistic", "tree", "forest", "boosting"] | Classifier | None,
+MetricOrCriterion = Annotated[
+    str | Metric | Mapping[str, Any],
     Option(
-        "The classifier that is refitted or imputed: logistic, tree, forest, boosting, or in Python any of "
-        "scikit-learn's."
+        "The metric by name, such as fpr, or one of your own; or a criterion that joins some, such as separation or "
+        "sufficiency."
+    ),
+]
+Model = Annotated[
+    Literal["logistic", "tree", "forest", "boosting"] | Classifier | Callable[[Any], Any] | None,
+    Option(
+        "The system that is explained: in Python a fitted model or a function of the features, as it is; a classifier "
+        "to be fitted here: logistic, tree, forest, boosting or, in Python, any of scikit-learn's; without one, a "
+        "copy learned from the audited decisions or scores."
     ),
 ]
 Features = Annotated[
@@ -53,11 +62,13 @@ Coalitions = Annotated[
     | Callable[[tuple[str, ...]], Any]
     | Mapping[Any, Any]
     | NDArray[Any]
-    | Sequence[Sequence[float]],
+    | Sequence[Sequence[float]]
+    | None,
     Option(
-        "What leaving a feature out means: refit the model without it (retrain) or impute it (marginal); in Python "
-        "also decisions made elsewhere: a function of the feature names, a matrix of rows × 2^features (bit k of the "
-        "column for feature k), or a dict of tuples of names."
+        "What leaving a feature out means: impute it (marginal, the default where the system is there already) or "
+        "refit the model without it (retrain, the default for a model fitted here); in Python also decisions made "
+        "elsewhere: a function of the feature names, a matrix of rows × 2^features (bit k of the column for feature "
+        "k), or a dict of tuples of names."
     ),
 ]
 Sensitive = Annotated[
@@ -90,14 +101,24 @@ TestRows = Annotated[
     ),
 ]
 Budget = Annotated[
-    int | None, Option("Coalitions to evaluate when there are too many features for all of them.", least=1)
+    int | None,
+    Option(
+        "Coalitions to evaluate when there are too many features for all of them (more than 12): at least 2 for each "
+        "feature and 49 more; default 129 more.",
+        least=1,
+    ),
 ]
 Averaged = Annotated[
     Literal["decisions", "probabilities"],
     Option("What is averaged over the background rows when features are imputed."),
 ]
 Background = Annotated[
-    int, Option("Rows whose values stand in for the features that are left out when imputing.", least=1)
+    int | None,
+    Option(
+        "Rows whose values stand in for the features that are left out when imputing; default 100, fewer (at least 10) "
+        "where the model would be asked more than 10 million times.",
+        least=1,
+    ),
 ]
 Better = Annotated[
     Literal["higher", "lower"] | None,
@@ -122,20 +143,20 @@ OneExplanation = Annotated[
 )
 def explain(
     audit: Audit,
-    metric: a.OneMetric,
+    metric: MetricOrCriterion,
     *,
     by: a.By = None,
     model: Model = None,
     features: Features = None,
     allocation: AllocationChoice = "shapley",
-    coalitions: Coalitions = "retrain",
+    coalitions: Coalitions = None,
     sensitive: Sensitive = None,
     baseline: BaselineChoice = "random",
     reference: Reference = None,
     test: TestRows = None,
     budget: Budget = None,
     averaged: Averaged = "decisions",
-    background: Background = 100,
+    background: Background = None,
     better: Better = None,
     interval: GapInterval = "certify",
     confidence_level: a.AnyLevel = 0.95,
@@ -152,21 +173,24 @@ def explain(
     audit : Audit
         The data and their roles.
     metric : str or Metric or dict
-        The metric by name, such as fpr, or one of your own.
+        The metric by name, such as fpr, or one of your own; or a criterion that joins some, such as
+        separation or sufficiency.
     by : str or dict or list or None, default None
         Attributes whose groups are compared, or groups such as race=Caucasian; default: the audit's
         groups.
-    model : {'logistic', 'tree', 'forest', 'boosting'} or Classifier or None, default None
-        The classifier that is refitted or imputed: logistic, tree, forest, boosting, or in Python any of
-        scikit-learn's.
+    model : {'logistic', 'tree', 'forest', 'boosting'} or Classifier or callable or None, default None
+        The system that is explained: in Python a fitted model or a function of the features, as it is; a
+        classifier to be fitted here: logistic, tree, forest, boosting or, in Python, any of scikit-
+        learn's; without one, a copy learned from the audited decisions or scores.
     features : str or list or dict or None, default None
         Columns the model sees, or players with their columns; default: the audit's features.
     allocation : {'shapley', 'equal_surplus', 'solidarity', 'consensus', 'lsp'} or dict or callable, default 'shapley'
         How the gap is shared out: one of the five ESL members, or sequences of your own.
-    coalitions : {'retrain', 'marginal'} or callable or dict or ndarray or list, default 'retrain'
-        What leaving a feature out means: refit the model without it (retrain) or impute it (marginal); in
-        Python also decisions made elsewhere: a function of the feature names, a matrix of rows ×
-        2^features (bit k of the column for feature k), or a dict of tuples of names.
+    coalitions : {'retrain', 'marginal'} or callable or dict or ndarray or list or None, default None
+        What leaving a feature out means: impute it (marginal, the default where the system is there
+        already) or refit the model without it (retrain, the default for a model fitted here); in Python
+        also decisions made elsewhere: a function of the feature names, a matrix of rows × 2^features (bit
+        k of the column for feature k), or a dict of tuples of names.
     sensitive : {'player', 'always', 'absent'} or None, default None
         Whether models see the attributes of the groups: as a player (default when it is a feature),
         always, or not at all.
@@ -179,11 +203,13 @@ def explain(
         Rows that are evaluated: a share, a column of train/test, or booleans; default 0.3 when models are
         fitted.
     budget : int or None, default None
-        Coalitions to evaluate when there are too many features for all of them.
+        Coalitions to evaluate when there are too many features for all of them (more than 12): at least 2
+        for each feature and 49 more; default 129 more.
     averaged : {'decisions', 'probabilities'}, default 'decisions'
         What is averaged over the background rows when features are imputed.
-    background : int, default 100
-        Rows whose values stand in for the features that are left out when imputing.
+    background : int or None, default None
+        Rows whose values stand in for the features that are left out when imputing; default 100, fewer
+        (at least 10) where the model would be asked more than 10 million times.
     better : {'higher', 'lower'} or None, default None
         Which side of the metric is better for people; default: what the audit or the metric says.
     interval : {'certify', 'paper'}, default 'certify'
@@ -212,21 +238,26 @@ def explain(
     [('priors_count', 9.9), ('age', -0.3)]
     """
     from fairtrial.methods.explain.answer import answer
+    from fairtrial.methods.explain.criterion import judge_together
     from fairtrial.methods.explain.wanted import Wanted
     from fairtrial.metrics.harm import harmed_side
-    from fairtrial.metrics.table import find_metric
+    from fairtrial.metrics.table import find_metrics
 
     audit.refuse("explain")
-    found = find_metric("explain", metric)
-    if better is None:
-        better = {"above": "lower", "below": "higher", None: None}[harmed_side(found, audit.favourable)]
-    wanted = Wanted(
-        metric=found, by=by, features=features, sensitive=sensitive, test=test,
-        reference=reference, model=model, coalitions=coalitions, averaged=averaged, background=background,
-        allocation=allocation, baseline=baseline, budget=budget, favourable=better, interval=interval,
-        confidence_level=confidence_level, seed=seed, jobs=jobs, progress=progress,
-    )  # fmt: skip
-    return answer(audit, wanted)
+    sides = {"above": "lower", "below": "higher", None: None}
+    parts = [
+        answer(
+            audit,
+            Wanted(
+                metric=part, by=by, features=features, sensitive=sensitive, test=test, reference=reference,
+                model=model, coalitions=coalitions, averaged=averaged, background=background, allocation=allocation,
+                baseline=baseline, budget=budget, favourable=better or sides[harmed_side(part, audit.favourable)],
+                interval=interval, confidence_level=confidence_level, seed=seed, jobs=jobs, progress=progress,
+            ),
+        )
+        for part in find_metrics("explain", metric)
+    ]  # fmt: skip
+    return parts[0] if len(parts) == 1 else judge_together(str(metric), parts)
 
 
 @method(

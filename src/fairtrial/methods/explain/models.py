@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial.data.audit import Audit
-from fairtrial.errors import Fault, InputError, Named, Words, did_you_mean
+from fairtrial.errors import Fault, InputError, Named, Set, Words, did_you_mean
 from fairtrial.labels import canonical
 from fairtrial.methods.explain.explained_rows import ExplainedRows
+from fairtrial.methods.explain.readiness import is_fitted
 from fairtrial.methods.explain.solver.esl import Floats
 from fairtrial.methods.explain.wanted import WHO
 
@@ -18,18 +19,79 @@ MODELS = ("logistic", "tree", "forest", "boosting")
 _LISTED = ", ".join(repr(name) for name in MODELS)
 
 
-def find_classifier(model: Any) -> Any:
-    """The classifier that `model` names or is."""
+class Predictor:
+    """A system that only decides: a function of the features, or a fitted model that is no classifier."""
+
+    def __init__(self, model: Any, audit: Audit) -> None:
+        self.model = model
+        self.ask = getattr(model, "predict", model)
+        self.threshold = audit.threshold
+        given = [audit.positive[role] for role in ("decision", "outcome") if role in audit.positive]
+        self.positive = {canonical(label) for label in given}
+
+    def __call__(self, features: Any, scores: bool) -> Floats:
+        """Decisions as 0/1, or numbers as they are."""
+        answers = np.asarray(self.ask(features))
+        if answers.shape != (len(features),):
+            required = f"must give one number for each of {len(features):,} rows, got shape {answers.shape}"
+            raise InputError(WHO, Fault("model", required))
+        if answers.dtype.kind not in "biuf":
+            return self._labels(answers, scores)
+        numbers = answers.astype(np.float64)
+        if not np.isfinite(numbers).all():
+            raise InputError(WHO, Fault("model", "gave missing or infinite values"))
+        if scores or np.isin(numbers, (0.0, 1.0)).all():
+            return numbers
+        if self.threshold is None:
+            cure = Words("decide in the function, or give {}", Set("threshold", of="Audit"))
+            got = float(numbers[~np.isin(numbers, (0.0, 1.0))][0])
+            raise InputError(WHO, Fault("model", "must give decisions, 0 or 1", got=got, cure=cure))
+        return np.asarray(numbers >= self.threshold, dtype=np.float64)
+
+    def _labels(self, answers: NDArray[Any], scores: bool) -> Floats:
+        labels = [canonical(label) for label in answers.tolist()]
+        if scores or not self.positive:
+            required = "must give numbers" if scores else "must give 0 and 1"
+            cure = (
+                "" if scores else Words("or name the label that counts as 1: {}", Set("positive", of="Audit"))
+            )
+            raise InputError(WHO, Fault("model", required, got=labels[0], cure=cure))
+        return np.array([float(label in self.positive) for label in labels])
+
+
+def find_system(model: Any, audit: Audit, scores: bool) -> Any:
+    """What is explained: a scikit-learn classifier by name or as it is, a `Predictor`, or a copy to be learned."""
     from sklearn.base import is_classifier
 
     if model is None:
-        cure = f"a scikit-learn classifier, or one of [{_LISTED}]"
-        raise InputError(WHO, Fault("model", "is missing", cure=cure))
+        return _copy_of_the_audited(audit, scores)
     found = named_classifier(model) if isinstance(model, str) else model
-    if not hasattr(found, "get_params") or not is_classifier(found):
-        required = f"must be a scikit-learn classifier, got {type(found).__name__}"
-        raise InputError(WHO, Fault("model", required))
-    return found
+    if not isinstance(found, type) and hasattr(found, "get_params") and is_classifier(found):
+        return found
+    if _only_predicts(found):
+        return Predictor(found, audit)
+    got = f"the class {found.__name__}" if isinstance(found, type) else type(found).__name__
+    required = f"must be a scikit-learn classifier or a function of the features, got {got}"
+    raise InputError(WHO, Fault("model", required))
+
+
+def _only_predicts(model: Any) -> bool:
+    """A function of the features, or anything with a predict of its own that needs no fitting any more."""
+    if isinstance(model, type):
+        return False
+    if hasattr(model, "get_params"):  # scikit-learn's: a fitted regressor
+        return hasattr(model, "predict") and is_fitted(model)
+    return callable(getattr(model, "predict", model))
+
+
+def _copy_of_the_audited(audit: Audit, scores: bool) -> Any:
+    """What learns the audited decisions or scores from the features, where no model was given."""
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+    if not audit.has("score" if scores else "decision"):
+        cure = f"a scikit-learn classifier, a function of the features, or one of [{_LISTED}]"
+        raise InputError(WHO, Fault("model", "is missing", cure=cure))
+    return HistGradientBoostingRegressor() if scores else HistGradientBoostingClassifier()
 
 
 def named_classifier(name: str) -> Any:
@@ -56,20 +118,6 @@ def named_classifier(name: str) -> Any:
     raise InputError(WHO, Fault("model", required, got=name, hint=did_you_mean(name, MODELS)))
 
 
-def is_fitted(model: Any) -> bool:
-    """Whether the caller brought a fitted model."""
-    if model is None or isinstance(model, str):
-        return False
-    from sklearn.exceptions import NotFittedError
-    from sklearn.utils.validation import check_is_fitted
-
-    try:
-        check_is_fitted(model)
-    except (NotFittedError, TypeError):
-        return False
-    return True
-
-
 def seeded_clone(model: Any, state: int) -> Any:
     """A fresh copy whose unset random states are set, so that one seed gives the same numbers."""
     from sklearn.base import clone
@@ -84,7 +132,11 @@ def seeded_clone(model: Any, state: int) -> Any:
 
 
 def decide(fitted: Any, features: Any, scores: bool, positive: str | None = None) -> Floats:
-    """Decisions as 0/1, or the probability of 1."""
+    """Decisions as 0/1, or the probability of 1 (or a score)."""
+    if isinstance(fitted, Predictor):
+        return fitted(features, scores)
+    if scores and not hasattr(fitted, "classes_"):  # the copy of audited scores
+        return np.asarray(fitted.predict(features), dtype=np.float64)
     if scores:
         if not hasattr(fitted, "predict_proba"):
             required = f"{type(fitted).__name__} gives no probabilities (predict_proba)"
@@ -110,9 +162,11 @@ class ModelInputs:
     def __init__(self, audit: Audit, explained: ExplainedRows, model: Any) -> None:
         self.explained = explained
         self.model = model
+        self.threshold = audit.threshold if isinstance(model, Predictor) else None
         # the outcome's label that counts as 1, where the audit names it
         self.positive = canonical(audit.positive["outcome"]) if "outcome" in audit.positive else None
         self.columns: dict[str, NDArray[Any]] | None = None
+        self.codes: dict[str, tuple[NDArray[np.int64], int]] = {}
         if _wants_names(model):
             if not audit.source.ordered:
                 required, cure = "needs rows in a fixed order", "collect the data first"
@@ -137,13 +191,34 @@ class ModelInputs:
             return np.hstack([self.explained.blocks[name][source[name]] for name in columns])
         return self.make({name: self.columns[name][source[name]] for name in columns})
 
+    def distinct(
+        self, columns: list[str], rows: NDArray[np.intp]
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
+        """One row of each kind as these columns tell them apart, the kind of every row, and how many are of each."""
+        kind = np.zeros(rows.size, dtype=np.int64)
+        for name in columns:
+            code, levels = self._codes(name)
+            _, kind = np.unique(kind * levels + code[rows], return_inverse=True)
+        _, first, kind, count = np.unique(kind, return_index=True, return_inverse=True, return_counts=True)
+        return rows[first], kind, count.astype(np.float64)
+
+    def _codes(self, name: str) -> tuple[NDArray[np.int64], int]:
+        """A column's values numbered, once."""
+        if name not in self.codes:
+            block = self.explained.blocks[name]
+            values = block[:, 0] if block.shape[1] == 1 else block.argmax(axis=1)
+            labels, code = np.unique(values, return_inverse=True)
+            self.codes[name] = code.astype(np.int64), labels.size
+        return self.codes[name]
+
     def restricted(self, columns: list[str]) -> Any:
         """The model without the named columns it will not see."""
         return self.model if self.columns is None else _without_columns(self.model, set(columns))
 
     def check_fitted(self, columns: list[str]) -> None:
         """The columns must be those that the caller's model was fitted on."""
-        model, names = self.model, getattr(self.model, "feature_names_in_", None)
+        model = self.model.model if isinstance(self.model, Predictor) else self.model
+        names = getattr(model, "feature_names_in_", None)
         if names is not None and self.columns is not None and list(names) != columns:
             words = f"must be the columns {{}} was fitted on, in order: {list(names)}"
             raise InputError(WHO, Fault("features", Words(words, Named("model")), got=columns))
@@ -154,7 +229,11 @@ class ModelInputs:
 
 
 def _wants_names(model: Any) -> bool:
-    """Whether the model was fitted on, or picks, columns by name."""
+    """Whether the model was fitted on, or picks, columns by name; functions get them by name."""
+    if isinstance(model, Predictor):
+        model = model.model
+        if not hasattr(model, "get_params"):
+            return True
     if getattr(model, "feature_names_in_", None) is not None:
         return True
     parameters = model.get_params(deep=True).values()

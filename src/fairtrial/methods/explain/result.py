@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from fairtrial.results.charts.picture import Picture
+from fairtrial.results.claims import Claim, Judged, Side, place_words
 from fairtrial.results.column import Column, Kind, Primary, State, StateKind, Tone, scalar, with_limits
 from fairtrial.results.result import Result
 
@@ -45,14 +46,14 @@ _PEOPLE = (
 _TESTED = (
     Column("difference_low", "low", "points"),
     Column("difference_high", "high", "points"),
-    Column("p_value", "p", "p", shown=False),
+    Column("p_value", "p", "p"),
     Column("p_adjusted", "adjusted p", "p"),
     Column("state", "finding", "state", shown=False),
     Column("state_reason", "reason", "text", shown=False),
 )
 _CITATION = (
     "Amri-Jouidel, Kemel & Mussard (2026), Shapley meets Rawls, arXiv:2603.26476; Radzik & Driessen (2013), "
-    "Mathematical Social Sciences 65; Castro, Gómez & Tejada (2009), Computers & Operations Research 36; Tango (1998), "
+    "Mathematical Social Sciences 65; Lundberg & Lee (2017), NeurIPS 30; Covert & Lee (2021), AISTATS; Tango (1998), "
     "Statistics in Medicine 17; Holm (1979), Scandinavian Journal of Statistics 6."
 )
 
@@ -93,11 +94,36 @@ class ExplainResult(Result):
     )
     citation: ClassVar[str] = _CITATION
 
+    def by_metric(self) -> list[ExplainResult]:
+        """One result for each metric of a criterion; of a single metric, the result itself."""
+        parts = self.details.get("parts")
+        if parts is None:
+            return [self]
+        return [
+            replace(
+                self,
+                details=parts[name],
+                estimates=tuple(row for row in self.estimates if row["metric"] == name),
+            )
+            for name in parts
+        ]
+
     def pictures(self) -> list[Picture]:
-        """The waterfall first, then both groups' bars, the panel of allocations, and mitigation."""
+        """The waterfall first, then both groups' bars, the panel of allocations, and mitigation; for every metric."""
         from fairtrial.methods.explain.chart import pictures
 
-        return pictures(self)
+        parts = self.by_metric()
+        if len(parts) == 1:
+            return pictures(parts[0])
+        return [
+            replace(picture, name=f"{picture.name}-{part.details['metric']}")
+            for part in parts
+            for picture in pictures(part)
+        ]
+
+    def claims(self) -> list[Claim]:
+        """What it says of every gap of the audited decisions."""
+        return [claim for part in self.by_metric() for claim in _gap_claims(part)]
 
     @property
     def gap(self) -> dict[str, Any]:
@@ -128,7 +154,10 @@ class ExplainResult(Result):
         ]
 
     def primary(self) -> list[Primary]:
-        """The first stage's test alone: feature tests are adjusted among themselves."""
+        """The first stage's test alone, of every metric: feature tests are adjusted among themselves."""
+        parts = self.by_metric()
+        if len(parts) > 1:
+            return [entry for part in parts for entry in part.primary()]
         p = self.p_value
         gaps = [row for row in self.estimates if row["part"] == GAP]
         known = [row for row in gaps if scalar(row["difference"]) is not None]
@@ -182,6 +211,34 @@ class CompareResult(Result):
             return []
         change = f"{row['group']} minus {row['target']}, change"
         return [_primary(self, row, float(p), subject=change, against="before")]
+
+
+def _gap_claims(result: ExplainResult) -> list[Claim]:
+    places = {entry["group"]: place_words(entry["place"]) for entry in result.details["groups"]}
+    found = []
+    for row in result.estimates:
+        size = scalar(row["difference"])
+        if row["part"] != GAP or size is None:
+            continue
+        side: Side = "differs" if size == 0 else "above" if size > 0 else "below"
+        judged: Judged = "found" if result.state_of(row).tone == "bad" else "undetermined"
+        who, against = (places.get(row[name], str(row[name])) for name in ("group", "target"))
+        level = result.confidence_level
+        found.append(
+            Claim(
+                "explain",
+                str(row["metric"]),
+                who,
+                against,
+                side,
+                float(size),
+                "difference",
+                None,
+                level,
+                judged,
+            )
+        )
+    return found
 
 
 def _primary(result: Result, row: dict[str, Any], p: float, **about: Any) -> Primary:

@@ -15,8 +15,6 @@ from fairtrial.methods.explain.solver.esl import (
     Floats,
     b_sequence,
     coefficients,
-    monte_carlo_variance,
-    sampled_coefficients,
 )
 from fairtrial.methods.explain.solver.esl_groups import (
     interaction_contrasts,
@@ -24,10 +22,11 @@ from fairtrial.methods.explain.solver.esl_groups import (
     pair_targets,
 )
 from fairtrial.methods.explain.solver.influence import Spread
+from fairtrial.methods.explain.solver.sampled_coalitions import monte_carlo_error, sampled_coefficients
 from fairtrial.methods.explain.two_stage_game import (
     Estimates,
     TwoStageGame,
-    add_variance,
+    add_error,
     estimates_of,
     in_units_of_baseline,
     value_targets,
@@ -48,7 +47,9 @@ class SecondStage:
     scaled_gap: Estimates  # the same over the baseline
     removal: Estimates | None  # (groups, 1, players): change of the group's rate when the player is left out
     undefined: NDArray[np.bool_]  # (targets, allocations) in the order value, rate, gap
-    monte_carlo: Floats | None  # (pairs, players): the gap contributions' standard error from sampling orders
+    monte_carlo: (
+        Floats | None
+    )  # (pairs, players): the gap contributions' standard error from drawing coalitions
     rates: CoalitionRates
     targets: Targets
     found: Contributions  # with the rows' influence on everything above
@@ -78,7 +79,7 @@ def second_stage(game: TwoStageGame) -> SecondStage:
         scaled_gap=in_units_of_baseline(game, found, error, (gaps, every), chance),
         removal=None if game.removals is None else _removal(game, estimates(rates, slice(real, None))),
         undefined=found.undefined[:, :real],
-        monte_carlo=None if chance is None else np.sqrt(chance[gaps]),
+        monte_carlo=None if chance is None else chance.error[gaps],
         rates=found.rates,
         targets=targets,
         found=found,
@@ -130,11 +131,8 @@ def _coefficients(game: TwoStageGame) -> Floats:
     lines = []
     for allocation in game.allocations:
         if allocation.sampled:
-            assert game.orders is not None
-            line = np.zeros((game.players, game.masks.size))
-            places = np.searchsorted(game.masks, game.orders.masks)
-            line[:, places] = sampled_coefficients(game.orders, _share_empty(game))
-            lines.append(line)
+            assert game.sampled is not None
+            lines.append(sampled_coefficients(game.sampled, _share_empty(game)))
         else:
             lines.append(coefficients(allocation.players, game.masks))
     if game.removals is not None:
@@ -169,19 +167,19 @@ def _interactions(game: TwoStageGame) -> int:
     return 1 if game.levels == (2, 2) else 0
 
 
-def _monte_carlo(game: TwoStageGame, targets: Targets, rates: CoalitionRates) -> Floats | None:
-    """Variance over sampled orders of every target's contributions, (targets, players)."""
-    if game.orders is None:
+def _monte_carlo(game: TwoStageGame, targets: Targets, rates: CoalitionRates) -> Spread | None:
+    """Error from drawing coalitions of every target's contributions, (targets, players)."""
+    if game.sampled is None:
         return None
     position = next(i for i, allocation in enumerate(game.allocations) if allocation.sampled)
-    worth = targets.weights[:, position] @ rates.rate[:, np.searchsorted(game.masks, game.orders.masks)]
-    return monte_carlo_variance(game.orders, worth, _share_empty(game))
+    worth = targets.weights[:, position] @ rates.rate
+    return monte_carlo_error(game.sampled, worth, _share_empty(game))
 
 
-def _add_chance(error: Spread, chance: Floats, game: TwoStageGame) -> Spread:
+def _add_chance(error: Spread, chance: Spread, game: TwoStageGame) -> Spread:
     """Add the Monte-Carlo variance to the sampled allocation's."""
     position = next(i for i, allocation in enumerate(game.allocations) if allocation.sampled)
     errors, df = error.error.copy(), error.df.copy()
-    joined = add_variance(Spread(errors[:, position], df[:, position]), chance, game)
+    joined = add_error(Spread(errors[:, position], df[:, position]), chance)
     errors[:, position], df[:, position] = joined.error, joined.df
     return Spread(errors, df)

@@ -20,7 +20,7 @@ from fairtrial.methods.explain.result import (
 )
 from fairtrial.methods.explain.solver.esl import Floats
 from fairtrial.methods.explain.solver.influence import interval, spread_of_changes, two_sided_p
-from fairtrial.methods.explain.verdict_and_notes import p_text
+from fairtrial.methods.explain.words import p_text, signed
 from fairtrial.results.column import State, Verdict, defined_or, reason, undefined
 
 WHO = "compare"
@@ -110,12 +110,8 @@ def _takes_part(pairs: list[tuple[str, str]], groups: list[str]) -> NDArray[np.b
 
 
 def _check(explanation: ExplainResult, other: ExplainResult) -> None:
-    for name, given in (("explanation", explanation), ("other", other)):
-        if not isinstance(given, ExplainResult):
-            raise InputError(WHO, Fault(name, f"must be a result of explain, got {type(given).__name__}"))
-        if "found" not in given.objects:
-            required = "was read from a file, which does not keep influence values"
-            raise InputError(WHO, Fault(name, required, cure=Words("run {} again", Use("explain"))))
+    _check_one("explanation", explanation)
+    _check_one("other", other)
     for key in ("metric", "features", "allocation"):
         first, second = explanation.details[key], other.details[key]
         if first != second:
@@ -126,6 +122,18 @@ def _check(explanation: ExplainResult, other: ExplainResult) -> None:
     if not all(np.array_equal(*arrays) for arrays in zip(*people, strict=True)):
         cure = Words("same data, same {}, same {}", Set("test"), Set("seed"))
         raise _differ("must be of the same people", cure)
+
+
+def _check_one(name: str, given: object) -> None:
+    """An explanation of one metric that was made in this session."""
+    if not isinstance(given, ExplainResult):
+        raise InputError(WHO, Fault(name, f"must be a result of explain, got {type(given).__name__}"))
+    if "criterion" in given.details:
+        each = "explain and compare them one by one"
+        raise InputError(WHO, Fault(name, "is about several metrics", cure=each))
+    if "found" not in given.objects:
+        required = "was read from a file, which does not keep influence values"
+        raise InputError(WHO, Fault(name, required, cure=Words("run {} again", Use("explain"))))
 
 
 def _differ(required: str, cure: Words | str = "") -> InputError:
@@ -151,15 +159,15 @@ def _verdict(row: dict[str, Any], details: dict[str, Any], level: float) -> Verd
     for cell in (row["difference_low"], row["difference"]):
         if why := reason(cell):
             return Verdict("undetermined", f"undetermined: {why}")
-    scale, unit = _scale(details["value_kind"]), " points" if details["value_kind"] == "percent" else ""
+    kind, unit = details["value_kind"], " points" if details["value_kind"] == "percent" else ""
     names = ("before", "after", "difference", "difference_low", "difference_high")
-    before, after, change, low, high = (scale * row[name] for name in names)
-    code = "larger" if abs(after) >= abs(before) else "smaller"
+    before, after, change, low, high = (signed(row[name], kind) for name in names)
+    code = "larger" if abs(row["after"]) >= abs(row["before"]) else "smaller"
     if row["p_value"] > 1 - level:
         code = "no change shown"
     text = (
         f"{code}: the gap in {details['label']} of {row['group']} minus {row['target']} went from "
-        f"{before:+.1f} to {after:+.1f}{unit}, change {change:+.1f}, {level:.0%} interval {low:+.1f} to {high:+.1f}, "
+        f"{before} to {after}{unit}, change {change}, {100 * level:g}% interval {low} to {high}, "
         f"{p_text(row['p_value'])}"
     )
     return Verdict(code, text)
@@ -170,10 +178,5 @@ def _drivers_text(rows: list[dict[str, Any]], value_kind: str) -> str:
     if not changed:
         return "No feature's contribution to the gap is shown to have changed."
     changed.sort(key=lambda row: -abs(row["difference"]))
-    scale = _scale(value_kind)
-    listed = "; ".join(f"{row['feature']} by {scale * row['difference']:+.1f}" for row in changed)
+    listed = "; ".join(f"{row['feature']} by {signed(row['difference'], value_kind)}" for row in changed)
     return f"Contributions that changed: {listed}."
-
-
-def _scale(value_kind: str) -> int:
-    return 100 if value_kind == "percent" else 1

@@ -18,9 +18,10 @@ from fairtrial.methods.explain.allocation import (
 from fairtrial.methods.explain.explained_rows import ExplainedRows
 from fairtrial.methods.explain.metric import row_form, score_ends, score_values
 from fairtrial.methods.explain.solver.coalitions import Contributions, RowForm, Targets
-from fairtrial.methods.explain.solver.esl import MEMBERS, Floats, Masks, SampledOrders, b_sequence
+from fairtrial.methods.explain.solver.esl import MEMBERS, Floats, Masks, b_sequence
 from fairtrial.methods.explain.solver.esl_groups import baseline_of, group_targets, multi_attribute_targets
 from fairtrial.methods.explain.solver.influence import Spread, combine, interval, two_sided_p
+from fairtrial.methods.explain.solver.sampled_coalitions import SampledCoalitions
 from fairtrial.methods.explain.wanted import Wanted
 from fairtrial.metrics.groups import Group
 
@@ -61,7 +62,7 @@ class TwoStageGame:
     pairs: tuple[tuple[int, int], ...]
     players: int
     allocations: tuple[Allocation, ...]
-    orders: SampledOrders | None
+    sampled: SampledCoalitions | None
     baseline: Baseline
     level: float
     scores_or_decisions: Floats  # the full coalition's, before a metric of scores is taken of them
@@ -107,7 +108,7 @@ def make_game(
     return TwoStageGame(
         outputs=outputs, masks=plan.masks, form=form, group=group, groups=groups, levels=explained.levels,
         pairs=_pairs(explained, wanted.reference), players=len(explained.players), allocations=allocations,
-        orders=plan.orders, baseline=find_baseline(baseline, form, outcome), level=wanted.confidence_level,
+        sampled=plan.sampled, baseline=find_baseline(baseline, form, outcome), level=wanted.confidence_level,
         scores_or_decisions=given,
     )  # fmt: skip
 
@@ -190,7 +191,7 @@ def in_units_of_baseline(
     found: Contributions,
     error: Spread,
     place: tuple[slice, slice],
-    chance: Floats | None = None,
+    chance: Spread | None = None,
 ) -> Estimates:
     """Some targets and allocations in units of the baseline; an estimated baseline adds its influence."""
     base = game.baseline
@@ -202,14 +203,12 @@ def in_units_of_baseline(
             variance = found.scaled_variance(v, place[0], targets, base.influence, game.group)
             errors[:, column] = np.sqrt(variance) / base.value
             if chance is not None and game.allocations[v].sampled:
-                errors[:, column] = np.hypot(errors[:, column], np.sqrt(chance[place[0]]) / base.value)
+                errors[:, column] = np.hypot(errors[:, column], chance.error[place[0]] / base.value)
         scaled = Spread(errors, scaled.df)
     return estimates_of(found, place, game.level, scaled, base.value)
 
 
-def add_variance(error: Spread, chance: Floats, game: TwoStageGame) -> Spread:
-    """One more independent variance, known from the sampled pairs of orders."""
-    assert game.orders is not None
+def add_error(error: Spread, chance: Spread) -> Spread:
+    """One more independent error, with its own degrees of freedom."""
     freedom = np.where(np.isfinite(error.df), error.df, 1e12)
-    both = np.stack([error.error**2, chance])
-    return combine(both, np.stack([freedom, np.full_like(freedom, game.orders.pairs - 1.0)]))
+    return combine(np.stack([error.error**2, chance.error**2]), np.stack([freedom, chance.df]))

@@ -12,8 +12,8 @@ from fairtrial.errors import Note
 from fairtrial.methods.explain.explanation import Explanation
 from fairtrial.methods.explain.first_stage import ComparedGroups
 from fairtrial.methods.explain.result import ALLOCATION_NAMES
-from fairtrial.results.column import Verdict, scalar
-from fairtrial.results.text import format_value
+from fairtrial.methods.explain.words import amount, counted, p_text, signed
+from fairtrial.results.column import scalar
 
 _SENSITIVE = {
     "player": "{by} is an input of the models and a player of its own.",
@@ -28,23 +28,24 @@ _COINS = {"random": "a coin", "prior": "a coin that shows 1 as often as the outc
 ENOUGH_AGREEMENT = 0.95
 
 
-def verdict(explanation: Explanation) -> Verdict:
-    """The audited decisions' gap is the verdict; the explained system stands beside it, and features only carry."""
+def verdict(explanation: Explanation) -> tuple[str, str]:
+    """Its code, and the finding: the audited decisions' gap; the explained system stands beside it."""
     judged = explanation.first.judged
     test = judged.omnibus
     if test is None or None in judged.gaps:
-        empty = any(math.isnan(rate) for rate in judged.rate)
-        why = next((gap.reason for gap in judged.gaps if gap is not None and gap.reason), None)
-        text = (
-            explanation.empty_group(judged) if empty else why or f"no variation in {explanation.metric.label}"
-        )
-        return Verdict("undetermined", f"undetermined: {text}{_beside(explanation)}")
+        return "undetermined", f"{_why_undetermined(explanation)}{_beside(explanation)}"
     size = f"{_largest_gap(explanation, judged)}{_of_what(explanation)}"
-    if test.p_value <= explanation.alpha:
-        text = f"violated: {size}; equality is rejected, {p_text(test.p_value)}"
-        return Verdict("violated", text + _beside(explanation))
-    text = f"no violation shown: {size}; equality is not rejected, {p_text(test.p_value)}"
-    return Verdict("no violation shown", text + _beside(explanation))
+    rejected = test.p_value <= explanation.alpha
+    text = f"{size}; equality is {'rejected' if rejected else 'not rejected'}, {p_text(test.p_value)}"
+    return "violated" if rejected else "no violation shown", f"{text}{_beside(explanation)}"
+
+
+def _why_undetermined(explanation: Explanation) -> str:
+    judged = explanation.first.judged
+    if any(math.isnan(rate) for rate in judged.rate):
+        return explanation.empty_group(judged)
+    reasons = [gap.reason for gap in judged.gaps if gap is not None and gap.reason]
+    return reasons[0] if reasons else f"no variation in {explanation.metric.label}"
 
 
 def _largest_gap(explanation: Explanation, compared: ComparedGroups) -> str:
@@ -92,11 +93,6 @@ def _agrees(explanation: Explanation) -> str:
 
 def _outputs(explanation: Explanation) -> str:
     return "scores" if explanation.wanted.scores else "decisions"
-
-
-def p_text(value: float) -> str:
-    """'p <0.001' or 'p = 0.023'."""
-    return f"p {format_value(value, 'p')}" if value < 0.001 else f"p = {format_value(value, 'p')}"
 
 
 def drivers_text(explanation: Explanation, rows: list[dict[str, Any]]) -> str:
@@ -170,13 +166,14 @@ def _of_the_game(explanation: Explanation) -> dict[str, str]:
     explained, game = explanation.explained, explanation.game
     found = {}
     if explained.train.size:
-        found["split"] = (
-            f"Fitted on {explained.train.size:,} rows, evaluated on {explained.test.size:,} others."
+        train, test = counted(explained.train.size, "row"), explained.test.size
+        found["split"] = f"Fitted on {train}, evaluated on {test:,} other{'' if test == 1 else 's'}."
+    if game.sampled is not None:
+        drawn = (
+            f"{game.masks.size - 1:,} coalitions, {game.sampled.pairs:,} of them drawn with their complements"
         )
-    if game.orders is not None:
-        orders = f"{2 * game.orders.pairs} sampled orders ({game.masks.size} coalitions)"
         found["sampled"] = (
-            f"Shapley values are estimated from {orders}; their Monte-Carlo error is in the intervals."
+            f"Shapley values are estimated from {drawn}; their Monte-Carlo error is in the intervals."
         )
     return found
 
@@ -218,10 +215,11 @@ def _conditional(explanation: Explanation) -> str:
     wanted = explanation.wanted
     if wanted.kind == "marginal":
         what = "probabilities" if wanted.averaged == "probabilities" or wanted.scores else "decisions"
-        return (
-            f"Intervals hold the fitted model and the {wanted.background} background rows fixed; {what} were averaged "
-            "over the background."
-        )
+        people = explanation.explained.test.size
+        pool = explanation.explained.train.size or people
+        rows = min(wanted.background_rows(people, explanation.game.masks.size), pool)
+        held = f"Intervals hold the fitted model and {counted(rows, 'background row')} fixed"
+        return f"{held}; {what} were averaged over the background."
     what = "probabilities" if wanted.scores else "decisions"
     return f"Intervals hold the fitted classifiers fixed; their {what} on the rows evaluated are compared."
 
@@ -240,10 +238,8 @@ def _unit(explanation: Explanation) -> str:
 
 
 def _amount(explanation: Explanation, value: float) -> str:
-    if not math.isfinite(value):
-        return "no limit"
-    return f"{100 * value:.1f}" if explanation.first.explained.binary else f"{value:.3g}"
+    return amount(value, explanation.value_kind)
 
 
 def _signed(explanation: Explanation, value: float) -> str:
-    return f"{100 * value:+.1f}" if explanation.first.explained.binary else f"{value:+.3g}"
+    return signed(value, explanation.value_kind)

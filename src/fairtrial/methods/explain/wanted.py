@@ -6,16 +6,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fairtrial.methods.explain.readiness import is_ready
 from fairtrial.metrics.metric import Metric
 from fairtrial.metrics.values import Role
 from fairtrial.work import Progress
 
 WHO = "explain"
+# Background rows where none are asked for: fewer when the model would be asked about more rows than MOST_ASKED.
+USUAL_BACKGROUND = 100
+FEWEST_BACKGROUND = 10
+MOST_ASKED = 10_000_000
 _MEANING = {
     "retrain": "A coalition's classifier is refitted on its features alone: contributions answer what the features are "
     "worth to a system built with them.",
     "marginal": "A coalition's decisions are those of the one fitted model with the absent features imputed from a "
     "background sample: contributions answer how this model uses its features.",
+    "imitated": "No model was given: the explained system is a boosted-tree copy of the audited {outputs}, learned "
+    "from the features on the rows that are not evaluated, with absent features imputed from a background sample. "
+    "Contributions answer how the features carry what could be learned of the audited system.",
     "callable": "Coalition decisions come from the caller's function, which says what leaving a feature out means.",
     "given": "Coalition decisions were given: what leaving a feature out means is the caller's.",
 }
@@ -34,7 +42,7 @@ class Wanted:
     model: Any
     coalitions: Any
     averaged: str
-    background: int
+    background: int | None
     allocation: Any
     baseline: str | float
     budget: int | None
@@ -56,13 +64,32 @@ class Wanted:
         return isinstance(self.coalitions, str)
 
     @property
+    def imitates(self) -> bool:
+        """Whether a copy of the audited decisions (or scores) is explained, for want of a model."""
+        return self.from_model and self.model is None
+
+    @property
+    def learns_the_outcome(self) -> bool:
+        """Whether models are fitted to the outcome here."""
+        return (
+            self.from_model and not self.imitates and not (self.kind == "marginal" and is_ready(self.model))
+        )
+
+    @property
     def kind(self) -> str:
         """'retrain', 'marginal', 'callable' or 'given'."""
         if isinstance(self.coalitions, str):
             return self.coalitions
         return "callable" if callable(self.coalitions) else "given"
 
+    def background_rows(self, people: int, coalitions: int) -> int:
+        """How many rows stand in for what is left out: 100, or fewer where that would ask the model too often."""
+        if self.background is not None:
+            return self.background
+        return max(FEWEST_BACKGROUND, min(USUAL_BACKGROUND, MOST_ASKED // max(1, people * coalitions)))
+
     @property
     def meaning(self) -> str:
         """What leaving a feature out means here."""
-        return _MEANING[self.kind]
+        outputs = "scores" if self.scores else "decisions"
+        return _MEANING["imitated" if self.imitates else self.kind].format(outputs=outputs)

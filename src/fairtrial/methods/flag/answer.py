@@ -12,12 +12,15 @@ from fairtrial.errors import Example, Fault, InputError, Note, Set, Words
 from fairtrial.inference.compare.gaps import Gaps
 from fairtrial.inference.multiplicity import CORRECTIONS
 from fairtrial.inference.numeric.roots import Floats
+from fairtrial.inference.rates.two_rates import Scale
 from fairtrial.methods.flag.result import FlagResult
 from fairtrial.methods.gaps.disparities import Disparities
 from fairtrial.methods.gaps.judgement import finite_or_reason
+from fairtrial.methods.gaps.scales import find_ratio_band, ratio_cells
 from fairtrial.methods.gaps.sorted_groups import Untested
 from fairtrial.methods.gaps.states import DESCRIBED, FAVOURED
 from fairtrial.methods.gaps.tolerance import common_notes, find_band, plain_target
+from fairtrial.methods.gaps.within import adjusted_cells
 from fairtrial.methods.gaps.words import disparity_words, sentence, unit_of
 from fairtrial.metrics.groups import Group
 from fairtrial.metrics.harm import describes_people, effect_of, harmed_side
@@ -49,7 +52,7 @@ def answer(audit: Audit, disparities: Disparities, wanted: Wanted) -> FlagResult
         question=_question(disparities, direction, band),
         null=_null(disparities, direction, band),
         verdict=_verdict(disparities, adjusted, limits, wanted),
-        estimates=tuple(_rows(disparities, p, adjusted, limits, wanted.fdr)),
+        estimates=tuple(_rows(disparities, p, adjusted, limits, wanted)),
         details=_details(disparities, adjusted, wanted),
         notes=(
             *audit.notes(complete=False),
@@ -78,6 +81,8 @@ def _details(disparities: Disparities, adjusted: Floats, wanted: Wanted) -> dict
         "target": disparities.target_label,
         "direction": wanted.direction,
         "tolerance": list(wanted.band),
+        "scale": disparities.scale,
+        "within": list(disparities.inference.within or ()),
         "fdr": wanted.fdr,
         "correction": wanted.correction,
         "confidence_level": wanted.confidence_level,
@@ -115,7 +120,9 @@ def find_direction(direction: str | None, metric: Metric, favourable: int | None
     return side
 
 
-def find_flag_band(tolerance: Any, direction: str, metric: Metric) -> tuple[float, float]:
+def find_flag_band(
+    tolerance: Any, direction: str, metric: Metric, scale: Scale = "difference"
+) -> tuple[float, float]:
     if direction == "differs" and tolerance is not None:
         if (
             isinstance(tolerance, bool)
@@ -125,17 +132,20 @@ def find_flag_band(tolerance: Any, direction: str, metric: Metric) -> tuple[floa
             required = Words("with {} is the one value tested", Set("direction", "differs"))
             raise InputError(WHO, Fault("tolerance", required, got=tolerance))
         return float(tolerance), float(tolerance)
+    if scale == "ratio":
+        return find_ratio_band(WHO, tolerance) or (1.0, 1.0)
     return find_band(WHO, tolerance, metric) or (0.0, 0.0)
 
 
 def _rows(
-    disparities: Disparities, p: Floats, adjusted: Floats, limits: tuple[Floats, Floats], fdr: float
+    disparities: Disparities, p: Floats, adjusted: Floats, limits: tuple[Floats, Floats], wanted: Wanted
 ) -> list[dict[str, Any]]:
     gaps, count, rate = disparities.gaps, disparities.count, disparities.rate
+    target_rate = disparities.target_rate
     lines = []
     for index, group in enumerate(disparities.groups):
         why = gaps.reason[index]
-        flagged = bool(adjusted[index] <= fdr)
+        flagged = bool(adjusted[index] <= wanted.fdr)
         low, high = (
             undefined(why) if why is not None else finite_or_reason(float(side[index]), gaps, index)
             for side in limits
@@ -144,7 +154,7 @@ def _rows(
             {
                 **_base(disparities, group, int(count[index])),
                 "rate": float(rate[index]),
-                "target_rate": float(rate[index] - gaps.estimate[index]),
+                "target_rate": float(target_rate[index]),
                 "difference": float(gaps.estimate[index]),
                 "difference_low": low,
                 "difference_high": high,
@@ -162,6 +172,11 @@ def _rows(
                 "rule": str(gaps.rule[index]),
             }
         )
+        if disparities.scale == "ratio":
+            level = wanted.confidence_level
+            lines[-1].update(ratio_cells(gaps, disparities.differences, level, index, {"ratio": limits}))
+        if disparities.within is not None:
+            lines[-1].update(adjusted_cells(disparities.within, wanted.confidence_level, index))
     return lines + [_untested_row(disparities, item) for item in disparities.untested]
 
 
@@ -203,7 +218,18 @@ def _untested_row(disparities: Disparities, item: Untested) -> dict[str, Any]:
     }
 
 
-def _beyond(direction: str, band: tuple[float, float], binary: bool) -> str:
+def _beyond_ratio(direction: str, band: tuple[float, float]) -> str:
+    if direction in ("above", "below"):
+        edge = band[1] if direction == "above" else band[0]
+        return f"{'more' if direction == 'above' else 'less'} than {edge:.3g} times that of"
+    if band[0] == band[1]:
+        return "different from that of" if band[1] == 1 else f"other than {band[1]:.3g} times that of"
+    return f"outside {band[0]:.3g} to {band[1]:.3g} times that of"
+
+
+def _beyond(direction: str, band: tuple[float, float], binary: bool, scale: Scale = "difference") -> str:
+    if scale == "ratio":
+        return _beyond_ratio(direction, band)
     if direction in ("above", "below"):
         return _one_side(band[1] if direction == "above" else -band[0], direction, binary)
     if band[0] == band[1] == 0:
@@ -230,15 +256,15 @@ def _exactly(gap: float, binary: bool) -> str:
 
 
 def _question(disparities: Disparities, direction: str, band: tuple[float, float]) -> str:
-    text = _beyond(direction, band, disparities.binary)
+    text = _beyond(direction, band, disparities.binary, disparities.scale)
     return f"Which groups have a {disparities.metric.label} {text} {disparities.target_label}?"
 
 
 def _null(disparities: Disparities, direction: str, band: tuple[float, float]) -> str:
     label, target, binary = disparities.metric.label, disparities.target_label, disparities.binary
-    if direction == "differs" and band[1] != 0:
+    if disparities.scale == "difference" and direction == "differs" and band[1] != 0:
         return f"The group's {label} is {_exactly(band[1], binary)} {target}."
-    return f"The group's {label} is not {_beyond(direction, band, binary)} {target}."
+    return f"The group's {label} is not {_beyond(direction, band, binary, disparities.scale)} {target}."
 
 
 def _verdict(
@@ -260,14 +286,14 @@ def _verdict(
         if direction == "below"
         else np.abs(gaps.estimate)
     )
-    harmed = [i for i in flagged if effect_of(float(gaps.estimate[i]), disparities.harmed) != "favoured"]
+    harmed = [i for i in flagged if disparities.effect(int(i)) != "favoured"]
     told = np.array(harmed) if harmed else flagged
     worst = int(told[np.argmax(size[told])])
     text = sentence(
         disparities.metric.label, disparities.groups[worst].label, disparities.target_label,
         float(gaps.estimate[worst]), float(limits[0][worst]), float(limits[1][worst]),
-        wanted.confidence_level, unit_of(disparities.binary),
-        effect_of(float(gaps.estimate[worst]), disparities.harmed),
+        wanted.confidence_level, unit_of(disparities.binary, disparities.scale),
+        disparities.effect(worst),
     )  # fmt: skip
     return Verdict("flagged", f"{flagged.size} of {tested} groups flagged; furthest: {text}")
 
@@ -286,7 +312,8 @@ def _notes(disparities: Disparities, correction: str) -> list[Note]:
             Note(
                 "bh-dependence",
                 "Groups share people, so their tests depend on each other; Benjamini–Hochberg has no general guarantee "
-                "then (in simulations of such families its rate held). correction='by' is proven for any dependence.",
+                "then (in simulations of such families its rate held). The correction 'by' is proven for any "
+                "dependence.",
             )
         )
     return notes

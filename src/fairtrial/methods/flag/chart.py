@@ -33,7 +33,7 @@ def _forest(result: Result) -> Picture:
     shown.sort(key=lambda row: -float(scalar(row["difference"])))
     rows = [gap_row(row, percent, result.state_of(row).text) for row in shown]
     low, high = details["tolerance"]
-    band = (low, high) if low < high else None
+    band = (low, high) if low < high and details.get("scale", "difference") == "difference" else None
     axis = f"{details['label']}: difference to {details['target']}"
     chart = forest(rows, axis=axis, percent=percent, zero=True, band=band).properties(
         width=460, height=alt.Step(20)

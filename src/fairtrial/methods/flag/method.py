@@ -43,6 +43,8 @@ def flag(
     depth: a.Depth = 2,
     target: a.AnyTarget = "rest",
     tolerance: a.Tolerance = None,
+    scale: g.Scale = "difference",
+    within: a.Within = None,
     direction: Direction = None,
     fdr: FalseFlags = 0.05,
     correction: Correction = "bh",
@@ -69,6 +71,10 @@ def flag(
         race=Caucasian.
     tolerance : float or list or None, default None
         The largest gap that is tolerated, 0.05, or two numbers low,high.
+    scale : {'difference', 'ratio'}, default 'difference'
+        How a rate is compared: its difference to the target's, or its ratio to it (four fifths is 0.8).
+    within : str or list or None, default None
+        Columns people must be alike in, such as job and grade: gaps are compared within them.
     direction : {'above', 'below', 'harmed', 'outside', 'differs'} or None, default None
         Which gaps are flagged: above the tolerance, below minus the tolerance, on the side that harms,
         outside both, or any that differs from it; default: harmed where the audit says what is
@@ -106,10 +112,10 @@ def flag(
 
     asked = find_metric("flag", metric)
     chosen = find_direction(direction, asked, audit.favourable)
-    band = find_flag_band(tolerance, chosen, asked)
+    band = find_flag_band(tolerance, chosen, asked, scale)
     disparities = find_disparities(
         "flag", audit, asked, by=by, depth=depth, target=target, minimum=minimum,
-        inference=Inference(likelihood, target_method),
+        inference=Inference(likelihood, target_method, scale=scale, within=within),
     )  # fmt: skip
     check_band("flag", band, disparities)
     return answer(audit, disparities, Wanted(band, chosen, fdr, correction, confidence_level))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from fairtrial.methods.gaps.columns import ADJUSTED_COLUMNS, RATIO_COLUMNS
 from fairtrial.methods.gaps.states import DESCRIBED, EFFECT, FAVOURED, UNTESTED
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.column import Column, Primary, StateKind, scalar, state_columns, with_limits
@@ -30,6 +31,8 @@ class FlagResult(Result):
         Column("rate", "rate", "rate"),
         Column("target_rate", "target", "rate", shown=False),
         *with_limits("difference", "difference", "points"),
+        *RATIO_COLUMNS,
+        *ADJUSTED_COLUMNS,
         Column("p_value", "p", "p"),
         Column("p_adjusted", "adjusted p", "p"),
         Column("flagged", "flagged", "flag"),

@@ -6,6 +6,12 @@ from typing import Annotated, Literal
 
 from fairtrial.options import Option
 
+Scale = Annotated[
+    Literal["difference", "ratio"],
+    Option(
+        "How a rate is compared: its difference to the target's, or its ratio to it (four fifths is 0.8)."
+    ),
+]
 Likelihood = Annotated[
     Literal["empirical", "euclidean"],
     Option("The likelihood of real values: of the rows, or of means and variances."),

@@ -21,10 +21,12 @@ from fairtrial.inference.joint.joint_test import JointTest, joint_test, shrunk, 
 from fairtrial.inference.joint.region import quadratic_test
 from fairtrial.inference.means.target_methods import estimate_gaps
 from fairtrial.inference.numeric.roots import Floats
+from fairtrial.inference.rates.binary_gaps import no_gap
 from fairtrial.inference.rates.two_rates import Scale
 from fairtrial.inference.simultaneous import simultaneous_level
 from fairtrial.methods.gaps.atom_codes import atom_of_rows
 from fairtrial.methods.gaps.known_outcomes import left_out_details, refuse_selective
+from fairtrial.methods.gaps.scales import refuse_ratio_of_means
 from fairtrial.methods.gaps.sorted_groups import (
     MOST_ROWS,
     Estimate,
@@ -36,8 +38,9 @@ from fairtrial.methods.gaps.sorted_groups import (
     target_cells,
 )
 from fairtrial.methods.gaps.weighted_rows import WeightedRows
+from fairtrial.methods.gaps.within import Within, adjust, refuse_within, within_columns
 from fairtrial.metrics.groups import Group, Target
-from fairtrial.metrics.harm import harmed_side
+from fairtrial.metrics.harm import Effect, effect_of, harmed_side
 from fairtrial.metrics.metric import Direction, Metric
 from fairtrial.metrics.values import Role
 
@@ -51,6 +54,7 @@ class Inference:
     rate_interval: str = "bounded"
     refinement: str | None = None
     scale: Scale = "difference"
+    within: Any = None  # the columns people must be alike in
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,6 +77,17 @@ class Disparities:
     notes: list[Note]
     weighted: WeightedRows | None = None
     harmed: Direction | None = None  # the side on which a group is harmed, where it is known
+    beside: Gaps | None = None  # the differences, where ratios are tested
+    within: Within | None = None
+
+    @property
+    def differences(self) -> Gaps:
+        """The gaps as differences, whatever the scale that is tested."""
+        return self.gaps if self.beside is None else self.beside
+
+    def effect(self, index: int) -> Effect:
+        """Whether a group's gap harms or favours it, where that is known."""
+        return effect_of(float(self.gaps.estimate[index]), self.harmed, no_gap(self.scale))
 
     @property
     def source(self) -> Cells | Rows:
@@ -116,9 +131,13 @@ class Disparities:
 
     @property
     def target_label(self) -> str:
-        return (
-            f"{self.target.value:g} (estimated)" if isinstance(self.target, Estimate) else self.target.label
-        )
+        if isinstance(self.target, Estimate):
+            return f"{self.target.value:g} (estimated)"
+        if self.within is None:
+            return self.target.label
+        least = float(self.within.gaps.compared.min())
+        share = "all of them compared" if least >= 1 else f"{100 * least:.0f}% or more of a group compared"
+        return f"{self.target.label} alike in {self.within.words} ({share})"
 
     @property
     def shared_reference(self) -> Bools | None:
@@ -162,7 +181,7 @@ class Disparities:
         """Test that every group's gap is zero."""
         if isinstance(self.gaps, LinearGaps):
             return self.gaps.joint()
-        gap, covariance = self.gaps.estimate, self.gaps.covariance
+        gap, covariance = self.differences.estimate, self.differences.covariance
         if covariance is not None:
             return without_undefined(
                 self.gaps, lambda told: self._quadratic(gap[told], covariance[np.ix_(told, told)])
@@ -196,7 +215,9 @@ def find_disparities(
     """Check, query, and compare: every group that `by` asks for against the target."""
     compared = find_any_target(who, target)
     refuse_selective(who, audit, [metric])
-    cells = target_cells(who, audit, metric, by_attributes(who, audit, by), compared)
+    attributes = by_attributes(who, audit, by)
+    inference = replace(inference, within=within_columns(who, audit, inference.within, attributes))
+    cells = target_cells(who, audit, metric, (*attributes, *inference.within), compared)
     groups, named = compared_groups(who, audit, by, depth, compared if isinstance(compared, Target) else None)
     compared = named or compared
     found = sort_groups(who, audit, metric, cells, groups, compared, minimum)
@@ -224,14 +245,25 @@ def compare_sorted(
     cells, atoms = found.cells, found.atoms
     member = np.array([mask for _, mask in found.tested])
     comparison = _comparison(who, member, cells, target, atoms)
+    if inference.scale == "ratio":
+        refuse_ratio_of_means(who, atoms.binary)
+        plain = compare_sorted(
+            who, audit, metric, found, by=by, target=target, minimum=minimum,
+            inference=replace(inference, scale="difference"),
+        )  # fmt: skip
+    if inference.within:
+        refuse_within(who, audit, target, atoms.binary)
     if found.weighted is None:
         gaps, notes = _gaps(who, audit, metric, cells, atoms, comparison, target, inference)
     else:
         gaps, notes = _weighted_gaps(who, found.weighted, comparison, target, inference)
+    within = None
+    if inference.within:
+        within = adjust(who, cells, atoms, comparison, inference.within, inference.scale, gaps)
     return Disparities(
         who, metric, by, minimum, inference, target, [group for group, _ in found.tested], found.untested,
-        found.absent, cells, atoms, comparison, gaps, notes, found.weighted,
-        harmed_side(metric, audit.favourable),
+        found.absent, cells, atoms, comparison, gaps if within is None else within.gaps, notes, found.weighted,
+        harmed_side(metric, audit.favourable), plain.gaps if inference.scale == "ratio" else None, within,
     )  # fmt: skip
 
 

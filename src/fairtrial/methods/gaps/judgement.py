@@ -12,15 +12,21 @@ from fairtrial.inference.compare.gaps import Gaps
 from fairtrial.inference.joint.joint_test import JointTest
 from fairtrial.inference.multiplicity import holm
 from fairtrial.inference.numeric.roots import Floats
+from fairtrial.inference.rates.binary_gaps import no_gap
 from fairtrial.inference.simultaneous import bonferroni_level
 from fairtrial.methods.gaps.disparities import Disparities
 from fairtrial.methods.gaps.needed import Needed, find_needed, hint_words
+from fairtrial.methods.gaps.scales import ratio_cells
 from fairtrial.methods.gaps.states import DESCRIBED, FAVOURED, TOO_FEW
+from fairtrial.methods.gaps.within import adjusted_cells
 from fairtrial.methods.gaps.words import band_words, groups_words, number_words, sentence, unit_of
-from fairtrial.metrics.harm import Effect, describes_people, effect_of
+from fairtrial.metrics.harm import Effect, describes_people
 from fairtrial.results.column import State, Verdict, undefined
 
 CONSTANT = "rows were left out, and the decision is the same for all the others"
+
+# what a table of ratios has under other names
+DIFFERENCES_ONLY = ("together_low", "together_high", "certificate_low", "certificate_high", "detectable")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,9 +60,10 @@ def judge(
     each = bonferroni_level(int(gaps.defined.sum()), level)
     pointwise, together = gaps.limits(level), gaps.limits_together(together_level, each)
     certificate = gaps.limits(certificate_level)
-    p = gaps.p_equal(0.0) if band is None else gaps.p_inside(*band)
+    p = gaps.p_equal() if band is None else gaps.p_inside(*band)
     adjusted = holm(p)
-    low, high = band or (0.0, 0.0)
+    nothing = no_gap(gaps.scale)
+    low, high = band or (nothing, nothing)
     with np.errstate(invalid="ignore"):
         violated_at_once = (adjusted <= alpha) | (together[0] > high) | (together[1] < low)
     if band is None:
@@ -85,8 +92,10 @@ def certified(gaps: Gaps, band: tuple[float, float], level: float) -> NDArray[np
     edge too often: .090 instead of .05 for 100 people at a rate of .5% against a known 5% ± 4.5 points.
     """
     low, high = gaps.limits(level)
-    above = gaps.tails(np.full(gaps.estimate.shape, band[0]))[0]
-    below = gaps.tails(np.full(gaps.estimate.shape, band[1]))[1]
+    nothing = np.zeros(gaps.estimate.shape)
+    closed = np.isfinite(band[0]) and not (gaps.scale == "ratio" and band[0] <= 0), np.isfinite(band[1])
+    above = gaps.tails(np.full(gaps.estimate.shape, band[0]))[0] if closed[0] else nothing
+    below = gaps.tails(np.full(gaps.estimate.shape, band[1]))[1] if closed[1] else nothing
     # Root finding leaves the last digits of a limit open, which must not tell against a certificate.
     tail = (1.0 - level) / 2.0 * (1.0 + 1e-6)
     with np.errstate(invalid="ignore"):
@@ -142,14 +151,22 @@ def group_rows(disparities: Disparities, judgement: Judgement) -> list[dict[str,
                 "rule": str(gaps.rule[index]),
             }
         )
+        if disparities.scale == "ratio":
+            limits = {
+                "ratio": judgement.pointwise,
+                "ratio_together": judgement.together,
+                "ratio_certificate": judgement.certificate,
+            }
+            lines[-1].update(dict.fromkeys(DIFFERENCES_ONLY))
+            lines[-1].update(ratio_cells(gaps, disparities.differences, judgement.level, index, limits))
+        if disparities.within is not None:
+            lines[-1].update(adjusted_cells(disparities.within, judgement.level, index))
     return lines
 
 
 def _effect(disparities: Disparities, judged: str, index: int) -> Effect:
     """Whether a group outside the tolerance is harmed or favoured; nothing is said of the others."""
-    return (
-        effect_of(float(disparities.gaps.estimate[index]), disparities.harmed) if judged == "violated" else ""
-    )
+    return disparities.effect(index) if judged == "violated" else ""
 
 
 def _code(disparities: Disparities, judged: str, index: int) -> str:
@@ -178,7 +195,7 @@ def overall_verdict(disparities: Disparities, judgement: Judgement, joint: Joint
         return _paper_verdict(disparities, judgement, joint)
     if judgement.band is None:
         return _without_tolerance(disparities, judgement, joint)
-    band = band_words(judgement.band, disparities.binary)
+    band = band_words(judgement.band, disparities.binary, disparities.scale)
     if (judgement.family == "violated").any():
         return _violated(disparities, f"{_strongest(disparities, judgement)}; tolerance {band}")
     if (judgement.verdict == "certified").all():
@@ -200,7 +217,7 @@ def statement(disparities: Disparities, judgement: Judgement) -> str:
     left_out = "; 1 smaller group was not tested" if untested == 1 else ""
     if untested > 1:
         left_out = f"; {untested} smaller groups were not tested"
-    band = band_words(judgement.band, disparities.binary)
+    band = band_words(judgement.band, disparities.binary, disparities.scale)
     return (
         f"{disparities.metric.label} of {labels} is within {band} of {disparities.target_label} at level "
         f"{100 * judgement.level:g}%{left_out}{wide_tolerance(disparities, judgement.band)}"
@@ -209,7 +226,7 @@ def statement(disparities: Disparities, judgement: Judgement) -> str:
 
 def wide_tolerance(disparities: Disparities, band: tuple[float, float]) -> str:
     """A warning where the tolerance is not smaller than the smallest compared rate: it would let any such rate pass."""
-    if not disparities.binary:
+    if not disparities.binary or disparities.scale == "ratio":
         return ""
     smallest = float(min(disparities.rate.min(), disparities.target_rate.min()))
     ends = [abs(end) for end in band if end != 0.0] or [0.0]
@@ -232,7 +249,7 @@ def _violated(disparities: Disparities, text: str) -> Verdict:
 def _strongest(disparities: Disparities, judgement: Judgement) -> str:
     """The violated group with the smallest p-value, a harmed one where there is one, and how many there are."""
     violated = np.flatnonzero(judgement.family == "violated")
-    effects = [effect_of(float(disparities.gaps.estimate[i]), disparities.harmed) for i in violated]
+    effects = [disparities.effect(int(i)) for i in violated]
     told = violated[np.array([effect != "favoured" for effect in effects])]
     chosen = told if told.size else violated
     worst = int(chosen[np.argmin(judgement.p[chosen])])
@@ -276,5 +293,5 @@ def gap_sentence(disparities: Disparities, judgement: Judgement, index: int) -> 
     low, high = (float(side[index]) for side in judgement.pointwise)
     return sentence(
         disparities.metric.label, disparities.groups[index].label, disparities.target_label, gap, low, high,
-        judgement.level, unit_of(disparities.binary), effect_of(gap, disparities.harmed),
+        judgement.level, unit_of(disparities.binary, disparities.scale), disparities.effect(index),
     )  # fmt: skip

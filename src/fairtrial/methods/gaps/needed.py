@@ -41,6 +41,8 @@ def find_needed(
 ) -> Needed:
     """From the test that will be used, at the sizes of this audit and, for a certificate, if no gap were there."""
     groups = len(disparities.groups)
+    if not _planned(disparities, band):
+        return Needed([None] * groups, [None] * groups, [None] * groups)
     told = disparities.gaps.defined
     wanted = np.flatnonzero(np.asarray(undetermined) & told & (band is not None))
     members: list[Any] = [None] * groups
@@ -59,6 +61,12 @@ def find_needed(
             rows[index] = ceil(together[place] * total)
     found = audits.detectable(band or (0.0, 0.0), 1.0 - level, power)
     return Needed(members, rows, [_gap(value) for value in found])
+
+
+def _planned(disparities: Disparities, band: Band | None) -> bool:
+    """Whether sizes can be said: of plain differences; ratios, strata, weights and one-sided bands have none."""
+    plain = disparities.scale == "difference" and disparities.weighted is None and disparities.within is None
+    return plain and (band is None or bool(np.isfinite(band).all()))
 
 
 def _gap(value: float) -> Any:

@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from fairtrial.errors import Fault, InputError, Note, notes_where
+from fairtrial.errors import Example, Fault, InputError, Note, Words, notes_where
 from fairtrial.inference.rates.binary_gaps import FEW_EVENTS
 from fairtrial.methods.gaps.disparities import Disparities
 from fairtrial.methods.gaps.known_outcomes import left_out_notes
 from fairtrial.methods.gaps.notes_of_means import notes_of_means
 from fairtrial.methods.gaps.sorted_groups import Estimate
+from fairtrial.methods.gaps.within import within_notes
 from fairtrial.metrics.metric import Metric
 
-BAND = "must be a number or two numbers [low, high]"
+BAND = Words("must be a number or two numbers, low and high, such as {}", Example([-0.02, 0.05]))
 
 
 def find_band(who: str, tolerance: Any, metric: Metric) -> tuple[float, float] | None:
@@ -31,7 +32,7 @@ def find_band(who: str, tolerance: Any, metric: Metric) -> tuple[float, float] |
         raise InputError(who, Fault("tolerance", BAND, got=tolerance))
     low, high = (_number(who, value) for value in pair)
     if low > high or (single and tolerance < 0):
-        required = "must not be negative, nor [low, high] with low above high"
+        required = "must not be negative, nor two numbers of which the first is the larger one"
         raise InputError(who, Fault("tolerance", required, got=tolerance))
     if metric.binary and (max(-low, high) > 1 or (low <= -1 and high >= 1)):
         raise InputError(who, Fault("tolerance", "of a rate is a share: 0.05 is 5 points", got=tolerance))
@@ -43,7 +44,7 @@ def check_band(who: str, band: tuple[float, float] | None, disparities: Disparit
 
     Means lie between the smallest and the largest value, so two of them differ by at most that range.
     """
-    if band is None:
+    if band is None or disparities.scale == "ratio" or not np.isfinite(band).all():
         return
     low, high = _value_range(disparities)
     target = disparities.target
@@ -55,6 +56,11 @@ def check_band(who: str, band: tuple[float, float] | None, disparities: Disparit
             f"from {low:g} to {high:g} here, so anything would pass"
         )
         raise InputError(who, Fault("tolerance", required, cure="Choose a narrower one"))
+
+
+def plain_band(band: tuple[float, float] | None) -> list[float | None] | None:
+    """As results record it; a side without an end is none."""
+    return None if band is None else [float(end) if np.isfinite(end) else None for end in band]
 
 
 def _value_range(disparities: Disparities) -> tuple[float, float]:
@@ -77,9 +83,16 @@ def common_notes(disparities: Disparities) -> list[Note]:
     return [
         *left_out_notes(disparities.left_out),
         *inference_notes([disparities]),
+        *_within_notes(disparities),
         *_plug_in_notes(disparities),
         *_left_out_notes(disparities),
     ]
+
+
+def _within_notes(disparities: Disparities) -> list[Note]:
+    if disparities.within is None:
+        return []
+    return within_notes(disparities.within, [group.label for group in disparities.groups])
 
 
 def inference_notes(several: list[Disparities]) -> list[Note]:
@@ -112,7 +125,7 @@ def _plug_in_notes(disparities: Disparities) -> list[Note]:
     return [
         Note(
             "plug-in-not-valid",
-            "target_method='plug-in' treats the estimated target as known, as the ELFA paper does: its intervals "
+            "The target method 'plug-in' treats the estimated target as known, as the ELFA paper does: its intervals "
             "and p-values do not hold their level. Use the default.",
         )
     ]

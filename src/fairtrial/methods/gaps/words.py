@@ -5,6 +5,7 @@ Every template is listed with extreme values in tests/unit/test_sentences.py.
 
 from __future__ import annotations
 
+from math import inf
 from typing import Literal
 
 Unit = Literal["points", "number", "ratio"]
@@ -37,11 +38,28 @@ def disparity_words(value: float, binary: bool) -> str:
     return f"{number_words(value, 'points')} points" if binary else number_words(value, "number")
 
 
-def band_words(band: tuple[float, float], binary: bool) -> str:
-    """A tolerance in words: '5.0 points', or both its ends."""
+def band_words(band: tuple[float, float], binary: bool, scale: str = "difference") -> str:
+    """A tolerance in words: '5.0 points', or both its ends.
+
+    >>> band_words((-0.05, 0.05), True), band_words((0.8, 1.25), True, "ratio"), band_words((0.8, inf), True, "ratio")
+    ('5.0 points', 'a ratio of 0.8 to 1.25', 'a ratio of at least 0.8')
+    """
+    if scale == "ratio":
+        return _ratio_band(band)
+    if inf in (-band[0], band[1]):
+        ends = ("no limit" if abs(end) == inf else disparity_words(end, binary) for end in band)
+        return f"[{', '.join(ends)}]"
     if band[0] == -band[1]:
         return disparity_words(abs(band[1]), binary)
     return f"[{disparity_words(band[0], binary)}, {disparity_words(band[1], binary)}]"
+
+
+def _ratio_band(band: tuple[float, float]) -> str:
+    if band[1] == inf:
+        return f"a ratio of at least {band[0]:.3g}"
+    return (
+        f"a ratio of at most {band[1]:.3g}" if band[0] <= 0 else f"a ratio of {band[0]:.3g} to {band[1]:.3g}"
+    )
 
 
 def groups_words(labels: list[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,8 +16,9 @@ from fairtrial.methods.improve.candidates.adapters import identity
 from fairtrial.methods.improve.candidates.contest import Contest
 from fairtrial.methods.improve.candidates.preparation import Prepared, prepare
 from fairtrial.methods.improve.candidates.stated import Stated
-from fairtrial.methods.improve.candidates.utilities import Worth, evaluate
+from fairtrial.methods.improve.candidates.utilities import Area, Worth, evaluate
 from fairtrial.methods.improve.claim_test import MARGINS
+from fairtrial.methods.improve.estimate_rows import estimates_of
 from fairtrial.methods.improve.payoff import Payoff
 from fairtrial.methods.improve.result import ImproveResult
 from fairtrial.methods.improve.search_log import log_of, seconds_of
@@ -39,7 +40,6 @@ from fairtrial.methods.improve.splits import (
     run_splits,
 )
 from fairtrial.options import recorded
-from fairtrial.results.column import defined_or, undefined
 
 PAPER = (
     "The article's fairness component rejects up to four times too often when gaps are one or two standard errors from "
@@ -149,19 +149,20 @@ def _notes(tested: TestedSplits, contest: Contest, stated: Stated | None) -> lis
         notes.append(_splits_note(settings))
     if stated is not None and None in stated.pairs and len(claim.pairs) > 1 and claim.method != "paper":
         notes.append(Note("direction-not-stated", UNSTATED.format(len(claim.pairs))))
-    if claim.method == "paper":
-        notes.append(Note("paper-fairness", PAPER))
-    few = int(np.count_nonzero(tested.arrays["enough"] == 0))
-    if few:
-        what = "tests" if settings.aggregate == "all rows" else "splits"
-        text = f"In {few} {what} a level rests on fewer than {FEWEST} people: they cannot reject."
-        notes.append(Note("few-people", text))
+    notes += _few_people(tested)
     for worth in claim.accuracies:
         if getattr(worth.what, "hurts", "below") is None:
             notes.append(Note("higher-is-better", f"A higher {worth.label} is taken as better."))
-    if claim.method != "paper":
-        notes.append(Note("adverse-row", ADVERSE))
+    paper = claim.method == "paper"
+    notes.append(Note("paper-fairness", PAPER) if paper else Note("adverse-row", ADVERSE))
     return [*notes, Note("surface", SURFACE)]
+
+
+def _few_people(tested: TestedSplits) -> list[Note]:
+    few = int(np.count_nonzero(tested.arrays["enough"] == 0))
+    what = "tests" if tested.settings.aggregate == "all rows" else "splits"
+    text = f"In {few} {what} a level rests on fewer than {FEWEST} people: they cannot reject."
+    return [Note("few-people", text)] if few else []
 
 
 def _splits_note(settings: Settings) -> Note:
@@ -172,9 +173,6 @@ def _splits_note(settings: Settings) -> Note:
         f"{settings.splits} splits, {verb} the {needed} from which re-running cannot pay at this level "
         "(Proposition 1, independent p-values).",
     )
-
-
-NOBODY = "nobody to average"
 
 
 def details_of(tested: TestedSplits, contest: Contest, refitted: dict[str, Any]) -> dict[str, Any]:
@@ -204,21 +202,29 @@ def details_of(tested: TestedSplits, contest: Contest, refitted: dict[str, Any])
 def _claim(contest: Contest) -> dict[str, Any]:
     claim = contest.claim
     return {
-        "accuracy": [worth.name for worth in claim.accuracies],
-        "accuracy_labels": [worth.label for worth in claim.accuracies],
-        "better_lower": [worth.label for worth in claim.accuracies if worth.sign < 0],
-        "rates": [worth.label for worth in claim.accuracies if _is_rate(contest, worth)],
+        **_accuracy_claim(contest),
         "fairness": [worth.name for worth in claim.fairness],
         "fairness_labels": [worth.label for worth in claim.fairness],
         "fairness_is_rate": _is_rate(contest, claim.fairness[0]),
         "groups": list(contest.names),
-        "margins": [[-delta + 0.0 for delta in deltas] for deltas in claim.accuracy_delta],
         "margin_kind": claim.kind,
         "reduction": claim.fairness_delta,
         "scale": claim.scale,
-        "weighted": None if claim.weights is None else "everyone" if claim.pooled else "groups",
         "one_sided": claim.one_sided,
         "method": claim.method,
+    }
+
+
+def _accuracy_claim(contest: Contest) -> dict[str, Any]:
+    claim = contest.claim
+    weighted = "everyone" if claim.pooled else "groups"
+    return {
+        "accuracy": [worth.name for worth in claim.accuracies],
+        "accuracy_labels": [worth.label for worth in claim.accuracies],
+        "better_lower": [worth.label for worth in claim.accuracies if worth.sign < 0],
+        "rates": [worth.label for worth in claim.accuracies if _is_rate(contest, worth)],
+        "margins": [(0.0 - np.array(deltas)).tolist() for deltas in claim.accuracy_delta],
+        "weighted": None if claim.weights is None else weighted,
     }
 
 
@@ -271,7 +277,7 @@ def _levels(tested: TestedSplits, contest: Contest) -> list[dict[str, Any]]:
     """Mean level over the splits of each metric, rule and group, and each split's own."""
     rows = []
     for m, worth in enumerate(contest.claim.worths):
-        for g, name in enumerate(contest.names):
+        for g, name in _whose(contest, m, worth):
             for rule, label in enumerate(("status quo", "alternative")):
                 values = worth.sign * np.asarray(tested.arrays["estimate"][:, m, rule, g], dtype=np.float64)
                 rows.append(
@@ -285,6 +291,13 @@ def _levels(tested: TestedSplits, contest: Contest) -> list[dict[str, Any]]:
                     }
                 )
     return rows
+
+
+def _whose(contest: Contest, m: int, worth: Worth) -> list[tuple[int, str]]:
+    """The groups whose levels mean something, and everybody where the claim is about them."""
+    groups = [] if isinstance(worth.what, Area) else list(enumerate(contest.names))
+    everyone = contest.claim.pooled and m < len(contest.claim.accuracies)
+    return [*groups, *([(-1, "everyone")] if everyone else [])]
 
 
 def _expected(levels: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -346,59 +359,3 @@ def _is_rate(contest: Contest, worth: Worth) -> bool:
 
 def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
-
-
-def estimates_of(tested: TestedSplits, contest: Contest) -> tuple[dict[str, Any], ...]:
-    """One row per split for each accuracy level and each fairness gap."""
-    rows: list[dict[str, Any]] = []
-    for k in range(tested.settings.splits):
-        common = {"split": k + 1, "candidate": tested.chosen(k), "p_split": tested.p_values[k]}
-        rows += [{**common, **row} for row in _accuracy_rows(tested, contest, k)]
-        rows += [{**common, **row} for row in _fairness_rows(tested, contest, k)]
-    return tuple(rows)
-
-
-def _accuracy_rows(tested: TestedSplits, contest: Contest, k: int) -> Iterator[dict[str, Any]]:
-    estimate, weights = tested.arrays["estimate"][k], contest.claim.weights
-    for m, worth in enumerate(contest.claim.accuracies):
-        for position, i in enumerate(tested.positions(m)):
-            weight = np.eye(estimate.shape[-1])[position] if weights is None else np.array(weights)
-            used = np.flatnonzero(weight)
-            old, new = (worth.sign * float(estimate[m, rule, used] @ weight[used]) for rule in (0, 1))
-            yield {
-                "part": "accuracy",
-                "metric": worth.name,
-                "group": tested.names[i],
-                "n": int(tested.arrays["support"][k, m][:, used].min()),
-                "status_quo": defined_or(old, NOBODY),
-                "alternative": defined_or(new, NOBODY),
-                **_test(tested, k, [i]),
-            }
-
-
-def _fairness_rows(tested: TestedSplits, contest: Contest, k: int) -> Iterator[dict[str, Any]]:
-    for m, worth in enumerate(contest.claim.fairness, start=len(contest.claim.accuracies)):
-        old, new = gaps(contest, tested.arrays["estimate"][k], m)
-        yield {
-            "part": "fairness",
-            "metric": worth.name,
-            "group": "impact ratio" if contest.claim.scale == "ratio" else "gap",
-            "n": int(tested.arrays["support"][k, m, :, :-1].min()),
-            "status_quo": defined_or(old, NOBODY),
-            "alternative": defined_or(new, NOBODY),
-            **_test(tested, k, tested.positions(m)),
-        }
-
-
-def _test(tested: TestedSplits, k: int, which: list[int]) -> dict[str, Any]:
-    """The component with the largest p-value stands for all of its metric."""
-    weakest = max(which, key=lambda i: float(tested.arrays["p"][k, i]))
-    enough = bool(tested.arrays["enough"][k])
-    p_value = float(tested.arrays["p"][k, weakest])
-    delta = float(tested.arrays["delta"][k, weakest])
-    return {
-        "statistic": defined_or(float(tested.arrays["statistic"][k, weakest]), NOBODY),
-        "standard_error": defined_or(float(tested.arrays["error"][k, weakest]), NOBODY),
-        "p_value": p_value if enough else undefined("fewer than 10 people behind a level"),
-        "p_delta_method": undefined("no spread") if math.isnan(delta) else delta,
-    }

@@ -41,7 +41,9 @@ OneCandidate = str | ScikitEstimator | OwnCandidate | Callable[..., Callable[...
 
 Accuracy = Annotated[
     Utility | Sequence[Utility],
-    Option("The metric, or payoff, that must not get worse by more than the margin; or several.", many=True),
+    Option(
+        "The metric, payoff or auc that must not get worse by more than the margin; or several.", many=True
+    ),
 ]
 Fairness = Annotated[
     Utility | Sequence[Utility],

@@ -56,14 +56,13 @@ def pictures(result: Result) -> list[Picture]:
 
 def _utilities(details: Mapping[str, Any]) -> Any:
     groups = details["claim"]["groups"]
-    uses = {(row["metric"], row["use"]) for row in details["levels"]}
-    metrics = list(dict.fromkeys(row["metric"] for row in details["levels"]))
+    levels = [row for row in details["levels"] if row["group"] in groups]
     draw = _plane if len(groups) == 2 else _dumbbells
     panels = []
-    for metric in metrics:
-        roles = [use for use in ("fairness", "accuracy") if (metric, use) in uses]
-        rows = [r for r in details["levels"] if r["metric"] == metric and r["use"] == roles[0]]
-        panels.append(draw(rows, metric, groups, roles))
+    for metric in dict.fromkeys(row["metric"] for row in levels):
+        of_metric = [row for row in levels if row["metric"] == metric]
+        roles = sorted({row["use"] for row in of_metric}, reverse=True)  # fairness before accuracy
+        panels.append(draw([row for row in of_metric if row["use"] == roles[0]], metric, groups, roles))
     return alt.hconcat(*panels, spacing=40).resolve_scale(color="shared", shape="shared")
 
 

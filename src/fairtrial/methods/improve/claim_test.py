@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from fairtrial.inference.numeric.cell_bootstrap import LevelCells, Levels, adverse_levels, bootstrap_levels
 from fairtrial.methods.improve.candidates.adverse import adverse_rows
 from fairtrial.methods.improve.candidates.contest import Contest, Decided
+from fairtrial.methods.improve.candidates.utilities import Area
+from fairtrial.methods.improve.solver.area import AreaComponent, area_component
 from fairtrial.methods.improve.solver.improvement import (
     Component,
     Pair,
@@ -119,27 +121,39 @@ class ClaimTest:
         return found
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Compared:
+    """The rows of a test with both rules' decisions and scores of them."""
+
+    index: NDArray[np.intp]
+    old: Decided
+    new: Decided
+
+
 def examine(
     contest: Contest,
-    cells: LevelCells,
+    compared: Compared,
     worst: Sequence[Pair | None],
     draws: int,
     rng: np.random.Generator,
     everyone: tuple[Decided, Decided] | None = None,
 ) -> ClaimTest:
-    """Every component on the given cells.
+    """Every component on the given rows.
 
     `worst` has each fairness metric's pair of the status quo, from a training half or stated; None where it is not.
     `everyone` has both rules' decisions for all rows of the file, in which the worst change is looked for.
     """
     claim = contest.claim
+    cells = contest.cells(compared.index, compared.old, compared.new)
     levels = bootstrap_levels(cells, draws, rng)
     components: list[Tested] = []
     deltas: list[float] = []
     block: list[int] = []
     losses: list[int] = []
     for m, accuracy_delta in enumerate(claim.accuracy_delta):
-        accuracy = _accuracy_parts(contest, cells, levels, m, rng, everyone)
+        accuracy: Sequence[Tested] = _area(contest, compared, m)
+        if not accuracy:
+            accuracy = _accuracy_parts(contest, cells, levels, m, rng, everyone)
         components.extend(accuracy)
         deltas += accuracy_delta
         block += [m] * len(accuracy)
@@ -151,6 +165,14 @@ def examine(
         deltas += [claim.fairness_delta] * len(fairness)
         block += [m] * len(fairness)
     return ClaimTest(components, deltas, block, levels, losses)
+
+
+def _area(contest: Contest, compared: Compared, m: int) -> list[AreaComponent]:
+    """The area under the curve, where that is the accuracy."""
+    if not isinstance(contest.claim.accuracies[m].what, Area):
+        return []
+    old, new = (decided[0] if decided[1] is None else decided[1] for decided in (compared.old, compared.new))
+    return [area_component("everyone", contest.outcome[compared.index], old, new)]
 
 
 def _accuracy_parts(

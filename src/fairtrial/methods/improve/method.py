@@ -16,6 +16,7 @@ from fairtrial.methods.improve.result import ImproveResult
     order=70,
     shows="alternative",
     result=ImproveResult,
+    complete_rows=False,  # it refuses selective labels itself, with what can be tested
 )
 def improve(
     audit: Audit,
@@ -66,7 +67,7 @@ def improve(
     threshold : float or None, default None
         The score at or above which a fixed rule selects, stated beforehand.
     accuracy : str or Metric or Payoff or dict or list, default 'accuracy'
-        The metric, or payoff, that must not get worse by more than the margin; or several.
+        The metric, payoff or auc that must not get worse by more than the margin; or several.
     fairness : str or Metric or Payoff or dict or list, default 'selection_rate'
         The metrics whose gaps between the groups must shrink.
     by : str or dict or list or None, default None

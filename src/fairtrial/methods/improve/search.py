@@ -22,7 +22,14 @@ from fairtrial.inference.numeric.cell_bootstrap import bootstrap_levels
 from fairtrial.methods.improve.candidates.constraints import check_rule, permissible
 from fairtrial.methods.improve.candidates.contest import WHO, Candidate, Contest, Decided
 from fairtrial.methods.improve.candidates.rules import Index, Rule, refusal
-from fairtrial.methods.improve.claim_test import ClaimTest, examine, gap_levels, status_quo_pairs, z_values
+from fairtrial.methods.improve.claim_test import (
+    ClaimTest,
+    Compared,
+    examine,
+    gap_levels,
+    status_quo_pairs,
+    z_values,
+)
 from fairtrial.methods.improve.solver.improvement import Pair
 from fairtrial.work import Arrays
 
@@ -87,17 +94,7 @@ def judged_out_of_fold(
     """
     started = time.process_time()
     names = candidate.variants(contest)
-    decided = {name: np.empty((2, train.size)) for name in names}
-    allowed = dict.fromkeys(names, True)
-    fold = rng.permutation(train.size) % contest.folds
-    for held in range(contest.folds):
-        rest, out = train[fold != held], train[fold == held]
-        rules = fitted(contest, candidate, rest, rng)
-        inputs = contest.inputs.part(out)
-        for name, both in decided.items():
-            check_rule(rules[name], contest, rest)
-            allowed[name] &= permissible(rules[name], contest, rest)
-            both[:, fold == held] = rules[name].outcome_of(inputs)
+    decided, allowed = _out_of_fold(contest, candidate, train, rng)
     old = contest.status_quo_of(train)
     worst = status_quo_pairs(contest, old, train)
     found = [_judged(contest, train, old, (both[0], both[1]), worst) for both in decided.values()]
@@ -113,10 +110,29 @@ def judged_out_of_fold(
     return {key: np.array([one[key] for one in found]) for key in found[0]}
 
 
+def _out_of_fold(
+    contest: Contest, candidate: Candidate, train: Index, rng: np.random.Generator
+) -> tuple[dict[str, Floats], dict[str, bool]]:
+    """Decisions and scores of every variant on folds it was not fitted on, and whether it is permissible."""
+    names = candidate.variants(contest)
+    decided = {name: np.empty((2, train.size)) for name in names}
+    allowed = dict.fromkeys(names, True)
+    fold = rng.permutation(train.size) % contest.folds
+    for held in range(contest.folds):
+        rest, out = train[fold != held], train[fold == held]
+        rules = fitted(contest, candidate, rest, rng)
+        inputs = contest.inputs.part(out)
+        for name, both in decided.items():
+            check_rule(rules[name], contest, rest)
+            allowed[name] &= permissible(rules[name], contest, rest)
+            both[:, fold == held] = rules[name].outcome_of(inputs)
+    return decided, allowed
+
+
 def _judged(
     contest: Contest, index: Index, old: Decided, new: Decided, worst: Sequence[Pair]
 ) -> dict[str, Any]:
-    tested = examine(contest, contest.cells(index, old, new), worst, 0, np.random.default_rng(0))
+    tested = examine(contest, Compared(index, old, new), worst, 0, np.random.default_rng(0))
     z = z_values(tested)
     accuracy = [t for (c, d), t in zip(tested.pairs, z, strict=True) if c.part == "accuracy"]
     gaps = gap_levels(contest, tested.levels.estimate)

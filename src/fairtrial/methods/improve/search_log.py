@@ -53,13 +53,7 @@ def log_of(
 def _bound(contest: Contest, alpha: float) -> float | None:
     """The least gap of any rule on the permitted features, where they have few combinations; None otherwise."""
     claim, matrix = contest.claim, contest.inputs.matrix
-    simple = [worth.name for worth in claim.worths] == ["accuracy", "selection_rate"] and len(
-        contest.names
-    ) == 2
-    free = contest.constraints.capacity is None and claim.scale == "difference" and not claim.one_sided
-    if not (
-        simple and free and contest.outcome_is_binary and contest.rows >= FEWEST_ROWS and matrix.shape[1]
-    ):
+    if not _can_be_bounded(contest):
         return None
     cell = distinct_rows([matrix[:, i] for i in range(matrix.shape[1])])[0]
     if int(cell.max()) >= MOST_CELLS:
@@ -69,6 +63,22 @@ def _bound(contest: Contest, alpha: float) -> float | None:
     level = float(np.mean(decision == contest.outcome))
     wanted = level * (1 - margin) if claim.kind == "relative" else level - margin
     return least_gap_bound(cell, contest.group == 1, contest.outcome, wanted, alpha)
+
+
+def _can_be_bounded(contest: Contest) -> bool:
+    """Whether the claim is about accuracy and selection rates of two groups, with enough rows and no capacity."""
+    claim = contest.claim
+    simple = [worth.name for worth in claim.worths] == ["accuracy", "selection_rate"] and len(
+        contest.names
+    ) == 2
+    free = contest.constraints.capacity is None and claim.scale == "difference" and not claim.one_sided
+    return (
+        simple
+        and free
+        and contest.outcome_is_binary
+        and contest.rows >= FEWEST_ROWS
+        and bool(contest.features)
+    )
 
 
 def seconds_of(found: Found | None) -> dict[str, float]:

@@ -129,9 +129,10 @@ def _changes(details: Mapping[str, Any]) -> str:
             for row in details["levels"]
             if row["use"] == "accuracy" and row["metric"] == label
         }
+        whom = ["everyone"] if claim["weighted"] == "everyone" else claim["groups"]
         moves = [
             f"{levels[group, 'status quo']:.3g} to {levels[group, 'alternative']:.3g} for {group}"
-            for group in claim["groups"]
+            for group in whom
         ]
         parts.append(f"{label} goes from {', '.join(moves)}")
     return "; ".join(parts)

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from fairtrial.methods.improve.candidates.adapters import FixedRule
 from fairtrial.methods.improve.candidates.constraints import check_rule
 from fairtrial.methods.improve.candidates.contest import Candidate, Contest
 from fairtrial.methods.improve.candidates.rules import Floats, Index, Rule
 from fairtrial.methods.improve.candidates.stated import Stated
-from fairtrial.methods.improve.claim_test import ClaimTest, examine, gap_levels, status_quo_pairs
+from fairtrial.methods.improve.claim_test import ClaimTest, Compared, examine, gap_levels, status_quo_pairs
 from fairtrial.methods.improve.search import Found, fitted, judged_out_of_fold, variants_of
 from fairtrial.methods.improve.solver.all_splits import (
     Aggregation,
@@ -130,7 +131,7 @@ def run_challenge(
         check_rule(rule, contest, everyone)
         old, new = stated.status_quo(contest), rule.outcome_of(contest.inputs)
         tested = examine(
-            contest, contest.cells(everyone, old, new), stated.pairs, settings.bootstrap, rng, (old, new)
+            contest, Compared(everyone, old, new), stated.pairs, settings.bootstrap, rng, (old, new)
         )
         numbers = _numbers_of(tested, contest, settings)
         statement = np.array([rule.statement[:STATEMENT]], dtype=f"<U{STATEMENT}")
@@ -149,7 +150,7 @@ def _tested(
 ) -> TestedSplits:
     few = np.arange(min(contest.rows, 2))
     old = contest.status_quo_of(few)
-    claimed = examine(contest, contest.cells(few, old, old), pairs, 0, generator(0, ""))
+    claimed = examine(contest, Compared(few, old, old), pairs, 0, generator(0, ""))
     return TestedSplits(
         settings=settings,
         variants=[name for _, name in variants],
@@ -171,7 +172,7 @@ def _test_split(
     old, old_score = contest.status_quo(train)
     tested = examine(
         contest,
-        contest.cells(test, contest.status_quo_of(test, train), (new[test], new_score[test])),
+        Compared(test, contest.status_quo_of(test, train), (new[test], new_score[test])),
         status_quo_pairs(contest, contest.status_quo_of(train), train),
         settings.bootstrap,
         rng,
@@ -185,11 +186,6 @@ def _numbers_of(tested: ClaimTest, contest: Contest, settings: Settings) -> Arra
     """What is kept of one test, each with a first axis of length one."""
     enough = _enough_people(tested, contest)
     pairs = tested.pairs
-    thresholds = [
-        split_thresholds(tested.components, split_level(level, settings.aggregate, settings.splits))
-        for level in settings.levels
-    ]
-    corner = [(min(c.accuracy, LARGEST), c.fairness) if enough else (-math.inf,) * 2 for c in thresholds]
     margins = tested.margin_p_values(contest.margin_units)
     return {
         "estimate": tested.levels.estimate[None],
@@ -200,9 +196,19 @@ def _numbers_of(tested: ClaimTest, contest: Contest, settings: Settings) -> Arra
         "error": np.array([[c.standard_error(d) for c, d in pairs]]),
         "losses": np.array([tested.losses]),
         "margins": np.array([[p if enough else 1.0 for p in margins]]),
-        "thresholds": np.array([corner]),
+        "thresholds": np.array([_corners(tested, settings, enough)]),
         "enough": np.array([enough]),
     }
+
+
+def _corners(tested: ClaimTest, settings: Settings, enough: bool) -> list[tuple[float, float]]:
+    """What each kept level rejects: the corner of its rectangle."""
+    found = []
+    for level in settings.levels:
+        each = split_level(level, settings.aggregate, settings.splits)
+        corner = split_thresholds(tested.components, each)
+        found.append((min(corner.accuracy, LARGEST), corner.fairness) if enough else (-math.inf, -math.inf))
+    return found
 
 
 def _enough_people(tested: ClaimTest, contest: Contest) -> bool:
@@ -227,6 +233,8 @@ def refit_rule(
     with threadpool_limits(1):
         rule = fitted(fitted_on, candidate, None, generator(settings.seed, "improve/refit"))[name]
     decision, _ = rule.outcome_of(contest.inputs)
+    if isinstance(candidate, FixedRule):
+        rule = candidate.taken_away(rule.threshold)
     old, _ = contest.status_quo(everyone) if stated is None else stated.status_quo(contest)
     told = {
         "candidate": rule.name,

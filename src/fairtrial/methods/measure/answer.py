@@ -20,7 +20,6 @@ from fairtrial.metrics.values import role
 from fairtrial.results.column import Verdict, defined_or, undefined
 
 WHO = "measure"
-MARK = 0.8 * (1.0 - 1e-12)  # exactly four fifths is not under it, whatever the division leaves
 # what a reference has none of
 COMPARED = (
     "difference", "difference_low", "difference_high", "ratio", "ratio_low", "ratio_high", "p_value", "p_adjusted",
@@ -43,7 +42,7 @@ def answer(plan: Plan) -> MeasureResult:
         required = "cannot be chosen together with weight or unit: intervals at effective counts are used"
         raise NotApplicable(WHO, Fault("interval", required))
     refuse_selective(WHO, audit, plan.metrics, "metrics")
-    lines, compared, cells = cell_lines(plan)
+    plan, lines, compared, cells = cell_lines(plan)
     left_out = left_out_details(plan.metrics, cells.left_out) if audit.missing == "drop" else []
     for line in lines:
         line.harmed = harmed_side(line.metric, audit.favourable)
@@ -137,8 +136,7 @@ def _row(line: Line, alpha: float) -> dict[str, Any]:
         "impact_ratio": line.impact_ratio,
         "impact_ratio_low": line.impact_ratio_low,
         "impact_ratio_high": line.impact_ratio_high,
-        "four_fifths": None if line.impact_ratio is None else line.impact_ratio < MARK,
-        "four_fifths_shown": line.below_four_fifths,
+        "four_fifths": line.four_fifths,
         "standardized": line.standardized,
         "p_value": known(line.p_value, "no p-value"),
         "p_adjusted": known(line.p_adjusted, "no p-value"),
@@ -171,15 +169,10 @@ def _verdict(lines: list[Line], alpha: float, level: float) -> Verdict:
 def _notes(lines: list[Line], minimum: int) -> list[Note]:
     small = sum(line.too_few for line in lines)
     have, were = ("1 line has", "was") if small == 1 else (f"{small} lines have", "were")
-    mark = (
-        "Under four fifths is a mark on the estimate, which equal rates often earn by chance; 'shown' is the test of "
-        "all pairs of groups, by Holm."
-    )
     pointwise = "Intervals are pointwise; findings use p-values adjusted by Holm over the table."
     return notes_where(
         {
             "pointwise": (True, pointwise),
-            "four-fifths": (any(line.impact_ratio is not None for line in lines), mark),
             "small-groups": (small > 0, f"{have} fewer than {minimum} people and {were} not compared."),
         }
     )

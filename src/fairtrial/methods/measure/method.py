@@ -81,7 +81,7 @@ def measure(
     violated: false positive rate of African-American is 21.4 points above Caucasian, 95% interval 18.2 to 24.5 \
 (strongest of 2 findings)
     """
-    from fairtrial.data.groups import by_attributes, compared_groups
+    from fairtrial.data.groups import by_attributes
     from fairtrial.methods.measure.answer import answer, each_bin
     from fairtrial.methods.measure.lines import Plan
     from fairtrial.metrics.groups import find_target
@@ -90,6 +90,5 @@ def measure(
     asked = [concrete for found in find_metrics("measure", metrics) for concrete in each_bin(audit, found)]
     compared = find_target("measure", target)
     own = compared.group.attributes if compared.group else ()
-    compared = compared_groups("measure", audit, by, 1, compared)[1] or compared
     attributes = tuple(dict.fromkeys([*by_attributes("measure", audit, by), *own]))
     return answer(Plan(audit, asked, attributes, by, depth, compared, interval, minimum, confidence_level))

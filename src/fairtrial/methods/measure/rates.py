@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -25,16 +26,14 @@ from fairtrial.results.column import State
 WHO = "measure"
 
 
-def cell_lines(plan: Plan) -> tuple[list[Line], list[Disparities], Cells]:
-    """All lines, the gaps they show, and the cells they came from."""
+def cell_lines(plan: Plan) -> tuple[Plan, list[Line], list[Disparities], Cells]:
+    """The plan with its target as it is called beside the groups, all lines, the gaps they show, and their cells."""
     cells = plan.audit.cells(plan.attributes, plan.metrics, who=WHO)
     check_target(WHO, plan.audit, plan.target)
     asked_for = explicit_groups(plan.by)  # listed even when nobody is in them
-    groups = [
-        group
-        for group in compared_groups(WHO, plan.audit, plan.by, plan.depth, plan.target)[0]
-        if group in asked_for or cells.mask(group).any()
-    ]
+    named, target = compared_groups(WHO, plan.audit, plan.by, plan.depth, plan.target)
+    plan = replace(plan, target=target or plan.target)
+    groups = [group for group in named if group in asked_for or cells.mask(group).any()]
     lines: list[Line] = []
     compared: list[Disparities] = []
     for metric in plan.metrics:
@@ -44,9 +43,8 @@ def cell_lines(plan: Plan) -> tuple[list[Line], list[Disparities], Cells]:
         if found.tested:
             compared.append(_compared(plan, metric, found))
             _fill(own, compared[-1], plan)
-    counted = not (plan.audit.has("weight") or plan.audit.has("unit"))
-    add_impact_ratios(lines, plan.audit.favourable, plan.level, counted)
-    return lines, compared, cells
+    add_impact_ratios(lines, plan.audit.favourable, plan.level)
+    return plan, lines, compared, cells
 
 
 def _compared(plan: Plan, metric: Metric, found: SortedGroups) -> Disparities:

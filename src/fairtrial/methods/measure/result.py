@@ -49,8 +49,7 @@ class MeasureResult(Result):
         *with_limits("difference", "difference", "points"),
         *with_limits("ratio", "ratio", "ratio", shown=False),
         *with_limits("impact_ratio", "impact ratio", "ratio"),
-        Column("four_fifths", "under four fifths", "flag"),
-        Column("four_fifths_shown", "shown", "flag"),
+        Column("four_fifths", "shown under four fifths", "flag"),
         Column("standardized", "standardized difference", "number"),
         Column("p_value", "p", "p", shown=False),
         Column("p_adjusted", "adjusted p", "p"),
@@ -65,7 +64,7 @@ class MeasureResult(Result):
         "interval. p-values are of the differences, adjusted by Holm over all groups and metrics measured."
     )
     assumptions: ClassVar[tuple[str, ...]] = (
-        "Rows are independent people, or repeated rows are named by unit=.",
+        "Rows are independent people, or a unit names repeated rows.",
         "The model was not fitted on these rows.",
         "Intervals are pointwise; the findings use p-values adjusted over the whole table.",
     )

@@ -78,7 +78,12 @@ def answer(asked: Assumed, band: tuple[float, float] | None, disparity: float | 
     for name, words, function in _goals(asked, band, disparity):
         members = _members(function, asked)
         others = None if asked.target_known else int(asked.others(members))
-        sizes = {"members": members, "target_members": others, "rows": members + (others or 0)}
+        sizes = {
+            "members": members,
+            "target_members": others,
+            "rows": members + (others or 0),
+            "periods": None,
+        }
         lines.append({"goal": words, "power": asked.power, **sizes})
         curves += _curve(name, words, function, members)
     label = asked.metric.label

@@ -8,13 +8,16 @@ from fairtrial.results.charts.picture import Picture
 from fairtrial.results.charts.theme import COLOURS, finish
 from fairtrial.results.result import Result
 
+_MEANING = {"certify": "certified", "detect": "violated", "watch": "accent"}  # of each goal's colour
+
 
 def pictures(result: Result) -> list[Picture]:
     """One curve per goal, with the planned size marked."""
     goals = list(dict.fromkeys(row["words"] for row in result.details["curves"]))
-    colours = alt.Scale(domain=goals, range=[COLOURS["certified"], COLOURS["violated"]][: len(goals)])
-    if len(goals) == 1 and result.details["curves"][0]["goal"] == "detect":
-        colours = alt.Scale(domain=goals, range=[COLOURS["violated"]])
+    names = [
+        next(row["goal"] for row in result.details["curves"] if row["words"] == words) for words in goals
+    ]
+    colours = alt.Scale(domain=goals, range=[COLOURS[_MEANING[name]] for name in names])
     axis = alt.Axis(format=",", tickCount=6)
     x = alt.X("members:Q", title="members of the group", scale=alt.Scale(type="log", nice=False), axis=axis)
     y = alt.Y("power:Q", title="power", axis=alt.Axis(format=".0%"), scale=alt.Scale(domain=[0, 1]))

@@ -30,6 +30,12 @@ Groups = Annotated[
         least=1,
     ),
 ]
+Monitoring = Annotated[
+    bool, Option("Also plan a watch: periods until it shows the disparity, by simulating the very process.")
+]
+EachPeriod = Annotated[
+    int | None, Option("Members of the group that come in each period of a watch.", least=1)
+]
 Power = Annotated[float, Option("The chance of success.", above=0.05, below=1)]
 
 
@@ -52,6 +58,8 @@ def plan(
     target_ratio: TargetRatio = 1.0,
     groups: Groups = 1,
     power: Power = 0.8,
+    monitoring: Monitoring = False,
+    each_period: EachPeriod = None,
     confidence_level: a.Level = 0.95,
 ) -> PlanResult:
     """Members per group to certify a `tolerance` if the gap is zero, and to detect a `disparity`.
@@ -77,6 +85,10 @@ def plan(
         level Holm gives its first group.
     power : float, default 0.8
         The chance of success.
+    monitoring : bool, default False
+        Also plan a watch: periods until it shows the disparity, by simulating the very process.
+    each_period : int or None, default None
+        Members of the group that come in each period of a watch.
     confidence_level : float, default 0.95
         Of the intervals.
 
@@ -99,4 +111,11 @@ def plan(
     asked = find_metric("plan", metric)
     band = find_band("plan", tolerance, asked)
     assumed = Assumed(asked, rate, deviation, target_known, target_ratio, groups, power, confidence_level)
-    return answer(assumed, band, disparity)
+    if not monitoring:
+        return answer(assumed, band, disparity)
+    from fairtrial.methods.plan.monitoring import check_monitoring, with_monitoring
+
+    check_monitoring(assumed, disparity, each_period)
+    assert disparity is not None
+    assert each_period is not None
+    return with_monitoring(answer(assumed, band, disparity), assumed, band, disparity, each_period)

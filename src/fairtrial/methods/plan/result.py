@@ -21,6 +21,7 @@ class PlanResult(Result):
         Column("members", "members of the group", "count"),
         Column("target_members", "members of the target", "count"),
         Column("rows", "rows that meet the condition", "count"),
+        Column("periods", "periods", "count"),
     )
     people_in_details: ClassVar[frozenset[str]] = frozenset()  # people of a plan, nobody yet
     method: ClassVar[str] = (

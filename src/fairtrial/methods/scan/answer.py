@@ -61,7 +61,7 @@ def _scan(question: ScanQuestion, settings: ScanSettings, data: ScanData) -> Any
         from fairtrial.methods.scan.article_scan import ArticleScan
 
         kind = ArticleScan
-    directions = _directions(settings.direction or question.metric.hurts)
+    directions = _directions(question.direction)
     names = (*(question.features or ("",)), *question.within)
     attributes = data.attributes(question.ranges)
     return kind(question.who, table, attributes, directions, rung_of(settings, table), settings, names)
@@ -138,6 +138,7 @@ def _details(describer: SubgroupDescriber, settings: ScanSettings) -> dict[str, 
         "protected": question.who_is,
         "target": question.target,
         "direction": best.direction,
+        "harmed": question.harmed,
         "subgroup": describer.restricted(best),
         "search": scan.search,
         "steps": scan.steps,

@@ -73,12 +73,16 @@ Ranges = Annotated[
 ]
 Score = Annotated[
     Literal["matched", "article"],
-    Option("'matched' compares like with like; 'article' is the article's likelihood ratio."),
+    Option(
+        "'matched' compares like with like; 'article' is the article's likelihood ratio.",
+        flag="scan-score",  # --score names the column of the audit
+    ),
 ]
 Direction = Annotated[
-    Literal["above", "below", "differs"] | None,
+    Literal["above", "below", "harmed", "differs"] | None,
     Option(
-        "Rates above what comparable people get, below, or either (differs); default: the one that hurts."
+        "Rates above what comparable people get, below, on the side that harms by the audit's favourable decision, or "
+        "either (differs); default: harmed where that is known, else the side that hurts by the metric."
     ),
 ]
 Condition = Annotated[

@@ -18,6 +18,7 @@ from fairtrial.methods.scan.arguments import DrawSettings, ScanSettings
 from fairtrial.methods.scan.question import ask, named
 from fairtrial.methods.scan.result import ScanAllResult, ScanResult
 from fairtrial.metrics.groups import Group
+from fairtrial.metrics.harm import harmed_side
 from fairtrial.metrics.metric import Metric
 from fairtrial.results.column import State, Verdict, undefined
 
@@ -116,6 +117,7 @@ def _joined(
         details={
             "metric": asked.metric.name,
             "label": label,
+            "harmed": harmed_side(asked.metric, audit.favourable),
             "confidence_level": settings.confidence_level,
             "draws": draws.permutations,
             "subgroups": {

@@ -59,8 +59,6 @@ def scan(
     ----------
     audit : Audit
         The data and their roles.
-    strata_bins : int, default 10
-        Bins of a continuous score within which the stratified null permutes.
     metric : str or Metric or dict
         The metric by name, such as fpr, or one of your own.
     protected : dict or Group
@@ -75,8 +73,10 @@ def scan(
         Whether numbers and ordered categories are searched as ranges, such as age 18 to 24.
     score : {'matched', 'article'}, default 'matched'
         'matched' compares like with like; 'article' is the article's likelihood ratio.
-    direction : {'above', 'below', 'differs'} or None, default None
-        Rates above what comparable people get, below, or either (differs); default: the one that hurts.
+    direction : {'above', 'below', 'harmed', 'differs'} or None, default None
+        Rates above what comparable people get, below, on the side that harms by the audit's favourable
+        decision, or either (differs); default: harmed where that is known, else the side that hurts by
+        the metric.
     condition : {0, 1, 'any'} or None, default None
         0, 1, or any for both values at once, instead of the metric's own condition.
     penalty : float, default 1.0
@@ -210,8 +210,6 @@ def scan_all(
     ----------
     audit : Audit
         The data and their roles.
-    strata_bins : int, default 10
-        Bins of a continuous score within which the stratified null permutes.
     metric : str or Metric or dict
         The metric by name, such as fpr, or one of your own.
     by : str or list or None, default None
@@ -224,8 +222,10 @@ def scan_all(
         Whether numbers and ordered categories are searched as ranges, such as age 18 to 24.
     score : {'matched', 'article'}, default 'matched'
         'matched' compares like with like; 'article' is the article's likelihood ratio.
-    direction : {'above', 'below', 'differs'} or None, default None
-        Rates above what comparable people get, below, or either (differs); default: the one that hurts.
+    direction : {'above', 'below', 'harmed', 'differs'} or None, default None
+        Rates above what comparable people get, below, on the side that harms by the audit's favourable
+        decision, or either (differs); default: harmed where that is known, else the side that hurts by
+        the metric.
     condition : {0, 1, 'any'} or None, default None
         0, 1, or any for both values at once, instead of the metric's own condition.
     penalty : float, default 1.0

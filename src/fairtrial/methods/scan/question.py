@@ -8,11 +8,13 @@ from typing import Any, Literal
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.groups import find_groups
-from fairtrial.errors import Fault, InputError, NotApplicable, Use, Words
+from fairtrial.errors import Fault, InputError, NotApplicable, Set, Use, Words
 from fairtrial.methods.scan.arguments import ScanSettings
 from fairtrial.metrics.groups import Group
+from fairtrial.metrics.harm import harmed_side
 from fairtrial.metrics.metric import Metric
 from fairtrial.metrics.values import Role, role
+from fairtrial.results.claims import place_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +38,8 @@ class ScanQuestion:
     probability: Literal["score", "outcome-rate"] = "score"
     neighbours: int = 20
     article: bool = False
+    direction: Literal["above", "below", "differs"] = "differs"
+    harmed: Literal["above", "below"] | None = None
 
     @property
     def real_valued(self) -> bool:
@@ -85,9 +89,9 @@ def named(group: Group) -> str:
     """A group with its attributes: a bare "No" says nothing.
 
     >>> named(Group.of({"race": "A", "sex": ["f", "m"]}))
-    'race: A; sex: f or m'
+    'race: A, sex: f or m'
     """
-    return "; ".join(f"{attribute}: {' or '.join(values)}" for attribute, values in group.where)
+    return place_words(group.place)
 
 
 def ask(
@@ -120,7 +124,25 @@ def ask(
         probability=settings.probability,
         neighbours=settings.neighbours,
         article=settings.score == "article",
+        direction=find_direction(who, metric, settings.direction, audit.favourable),
+        harmed=harmed_side(metric, audit.favourable),
     )
+
+
+def find_direction(
+    who: str, metric: Metric, direction: str | None, favourable: int | None
+) -> Literal["above", "below", "differs"]:
+    """The side that is searched; the harmed one must be known from the audit or from the metric."""
+    side = harmed_side(metric, favourable)
+    if direction is None:
+        return side or metric.hurts or "differs"
+    if direction == "harmed" and side is None:
+        cure = Words("say which decision is good for a person with {}", Set("favourable", of="Audit"))
+        required = f"cannot be harmed: nobody said on which side of the {metric.label} people are"
+        raise InputError(who, Fault("direction", required, cure=cure))
+    found = side if direction == "harmed" else direction
+    assert found in ("above", "below", "differs")
+    return found  # type: ignore[return-value]
 
 
 def resolve_metric(

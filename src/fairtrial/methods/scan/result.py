@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from fairtrial.results.charts.picture import Picture
+from fairtrial.results.claims import Claim, Judged
 from fairtrial.results.column import Column, Primary, StateKind, scalar, state_columns, with_limits
 from fairtrial.results.result import Result
 
@@ -123,6 +124,10 @@ class ScanResult(Result):
         )
         return sentences
 
+    def claims(self) -> list[Claim]:
+        """The best subgroup, where it was tested and may be shown; the others claim nothing."""
+        return [] if self.best is None else _claims(self, [self.best], str(self.details["target"]))
+
     def primary(self) -> list[Primary]:
         """One p-value: that of the best subgroup."""
         if self.p_value is None:
@@ -183,10 +188,40 @@ class ScanAllResult(Result):
             sentences.append(f"{len(self.estimates) - len(tested)} could not be scanned; the table says why.")
         return sentences
 
+    def claims(self) -> list[Claim]:
+        """The best subgroup of every class that was scanned, after the adjustment."""
+        return _claims(self, self.estimates, "everyone else")
+
     def primary(self) -> list[Primary]:
         """One p-value per scan, before the adjustment."""
         rows = [row for row in self.estimates if scalar(row["p_value"]) is not None]
         return [_primary(row, str(self.details["label"]), float(scalar(row["p_value"]))) for row in rows]
+
+
+def _claims(result: Result, rows: Sequence[Mapping[str, Any]], against: str) -> list[Claim]:
+    """What the rows with a p-value claim: a subgroup on one side of what comparable people outside the class get."""
+    claims = []
+    for row in rows:
+        if scalar(row["p_value"]) is None or not isinstance(row["score"], float) or row["score"] <= 0:
+            continue
+        size = scalar(row["difference"])
+        found: Judged = "found" if row["state"] == "found" else "undetermined"
+        harmed = result.details.get("harmed")
+        effect = "" if harmed is None else "harmed" if harmed == row["direction"] else "favoured"
+        claims.append(
+            Claim(
+                method=result.kind, metric=str(result.details["metric"]), who=_who(row), against=against,
+                direction=row["direction"], size=None if size is None else float(size), scale="difference",
+                tolerance=None, level=result.details["confidence_level"], verdict=found, effect=effect,
+            )
+        )  # fmt: skip
+    return claims
+
+
+def _who(row: Mapping[str, Any]) -> str:
+    """The class, and the values that restrict it."""
+    restricted = row["subgroup"] not in (None, "everyone")
+    return f"{row['protected']}; {row['subgroup']}" if restricted else str(row["protected"])
 
 
 def _primary(best: Mapping[str, Any], label: str, p_value: float) -> Primary:

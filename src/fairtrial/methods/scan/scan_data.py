@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Cells
-from fairtrial.data.order import ValueOrder, value_order, with_numbers_cut
+from fairtrial.data.order import ValueOrder, coarser, value_order, with_numbers_cut
 from fairtrial.errors import Fault, InputError, NotApplicable, Note, Set, Words
 from fairtrial.methods.scan.question import ScanQuestion, real_valued_fault
 from fairtrial.methods.scan.solver.arrays import BoolArray, FloatArray
@@ -21,6 +21,7 @@ from fairtrial.metrics.values import Role
 
 MOST_VALUES = 2_000
 NUMBER_BINS = 8  # ordered bins that numbers of more different values are cut into
+BIN_PARTS = 8  # and parts of each bin, within which strata are cut where there are people enough
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,38 +48,66 @@ def read_data(audit: Audit, question: ScanQuestion) -> ScanData:
         *question.protected.attributes,
         *(question.reference.attributes if question.reference else ()),
     )
-    audit, cut = with_numbers_cut(audit, [name for name in names if name not in of_classes], NUMBER_BINS)
+    audit, cut = with_numbers_cut(
+        audit, [name for name in names if name not in of_classes], NUMBER_BINS, BIN_PARTS
+    )
     cells = _counted(audit, question)
     lines = _score_lines(question, cells) if question.real_valued else _count_lines(question, cells)
-    orders = {name: value_order(audit, name, cells.labels[name]) for name in names}
+    fine = {name: value_order(audit, name, cells.labels[name]) for name in names}
+    orders, numbers = _joined(fine, cut)
     kept = lines.count > 0
     if question.reference:
         kept &= (cells.mask(question.protected) | cells.mask(question.reference))[lines.cell]
     table = build_table(
-        _rows(question, cells, lines, orders, kept),
-        arity=np.array([len(cells.labels[name]) for name in names], dtype=np.int64),
+        _rows(question, cells, lines, (_codes(cells, fine), numbers), kept),
+        arity=np.array([len(order.labels) for order in orders.values()], dtype=np.int64),
         searched=len(question.features),
-        neighbours=question.neighbours if question.on_score else None,
+        neighbours=question.neighbours,
+        on_score=question.on_score,
         real_valued=question.real_valued,
     )
     left_out = float(lines.count[~kept].sum())
-    notes = [*lines.notes, *_notes(audit, question, cells, left_out), *_cut_notes(orders, cut)]
+    notes = [*lines.notes, *_notes(audit, question, cells, left_out), *_cut_notes(cut)]
     _check_classes(question, table)
     values = {name: orders[name] for name in question.features}
     return ScanData(table=table, values=values, cells=cells, notes=tuple(notes))
 
 
+def _joined(
+    fine: dict[str, ValueOrder], cut: dict[str, tuple[float, ...]]
+) -> tuple[dict[str, ValueOrder], dict[str, NDArray[np.int64]]]:
+    """The attributes as they are searched, and for those that were cut the bin of each of their parts."""
+    orders, numbers = dict(fine), {}
+    for name, edges in cut.items():
+        orders[name], joined = coarser(fine[name], edges)
+        numbers[name] = np.array(joined, dtype=np.int64)
+    return orders, numbers
+
+
 def _rows(
-    question: ScanQuestion, cells: Cells, lines: _Lines, orders: dict[str, ValueOrder], kept: BoolArray
+    question: ScanQuestion,
+    cells: Cells,
+    lines: _Lines,
+    coded: tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]],
+    kept: BoolArray,
 ) -> CountedRows:
+    fine, numbers = coded
+    codes = fine.copy()
+    for place, name in enumerate((*question.features, *question.within)):
+        if name in numbers:
+            codes[:, place] = numbers[name][fine[:, place]]
+    parts = [place for place, name in enumerate((*question.features, *question.within)) if name in numbers]
+    near = [] if lines.near is None else [lines.near[kept]]
+    if not near:
+        near = [fine[lines.cell[kept], place].astype(np.float64) for place in parts]
     return CountedRows(
-        codes=_codes(cells, orders)[lines.cell[kept]],
+        codes=codes[lines.cell[kept]],
         protected=cells.mask(question.protected)[lines.cell[kept]],
         event=lines.event[kept],
         scanned=lines.scanned[kept],
         condition=None if lines.condition is None else lines.condition[kept],
         count=lines.count[kept],
-        near=None if lines.near is None else lines.near[kept],
+        near=tuple(near),
     )
 
 
@@ -92,12 +121,15 @@ def _codes(cells: Cells, orders: dict[str, ValueOrder]) -> NDArray[np.int64]:
     return np.concatenate(columns, axis=1)
 
 
-def _cut_notes(orders: dict[str, ValueOrder], cut: tuple[str, ...]) -> list[Note]:
+def _cut_notes(cut: dict[str, tuple[float, ...]]) -> list[Note]:
     """Which numbers were cut, and where."""
     notes = []
-    for name in cut:
-        edges = ", ".join(f"{edge:g}" for edge in orders[name].edges)
-        text = f"{name} was cut at its quantiles ({edges}); bins of the Audit cut it otherwise."
+    for name, edges in cut.items():
+        listed = ", ".join(f"{edge:g}" for edge in edges)
+        text = (
+            f"{name} was cut at its quantiles ({listed}), and strata within its bins only as finely as there are "
+            "people; bins of the Audit cut it otherwise."
+        )
         notes.append(Note("cut-numbers", text))
     return notes
 
@@ -183,7 +215,7 @@ def _count_lines(question: ScanQuestion, cells: Cells) -> _Lines:
     notes: tuple[Note, ...] = ()
     near: FloatArray | None = None
     if question.on_score and not question.article:
-        condition = np.tile(cells.roles["score"], 3)  # strata of neighbours go by its order alone
+        condition = near = np.tile(cells.roles["score"], 3)  # strata of neighbours go by its order alone
     elif question.on_score:
         probability, notes = _probabilities(question, cells)
         condition, near = np.tile(log_odds(probability), 3), np.tile(cells.roles["score"], 3)

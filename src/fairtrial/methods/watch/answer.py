@@ -195,48 +195,44 @@ def _changes(monitor: Monitor, rows: list[dict[str, Any]]) -> list[dict[str, Any
 
 def _windows(asked: Asked, monitor: Monitor) -> list[dict[str, Any]]:
     """Finished windows, each with its own claim for each group."""
-    width = asked.width if asked.scale == "difference" else 1.0
     found = []
-    for window in monitor.windows:
-        for s, (estimate, low, high, evidence) in enumerate(window["rows"]):
-            if estimate is None:
-                continue
-            limits = np.array([-math.inf if low is None else low, math.inf if high is None else high])
-            found.append(
-                {
-                    "first": window["first"],
-                    "last": window["last"],
-                    "group": monitor.groups[s].label,
-                    "n": round(window["n"][s]),
-                    "estimate": estimate * width,
-                    "low": None if low is None else low * width,
-                    "high": None if high is None else high * width,
-                    "log_e": evidence,
-                    "violated": window["crossed"][s] >= 0,
-                    "average_state": _average_state(asked, limits, window["certificate"][s]),
-                }
-            )
+    for first, last, said in monitor.windows:
+        for s, (*look, certificate, n, crossed) in enumerate(said.tolist()):
+            if math.isfinite(look[0]):
+                limits = np.array(look[1:3])
+                found.append(
+                    {
+                        "first": first, "last": last, "group": monitor.groups[s].label, "n": round(n),
+                        **_look(asked, look), "violated": crossed >= 0,
+                        "average_state": _average_state(asked, limits, certificate),
+                    }
+                )  # fmt: skip
     return found
+
+
+def _look(asked: Asked, look: list[float]) -> dict[str, float | None]:
+    """One look in the values' own unit; None where there was nothing to see."""
+    width = asked.width if asked.scale == "difference" else 1.0
+    values = [value * width if math.isfinite(value) else None for value in look[:3]]
+    return {**dict(zip(("estimate", "low", "high"), values, strict=True)), "log_e": look[3]}
 
 
 def _history(asked: Asked, monitor: Monitor, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Every look, thinned evenly where there were very many."""
-    width = asked.width if asked.scale == "difference" else 1.0
-    numbers = sorted({round(place) for place in np.linspace(0, len(monitor.history) - 1, MOST_POINTS)} - {-1})
-    found = []
-    for s, row in enumerate(rows[: len(monitor.history[-1])] if monitor.history else []):
-        points = []
-        for number in numbers:
-            look = monitor.history[number][s] if s < len(monitor.history[number]) else [None] * 4
-            estimate, low, high = (None if value is None else value * width for value in look[:3])
-            points.append(
+    looks = monitor.history
+    numbers = sorted({round(place) for place in np.linspace(0, len(looks) - 1, MOST_POINTS)}) if looks else []
+    nothing = [math.nan, math.nan, math.nan, 0.0]
+    return [
+        {
+            "group": row["group"],
+            "n": row["n"],
+            "points": [
                 {
-                    "period": monitor.periods[number],
-                    "estimate": estimate,
-                    "low": low,
-                    "high": high,
-                    "log_e": look[3],
+                    "period": monitor.periods[t],
+                    **_look(asked, looks[t][s].tolist() if s < len(looks[t]) else nothing),
                 }
-            )
-        found.append({"group": row["group"], "n": row["n"], "points": points})
-    return found
+                for t in numbers
+            ],
+        }
+        for s, row in enumerate(rows[: len(looks[-1])] if looks else [])
+    ]

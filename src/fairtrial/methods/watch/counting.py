@@ -19,6 +19,7 @@ from fairtrial.metrics.metric import Metric
 from fairtrial.work import generator
 
 SPLIT = 64
+MOST_ROWS = 1_000_000  # of a first batch of real values that are read to teach it a centre
 
 
 def count(
@@ -26,18 +27,32 @@ def count(
 ) -> tuple[dict[str, Any], list[Note]]:
     """The batch as its line records it, and what a reader must know of it."""
     people: list[str] = []
-    notes: list[Note] = []
-    if audit.unit is None and asked.binary:
-        cells = audit.cells((*asked.cell_attributes, asked.period), [metric], who=WHO)
-        periods = _from_cells(cells, metric, asked)
-        notes = left_out_notes(left_out_details([metric], cells.left_out))
-    else:
+    if audit.unit is not None:
         periods, people, notes = _from_rows(audit, metric, asked, salt, seen, first)
+        digest = _digest([periods, people])
+    else:
+        cells = audit.cells((*asked.cell_attributes, asked.period), [metric], who=WHO)
+        _check_cells(asked, cells, metric)
+        notes = left_out_notes(left_out_details([metric], cells.left_out))
+        periods = _from_cells(cells, metric, asked)
+        digest = _digest(periods)
+        if first and not asked.binary and cells.rows.sum() <= MOST_ROWS:
+            periods = _from_rows(audit, metric, asked, salt, seen, first)[0]
     if any(period["label"] == MISSING for period in periods):
         raise InputError(WHO, Fault("period", f"{asked.period!r} is missing in some rows"))
-    batch = {"periods": periods, "people": people}
-    text = json.dumps(batch, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return {"digest": hashlib.sha256(text.encode()).hexdigest(), **batch}, notes
+    return {"digest": digest, "periods": periods, "people": people}, notes
+
+
+def _digest(content: Any) -> str:
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _check_cells(asked: Asked, cells: Cells, metric: Metric) -> None:
+    there = cells.count[metric.name] > 0
+    if there.any():
+        low, high = cells.low[metric.name][there], cells.high[metric.name][there]
+        check_values(asked, float(low.min()), float(high.max()))
 
 
 def check_values(asked: Asked, low: float, high: float) -> None:

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from fairtrial.inference.numeric.roots import Floats
+from fairtrial.inference.sequential.advancing import advance
 from fairtrial.inference.sequential.claims import estimates, interval, log_certificate, log_evidence
 from fairtrial.inference.sequential.families import opening_weights
 from fairtrial.inference.sequential.reference import add_reference, reference_interval
-from fairtrial.inference.sequential.streams import (
-    Rule,
-    Streams,
-    advance,
-    begin_window,
-    joined,
-    new_streams,
-    select,
-)
+from fairtrial.inference.sequential.streams import Rule, Streams, begin_window, joined, new_streams, select
 from fairtrial.methods.watch.asked import Asked, inside, period_order
 from fairtrial.metrics.groups import Group
 
-VERSION = 1
 HISTORY = 48  # streams of which every look is kept for the charts
+REMEMBERED = 26  # closed periods whose first rows are kept, to compare late ones with
 PARTS = ("streams", "windowed", "lateness")
 Cells = dict[tuple[str, ...], Floats]  # rows, sum and sum of squares of each cell
 
@@ -47,16 +40,21 @@ class Monitor:
         self.batches: list[str] = []  # their digests
         self.periods: list[str] = []  # closed ones, in order
         self.waiting: dict[str, list[Cells]] = {}  # open ones: their parts
-        self.prompt: dict[str, Cells] = {}  # what came with a period's first batch, until late rows are seen
-        self.later: dict[str, Cells] = {}  # what came after it
+        self.prompt: dict[
+            str, Floats
+        ] = {}  # each group's rows in a period's first batch, until late ones are seen
+        self.later: dict[str, Floats] = {}  # those that came after it
         self.left_out = 0  # rows that came after their period was closed
-        self.windows: list[dict[str, Any]] = []
+        self.windows: list[
+            tuple[str, str, Floats]
+        ] = []  # first and last period, and what was said of each group
         self.crossed = -1  # the period in which the groups together first reached the level
         self.people: set[str] = set()
         self.streams, self.windowed, self.lateness = (new_streams(0) for _ in PARTS)
         self.sums: Floats = np.zeros((0, 4))  # of the reference period
         self.reference: Floats = np.zeros((0, 2))
-        self.history: list[list[list[float | None]]] = []
+        self.history: list[Floats] = []  # every look: estimate, limits and log e of the first groups
+        self._places: dict[tuple[str, ...], dict[tuple[str, ...], list[int]]] = {}
 
     # -- one more batch -------------------------------------------------------------------------------------
     def apply(self, batch: Mapping[str, Any]) -> None:
@@ -65,7 +63,7 @@ class Monitor:
         self.batches.append(batch["digest"])
         self.people.update(batch.get("people", ()))
         for period in batch["periods"]:
-            self._take(period["label"], [_cells(part) for part in period["parts"]])
+            self._take(period["label"], [cells_of(part) for part in period["parts"]])
         for label in self._due():
             self._close(label, self.waiting.pop(label))
         self._look_at_late_rows()
@@ -73,22 +71,32 @@ class Monitor:
     def _welcome(self, periods: Iterable[Mapping[str, Any]]) -> None:
         """Streams for groups that were never seen before; their weights depend on their order alone."""
         labels = [cell[0] for period in periods for part in period["parts"] for cell in part]
-        new = [group for group in self.asked.groups_among(labels) if group not in self.groups]
+        known = set(self.groups)
+        new = [group for group in self.asked.groups_among(labels) if group not in known]
         if not self.batches:
             self.opening = len(new)
-        self.groups += new
+        self.add_groups(new)
         self.streams, self.windowed, self.lateness = (
             joined(getattr(self, name), new_streams(len(new))) for name in PARTS
         )
         self.sums = np.concatenate([self.sums, np.zeros((len(new), 4))])
         self.reference = np.concatenate([self.reference, np.full((len(new), 2), math.nan)])
 
+    def add_groups(self, new: Iterable[Group]) -> None:
+        """Groups, each found again by the labels of the cells that belong to it."""
+        for group in new:
+            placed = self._places.setdefault(group.attributes, {})
+            for labels in product(*(values for _, values in group.where)):
+                placed.setdefault(labels, []).append(len(self.groups))
+            self.groups.append(group)
+
     def _take(self, label: str, parts: list[Cells]) -> None:
         whole = _sum(parts)
+        own = self._group_cells(whole)
         if label in self.prompt:
-            self.later[label] = _sum([self.later.get(label, {}), whole])
+            self.later[label] = _longer(self.later.get(label), len(own)) + own
         elif not self.is_closed(label):
-            self.prompt[label] = whole
+            self.prompt[label] = own
         if self.is_closed(label):
             self.left_out += round(sum(float(cell[0]) for cell in whole.values()))
             return
@@ -134,21 +142,29 @@ class Monitor:
             self.reference = reference_interval(self.sums)
         return self.reference
 
+    def _group_cells(self, cells: Cells) -> Floats:
+        """Rows, sum and squares of each group."""
+        found = np.zeros((len(self.groups), 3))
+        names = self.asked.cell_attributes
+        for attributes, placed in self._places.items():
+            chosen = [names.index(name) for name in attributes]
+            for key, values in cells.items():
+                for place in placed.get(tuple(key[i] for i in chosen), ()):
+                    found[place] += values
+        return found
+
     def _stream_cells(self, cells: Cells) -> Floats:
         """Rows, sum and squares of each group and of what it is compared with."""
-        values = np.array(list(cells.values()), dtype=np.float64).reshape(-1, 3)
-        total, target = values.sum(axis=0), self.asked.target
-        found = np.zeros((len(self.groups), 2, 3))
-        names = self.asked.cell_attributes
-        compared = None
+        own, target = self._group_cells(cells), self.asked.target
+        other = np.zeros_like(own)
         if target.group is not None:
-            compared = values[[inside(target.group, names, key) for key in cells]].sum(axis=0)
-        for place, group in enumerate(self.groups):
-            own = values[[inside(group, names, key) for key in cells]].sum(axis=0)
-            found[place, 0] = own
-            if target.value is None:
-                found[place, 1] = total - own if compared is None else compared
-        return found
+            names = self.asked.cell_attributes
+            for key, values in cells.items():
+                if inside(target.group, names, key):
+                    other += values
+        elif target.value is None:
+            other = sum(cells.values(), np.zeros(3)) - own
+        return np.stack([own, other], axis=1)
 
     # -- what is said -------------------------------------------------------------------------------------
     @property
@@ -174,38 +190,37 @@ class Monitor:
         window = self.asked.window
         if window is None or (number + 1) % window:
             return
-        self.windows.append(
-            {
-                "first": self.periods[number + 1 - window],
-                "last": self.periods[number],
-                "rows": self.looks(self.windowed, slice(None)),
-                "n": self.windowed.counted[:, 0, 0].tolist(),
-                "certificate": log_certificate(self.windowed, self.rule).tolist(),
-                "crossed": [int(period) for period in self.windowed.crossed],
-            }
-        )
+        looks = self.looks(self.windowed, slice(None))
+        more = [
+            log_certificate(self.windowed, self.rule),
+            self.windowed.counted[:, 0, 0],
+            self.windowed.crossed.astype(np.float64),
+        ]
+        said = np.hstack([looks, np.stack(more, axis=1)])
+        self.windows.append((self.periods[number + 1 - window], self.periods[number], said))
         begin_window(self.windowed)
 
     def _remember(self) -> None:
         self.history.append(self.looks(self.streams, slice(0, HISTORY)))
 
-    def looks(self, streams: Streams, part: slice) -> list[list[float | None]]:
-        """Estimate, limits and log e of each stream now."""
+    def looks(self, streams: Streams, part: slice) -> Floats:
+        """Estimate, limits and log e of each stream now; NaN where there are none."""
         chosen = select(streams, part)
         level = math.log(2.0 / self.asked.alpha)
         columns = [estimates(chosen, self.rule)[:, None], interval(chosen, self.rule, level)]
-        table = np.hstack([*columns, log_evidence(chosen, self.rule)[:, None]])
-        return [[value if math.isfinite(value) else None for value in row] for row in table.tolist()]
+        return np.hstack([*columns, log_evidence(chosen, self.rule)[:, None]])
 
     # -- late rows ------------------------------------------------------------------------------------------
     def _look_at_late_rows(self) -> None:
         """Each period once: do rows that came later differ, within their group, from those that came at once?"""
+        count = len(self.groups)
         for label in [label for label in self.later if self.is_closed(label)]:
-            sides = [
-                self._stream_cells(cells)[:, 0] for cells in (self.later.pop(label), self.prompt.pop(label))
-            ]
+            sides = [_longer(self.later.pop(label), count), _longer(self.prompt.pop(label), count)]
             rule = self.late_rule
             advance(self.lateness, np.stack(sides, axis=1), len(self.periods), rule, np.zeros((0, 2)), 2.0)
+        closed = [label for label in self.prompt if self.is_closed(label)]
+        for label in sorted(closed, key=period_order)[:-REMEMBERED]:
+            del self.prompt[label]
 
     @property
     def late_rule(self) -> Rule:
@@ -220,67 +235,16 @@ class Monitor:
         peak = float(logs.max())
         return peak + math.log(float(np.exp(logs - peak).mean()))
 
-    # -- snapshot -------------------------------------------------------------------------------------------
-    def to_arrays(self) -> dict[str, Any]:
-        """All of it as arrays, floats bit for bit."""
-        facts = {
-            "version": VERSION,
-            "groups": [group.where for group in self.groups],
-            "opening": self.opening,
-            "batches": self.batches,
-            "periods": self.periods,
-            "waiting": {label: [_listed(part) for part in parts] for label, parts in self.waiting.items()},
-            "prompt": {label: _listed(cells) for label, cells in self.prompt.items()},
-            "later": {label: _listed(cells) for label, cells in self.later.items()},
-            "left_out": self.left_out,
-            "windows": self.windows,
-            "crossed": self.crossed,
-            "people": sorted(self.people),
-        }
-        arrays: dict[str, Any] = {"facts": np.array(json.dumps(facts, allow_nan=False))}
-        for name in PARTS:
-            arrays |= {f"{name} {part}": values for part, values in getattr(self, name)._asdict().items()}
-        nothing = np.zeros((0, 0, 4))
-        looks = np.full((len(self.history), min(len(self.groups), HISTORY), 4), np.nan)
-        for number, row in enumerate(self.history):
-            looks[number, : len(row)] = [[np.nan if v is None else v for v in look] for look in row]
-        counts = np.array([len(row) for row in self.history], dtype=np.int64)
-        more = {"history": looks if looks.size else nothing, "counts": counts}
-        return {**arrays, **more, "sums": self.sums, "reference": self.reference}
 
-    @classmethod
-    def from_arrays(cls, asked: Asked, arrays: Mapping[str, Any]) -> Monitor | None:
-        """The watch again; None from another version of the snapshot."""
-        facts = json.loads(str(arrays["facts"]))
-        if facts["version"] != VERSION:
-            return None
-        found = cls(asked)
-        found.groups = [
-            Group(tuple((name, tuple(values)) for name, values in where)) for where in facts["groups"]
-        ]
-        for name in ("opening", "batches", "periods", "left_out", "windows", "crossed"):
-            setattr(found, name, facts[name])
-        found.people = set(facts["people"])
-        found.waiting = {label: [_cells(part) for part in parts] for label, parts in facts["waiting"].items()}
-        found.prompt = {label: _cells(cells) for label, cells in facts["prompt"].items()}
-        found.later = {label: _cells(cells) for label, cells in facts["later"].items()}
-        for name in PARTS:
-            setattr(found, name, Streams(*(arrays[f"{name} {part}"] for part in Streams._fields)))
-        found.sums, found.reference = arrays["sums"], arrays["reference"]
-        found.history = [
-            [[v if math.isfinite(v) else None for v in look] for look in table[:count].tolist()]
-            for table, count in zip(arrays["history"], arrays["counts"], strict=True)
-        ]
-        return found
-
-
-def _cells(listed: Iterable[Any]) -> Cells:
+def cells_of(listed: Iterable[Any]) -> Cells:
     """Cells as a line records them: [[labels], rows, sum, sum of squares]."""
     return {tuple(labels): np.array(values, dtype=np.float64) for labels, *values in listed}
 
 
-def _listed(cells: Cells) -> list[Any]:
-    return [[list(key), *values.tolist()] for key, values in cells.items()]
+def _longer(table: Floats | None, count: int) -> Floats:
+    """The rows of a table of groups, and empty ones for groups that came after it."""
+    there = np.zeros((0, 3)) if table is None else table
+    return np.concatenate([there, np.zeros((count - len(there), 3))])
 
 
 def _sum(tables: Iterable[Cells]) -> Cells:

@@ -171,32 +171,35 @@ def _late(monitor: Monitor, details: dict[str, Any]) -> list[str]:
 
 def verdict(asked: Asked, monitor: Monitor, rows: list[dict[str, Any]], said: Said) -> Verdict:
     """The code and one sentence with one claim."""
-    late = monitor.late_evidence() >= monitor.rule.level
-    among = "; among rows labelled in time only, because lateness depends on what is measured" if late else ""
+    code, text = _found(asked, monitor, rows, said)
+    if monitor.late_evidence() >= monitor.rule.level:
+        text += "; among rows labelled in time only, because lateness depends on what is measured"
+    return Verdict(code, text)
+
+
+def _found(asked: Asked, monitor: Monitor, rows: list[dict[str, Any]], said: Said) -> tuple[str, str]:
     if said.any_period:
-        return Verdict("violated", f"violated: {said.any_period}{among}")
+        return "violated", f"violated: {said.any_period}"
     if monitor.streams.alarm[:, 0].max(initial=-1) >= 0:
-        return Verdict("changed", f"changed: {said.change[0].lower()}{said.change[1:]}".rstrip(".") + among)
-    compared = [row for row in rows if row["average_state"] is not None]
-    inside = [row for row in compared if row["average_state"] == "certified"]
+        return "changed", f"changed: {said.change[0].lower()}{said.change[1:]}".rstrip(".")
+    compared = [row["average_state"] for row in rows if row["average_state"] is not None]
+    inside = compared.count("certified")
     span = f"{monitor.periods[0]} to {monitor.periods[-1]}" if monitor.periods else "the beginning"
     if asked.band is None:
-        text = (
+        return "none-shown", (
             f"no violation shown: in no period from {span} was the {asked.label} of any of {len(compared)} groups "
             f"shown to differ from {asked.target.label}; without a tolerance nothing can be certified"
         )
-        return Verdict("none-shown", text + among)
-    if compared and len(inside) == len(compared):
-        text = (
+    within = f"within {_band(asked)} {asked.target.label}"
+    if compared and inside == len(compared):
+        return "certified", (
             f"certified so far: on average from {span} the {asked.label} of every group compared ({len(compared)})"
-            f"{_people(asked)} is within {_band(asked)} {asked.target.label}; {_chance(asked)}"
+            f"{_people(asked)} is {within}; {_chance(asked)}"
         )
-        return Verdict("certified", text + among)
-    text = (
-        f"undetermined: on average from {span} the {asked.label} is certified within {_band(asked)} "
-        f"{asked.target.label} for {len(inside)} of {len(compared)} groups"
+    return "undetermined", (
+        f"undetermined: on average from {span} the {asked.label} is certified {within} for {inside} of "
+        f"{len(compared)} groups"
     )
-    return Verdict("undetermined", text + among)
 
 
 def notes(asked: Asked, monitor: Monitor) -> list[Note]:

@@ -19,6 +19,7 @@ from fairtrial.methods.watch.asked import WHO, Asked, check_reference
 from fairtrial.methods.watch.counting import count, roles_of
 from fairtrial.methods.watch.monitor import Monitor
 from fairtrial.methods.watch.result import WatchResult
+from fairtrial.methods.watch.snapshot import from_arrays, to_arrays
 from fairtrial.methods.watch.state_file import StateFile, damaged, open_state
 from fairtrial.metrics.groups import Group, explicit_groups, find_target
 from fairtrial.metrics.metric import Metric
@@ -68,7 +69,7 @@ def update(state: str, audit: Audit, chosen: Options, alert_file: str | None) ->
                 file.append({"kind": "watch", "schema": SCHEMA, "asked": asked.to_dict(), "salt": salt})
             file.append({"kind": "batch", **batch})
             monitor.apply(batch)
-            file.save_snapshot(monitor.to_arrays())
+            file.save_snapshot(to_arrays(monitor))
         else:
             notes.append(again)
         result = answer(audit, metric, asked, monitor, (*audit.notes(), *notes), file.hashes[-1])
@@ -98,7 +99,7 @@ def restore(file: StateFile, asked: Asked) -> tuple[Monitor, str]:
         raise damaged(file.path, f"its first line is not that of a {SCHEMA} state")
     asked.check_same(head["asked"])
     stored = file.load_snapshot()
-    monitor = None if stored is None else Monitor.from_arrays(asked, stored)
+    monitor = None if stored is None else from_arrays(asked, stored)
     start = 1 if stored is None or monitor is None else int(stored["lines"])
     monitor = monitor or Monitor(asked)
     for line in file.lines(start):

@@ -24,7 +24,6 @@ _METRICS = {
     "risk-score": "fpr",
     "healthcare": "selection_rate",
 }
-_HARM = {"employment": "below", "lending": "below", "risk-score": "above", "healthcare": "below"}
 
 
 def compose(guess: Guess, source: str, title: str) -> str:
@@ -71,6 +70,12 @@ def _roles(guess: Guess) -> list[str]:
         lines.append(_line("threshold", guess.threshold, guess.remarks["threshold"]))
     if guess.positive:
         lines.append(_line("positive", guess.positive, guess.remarks["positive"]))
+    if guess.favourable is not None:
+        remark = guess.remarks.get("favourable", "the decision that is good for a person: 1, 0 or its label")
+        lines.append(_line("favourable", guess.favourable, remark))
+    else:
+        remark = "which decision is good for a person? Findings then say who is harmed"
+        lines.append("# favourable = 1".ljust(28) + f" # {remark}")
     rule = "error (refuse), drop (leave a row out of what needs the value) or category (for groups)"
     return [
         *lines,
@@ -87,7 +92,7 @@ def _line(key: str, value: Any, remark: str) -> str:
 
 def _further(guess: Guess) -> list[str]:
     """Questions one may add, ready to be uncommented."""
-    metric, direction = _METRICS[guess.preset], _HARM[guess.preset]
+    metric = _METRICS[guess.preset]
     by = value_text(guess.groups[0]) if guess.groups else '"…"'
     return [
         "# More questions; take the # away. Arguments are those of the Python functions of the same name.",
@@ -99,7 +104,7 @@ def _further(guess: Guess) -> list[str]:
         "#",
         "# [flag]                     # which known groups, and which of their intersections, are harmed?",
         f"# metric = {value_text(metric)}",
-        f"# direction = {value_text(direction)}",
+        '# direction = "harmed"       # needs favourable under [data]',
         "# depth = 2",
         "#",
         "# [improve]                  # was there a fairer way, just as good? Needs features and an outcome.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fairtrial.trial.spec.profile import Profile
@@ -12,17 +12,22 @@ from fairtrial.trial.spec.profile import Profile
 _WORDS = {
     "groups": (
         "race", "ethnic", "sex", "gender", "age_cat", "age_group", "agegroup", "disab", "religion", "national",
-        "minority", "group",
+        "minority", "personal_status", "marital", "foreign", "group",
     ),
     "outcome": (
         "two_year", "recid", "outcome", "label", "target", "actual", "truth", "y_true", "default", "repaid", "reoffend",
-        "chronic", "comorbid", "illness", "need", "income", "cost",
+        "chronic", "comorbid", "illness", "need", "income", "salary", "cost", "credit", "risk", "class", "weapon",
+        "gpa", "graduat", "pf", "crime", "violent", "result", "response", "y",
     ),
     "decision": (
         "decision", "approved", "approval", "hired", "selected", "passed", "promoted", "admitted", "accepted",
         "enrolled", "granted", "decided", "offer", "predicted", "prediction", "y_pred", "denied", "rejected", "flagged",
+        "frisked", "searched", "arstmade", "loan_status", "action_taken",
     ),
-    "score": ("decile_score", "risk_score", "score", "probability", "proba", "prob", "risk", "rating", "percentile"),
+    "score": (
+        "decile_score", "risk_score", "score", "probability", "proba", "prob", "risk", "rating", "percentile",
+        "combine", "total", "exam",
+    ),
 }  # fmt: skip
 _PRESET_WORDS = {
     "employment": (
@@ -53,6 +58,7 @@ class Guess:
     features: list[str] = field(default_factory=list)
     positive: dict[str, str] = field(default_factory=dict)
     missing: str = "error"
+    favourable: int | str | None = None
     remarks: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
@@ -71,8 +77,24 @@ def guess(profiles: Sequence[Profile], preset: str | None = None) -> Guess:
         p for p in profiles if (p.binary or (chosen == "healthcare" and p.numeric)) and p.name not in taken
     ]
     found.outcome = _best([p for p in outcomes if not p.identifier], "outcome")
+    if found.decision is None and found.score is None and found.outcome is None:
+        found.outcome = _last_binary(profiles, taken)
+        found.remarks["outcome"] = (
+            "a guess: the last column of two values, as the target of public files often is"
+        )
     _settle(found, profiles)
     return found
+
+
+def _last_binary(profiles: Sequence[Profile], taken: Collection[str]) -> str | None:
+    named = [p.name for p in profiles if p.binary and p.name not in taken and not p.missing]
+    return named[-1] if named else None
+
+
+def settle(found: Guess, profiles: Sequence[Profile]) -> None:
+    """What follows from parts that somebody named."""
+    found.positive, found.features, found.missing, found.threshold = {}, [], "error", None
+    _settle(found, profiles)
 
 
 def _settle(found: Guess, profiles: Sequence[Profile]) -> None:
@@ -93,10 +115,39 @@ def _settle(found: Guess, profiles: Sequence[Profile]) -> None:
         )
     elif found.preset == "employment" or any(by_name[name].missing for name in found.groups):
         found.missing = "category"
+    _settle_favourable(found)
     taken = {*roles, *found.groups}
     found.features = [
         profile.name for profile in profiles if profile.name not in taken and _is_feature(profile)
     ]
+
+
+_GOOD = (
+    "approv",
+    "hired",
+    "select",
+    "pass",
+    "promot",
+    "admit",
+    "accept",
+    "grant",
+    "offer",
+    "enrol",
+    "loan_status",
+)
+_BAD = ("denied", "reject", "flag", "frisk", "search", "arst", "recid", "risk", "default", "refus")
+
+
+def _settle_favourable(found: Guess) -> None:
+    """Whether decision 1 is good for a person, where the names say it; it is asked for where they do not."""
+    label = str(found.positive.get("decision", "")).lower()
+    name = str(found.decision or found.score or "").lower()
+    good, bad = (any(word in f"{label} {name}" for word in words) for words in (_GOOD, _BAD))
+    if found.favourable is None and good != bad and (found.decision or found.threshold is not None):
+        found.favourable = int(good)
+        found.remarks["favourable"] = (
+            "a guess: the decision that is good for a person; findings say who is harmed"
+        )
 
 
 def _share(profile: Profile) -> str:
@@ -148,12 +199,12 @@ def _groups(profiles: Sequence[Profile]) -> list[str]:
 
 def _best(profiles: Sequence[Profile], part: str) -> str | None:
     ranked = [
-        (rank, index, profile.name)
+        (rank, profile.name.lower() != word, index, profile.name)
         for index, profile in enumerate(profiles)
         for rank, word in enumerate(_WORDS[part])
         if _speaks(profile.name, word)
     ]
-    return min(ranked)[2] if ranked else None
+    return min(ranked)[3] if ranked else None
 
 
 def _speaks(name: str, word: str) -> bool:

@@ -64,15 +64,18 @@ class Spec:
         return str(self.folder / os.path.expanduser(self.data.source or ""))
 
 
-def load_spec(spec: str | os.PathLike[str] | Mapping[str, Any] | Spec) -> Spec:
-    """A Spec from a file's path, from a dict of the same shape, or as it is."""
+def load_spec(spec: str | os.PathLike[str] | Mapping[str, Any] | Spec, *, rows_at_hand: bool = False) -> Spec:
+    """A Spec from a file's path, from a dict of the same shape, or as it is.
+
+    With `rows_at_hand` it need not say where the rows are.
+    """
     if isinstance(spec, Spec):
         return spec
     if isinstance(spec, Mapping):
-        return _check(dict(spec), "", "the spec", File.cwd())
+        return _check(dict(spec), "", "the spec", File.cwd(), rows_at_hand)
     path = File(os.path.expanduser(spec))
     text = _read(path)
-    return _check(_parse(text, path.name), text, path.name, path.absolute().parent)
+    return _check(_parse(text, path.name), text, path.name, path.absolute().parent, rows_at_hand)
 
 
 def _parse(text: str, name: str) -> dict[str, Any]:
@@ -132,13 +135,13 @@ def _read(path: File) -> str:
         raise InputError(str(path), fault) from None
 
 
-def _check(content: dict[str, Any], text: str, name: str, folder: File) -> Spec:
+def _check(content: dict[str, Any], text: str, name: str, folder: File, rows_at_hand: bool = False) -> Spec:
     if _depth(content) > MAX_DEPTH:
         raise InputError(name, _too_deep())
     lines = KeyLines(text) if text else None
     faults = SpecFaults(name, content, lines)
     _check_top(content, faults)
-    data = _read_data(content, faults)
+    data = _read_data(content, faults, rows_at_hand)
     names = _read_names(content, data, faults)
     report = Report(**_own_table(content, "report", Report, faults))
     run = Run(**_own_table(content, "run", Run, faults))
@@ -174,7 +177,7 @@ def _check_top(content: Mapping[str, Any], faults: SpecFaults) -> None:
             faults.add(("preset",), fault)
 
 
-def _read_data(content: Mapping[str, Any], faults: SpecFaults) -> Data:
+def _read_data(content: Mapping[str, Any], faults: SpecFaults, rows_at_hand: bool) -> Data:
     if "data" not in content:
         cure = "it names the data file and its roles; `fairtrial init DATA.csv` writes such a file"
         faults.add(("data",), Fault("", "is missing", cure=cure))
@@ -182,15 +185,15 @@ def _read_data(content: Mapping[str, Any], faults: SpecFaults) -> Data:
     known = len(faults.found)
     data = Data.of(read_table(("data",), content["data"], data_keys(), faults))
     if len(faults.found) == known:  # a key that is misspelt is not missing as well
-        _check_rows(data, faults)
+        _check_rows(data, faults, rows_at_hand)
         _check_roles(data.roles, faults)
     _check_columns(data.roles, faults)
     return data
 
 
-def _check_rows(data: Data, faults: SpecFaults) -> None:
+def _check_rows(data: Data, faults: SpecFaults, rows_at_hand: bool) -> None:
     """Where the rows are."""
-    if (data.source is None) == (data.dataset is None):
+    if (data.source is None) == (data.dataset is None) and not (rows_at_hand and data.source is None):
         text = 'needs either source = "file.csv" (or .parquet, or a glob) or dataset = "compas"'
         faults.add(("data",), Fault("", text))
     if isinstance(data.source, str) and "://" in data.source:

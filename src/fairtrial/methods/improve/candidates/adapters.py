@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fairtrial.data.audit import Audit
 from fairtrial.methods.improve.candidates.contest import Contest, OneRule
 from fairtrial.methods.improve.candidates.rules import (
     Floats,
@@ -22,6 +23,7 @@ from fairtrial.methods.improve.candidates.rules import (
 from fairtrial.methods.improve.candidates.scorers import ColumnScore, ModelScore, OwnFunction
 
 LARGEST_SEED = 2**31 - 1
+NUMERIC = ("bool", "int", "float")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,6 +142,64 @@ class FixedColumn(OneRule):
         if threshold is None and not _decides(values):
             threshold = chosen_threshold(contest, index, values[index])
         return {self.name: Rule(self.name, ColumnScore(self.column), threshold, Reading(fixed=[self.column]))}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FixedRule(OneRule):
+    """A rule or a fitted model that was fixed beforehand; its scores of all rows are in the inputs under its name."""
+
+    label: str
+    rule: Rule
+
+    @property
+    def name(self) -> str:
+        """What it is called in results."""
+        return self.label
+
+    def fit(self, contest: Contest, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
+        """The rule as it is; a model's threshold is ½ for probabilities unless there is a capacity."""
+        threshold, values = self.rule.threshold, contest.inputs.fixed[self.name]
+        if threshold is None and not _decides(values):
+            model = getattr(self.rule.scorer, "model", None)
+            threshold = chosen_threshold(contest, index, values[index], model)
+        return {self.name: Rule(self.name, ColumnScore(self.name), threshold, self.rule.reading)}
+
+    def taken_away(self, threshold: float | None) -> Rule:
+        """The rule that decides about new rows as it was tested."""
+        return Rule(self.name, self.rule.scorer, threshold, self.rule.reading)
+
+
+def fixed_rule(item: Any, audit: Audit) -> FixedRule | None:
+    """A Rule, or a fitted scikit-learn model, as a rule fixed beforehand; None when it is neither."""
+    if isinstance(item, Rule):
+        return FixedRule(item.name, item)
+    if not (hasattr(item, "predict") and hasattr(item, "get_params")) or not _is_fitted(item):
+        return None
+    names = [str(name) for name in getattr(item, "feature_names_in_", audit.features)]
+    scorer = ModelScore(item, frame=hasattr(item, "feature_names_in_"))
+    name = type(item).__name__
+    return FixedRule(name, Rule(name, scorer, None, reading_of(audit, names)))
+
+
+def _is_fitted(model: Any) -> bool:
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    try:
+        check_is_fitted(model)
+    except (NotFittedError, TypeError):
+        return False
+    return True
+
+
+def reading_of(audit: Audit, features: list[str], groups: list[dict[str, Any]] | None = None) -> Reading:
+    """How a rule on these features of an audit reads new rows."""
+    labels: dict[str, list[str]] = {}
+    for feature in features:
+        if feature in audit.source.columns and (feature in audit.bins or audit.kind(feature) not in NUMERIC):
+            labels[feature] = list(audit.levels(feature))
+    bins = {name: cut for name, cut in audit.bins.items() if name in features}
+    return Reading(features=features, labels=labels, bins=bins, frame=audit.frame, groups=groups)
 
 
 def chosen_threshold(contest: Contest, index: Index, score: Floats, model: Any = None) -> float:

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from fairtrial.errors import Fault, InputError, Set, Words
 from fairtrial.inference.numeric.cell_bootstrap import distinct_rows
-from fairtrial.methods.improve.candidates.adapters import Estimator, FixedColumn
+from fairtrial.methods.improve.candidates.adapters import Estimator, FixedColumn, FixedRule
 from fairtrial.methods.improve.candidates.contest import WHO, Candidate, Contest
 from fairtrial.methods.improve.candidates.rules import Floats, Index, Inputs, Rule, candidate_fault, refusal
+from fairtrial.methods.improve.candidates.scorers import ColumnScore
 
 PROBES = 200  # rows in which a feature is moved to see whether the score follows
 STEPS = 12  # values it is moved to
@@ -33,20 +34,29 @@ def check_declared(candidates: Sequence[Candidate], contest: Contest) -> None:
 def declared_faults(candidate: Candidate, contest: Contest) -> list[Fault]:
     """Violations that can be seen before any fitting."""
     faults = []
-    if isinstance(candidate, Estimator):
-        for feature in candidate.features or ():
-            why = _not_permitted(feature, contest)
-            if why:
-                faults.append(candidate_fault(candidate.name, f"uses {feature!r}, which is {why}"))
-    if isinstance(candidate, FixedColumn):
-        why = _not_permitted(candidate.column, contest)
-        if why in (BANNED, OF_THE_GROUP):
-            subject = f"candidate column {candidate.column!r}"
-            faults.append(Fault("candidates", f"is {why}", subject=subject))
+    for column, reasons in _columns_used(candidate):
+        why = _not_permitted(column, contest)
+        if why in reasons:
+            faults.append(_column_fault(candidate, column, why))
     if getattr(candidate, "needs_group", False) and contest.constraints.blind:
         cure = Words("it needs {}", Set("blind", False))
         faults.append(candidate_fault(candidate.name, "decides by group", cure))
     return faults
+
+
+def _columns_used(candidate: Candidate) -> list[tuple[str, tuple[str, ...]]]:
+    """Columns that a candidate says it looks at, each with the reasons that forbid it."""
+    if isinstance(candidate, Estimator):
+        return [(column, (BANNED, OF_THE_GROUP, NO_FEATURE)) for column in candidate.features or ()]
+    if isinstance(candidate, FixedRule) and candidate.rule.reading is not None:
+        return [(column, (BANNED, OF_THE_GROUP)) for column in candidate.rule.reading.columns]
+    return [(candidate.column, (BANNED, OF_THE_GROUP))] if isinstance(candidate, FixedColumn) else []
+
+
+def _column_fault(candidate: Candidate, column: str, why: str) -> Fault:
+    if isinstance(candidate, FixedColumn):
+        return Fault("candidates", f"is {why}", subject=f"candidate column {column!r}")
+    return candidate_fault(candidate.name, f"uses {column!r}, which is {why}")
 
 
 def _not_permitted(feature: str, contest: Contest) -> str:
@@ -60,7 +70,7 @@ def _not_permitted(feature: str, contest: Contest) -> str:
 def check_rule(rule: Rule, contest: Contest, index: Index) -> None:
     """Raise InputError when a fitted rule breaks the capacity, a monotone direction or blindness."""
     constraints = contest.constraints
-    fixed = not rule.features and bool(contest.inputs.fixed)
+    fixed = isinstance(rule.scorer, ColumnScore)
     if not (fixed or constraints.monotone) and constraints.capacity is None:
         return  # blindness and bans hold by construction: the rule only ever gets permitted inputs
     inputs = contest.inputs.part(index)

@@ -22,7 +22,7 @@ from fairtrial.methods.improve.candidates.rules import (
     Rule,
     capacity_threshold,
 )
-from fairtrial.methods.improve.candidates.utilities import Observed, Worth, evaluate
+from fairtrial.methods.improve.candidates.utilities import Area, Observed, Worth, evaluate
 from fairtrial.methods.improve.payoff import Payoff
 from fairtrial.methods.improve.solver.improvement import MarginKind, Pair, directed_pairs, gap_of
 from fairtrial.metrics.groups import Group
@@ -277,6 +277,9 @@ ABSOLUTE = Set("margin_kind", "absolute")
 def check_utilities(contest: Contest) -> None:
     """Shares of a level need one that cannot be negative (Definition 2); a payoff needs a known loss."""
     for worth in contest.claim.accuracies:
+        if isinstance(worth.what, Area):
+            _check_area(contest)
+            continue
         if contest.claim.kind == "relative":
             _check_relative(contest, worth)
         if isinstance(worth.what, Payoff):
@@ -295,6 +298,20 @@ def _check_relative(contest: Contest, worth: Worth) -> None:
             cure = Words("compare it with {}", ABSOLUTE)
             fault = Fault("accuracy", f"can be negative ({lowest:g})", subject=subject, cure=cure)
             raise InputError(WHO, fault)
+
+
+def _check_area(contest: Contest) -> None:
+    """An area is everybody's, in points, of a binary outcome and two scores."""
+    faults, subject = Faults(WHO), "the accuracy 'auc'"
+    if not contest.claim.pooled:
+        cure = Words("say {}", Set("pooled", True))
+        faults.add(Fault("accuracy", "compares people across groups", subject=subject, cure=cure))
+    if contest.claim.kind != "absolute":
+        cure = Words("say {}", ABSOLUTE)
+        faults.add(Fault("accuracy", "has a margin in points", subject=subject, cure=cure))
+    if not contest.outcome_is_binary:
+        faults.add(Fault("accuracy", "needs a binary outcome", subject=subject))
+    faults.raise_any()
 
 
 def _check_losses(contest: Contest, payoff: Payoff, worth: Worth) -> None:

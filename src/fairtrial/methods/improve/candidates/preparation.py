@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,15 +16,19 @@ from fairtrial.errors import (
     Fault,
     Faults,
     InputError,
-    MissingExtra,
     NotApplicable,
     Note,
     Set,
     Words,
     did_you_mean,
 )
+from fairtrial.methods.gaps.known_outcomes import selective_labels
 from fairtrial.methods.improve.arguments import Wanted
-from fairtrial.methods.improve.candidates.adapters import FixedColumn, as_candidate
+from fairtrial.methods.improve.candidates.adapters import (
+    FixedColumn,
+    FixedRule,
+    reading_of,
+)
 from fairtrial.methods.improve.candidates.constraints import check_declared
 from fairtrial.methods.improve.candidates.contest import (
     WHO,
@@ -36,18 +39,9 @@ from fairtrial.methods.improve.candidates.contest import (
     find_claim,
     refuse_equal_levels,
 )
-from fairtrial.methods.improve.candidates.frontier import FrontierRules
-from fairtrial.methods.improve.candidates.frontier import applicable as frontier_applies
-from fairtrial.methods.improve.candidates.portfolio import (
-    GroupThresholds,
-    Reductions,
-    applicable,
-    installed,
-    portfolio,
-)
-from fairtrial.methods.improve.candidates.programs import LinearProgram
-from fairtrial.methods.improve.candidates.rules import Index, Inputs, Reading
-from fairtrial.methods.improve.candidates.stated import Stated, stated_pairs
+from fairtrial.methods.improve.candidates.listing import build_candidates, listed_candidates
+from fairtrial.methods.improve.candidates.rules import Index, Inputs, candidate_fault
+from fairtrial.methods.improve.candidates.stated import Stated, like, stated_pairs
 from fairtrial.methods.improve.candidates.utilities import Observed, Worth, find_worth
 from fairtrial.methods.improve.claim_test import status_quo_pairs
 from fairtrial.methods.improve.solver.improvement import Pair
@@ -79,9 +73,19 @@ class _Named:
         return [item.column for item in self.listed if isinstance(item, FixedColumn)]
 
     @property
+    def rules(self) -> list[FixedRule]:
+        """Rules and models that were fixed beforehand."""
+        return [item for item in self.listed if isinstance(item, FixedRule)]
+
+    @property
+    def brought(self) -> list[str]:
+        """The names of all that was fixed beforehand."""
+        return [*self.fixed, *(rule.name for rule in self.rules)]
+
+    @property
     def fitted(self) -> bool:
         """Whether any candidate has yet to be fitted."""
-        return len(self.fixed) < len(self.listed)
+        return len(self.brought) < len(self.listed)
 
     def need(self, role: str) -> bool:
         """Whether a level of the claim depends on the outcome or the score."""
@@ -117,6 +121,7 @@ class Prepared:
 
 def prepare(audit: Audit, wanted: Wanted) -> Prepared:
     """Check everything, read the rows once, and refuse what cannot be tested."""
+    _refuse_unknown_outcomes(audit)
     named = _named(audit, wanted)
     _check_roles(audit, wanted, named)
     members = _members(_read(audit, named), named.groups)
@@ -133,6 +138,20 @@ def prepare(audit: Audit, wanted: Wanted) -> Prepared:
     notes = _notes(audit, wanted, named, members, told)
     stated = _stated(audit, wanted, named, contest)
     return Prepared(contest, candidates, members.rows, notes, stated)
+
+
+def _refuse_unknown_outcomes(audit: Audit) -> None:
+    """Outcomes known for the selected only: nobody knows how a rule that selects others would have fared."""
+    found = selective_labels(audit)
+    if found is None:
+        return
+    required = f"of other rules cannot be tested: {found.words}, and other rules select other people"
+    cure = Words(
+        "What can be tested is a claim that needs no outcome: a payoff that is known for everybody, with a gap in "
+        "selection rate, from an Audit without {}; or fill the unknown outcomes by an assumption that you state",
+        Set("outcome", of="Audit"),
+    )
+    raise NotApplicable(WHO, Fault("accuracy", required, subject="the accuracy", cure=cure))
 
 
 def _stated(audit: Audit, wanted: Wanted, named: _Named, contest: Contest) -> Stated | None:
@@ -152,14 +171,6 @@ def _stated(audit: Audit, wanted: Wanted, named: _Named, contest: Contest) -> St
     return Stated(pairs or [None] * len(contest.claim.fairness), earlier)
 
 
-def like(audit: Audit, data: Any) -> Audit:
-    """Other data with the same roles; an Audit is taken as it is."""
-    if isinstance(data, Audit):
-        return data
-    names = ("outcome", "decision", "score", "threshold", "groups", "features", "positive", "bins", "missing")
-    return Audit(data, **{name: getattr(audit, name) for name in names})
-
-
 def _named(audit: Audit, wanted: Wanted) -> _Named:
     if not isinstance(wanted.monotone, Mapping) or "" in wanted.monotone:
         raise InputError(WHO, Fault("monotone", "must pair features with 1 or -1", got=wanted.monotone))
@@ -171,7 +182,7 @@ def _named(audit: Audit, wanted: Wanted) -> _Named:
         )
         for argument, asked in (("accuracy", wanted.accuracy), ("fairness", wanted.fairness))
     )
-    listed = listed_candidates(audit, wanted.candidates)
+    listed = listed_candidates(audit, wanted.candidates, fitted_elsewhere=wanted.fitted_elsewhere)
     if wanted.threshold is not None:
         listed = [replace(c, threshold=wanted.threshold) if isinstance(c, FixedColumn) else c for c in listed]
     named = _Named(groups, accuracies, fairness, listed)
@@ -228,10 +239,11 @@ def _check_roles(audit: Audit, wanted: Wanted, named: _Named) -> None:
     if named.need("score") and not audit.has("score"):
         subject, required = "a metric of the score", "needs the status quo's score"
         faults.add(Fault("", required, subject=subject, cure=_column_of("score")))
-    if named.fixed and not wanted.fitted_elsewhere:
+    if named.brought and not wanted.fitted_elsewhere:
         cure = Words("if that is so, say {}", Set("fitted_elsewhere", True))
         required = "must hold a rule that was not fitted on these rows"
-        faults.add(Fault("candidates", required, subject=f"the candidate columns {named.fixed}", cure=cure))
+        subject = f"the candidate {'columns' if named.fixed else 'rules'} {named.brought}"
+        faults.add(Fault("candidates", required, subject=subject, cure=cure))
     _check_beforehand(wanted, named, faults)
     faults.raise_any()
 
@@ -307,7 +319,9 @@ def _contest(audit: Audit, wanted: Wanted, named: _Named, members: _Members) -> 
         constraints=constraints,
         features=named.features,
         feature_of=feature_of,
-        reading=_reading(audit, named, inputs, wanted.blind),
+        reading=reading_of(
+            audit, list(named.features), None if wanted.blind else [g.to_dict() for g in named.groups]
+        ),
         folds=wanted.folds,
     )
 
@@ -330,6 +344,7 @@ def _inputs(
     """What rules may look at, and which feature each column of the matrix stands for."""
     group = None if blind else members.group
     fixed = {name: members.rows.columns[name] for name in named.fixed}
+    fixed.update((rule.name, _scores(audit, rule, members.rows.n)) for rule in named.rules)
     inputs = Inputs(np.empty((members.rows.n, 0)), (), None, None, group, fixed)
     feature_of = np.zeros(0, dtype=np.int64)
     if named.features:
@@ -340,21 +355,15 @@ def _inputs(
     return inputs.part(members.inside), feature_of
 
 
-def _reading(audit: Audit, named: _Named, inputs: Inputs, blind: bool) -> Reading:
-    """How a rule of this contest reads new rows."""
-    labels: dict[str, list[str]] = {}
-    for feature in named.features:
-        if feature not in inputs.names:
-            labels[feature] = [
-                n.removeprefix(f"{feature}=") for n in inputs.names if n.startswith(f"{feature}=")
-            ]
-    return Reading(
-        features=list(named.features),
-        labels=labels,
-        bins={name: cut for name, cut in audit.bins.items() if name in named.features},
-        frame=audit.frame,
-        groups=None if blind else [group.to_dict() for group in named.groups],
-    )
+def _scores(audit: Audit, fixed: FixedRule, rows: int) -> Any:
+    """A fixed rule's scores of all rows, in their order."""
+    rule = fixed.rule
+    assert rule.reading is not None
+    score = np.asarray(rule.scorer(rule.reading.inputs(audit)), dtype=np.float64)
+    if score.shape != (rows,) or not np.isfinite(score).all():
+        required = f"must give one finite number for each of the {rows:,} rows"
+        raise InputError(WHO, candidate_fault(fixed.name, required))
+    return score
 
 
 def _name(group: Group) -> str:
@@ -379,91 +388,8 @@ def _notes(
         text = f"{outside:,} of {members.rows.n:,} rows are in none of the groups and were left out."
         notes.append(Note("outside-groups", text))
     notes += told
-    if named.fixed:
-        text = f"The columns {', '.join(named.fixed)} are taken as not fitted on these rows."
+    if named.brought:
+        what = "columns" if named.fixed else "rules"
+        text = f"The {what} {', '.join(named.brought)} are taken as not fitted on these rows."
         notes.append(Note("fitted-elsewhere", text))
     return notes
-
-
-BUILT_IN = ("portfolio", "frontier", "reductions", "group-thresholds", "F.5", "F.6", "P'")
-
-
-def listed_candidates(audit: Audit, asked: object) -> list[Any]:
-    """Candidates in order; the built-in names stay text until the contest is known."""
-    items = list(asked) if isinstance(asked, list | tuple) else [asked]
-    if not items:
-        raise InputError(WHO, Fault("candidates", "is empty", cure="name at least one"))
-    return [_listed(audit, item) for item in items]
-
-
-def _listed(audit: Audit, item: object) -> Any:
-    if isinstance(item, str):
-        if item in BUILT_IN:
-            return item
-        if item in audit.source.columns:
-            return FixedColumn(item)
-        hint = did_you_mean(item, [*BUILT_IN, *audit.source.columns])
-        required = f"must name columns or one of {list(BUILT_IN)}"
-        raise InputError(WHO, Fault("candidates", required, got=item, hint=hint))
-    own = item if hasattr(item, "variants") and hasattr(item, "fit") else as_candidate(item)
-    if own is None:
-        required = (
-            "must be 'portfolio' or a list of scikit-learn estimators, functions, columns and built-in names "
-            f"{list(BUILT_IN)}"
-        )
-        raise InputError(WHO, Fault("candidates", required, got=item))
-    return own
-
-
-def build_candidates(listed: Sequence[Any], contest: Contest) -> tuple[list[Candidate], list[Note]]:
-    """Every candidate that can be fitted, and what the reader must know of them."""
-    found = [candidate for item in listed for candidate in _built(item, contest)]
-    notes = []
-    if "portfolio" in listed and applicable(contest) and not installed():
-        notes.append(Note("no-fairlearn", "fairlearn is not installed; its reductions were not tried."))
-    for candidate in found:
-        if isinstance(candidate, LinearProgram):
-            candidate.check(contest)
-            text = "The program's time limit makes its result depend on the machine's speed."
-            notes.append(Note("time-limit", text))
-    _check_names(found, contest)
-    return found, notes
-
-
-def _check_names(candidates: Sequence[Candidate], contest: Contest) -> None:
-    names = Counter(name for candidate in candidates for name in candidate.variants(contest))
-    twice = sorted(name for name, times in names.items() if times > 1)
-    if twice:
-        cure = "name each once, and give estimators labels of their own"
-        fault = Fault("candidates", f"have the same name {twice}", subject="two candidates", cure=cure)
-        raise InputError(WHO, fault)
-
-
-def _built(item: Any, contest: Contest) -> list[Candidate]:
-    if not isinstance(item, str):
-        return [item]
-    if item == "portfolio":
-        return [*portfolio(contest), *([Reductions()] if installed() and applicable(contest) else [])]
-    if item == "frontier":
-        return _frontiers(contest)
-    if item == "reductions":
-        _check_reductions(contest)
-        return [Reductions()]
-    return [GroupThresholds() if item == "group-thresholds" else LinearProgram(item)]  # type: ignore[arg-type]
-
-
-def _frontiers(contest: Contest) -> list[Candidate]:
-    if not frontier_applies(contest):
-        required = (
-            "needs an outcome, features without monotone directions, and an accuracy that decisions change"
-        )
-        raise NotApplicable(WHO, Fault("candidates", required, subject="'frontier'"))
-    return [FrontierRules("linear"), FrontierRules("boosted")]
-
-
-def _check_reductions(contest: Contest) -> None:
-    if not installed():
-        raise MissingExtra("improve: 'reductions' needs fairlearn: install fairtrial[fair]")
-    if not applicable(contest):
-        required = "needs a binary outcome, a parity metric, no capacity and no monotone features"
-        raise NotApplicable(WHO, Fault("candidates", required, subject="'reductions'"))

@@ -90,8 +90,12 @@ class Reading:
     @property
     def columns(self) -> list[str]:
         """Every column that new rows must have."""
-        attributes = [name for group in self.groups or [] for name in group]
-        return list(dict.fromkeys([*self.features, *self.fixed, *attributes]))
+        return list(dict.fromkeys([*self.features, *self.fixed, *self.attributes]))
+
+    @property
+    def attributes(self) -> list[str]:
+        """The columns that say the group, for a rule that decides by it."""
+        return list(dict.fromkeys(name for group in self.groups or [] for name in group))
 
     def audit(self, data: Any) -> Audit:
         """New rows in any form as an Audit."""
@@ -101,8 +105,7 @@ class Reading:
             return data
         if isinstance(data, np.ndarray):
             data = self._named(data)
-        attributes = list(dict.fromkeys(name for group in self.groups or [] for name in group))
-        return Audit(data, features=self.features, groups=attributes, bins=self.bins)
+        return Audit(data, features=self.features, groups=self.attributes, bins=self.bins)
 
     def _named(self, data: NDArray[Any]) -> Any:
         """A bare array as a table, its columns taken in the order of the features."""
@@ -118,10 +121,9 @@ class Reading:
         audit = self.audit(data)
         for name in self.columns:
             audit.check_column("rule", "X", name)
-        attributes = [name for group in self.groups or [] for name in group]
         numbers = [name for name in self.features if name not in self.labels]
         rows = audit.rows(
-            attributes=list(dict.fromkeys([*self.labels, *attributes])),
+            attributes=list(dict.fromkeys([*self.labels, *self.attributes])),
             columns=[*numbers, *self.fixed],
             who="rule",
         )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from fairtrial.data.audit import Audit
 from fairtrial.errors import Fault, InputError
 from fairtrial.methods.improve.arguments import Wanted
 from fairtrial.methods.improve.candidates.contest import WHO, Contest, Decided
@@ -40,26 +42,26 @@ def stated_pairs(wanted: Wanted, contest: Contest, groups: Sequence[Group]) -> l
     """Higher and lower group under the status quo of each fairness metric, as `sign` states them; None without it."""
     if wanted.sign is None:
         return None
-    named = list(wanted.sign) if isinstance(wanted.sign, list | tuple) else [wanted.sign]
     each, metrics = (1 if len(groups) == 2 else 2), len(contest.claim.fairness)
-    if len(named) not in (each, each * metrics):
-        words = (
-            "the group with the higher level"
-            if each == 1
-            else "the group with the higher level and the lower one"
-        )
-        more = "" if metrics == 1 else f", once or for each of the {metrics} fairness metrics"
-        raise InputError(WHO, Fault("sign", f"must name {words} under the status quo{more}", got=wanted.sign))
-    codes = [_code(item, groups) for item in named]
-    if each == 1:
-        pairs = [(code, 1 - code) for code in codes]
-    else:
-        pairs = list(zip(codes[::2], codes[1::2], strict=True))
+    codes = [_code(item, groups) for item in _named(wanted.sign, each, metrics)]
+    pairs = (
+        [(code, 1 - code) for code in codes] if each == 1 else list(zip(codes[::2], codes[1::2], strict=True))
+    )
     for a, b in pairs:
         if (a, b) not in contest.claim.pairs:
             required = "must be a gap that counts: two groups, in the direction asked for"
             raise InputError(WHO, Fault("sign", required, got=[groups[a].label, groups[b].label]))
     return pairs * metrics if len(pairs) == 1 else pairs
+
+
+def _named(sign: object, each: int, metrics: int) -> list[object]:
+    """The groups named: one or two for all fairness metrics together, or for each of them."""
+    named = list(sign) if isinstance(sign, list | tuple) else [sign]
+    if len(named) not in (each, each * metrics):
+        words = "the group with the higher level" + ("" if each == 1 else " and the lower one")
+        more = "" if metrics == 1 else f", once or for each of the {metrics} fairness metrics"
+        raise InputError(WHO, Fault("sign", f"must name {words} under the status quo{more}", got=sign))
+    return named
 
 
 def _code(item: object, groups: Sequence[Group]) -> int:
@@ -71,3 +73,11 @@ def _code(item: object, groups: Sequence[Group]) -> int:
         got = item if group is None else group.label
         raise InputError(WHO, Fault("sign", f"must name groups among {labels}", got=got))
     return list(groups).index(group)
+
+
+def like(audit: Audit, data: Any) -> Audit:
+    """Other data with the same roles; an Audit is taken as it is."""
+    if isinstance(data, Audit):
+        return data
+    names = ("outcome", "decision", "score", "threshold", "groups", "features", "positive", "bins", "missing")
+    return Audit(data, **{name: getattr(audit, name) for name in names})

@@ -17,6 +17,7 @@ from fairtrial.data.cells import Coded
 from fairtrial.errors import Fault, InputError, NotApplicable, Set, Words
 from fairtrial.labels import canonical
 from fairtrial.methods.improve.payoff import Payoff
+from fairtrial.methods.improve.solver.area import placement_values
 from fairtrial.metrics.metric import Metric
 from fairtrial.metrics.table import find_metric
 from fairtrial.metrics.values import Role
@@ -25,10 +26,18 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Worth:
-    """A metric or payoff as improve uses it; `sign` −1 turns one that is better when lower."""
+class Area:
+    """The area under the curve: how often a positive person's score is above a negative one's, in everyone together."""
 
-    what: Metric | Payoff
+    name: str = "auc"
+    label: str = "area under the curve"
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """A metric, payoff or area as improve uses it; `sign` −1 turns one that is better when lower."""
+
+    what: Metric | Payoff | Area
     sign: float = 1.0
     words: str = ""
 
@@ -47,6 +56,8 @@ class Worth:
 
     def needs(self, role: str) -> bool:
         """Whether its level depends on the outcome or the score."""
+        if isinstance(self.what, Area):
+            return role in ("outcome", "score")
         return isinstance(self.what, Metric) and role in self.what.needs
 
     @property
@@ -54,12 +65,14 @@ class Worth:
         """Columns read as numbers."""
         if isinstance(self.what, Payoff):
             return self.what.columns
-        return (self.what.value,) if isinstance(self.what.value, str) else ()
+        return (
+            (self.what.value,) if isinstance(self.what, Metric) and isinstance(self.what.value, str) else ()
+        )
 
     @property
     def condition_columns(self) -> tuple[str, ...]:
         """Columns read as labels."""
-        if isinstance(self.what, Payoff):
+        if not isinstance(self.what, Metric):
             return ()
         return tuple(key for key in self.what.conditions if isinstance(key, str))
 
@@ -86,6 +99,8 @@ def find_worth(who: str, argument: str, asked: object, *, accuracy: bool) -> Wor
         asked = _payoff(who, argument, asked)
     if isinstance(asked, Payoff):
         return Worth(asked)
+    if accuracy and asked == "auc":
+        return Worth(Area())
     metric = find_metric(who, asked, argument)
     fault = _metric_fault(argument, metric)
     if fault:
@@ -136,6 +151,8 @@ def evaluate(worth: Worth, seen: Observed, decision: Floats, score: Floats | Non
             for part in (worth.what.selected, worth.what.rejected)
         )
         return np.where(decision == 1, selected, rejected), np.ones(decision.size)
+    if isinstance(worth.what, Area):
+        return _placed(seen, score)
     metric = worth.what
     roles = {"decision": decision, "outcome": seen.outcome, "score": score}
     given = np.ones(decision.size, dtype=bool)
@@ -149,6 +166,16 @@ def evaluate(worth: Worth, seen: Observed, decision: Floats, score: Floats | Non
             required = f"needs {metric.value.wants}, but the scores of a rule are others"
             raise NotApplicable("improve", Fault("", f"{metric.name!r} {required}"))
     return worth.sign * np.where(given, value, 0.0), given.astype(np.float64)
+
+
+def _placed(seen: Observed, score: Floats | None) -> tuple[Floats, Floats]:
+    """Each positive person's share of negatives below them: the mean of all is the area under the curve."""
+    assert seen.outcome is not None
+    positive = seen.outcome == 1
+    value = np.zeros(seen.outcome.size)
+    if score is not None and positive.any() and not positive.all():
+        value[positive] = placement_values(seen.outcome, score)[0]
+    return value, positive.astype(np.float64)
 
 
 def _meets(

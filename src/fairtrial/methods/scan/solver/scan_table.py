@@ -99,7 +99,8 @@ def log_odds(probability: FloatArray) -> FloatArray:
 class CountedRows:
     """Rows that stand for `count` people each: covariates, class, event, whether and under which condition scanned.
 
-    `near` orders people of one X cell for strata of neighbours; the condition itself where it is not given.
+    `near` are numbers by which strata of neighbours are cut inside a cell: the score where it is the condition, or
+    numbers that the searched bins are too coarse for.
     """
 
     codes: IntArray
@@ -108,7 +109,7 @@ class CountedRows:
     scanned: BoolArray
     condition: FloatArray | None
     count: FloatArray
-    near: FloatArray | None = None
+    near: tuple[FloatArray, ...] = ()
 
 
 def build_table(
@@ -116,14 +117,15 @@ def build_table(
     *,
     arity: IntArray,
     searched: int | None = None,
-    neighbours: int | None = None,
+    neighbours: int = 20,
+    on_score: bool = False,
     real_valued: bool = False,
 ) -> ScanTable:
     """Group counted rows into atoms, cells and strata.
 
     `searched` says how many of the attributes build subgroups (all by default). `neighbours` is how many people with
-    neighbouring scores make one stratum; None takes every distinct C as its own. Rows outside the condition stay in
-    the table, since the article's propensities are estimated on all rows.
+    neighbouring numbers make one stratum; where the rows have none, every (X, C) is a stratum. Rows outside the
+    condition stay in the table, since the article's propensities are estimated on all rows.
     """
     codes, scanned, event, count = rows.codes, rows.scanned, rows.event, rows.count
     searched = codes.shape[1] if searched is None else searched
@@ -134,8 +136,9 @@ def build_table(
     x_index, x_first = distinct_rows(*codes.T)
     c_values = np.zeros(len(codes)) if rows.condition is None else rows.condition
     c_index = np.unique(c_values, return_inverse=True)[1].reshape(-1)
-    near = c_values if rows.near is None else rows.near
-    runs = c_index if neighbours is None else _runs(x_index, near, scanned, count, neighbours)
+    home = distinct_rows(x_index, scanned.astype(np.int64), *(() if on_score else (c_index,)))[0]
+    near = (c_values,) if on_score and not rows.near else rows.near
+    runs = strata_of_neighbours(home, near, count, neighbours) if near else home
     # the condition's side is part of the cell: a row that is not scanned never shares a cell with one that is
     cell_index, first = distinct_rows(x_index, runs, c_index, scanned.astype(np.int64))
     cell_x, cell_condition, cell_scanned = x_index[first], c_values[first], scanned[first]
@@ -160,7 +163,7 @@ def build_table(
         real_valued=real_valued,
         has_condition=rows.condition is not None,
         searched=searched,
-        on_score=neighbours is not None,
+        on_score=on_score,
     )
 
 
@@ -179,24 +182,55 @@ def distinct_rows(*parts: IntArray) -> tuple[IntArray, IntArray]:
     return index.reshape(-1).astype(np.int64), first
 
 
-def _runs(
-    x_index: IntArray, near: FloatArray, scanned: BoolArray, count: FloatArray, neighbours: int
+def strata_of_neighbours(
+    home: IntArray, near: tuple[FloatArray, ...], count: FloatArray, least: int
 ) -> IntArray:
-    """Runs of about `neighbours` people with neighbouring scores inside each X cell, whatever their class and event.
+    """Cut each home into strata of people with neighbouring numbers, whatever their class and event.
 
-    People with one score are never parted, and a score of that many people is a run of its own.
+    One number: runs of about `least` people, and a value of that many people is a run of its own. Several: a home is
+    halved at the median of one number after the other, as long as both halves keep that many. People of one value
+    are never parted.
     """
-    score = np.unique(near, return_inverse=True)[1].reshape(-1).astype(np.int64)
-    index, first = distinct_rows(x_index, scanned.astype(np.int64), score)
+    values = [np.unique(number, return_inverse=True)[1].reshape(-1).astype(np.int64) for number in near]
+    index, first = distinct_rows(home, *values)
     people = totals(index, count, len(first))
-    home = distinct_rows(x_index[first], scanned[first].astype(np.int64))[0]
-    alone = people >= neighbours
-    new = np.append(True, (np.diff(home) != 0) | alone[1:] | alone[:-1])  # a stretch of small scores begins
+    homes, places = home[first], [value[first] for value in values]
+    cut = _runs(homes, people, least) if len(places) == 1 else _halves(homes, places, people, least)
+    return np.asarray(distinct_rows(homes, cut)[0][index], dtype=np.int64)
+
+
+def _runs(home: IntArray, people: FloatArray, least: int) -> IntArray:
+    """Runs along values that are sorted within homes."""
+    alone = people >= least
+    new = np.append(True, (np.diff(home) != 0) | alone[1:] | alone[:-1])  # a stretch of small values begins
     stretch = np.cumsum(new) - 1
     before = np.cumsum(people) - people
-    place = (before - before[np.flatnonzero(new)][stretch]) // neighbours
-    _, run = np.unique(stretch * (int(place.max(initial=0)) + 1) + place, return_inverse=True)
-    return np.asarray(run.reshape(-1)[index], dtype=np.int64)
+    place = ((before - before[np.flatnonzero(new)][stretch]) // least).astype(np.int64)
+    return np.asarray(stretch * (int(place.max(initial=0)) + 1) + place, dtype=np.int64)
+
+
+def _halves(home: IntArray, places: list[IntArray], people: FloatArray, least: int) -> IntArray:
+    """Halves of halves, along one number after the other."""
+    part = distinct_rows(home)[0]
+    kept = 0
+    turn = 0
+    while kept < len(places):  # until no number cuts anything any more
+        place = places[turn % len(places)]
+        value, first = distinct_rows(part, place)
+        size = totals(value, people, len(first))
+        owner = part[first]
+        whole = totals(owner, size, int(part.max()) + 1)
+        before = np.cumsum(size) - size
+        start = np.full(len(whole), np.inf)
+        np.minimum.at(start, owner, before)
+        before = before - start[owner]
+        right = before >= 0.5 * whole[owner]
+        beyond = totals(owner, size * right, len(whole))
+        fair = (beyond >= least) & (whole - beyond >= least)
+        kept = 0 if fair.any() else kept + 1
+        part = distinct_rows(part, (right & fair[owner])[value].astype(np.int64))[0]
+        turn += 1
+    return part
 
 
 def moments(table: ScanTable, protected: FloatArray) -> Moments:

@@ -1,0 +1,27 @@
+"""Columns of certify and flag that are empty, and so not shown, unless ratios or adjusted gaps were asked for."""
+
+from __future__ import annotations
+
+from fairtrial.results.column import Column, with_limits
+
+RATIO_COLUMNS = (
+    Column("scale", "scale", "text", shown=False),
+    *with_limits("ratio", "ratio", "ratio"),
+)
+CERTIFIED_RATIO_COLUMNS = (
+    *RATIO_COLUMNS,
+    Column("ratio_together_low", "low ratio, all at once", "ratio", shown=False),
+    Column("ratio_together_high", "high ratio, all at once", "ratio", shown=False),
+    Column("ratio_certificate_low", "low ratio of the certificate", "ratio", shown=False),
+    Column("ratio_certificate_high", "high ratio of the certificate", "ratio", shown=False),
+)
+ADJUSTED_COLUMNS = (
+    Column("unadjusted", "unadjusted difference", "points"),
+    Column("unadjusted_low", "low", "points"),
+    Column("unadjusted_high", "high", "points"),
+    Column("unadjusted_ratio", "unadjusted ratio", "ratio"),
+    Column("unadjusted_ratio_low", "low", "ratio"),
+    Column("unadjusted_ratio_high", "high", "ratio"),
+    Column("compared", "compared", "rate"),
+    Column("heterogeneity_p", "p, gap differs between strata", "p"),
+)

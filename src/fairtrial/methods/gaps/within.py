@@ -1,0 +1,149 @@
+"""The gap among people alike in some columns: which strata there are, what is refused, and what is told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairtrial.data.audit import Audit
+from fairtrial.data.cells import Cells
+from fairtrial.data.groups import by_attributes, check_not_continuous
+from fairtrial.errors import Fault, InputError, NotApplicable, Note, Set, Words
+from fairtrial.inference.compare.gaps import Gaps
+from fairtrial.inference.compare.strata_gaps import StrataGaps
+from fairtrial.inference.evidence.atoms import Atoms, Comparison
+from fairtrial.inference.rates.two_rates import Scale
+from fairtrial.methods.gaps.sorted_groups import Estimate
+from fairtrial.metrics.groups import Target
+from fairtrial.results.column import undefined
+
+MOST_NAMED = 5
+HETEROGENEOUS = 0.05  # a p-value up to this one is told in a note
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Within:
+    """The strata of the finest groups, and the gap without them."""
+
+    columns: tuple[str, ...]
+    labels: list[str]
+    gaps: StrataGaps
+    unadjusted: Gaps
+
+    @property
+    def words(self) -> str:
+        return " and ".join(self.columns)
+
+
+def within_columns(who: str, audit: Audit, within: object, attributes: Sequence[str]) -> tuple[str, ...]:
+    """The columns that `within` names, checked."""
+    if within is None:
+        return ()
+    names = by_attributes(who, audit, within, "within")
+    for name in names:
+        if name in attributes:
+            raise InputError(who, Fault("within", f"names {name!r}, whose groups are compared"))
+        check_not_continuous(who, audit, name, "within")
+    return names
+
+
+def refuse_within(who: str, audit: Audit, target: Target | Estimate, binary: bool) -> None:
+    """What cannot be adjusted for legitimate factors yet, by name."""
+    faults = []
+    if isinstance(target, Estimate) or target.kind not in ("rest", "reference"):
+        cure = Words("use {} or a reference group", Set("target", "rest"))
+        faults.append(
+            Fault(
+                "within",
+                "compares people with others who are alike, not with a number or everyone",
+                cure=cure,
+            )
+        )
+    if not binary:
+        faults.append(Fault("within", "is for rates; means are not adjusted yet", cure="Leave it out"))
+    if audit.has("weight") or audit.has("unit"):
+        faults.append(
+            Fault("within", "is not for weighted rows or persons with several rows", cure="Leave it out")
+        )
+    if faults:
+        raise NotApplicable(who, faults)
+
+
+def strata_of(cells: Cells, columns: Sequence[str]) -> tuple[NDArray[np.int64], list[str]]:
+    """The stratum of each finest group, and the strata's labels."""
+    places = [cells.attributes.index(name) for name in columns]
+    keys, stratum = np.unique(cells.codes[:, places], axis=0, return_inverse=True)
+    labels = [
+        ", ".join(f"{name}: {cells.labels[name][code]}" for name, code in zip(columns, key, strict=True))
+        for key in keys
+    ]
+    return np.ravel(stratum).astype(np.int64), labels
+
+
+def adjust(
+    who: str, cells: Cells, atoms: Atoms, comparison: Comparison, columns: tuple[str, ...], scale: Scale,
+    unadjusted: Gaps,
+) -> Within:  # fmt: skip
+    """The gaps within the strata of these columns."""
+    if (comparison.member & comparison.reference)[:, atoms.count > 0].any():
+        required = "needs a reference that shares nobody with the groups compared"
+        raise NotApplicable(who, Fault("target", required))
+    stratum, labels = strata_of(cells, columns)
+    return Within(columns, labels, StrataGaps(atoms, comparison, stratum, scale), unadjusted)
+
+
+def adjusted_cells(within: Within, level: float, index: int) -> dict[str, Any]:
+    """What stands beside an adjusted gap: the unadjusted one, who was compared, and whether strata differ."""
+    gaps = within.unadjusted
+    low, high = gaps.limits(level)
+    name = "unadjusted" if gaps.scale == "difference" else "unadjusted_ratio"
+    found = within.gaps.heterogeneity
+    several = found.df[index] > 0
+
+    def cell(value: float) -> Any:
+        why = gaps.reason[index]
+        return float(value) if why is None and np.isfinite(value) else undefined(why or "no limit")
+
+    return {
+        name: cell(gaps.estimate[index]),
+        f"{name}_low": cell(low[index]),
+        f"{name}_high": cell(high[index]),
+        "compared": float(within.gaps.compared[index]),
+        "heterogeneity_p": float(found.p_value[index])
+        if several
+        else undefined("fewer than two strata to compare"),
+    }
+
+
+def within_notes(within: Within, groups: Sequence[str]) -> list[Note]:
+    """Who is not compared, and where the gap differs between strata."""
+    notes = [
+        Note(
+            "within",
+            f"Adjusted for {within.words}: people are compared with others of the same stratum ({len(within.labels)} "
+            "strata, Mantel–Haenszel weights). The unadjusted gap stands beside the adjusted one; what the columns "
+            "themselves owe to discrimination is adjusted away with them.",
+        )
+    ]
+    alone = []
+    for index, group in enumerate(groups):
+        strata = within.gaps.one_sided(index)
+        if strata.size:
+            named = "; ".join(within.labels[place] for place in strata[:MOST_NAMED])
+            more = f" and {strata.size - MOST_NAMED} more" if strata.size > MOST_NAMED else ""
+            alone.append(f"{group} in {strata.size} ({named}{more})")
+    if alone:
+        notes.append(Note("one-sided-strata", f"Strata with nobody to compare with: {'; '.join(alone)}."))
+    differs = [
+        group
+        for group, p in zip(groups, within.gaps.heterogeneity.p_value, strict=True)
+        if p <= HETEROGENEOUS
+    ]
+    if differs:
+        text = f"The gap differs between strata ({', '.join(differs)}): the adjusted gap is an average over them."
+        notes.append(Note("heterogeneous", text))
+    return notes
