@@ -9,7 +9,6 @@ import numpy as np
 from fairtrial.inference.compare.gaps import KnownRateGaps
 from fairtrial.inference.multiplicity import holm
 from fairtrial.inference.rates.binary_gaps import PartCounts, gap_p
-from fairtrial.inference.rates.highest import pairs_of_groups, ratio_to_highest
 from validity.board import Cell
 from validity.measure_designs import Draw, Errors, Random, linear, repeated, survey
 
@@ -62,29 +61,6 @@ def table(
     return np.asarray(p.min(axis=1) <= 0.05, dtype=np.float64)
 
 
-def four_fifths(repeats: int, random: Random, *, sizes: tuple[int, ...], rate: float, mark: bool) -> Errors:
-    """Equal rates: some group is marked as under four fifths, or shown to be so by the test of all pairs."""
-    people = np.array(sizes, dtype=np.float64)
-    wrong = np.zeros(repeats)
-    for i in range(repeats):
-        events = random.binomial(np.array(sizes), rate).astype(np.float64)
-        if mark:
-            wrong[i] = (events / people).min() < 0.8 * (events / people).max()
-        else:
-            wrong[i] = pairs_of_groups(events, people, (0.8, 1.25), 0.95).p_adjusted.min() <= 0.05
-    return wrong
-
-
-def highest(repeats: int, random: Random, *, sizes: tuple[int, ...], rates: tuple[float, ...]) -> Errors:
-    """Misses of the interval of the first group's ratio to the highest rate."""
-    people, truth = np.array(sizes, dtype=np.float64), rates[0] / max(rates)
-    wrong = np.zeros(repeats)
-    for i in range(repeats):
-        found = ratio_to_highest(random.binomial(np.array(sizes), rates).astype(np.float64), people, 0.95)
-        wrong[i] = not found.low[0] <= truth <= found.high[0]
-    return wrong
-
-
 def _size(name: str, design: str, run: object, short: int = 2000, long: int = 20_000, **more: object) -> Cell:
     return Cell("measure", name, design, "size", run, short=short, long=long, **more)  # type: ignore[arg-type]
 
@@ -97,8 +73,6 @@ _FEW = "50 people, rate 2%, the known number"
 _EIGHT = "eight groups of 40 to 400 people, rate 20%"
 _SIZES = (40, 60, 80, 100, 150, 200, 300, 400)
 _RARE = partial(survey, n1=50, n2=300, rate=0.02, spread=0.5)
-
-_EQUAL = (((50,) * 4, 0.3), ((400,) * 6, 0.2))
 
 CELLS = [
     _size("p-value against a known number", "100 people, rate 10%, the known number",
@@ -123,13 +97,4 @@ CELLS = [
           variant="paper", counterpart="no line of a table called violated"),
     _size("no line of a table called violated, rare events", "twelve groups of 30 beside 1,000, rate 2%",
           partial(table, sizes=(30,) * 12 + (1000,), rate=0.02)),
-    *(_size(f"shown below four fifths, {len(sizes)} groups of {sizes[0]}", f"equal rates of {rate:.0%}",
-            partial(four_fifths, sizes=sizes, rate=rate, mark=False), 400, 4000, covers=("measure.four_fifths",))
-      for sizes, rate in _EQUAL),
-    *(_size(f"marked under four fifths, {len(sizes)} groups of {sizes[0]}", f"equal rates of {rate:.0%}",
-            partial(four_fifths, sizes=sizes, rate=rate, mark=True), 400, 4000, variant="paper",
-            counterpart=f"shown below four fifths, {len(sizes)} groups of {sizes[0]}") for sizes, rate in _EQUAL),
-    Cell("measure", "ratio to the highest rate", "100, 120 and 90 people, 30%, 35% and 35%", "coverage",
-         partial(highest, sizes=(100, 120, 90), rates=(0.3, 0.35, 0.35)), short=400, long=4000,
-         covers=("measure.impact_ratio_low", "measure.impact_ratio_high")),
 ]  # fmt: skip
