@@ -21,8 +21,16 @@ from snapshot.case import (
 )
 from snapshot.inputs import audit, call, metric
 
-
 # -- scan ------------------------------------------------------------------------------------------------------------
+ARTICLE = {"expectation", "propensity", "sigma", "unsupported", "ridge"}  # options of the article's score
+
+
+def _scored(change: dict[str, Any]) -> dict[str, Any]:
+    """With the score that the options belong to."""
+    article = ARTICLE & set(change) or change.get("search") == "restarts"
+    return {"score": "article", **change} if article else change
+
+
 def scan_cases() -> Iterator[Case]:
     base = {"protected": {"g": "Alpha"}, "permutations": 19, "top": 3}
     for name in [*BINARY, "mean_score", "balance_positive", "balance_negative"]:
@@ -46,7 +54,7 @@ def scan_cases() -> Iterator[Case]:
     ]  # fmt: skip
     for change in changes:
         for name in ("fpr", "ppv"):
-            yield from varied("scan", "people", name, every=8, options=[{**base, **change}])
+            yield from varied("scan", "people", name, every=8, options=[{**base, **_scored(change)}])
     from sklearn.linear_model import LogisticRegression
     from sklearn.tree import DecisionTreeClassifier
 
@@ -56,7 +64,7 @@ def scan_cases() -> Iterator[Case]:
         {"expectation": "doubly-robust", "propensity": DecisionTreeClassifier(max_depth=2, random_state=0)},
         {"expectation": "doubly-robust", "propensity": "logistic", "null": "bootstrap"},
     ):  # fmt: skip
-        yield from varied("scan", "people", "tpr", every=3, options=[{**base, **models}])
+        yield from varied("scan", "people", "tpr", every=3, options=[{**base, **_scored(models)}])
     scores: list[dict[str, Any]] = [
         {"top": 4}, {"sigma": 0.1}, {"sigma": 0.4, "null": "bootstrap"}, {"scores": "bins"},
         {"neighbours": 10},

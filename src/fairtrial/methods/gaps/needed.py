@@ -58,7 +58,7 @@ def find_needed(
             enough = np.isfinite(alone[place])
             size = alone[place] * disparities.count[index]
             members[index] = ceil(size) if enough else undefined(TOO_SMALL_TARGET)
-            rows[index] = ceil(together[place] * total)
+            rows[index] = _rows(together[place] * total)
     found = audits.detectable(band or (0.0, 0.0), 1.0 - level, power)
     return Needed(members, rows, [_gap(value) for value in found])
 
@@ -67,6 +67,10 @@ def _planned(disparities: Disparities, band: Band | None) -> bool:
     """Whether sizes can be said: of plain differences; ratios, strata, weights and one-sided bands have none."""
     plain = disparities.scale == "difference" and disparities.weighted is None and disparities.within is None
     return plain and (band is None or bool(np.isfinite(band).all()))
+
+
+def _rows(size: float) -> Any:
+    return ceil(size) if np.isfinite(size) else undefined(NEVER)
 
 
 def _gap(value: float) -> Any:
