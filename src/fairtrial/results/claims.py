@@ -54,7 +54,7 @@ class Claim:
     direction: Side
     size: float | None
     scale: str
-    tolerance: tuple[float, float] | None
+    tolerance: tuple[float | None, float | None] | None
     level: float | None
     verdict: Judged
     effect: str = ""
@@ -137,11 +137,16 @@ def _claim(result: Claiming, row: Mapping[str, Any], who: str, against: str, jud
         direction=_side(size, scale, judged),
         size=None if size is None else float(size),
         scale=scale,
-        tolerance=None if band is None else (float(band[0]), float(band[1])),
+        tolerance=None if band is None else (_end(band[0]), _end(band[1])),
         level=result.confidence_level,
         verdict=judged,
         effect=str(row.get("effect") or ""),
     )
+
+
+def _end(value: float | None) -> float | None:
+    """An end of a tolerance; none where only the other side counts."""
+    return None if value is None else float(value)
 
 
 def _judged(state: StateKind, row: Mapping[str, Any]) -> Judged | None:
