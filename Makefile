@@ -21,7 +21,7 @@ PARTS ?=
 coverage: MARKED ?= not validity
 test-lowest: MARKED ?= not spark and not browser
 
-.PHONY: help demo test check coverage test-lowest snapshot hooks bench bench-check validity fuzz papers docs
+.PHONY: help demo test check coverage test-lowest snapshot hooks bench bench-check validity truth fuzz papers docs
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -73,6 +73,10 @@ validity: ## thousands of repeats per line of the validity board, write docs/val
 	@$(PYTHON) scripts/environment.py test
 	@$(RUN) -m validity --long --jobs 2 --keep .cache/validity --out docs
 	@$(PYTHON) scripts/readme_numbers.py
+
+truth: ## whole audits of worlds whose truth is known; writes docs/truth.md
+	@$(PYTHON) scripts/environment.py test
+	@$(RUN) -m truth --long --out docs
 
 fuzz: ## thousands of odd inputs: the right answer or one clear fault; writes docs/odd-inputs.md
 	@$(PYTHON) scripts/environment.py test

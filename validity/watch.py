@@ -350,7 +350,7 @@ def width_beside_newcombe(rate: float, looks: int = 10, rows: int = 10_000, most
 
 
 POWER = {
-    "gap .1": (0.4, 0.3, (100, 100), 1.6),
+    "gap .1": (0.4, 0.3, (25, 25), 1.6),
     "gap .05": (0.35, 0.3, (200, 200), 1.6),
     "rare events": (0.04, 0.02, (200, 200), 1.6),
     "unequal sizes": (0.4, 0.3, (20, 200), 1.6),

@@ -1,4 +1,4 @@
-"""Every call of the snapshot, written with the old names (see renames.py)."""
+"""Every call of the snapshot."""
 
 from __future__ import annotations
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from snapshot import inputs, renames
+import fairtrial
+from snapshot import inputs
 from snapshot.case import (
     BETA,
     BINARY,
@@ -247,7 +248,7 @@ def improve_cases() -> Iterator[Case]:
 
 
 def _with_payoff() -> Any:
-    payoff = renames.place_of("Payoff")("profit", "margin")
+    payoff = fairtrial.Payoff("profit", "margin")
     return call("improve", audit("misled"), payoff, "tpr", scale="difference", **FIXED)
 
 
@@ -259,7 +260,7 @@ def _of_score(of: str, accuracy: str, fairness: str) -> Any:
 
 
 def _program(name: str, what: str) -> Any:
-    program = renames.place_of("LinearProgram")(name, rows=14, seconds=30)
+    program = fairtrial.LinearProgram(name, rows=14, seconds=30)
     return call("improve", audit("misled"), what, what, candidates=[program], splits=1, bootstrap=200)
 
 
@@ -274,7 +275,7 @@ def _fitted_rules(name: str, change: dict[str, Any] | None = None) -> Callable[[
         from sklearn.tree import DecisionTreeClassifier
 
         tree = DecisionTreeClassifier(max_depth=3, random_state=0)
-        labelled = renames.place_of("Estimator")
+        labelled = fairtrial.Estimator
         candidates: dict[str, list[Any]] = {
             "logistic": [LogisticRegression()], "tree": [tree], "two": [LogisticRegression(), tree],
             "function": [_fits],

@@ -14,7 +14,8 @@ from typing import Any
 import narwhals as nw
 
 import fairtrial
-from snapshot import inputs, renames
+from fairtrial.cli import main
+from snapshot import inputs
 from snapshot.case import (
     BETA,
     Case,
@@ -193,8 +194,10 @@ SPECS: dict[str, dict[str, Any]] = {
         "certify": {"metric": "tpr", "by": ["g"], "tolerance": 0.1},
         "flag": {"metric": "fpr", "depth": 2, "tolerance": 0.02, "direction": "above"},
         "scan": {"metric": "fpr", "protected": "beta", "features": ["level", "side"], "permutations": 39},
-        "scan_all": {"metric": "fpr", "by": ["side"], "features": ["level"], "permutations": 49, "direction": "both"},
-        "transport": {"criterion": "equalized_odds", "by": ["g"], "direction": "both"},
+        "scan_all": {
+            "metric": "fpr", "by": ["side"], "features": ["level"], "permutations": 49, "direction": "differs",
+        },
+        "transport": {"criterion": "equalized_odds", "by": ["g"], "direction": "differs"},
         "explain": {"metric": "fpr", "by": ["g"], "reference": "beta", "model": "logistic"},
         "improve": {"accuracy": "accuracy", "fairness": "fpr", "by": ["side"], "candidates": ["d2"],
                     "fitted_elsewhere": True, "splits": 2, "bootstrap": 200},
@@ -221,10 +224,8 @@ def spec_of(name: str) -> dict[str, Any]:
     shutil.copyfile(inputs.form("parquet"), inputs.scratch() / "people.parquet")
     spec: dict[str, Any] = {}
     for key, content in SPECS[name].items():
-        if key in inputs.POSITIONS and isinstance(content, dict):
-            spec[renames.function_name(key)] = renames.arguments(key, content)
-        elif key in inputs.POSITIONS:
-            spec[renames.function_name(key)] = [renames.arguments(key, table) for table in content]
+        if (key in inputs.POSITIONS and isinstance(content, dict)) or key in inputs.POSITIONS:
+            spec[key] = content
         else:
             spec[key] = dict(content) if isinstance(content, dict) else content
     return spec
@@ -294,13 +295,13 @@ def command_cases() -> Iterator[Case]:
 def _typed(words: list[str]) -> Any:
     """Exit code and output of the program, on a terminal of 100 columns without colours."""
     file = str(inputs.form("csv"))
-    typed = [file if word == "FILE" else renames.option(word) for word in words]
+    typed = [file if word == "FILE" else word for word in words]
     out, err, before = io.StringIO(), io.StringIO(), (sys.argv, dict(os.environ))
     os.environ |= {"COLUMNS": "100", "TERMINAL_WIDTH": "100", "NO_COLOR": "1", "TERM": "dumb"}
     sys.argv, code = ["fairtrial", *typed], 0
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            inputs.elsewhere(renames.place_of("main"))
+            inputs.elsewhere(main)
     except SystemExit as stopped:
         code = int(stopped.code or 0) if not isinstance(stopped.code, str) else 1
     finally:

@@ -27,10 +27,10 @@ def scan_cases() -> Iterator[Case]:
     base = {"protected": {"g": "Alpha"}, "permutations": 19, "top": 3}
     for name in [*BINARY, "mean_score", "balance_positive", "balance_negative"]:
         yield from varied(
-            "scan", "people", name, every=6, options=[base, {**base, "direction": "both", "null": None}]
+            "scan", "people", name, every=6, options=[base, {**base, "direction": "differs", "null": None}]
         )
     changes: list[dict[str, Any]] = [
-        {"direction": "above"}, {"direction": "below"}, {"direction": "both"}, {"condition": 0},
+        {"direction": "above"}, {"direction": "below"}, {"direction": "differs"}, {"condition": 0},
         {"condition": 1},
         {"condition": "any"}, {"penalty": 0}, {"penalty": 3.5}, {"search": "exact"}, {"search": "restarts"},
         {"search": "restarts", "restarts": 4, "seed": 5}, {"null": "bootstrap"}, {"null": "propensity"},
@@ -71,7 +71,11 @@ def scan_cases() -> Iterator[Case]:
         yield from varied("scan", "people decile", name, every=4, options=[chosen])
     bins = {"protected": {"race": "African-American"}, "permutations": 39}
     for name in ("fpr", "fnr", "ppv", "for"):
-        for change in ({}, {"condition": "any", "direction": "both"}, {"reference": {"race": "Caucasian"}}):
+        for change in (
+            {},
+            {"condition": "any", "direction": "differs"},
+            {"reference": {"race": "Caucasian"}},
+        ):
             features = ["sex", "age_cat", "priors_count", "c_charge_degree"]
             chosen = {**bins, "features": features, **change}
             yield from varied("scan", "compas features", name, every=6, options=[chosen])
@@ -94,7 +98,7 @@ def scan_cases() -> Iterator[Case]:
     yield from varied("scan", "gaps drop", "fpr", options=[{**base, "features": ["level"]}])
     every_options: list[dict[str, Any]] = [
         {"permutations": 99}, {"permutations": 99, "sequential": False}, {"permutations": 199, "by": "side"},
-        {"permutations": 99, "direction": "both", "penalty": 2.0}, {"permutations": 99, "null": "bootstrap"},
+        {"permutations": 99, "direction": "differs", "penalty": 2.0}, {"permutations": 99, "null": "bootstrap"},
         {"permutations": 49, "features": ["side"], "top": 2},
         {"permutations": 99, "seed": 4, "condition": "any"},
         {"permutations": 99, "confidence_level": 0.8, "by": ["g", "side"]},
@@ -118,7 +122,7 @@ def transport_cases() -> Iterator[Case]:
         )
     changes: list[dict[str, Any]] = [
         {"tolerance": 0.05}, {"tolerance": 0.2}, {"tolerance": 0.05, "direction": "above", "target": BETA},
-        {"direction": "above"}, {"direction": "below"}, {"direction": "both"}, {"direction": "outside"},
+        {"direction": "above"}, {"direction": "below"}, {"direction": "differs"},
         {"direction": "below", "target": {"g": "Alpha"}}, {"target": {"g": "Gamma"}}, {"distance": "score"},
         {"distance": "log-odds"}, {"distance": "far"}, {"strata": "side"}, {"strata": ["side", "level"]},
         {"minimum": 5}, {"minimum": 60}, {"confidence_level": 0.9}, {"seed": 4}, {"by": "level"},

@@ -1,8 +1,8 @@
-"""Compares the tree that is imported with the packed snapshot, through the renames.
+"""Compares the tree that is imported with the packed snapshot.
 
 python tests/snapshot/compare.py [--only PREFIX] [--fast] [--spark] [--times] [--show N]
 Whole numbers, texts, states and faults must be equal; reals to 1e-12 of max(1, |x|), p-values also to 1e-6 of
-themselves. Ends with status 1 when anything differs that renames.py does not list.
+themselves. Ends with status 1 when anything differs. Meant so? Say it in moved.md, then run take.py --only that part.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from snapshot import renames
 from snapshot.record import SEPARATOR, Flat, unpack
 from snapshot.take import chosen_cases, options, run_cases, show_times
 
@@ -67,12 +66,6 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 160 else f"{text[:157]}…"
 
 
-def _kinds(flat: Mapping[str, Any]) -> dict[str, str]:
-    """The results inside a record: where each begins, and its kind."""
-    begins = {path.removesuffix("kind"): str(kind) for path, kind in flat.items() if path.endswith("kind")}
-    return {at: kind for at, kind in begins.items() if f"{at}question" in flat or at.endswith("published/")}
-
-
 def columns_by_name(flat: Mapping[str, Any]) -> Flat:
     """The record with each listed column under its name: a new one between two others moves none of them."""
     names = {path.split(SEPARATOR)[1]: name for path, name in flat.items() if COLUMN_NAME.fullmatch(path)}
@@ -88,39 +81,17 @@ def columns_by_name(flat: Mapping[str, Any]) -> Flat:
     return found
 
 
-def translated(flat: Mapping[str, Any], case: str = "") -> Flat:
-    """An old record with today's keys and words."""
-    whole = renames.record_of(case)
-    if whole is not None:
-        return whole
-    flat = columns_by_name(flat)
-    kinds, of_table = _kinds(flat), renames.frame_kind(case) or str(flat.get("about/kind", ""))
-    found = {}
-    for path, value in flat.items():
-        prefix = max((one for one in kinds if path.startswith(one)), key=len, default="")
-        kind = kinds.get(prefix, of_table if path.startswith("columns") else "")
-        inside = tuple(path.removeprefix(prefix).split(SEPARATOR))
-        new = renames.path_of(kind, inside)
-        found[prefix + SEPARATOR.join(new)] = renames.value_of(kind, inside, new, value)
-    return found
-
-
 def differences(case: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:
-    """Every place that differs; `old` is an old record, translated here."""
-    before, new, found = translated(old, case), columns_by_name(new), []
-    if ("error" in before) != ("error" in new) and not renames.listed("MOVED_NUMBERS", case, "the call"):
+    """Every place that differs."""
+    before, new, found = columns_by_name(old), columns_by_name(new), []
+    if ("error" in before) != ("error" in new):
         return [Difference(case, "the call", _outcome(before), _outcome(new))]
     for path in dict.fromkeys([*before, *new]):
         one, other = before.get(path, ABSENT), new.get(path, ABSENT)
-        if same(path, one, other) or renames.listed("MOVED_NUMBERS", case, path):
-            continue
-        if one is ABSENT and renames.listed("NEW_KEYS", case, path):
-            continue
-        if other is ABSENT and renames.listed("GONE_KEYS", case, path):
-            continue
-        found.append(Difference(case, path, one, other))
+        if not same(path, one, other):
+            found.append(Difference(case, path, one, other))
     was, now = _shared_columns(before, new), _shared_columns(new, before)
-    if was != now and not renames.listed("MOVED_NUMBERS", case, "columns"):
+    if was != now:
         found.append(Difference(case, "columns", " ".join(was), " ".join(now)))
     return found
 
@@ -162,7 +133,7 @@ def compare(
 ) -> list[Difference]:
     """Runs the cases and lists what differs from the packed file."""
     packed = unpack()
-    cases = [case for case in chosen_cases(only, fast, spark) if not renames.gone(case.name)]
+    cases = chosen_cases(only, fast, spark)
     if not cases:
         return [Difference(only, "the case", ABSENT, "no case has such a name")]
     found: list[Difference] = []
@@ -173,7 +144,7 @@ def compare(
         found += differences(case.name, packed[case.name], run_cases([case], times)[case.name])
     asked = {case.name for case in chosen_cases(only, False, True)}
     for name in packed:
-        if name.startswith(only) and name not in asked and not fast and not renames.gone(name):
+        if name.startswith(only) and name not in asked and not fast:
             found.append(Difference(name, "the case", "in the snapshot", ABSENT))
     return found
 
@@ -201,9 +172,6 @@ def main() -> None:
     clock = time.perf_counter()
     found = compare(given.only, given.fast, given.spark, times)
     print(report(found, given.show))
-    if not given.only and not given.fast:
-        for entry in sorted(set(renames.entries()) - renames.used):
-            print(f"renames.py: no case needs {entry}")
     print(f"{len(times)} cases in {time.perf_counter() - clock:.0f} s")
     if given.times:
         show_times(times)

@@ -9,7 +9,7 @@ import narwhals as nw
 import numpy as np
 
 import fairtrial
-from snapshot import inputs, renames
+from snapshot import inputs
 from snapshot.case import BETA, Case, role
 from snapshot.cases_models import FIXED
 from snapshot.cases_outputs import spec_of
@@ -266,7 +266,7 @@ def _fitted(twice: bool = False, features: tuple[str, ...] | None = None, **opti
 
     candidates: list[Any] = [LogisticRegression(), *([LogisticRegression(C=2)] if twice else [])]
     if features:
-        candidates = [renames.place_of("Estimator")(LogisticRegression(), features=features)]
+        candidates = [fairtrial.Estimator(LogisticRegression(), features=features)]
     return call(
         "improve",
         audit("misled"),
@@ -326,11 +326,11 @@ def spec_faults() -> Iterator[Case]:
 
 
 def _read(content: Any) -> Any:
-    return renames.place_of("read_result")(content)
+    return fairtrial.read_result(content)
 
 
 def _schema() -> str:
-    return renames.text_of("fairtrial/result/1")
+    return "fairtrial/result/2"
 
 
 def _spec(change: dict[str, Any]) -> dict[str, Any]:
@@ -339,9 +339,5 @@ def _spec(change: dict[str, Any]) -> dict[str, Any]:
     for key, content in change.items():
         if isinstance(content, dict) and "source" in content:
             content = {**content, "source": str(inputs.scratch() / content["source"])}
-        spec[key] = (
-            renames.arguments(key, content)
-            if key in inputs.POSITIONS and isinstance(content, dict)
-            else content
-        )
+        spec[key] = content
     return spec

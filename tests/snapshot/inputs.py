@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 import fairtrial
-from snapshot import renames
 
 Columns = dict[str, Any]
 _folders: list[TemporaryDirectory[str]] = []
@@ -38,12 +37,9 @@ POSITIONS: dict[str, tuple[str, ...]] = {
 
 
 def call(function: str, /, *given: Any, **named: Any) -> Any:
-    """A public function by its old name and old arguments, whatever they are called today."""
-    first, rest = given[:1], dict(zip(POSITIONS[function][1:], given[1:], strict=False))
-    if first and function in ("plan", "load", "Metric"):
-        first = (renames.argument_value(function, POSITIONS[function][0], first[0]),)
-    found = getattr(fairtrial, renames.function_name(function))
-    return found(*first, **renames.arguments(function, {**rest, **named}))
+    """A public function by its name; arguments after the first by theirs."""
+    rest = dict(zip(POSITIONS[function][1:], given[1:], strict=False))
+    return getattr(fairtrial, function)(*given[:1], **rest, **named)
 
 
 def metric(name: str, value: Any, given: Any = None, **more: Any) -> Any:

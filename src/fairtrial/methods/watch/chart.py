@@ -54,11 +54,12 @@ def _status(result: Result) -> Picture:
         estimate, low, high = (scalar(row[f"{scale}{end}"]) for end in ("", "_low", "_high"))
         told = estimate is not None and low is not None and high is not None
         text = f"{format_value(estimate, kind)} ({format_value(low, kind)} to {format_value(high, kind)})"
-        if row["since"]:
-            text += f"; some period outside, shown since {row['since']}"
+        label = str(row["group"])
+        if row["state"] == "violated":
+            label += f" ◆ {row['since'] or result.details['last_period']}"
         rows.append(
             ForestRow(
-                label=str(row["group"]), panel="", estimate=estimate if told else None, low=low, high=high,
+                label=label, panel="", estimate=estimate if told else None, low=low, high=high,
                 n=int(scalar(row["n"]) or 0), state=SHOWN_STATES[row["average_state"]],
                 text=text if told else "not compared yet",
             )
@@ -67,6 +68,8 @@ def _status(result: Result) -> Picture:
         rows, axis=_axis(result), percent=_percent(result), zero=scale != "ratio", band=_band(result)
     )
     title = f"On average from {result.details['first_period']} to {result.details['last_period']}"
+    if any(row["state"] == "violated" for row in result.estimates):
+        title += " (◆: that some period was outside is shown since then)"
     alt_text = f"Average gap per group with its interval. {result.verdict.text}"
     return Picture("status", title, alt_text, finish(chart.properties(width=460, height=alt.Step(28))))
 
@@ -83,7 +86,9 @@ def _points(result: Result) -> list[dict[str, Any]]:
 
 
 def _time(periods: list[str]) -> alt.X:
-    axis = alt.Axis(labelOverlap=True, labelAngle=0, ticks=False)
+    """A few periods are named, none at the edge of its panel, where names would run into the next one."""
+    named = [periods[round(place * (len(periods) - 1))] for place in (0.2, 0.5, 0.8)]
+    axis = alt.Axis(values=list(dict.fromkeys(named)), labelAngle=0, ticks=False)
     return alt.X("period:O", sort=periods, title=None, axis=axis)
 
 
@@ -97,10 +102,11 @@ def _average(result: Result) -> Picture:
     values = _points(result)
     time = _time(_periods(result))
     form = ".0%" if _percent(result) else "~g"
-    y = alt.Y("low:Q", title=None, axis=alt.Axis(format=form), scale=alt.Scale(zero=False))
+    scale = alt.Scale(zero=False, domain=_span(result, values))
+    y = alt.Y("low:Q", title=None, axis=alt.Axis(format=form), scale=scale)
     base = alt.Chart().encode(x=time)
-    ribbon = base.mark_area(opacity=0.25, color=COLOURS["accent"]).encode(y=y, y2="high:Q")
-    line = base.mark_line(color=COLOURS["accent"]).encode(y="estimate:Q")
+    ribbon = base.mark_area(opacity=0.25, color=COLOURS["accent"], clip=True).encode(y=y, y2="high:Q")
+    line = base.mark_line(color=COLOURS["accent"], clip=True).encode(y="estimate:Q")
     moments = (
         alt.Chart()
         .transform_filter("datum.verdict")
@@ -111,6 +117,16 @@ def _average(result: Result) -> Picture:
     level = f"{100 * result.details['confidence_level']:g}%"
     title = f"Average gap so far, {level} at every look at once (shaded: tolerance; diamond: a violation was shown)"
     return Picture("average", title, _alt(result, "Average gap over time."), _small_multiples(layers, values))
+
+
+def _span(result: Result, values: list[dict[str, Any]]) -> list[float]:
+    """What the later nine tenths of the looks reach: the first ones know so little that they would hide the rest."""
+    late = set(_periods(result)[len(_periods(result)) // 10 :])
+    kept = [
+        point for point in values if point["period"] in late and None not in (point["low"], point["high"])
+    ]
+    ends = [*(_band(result) or ()), *(point[end] for point in kept for end in ("low", "high"))]
+    return [min(ends, default=-1.0), max(ends, default=1.0)]
 
 
 def _edges(result: Result) -> list[Any]:

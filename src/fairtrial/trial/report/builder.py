@@ -13,6 +13,7 @@ from fairtrial.results.result import FurtherTable, Result
 from fairtrial.results.text import left_out_texts
 from fairtrial.trial.family import TONES, shows
 from fairtrial.trial.rederived import contradictions
+from fairtrial.trial.report.one_gap import strongest_in_people, why_numbers_differ
 from fairtrial.trial.report.tables import Cell, TableColumn, build_table, number_class, shown
 
 READ_AT_ONCE = 4  # sentences; more are folded
@@ -24,6 +25,9 @@ def build_page(content: Mapping[str, Any]) -> dict[str, Any]:
     """All that the template needs, from the dict of a results.json."""
     sections = [build_section(section, content["family"]) for section in content["sections"]]
     _tell_apart(sections, content["sections"])
+    differing = why_numbers_differ(content["sections"])
+    for section in sections:
+        section["beside"] = differing.get(section["id"], "")
     report = content["report"]
     return {
         "version": version("fairtrial"),
@@ -39,6 +43,7 @@ def build_page(content: Mapping[str, Any]) -> dict[str, Any]:
             if section["error"]
         ],
         "left_out": left_out(content),
+        "in_people": strongest_in_people(content),
         "findings": findings(content),
         "correction": correction_text(content),
         "limits": limits(content),

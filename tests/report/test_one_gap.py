@@ -1,0 +1,62 @@
+"""The strongest finding in people, from the harmed side; sections that compare with others say so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import fairtrial
+from fairtrial.trial.report.builder import build_page
+
+CAUCASIAN = {"race": "Caucasian"}
+
+
+def page(favourable: int | None, target: object = CAUCASIAN) -> dict[str, Any]:
+    data = {
+        "dataset": "compas", "outcome": "two_year_recid", "score": "decile_score", "threshold": 5, "groups": ["race"],
+    }  # fmt: skip
+    if favourable is not None:
+        data["favourable"] = favourable
+    trial = fairtrial.run(
+        {
+            "data": data,
+            "measure": {"metrics": ["fpr"], "target": target},
+            "flag": {"metric": "fpr"},
+        }
+    )
+    return build_page(trial.to_dict())
+
+
+@pytest.fixture(scope="module")
+def harmful() -> dict[str, Any]:
+    return page(0)
+
+
+def test_the_strongest_finding_is_told_in_people(harmful: dict[str, Any]) -> None:
+    told = harmful["in_people"]
+    assert told.startswith("Of people whose two_year_recid is 0, 45 of 100 in ")
+    assert "African-American" in told.split(" and ")[0], "the harmed group comes first"
+    assert told.endswith("have a decile_score of 5 or more.")
+
+
+def test_other_targets_are_named(harmful: dict[str, Any]) -> None:
+    measured, flagged = harmful["sections"]
+    assert "Caucasian" in measured["beside"]
+    assert "everyone else" in measured["beside"]
+    assert flagged["beside"].startswith("Here groups are compared with everyone else")
+
+
+def test_sections_that_agree_say_nothing() -> None:
+    shown = page(0, "rest")
+    assert [section["beside"] for section in shown["sections"]] == ["", ""]
+
+
+def test_nothing_is_told_where_nothing_was_found() -> None:
+    trial = fairtrial.run(
+        {
+            "data": {"dataset": "ricci", "decision": "passed", "groups": ["position"]},
+            "measure": {"metrics": "selection_rate"},
+        }
+    )
+    assert build_page(trial.to_dict())["in_people"] == ""

@@ -1,0 +1,14 @@
+"""All scenarios of the board."""
+
+from __future__ import annotations
+
+from truth import hiring, lending, models, scores, several
+from truth.scenario import Scenario
+
+SCENARIOS: list[Scenario] = [
+    *lending.SCENARIOS,
+    *hiring.SCENARIOS,
+    *several.SCENARIOS,
+    *scores.SCENARIOS,
+    *models.SCENARIOS,
+]
