@@ -172,7 +172,7 @@ BAD_DATA = {
     "empty file": ("", ["people.csv"]),
     "only a header": ("d,g\n", ["no rows"]),
     "ragged": ("d,g\n1,a\n0,b,c\n", ["people.csv"]),
-    "header twice": ("d,g,g\n1,a,a\n", ["'g'"]),
+    "header twice": ("d,g,g\n1,a,b\n", ["'g'"]),
     "missing decision": ("d,g\n1,a\n,b\n", ["line 3, [data] decision", "missing in 1", 'missing = "drop"']),
     "numbers that are no decision": ("d,g\n3,a\n0,b\n", ["line 3, [data] decision", "other than 0 and 1"]),
     "infinite score": ("d,g,s\n1,a,inf\n0,b,2\n", ["[data] score"]),

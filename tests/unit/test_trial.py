@@ -47,7 +47,7 @@ def without_run(content: dict[str, Any]) -> dict[str, Any]:
 def test_results_verdict_and_report(tmp_path: Path) -> None:
     trial = run(spec())
     assert list(trial.results) == ["measure", "certify"]
-    row = next(row for row in trial.results["measure"].estimates if row["group"] == "African-American")
+    row = next(row for row in trial.results["measure"].estimates if row["group"] == "race: African-American")
     assert row["rate"] == pytest.approx(0.4485, abs=5e-5)  # ProPublica's analysis of the same 7,214 people
     assert trial.verdict.code == "violated"
     assert trial.complete
@@ -165,9 +165,9 @@ def test_small_cells_are_masked_everywhere_that_is_published(tmp_path: Path) -> 
     content = load_results(tmp_path)
     rows = {row["group"]: row for row in content["sections"][0]["result"]["estimates"]}
     masked = {"value": None, "reason": "fewer than 200 people", "masked": True}
-    assert rows["Asian"]["rate"] == masked  # 32 people
-    assert rows["Asian"]["n"] == masked
-    assert rows["African-American"]["n"] == 1795
+    assert rows["race: Asian"]["rate"] == masked  # 32 people
+    assert rows["race: Asian"]["n"] == masked
+    assert rows["race: African-American"]["n"] == 1795
     assert {level["label"]: level["n"] for level in content["data"]["groups"]["race"]}["Asian"] is None
     page = (tmp_path / "report.html").read_text()
     assert '<span class="num">masked</span>' in page

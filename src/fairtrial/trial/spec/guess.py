@@ -12,7 +12,7 @@ from fairtrial.trial.spec.profile import Profile
 _WORDS = {
     "groups": (
         "race", "ethnic", "sex", "gender", "age_cat", "age_group", "agegroup", "disab", "religion", "national",
-        "minority", "personal_status", "marital", "foreign", "group",
+        "minority", "personal_status", "foreign", "group",
     ),
     "outcome": (
         "two_year", "recid", "outcome", "label", "target", "actual", "truth", "y_true", "default", "repaid", "reoffend",
