@@ -128,7 +128,7 @@ def _certify(name: str, design: str, claim: str, run: Run, **more: object) -> Ce
 
 
 def _flag(name: str, design: str, run: Run, **more: object) -> Cell:
-    return Cell("flag", name, design, "false flagging rate", run, **more)  # type: ignore[arg-type]
+    return Cell("flag", name, design, "false flagging rate", run, **{"long": 4000, **more})  # type: ignore[arg-type]
 
 
 TEN = [40] * 10
@@ -137,45 +137,46 @@ FEW_EVENTS = [100] * 5
 
 CERTIFY: list[Cell] = [
     _certify("joint test, lognormal, small beside large", "groups of 30, 30 and 2,500 against overall", "size",
-             joint("lognormal", BESIDE), short=60, long=800),
+             joint("lognormal", BESIDE), short=60, long=800, whole_analysis=True),
     _certify("joint test, lognormal, known mean", "three groups of 100", "size",
              joint("lognormal", [100] * 3, known=True)),
     _certify("joint test, half the groups untold", "five groups of 100, 90% zeros, against overall", "size",
-             joint("90% zeros", FEW_EVENTS), short=80, long=600),
+             joint("90% zeros", FEW_EVENTS), short=80, long=600, whole_analysis=True),
     _certify("joint test by its limit law, mostly zeros", "five groups of 100, 90% zeros, against overall", "size",
              joint("90% zeros", FEW_EVENTS, by_limit_law=True), variant="paper",
              counterpart="joint test, half the groups untold"),
     _certify("joint test, mostly zeros", "five groups of 300, 90% zeros, against overall", "size",
-             joint("90% zeros", [300] * 5), short=0, long=500),
+             joint("90% zeros", [300] * 5), short=0, long=500, whole_analysis=True),
     _certify("joint test, mostly zeros, known mean", "five groups of 300, 90% zeros", "size",
              joint("90% zeros", [300] * 5, known=True)),
     _certify("joint test, hardly a value but zero", "groups of 30, 30 and 2,500, 97% zeros, against overall", "size",
-             joint("97% zeros", BESIDE), short=80, long=800),
+             joint("97% zeros", BESIDE), short=80, long=800, whole_analysis=True),
     _certify("joint test by its limit law, hardly a value but zero",
              "groups of 30, 30 and 2,500, 97% zeros, against overall", "size",
              joint("97% zeros", BESIDE, by_limit_law=True), variant="paper",
              counterpart="joint test, hardly a value but zero"),
     _certify("interval, lognormal, 50 members", "50 against 450 others", "coverage",
-             first_interval("lognormal", [50, 450]), short=100, long=1000),
+             first_interval("lognormal", [50, 450]), short=400),
     _certify("interval, lognormal, small reference", "450 against 50", "coverage",
-             first_interval("lognormal", [450, 50]), short=100, long=1000),
+             first_interval("lognormal", [450, 50]), short=400),
     _certify("interval, mostly zeros", "300 against 1,200 others, 90% zeros", "coverage",
-             first_interval("90% zeros", [300, 1200]), short=0, long=1000),
+             first_interval("90% zeros", [300, 1200]), short=0),
     _certify("interval, mostly zeros, known mean", "1,000 people, 98% zeros", "coverage",
              first_interval("98% zeros", [1000], known=True)),
     _certify("simultaneous intervals, exponential", "ten groups of 40 against their rests", "coverage",
-             together("exponential", TEN), short=0, long=200),
+             together("exponential", TEN), short=0, long=200, whole_analysis=True),
     _certify("simultaneous intervals, mostly zeros", "five groups of 100, 70% zeros, against their rests", "coverage",
-             together("70% zeros", FEW_EVENTS), short=0, long=200),
+             together("70% zeros", FEW_EVENTS), short=0, long=200, whole_analysis=True),
     _certify("certificate at the band's edge, lognormal", "50 against 2,000 others, gap at the lower edge",
-             "wrong certification", certificate("lognormal", [50, 2000], 0.8), short=0, long=500),
+             "wrong certification", certificate("lognormal", [50, 2000], 0.8), short=0, long=500, whole_analysis=True),
 ]  # fmt: skip
 
 _KNOWN = "ten groups of 40 exponential values against their known mean"
 FLAG: list[Cell] = [
     *(
         _flag(f"no disparity, ten small groups, exponential, {side}", "ten groups of 40 against their rests",
-              wrong_flags("exponential", TEN, side), short=80 if side == "differs" else 0, long=600)
+              wrong_flags("exponential", TEN, side), short=80 if side == "differs" else 0, long=600,
+              whole_analysis=True)
         for side in ("differs", "above", "below", "outside")
     ),
     _flag("no disparity, ten small groups, exponential, known mean", _KNOWN,
@@ -184,7 +185,7 @@ FLAG: list[Cell] = [
           wrong_flags("exponential", TEN, known=True, paper=True), variant="paper",
           counterpart="no disparity, ten small groups, exponential, known mean"),
     _flag("no disparity, ten small groups, lognormal", "ten groups of 40 against their rests",
-          wrong_flags("lognormal", TEN), short=0, long=800),
+          wrong_flags("lognormal", TEN), short=0, long=800, whole_analysis=True),
     _flag("no disparity, mostly zeros", "five groups of 300, 90% zeros, against their rests",
-          wrong_flags("90% zeros", [300] * 5), short=0, long=400),
+          wrong_flags("90% zeros", [300] * 5), short=0, long=400, whole_analysis=True),
 ]  # fmt: skip

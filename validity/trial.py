@@ -52,7 +52,7 @@ def log_losses(repeats: int, random: np.random.Generator) -> np.ndarray:
 
 CELLS: list[Cell] = [
     Cell("run", "nothing remains, log loss of ten small groups", "measure and flag, 10 groups of 40, calibrated scores",
-         "size", log_losses, short=0, long=200),
+         "size", log_losses, short=0, long=200, whole_analysis=True),
     _cell("nothing remains", _BOTH, 500, ("measure", "transport")),
     _cell("every test at its own 5%", _BOTH, 500, ("measure", "transport"), adjust=False, variant="paper",
           counterpart="nothing remains"),

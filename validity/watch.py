@@ -106,12 +106,12 @@ Z_FAILS = ("100 and 100 a week, rate .3", "mix and base move together", "seasons
 def _size_cells() -> list[Cell]:
     found = [
         Cell("watch", f"ever rejecting: {name}", design.text, "size", ever_rejecting(design),
-             short=400 if name in SHORT else 0, covers=("watch.p_value", "watch.state"))
+             short=400 if name in (*SHORT, *Z_FAILS) else 0, covers=("watch.p_value", "watch.state"))
         for name, design in NO_GAP.items()
     ]  # fmt: skip
     return found + [
         Cell("watch", f"weekly z-test: {name}", NO_GAP[name].text, "size", weekly_z(NO_GAP[name]), variant="paper",
-             counterpart=f"ever rejecting: {name}", short=400 if name in SHORT else 0)
+             counterpart=f"ever rejecting: {name}", short=400 if name in (*SHORT, *Z_FAILS) else 0)
         for name in Z_FAILS
     ]  # fmt: skip
 
@@ -381,14 +381,15 @@ def _power_cells() -> list[Cell]:
     ]  # fmt: skip
 
 
+PEOPLE = "100 and 100 people a week, 200 weeks; who comes again mostly gets the same decision"
 MORE = [
-    Cell("watch", "each person once", "100 and 100 new people a week, 200 weeks", "size", repeated_people(once=True)),
-    Cell("watch", "the same people every week", "100 and 100 people, one decision in ten made anew each week", "size",
+    Cell("watch", "each person once", PEOPLE, "size", repeated_people(once=True)),
+    Cell("watch", "the same people every week", PEOPLE, "size",
          repeated_people(once=False), variant="paper", counterpart="each person once"),
-    Cell("watch", "fixed waiting time", "outcomes of 1 come two weeks late in one group; periods wait for them", "size",
-         labels_on_arrival(waiting=True), short=0),
-    Cell("watch", "labels used on arrival", "outcomes of 1 come two weeks late in one group, and are used then", "size",
-         labels_on_arrival(waiting=False), variant="paper", counterpart="fixed waiting time", short=0),
+    Cell("watch", "fixed waiting time", "outcomes of 1 come two weeks late in one group", "size",
+         labels_on_arrival(waiting=True)),
+    Cell("watch", "labels used on arrival", "outcomes of 1 come two weeks late in one group", "size",
+         labels_on_arrival(waiting=False), variant="paper", counterpart="fixed waiting time"),
     Cell("watch", "list of a growing family, fixed weights", "one group, one more every twenty weeks up to 25", "size",
          false_lists(fixed_weights=True), covers=("watch.p_adjusted",)),
     Cell("watch", "list of a growing family, weights by current number",

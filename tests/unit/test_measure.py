@@ -116,6 +116,18 @@ def test_four_fifths():
     assert by_group(measure(counts(a=(0, 40), b=(0, 40)), by="g"))["a"]["impact_ratio"] is None
 
 
+def test_below_four_fifths_is_shown_by_a_test():
+    """gaps.md: 30/100, 45/120, 18/90 to the highest .541076–1, .860841–1, .322739–.898120; the last pair p .042392."""
+    rows = by_group(measure(counts(a=(30, 100), b=(45, 120), c=(18, 90)), by="g"))
+    ends = {name: (row["impact_ratio_low"], row["impact_ratio_high"]) for name, row in rows.items()}
+    assert ends["a"] == pytest.approx((0.541076, 1.0), abs=2e-5)
+    assert ends["b"] == pytest.approx((0.860841, 1.0), abs=2e-5)
+    assert ends["c"] == pytest.approx((0.322739, 0.898120), abs=2e-5)
+    assert not any(row["four_fifths"] for row in rows.values()), ".042 times three pairs"
+    far = by_group(measure(counts(a=(10, 100), b=(45, 120), c=(40, 90)), by="g"))
+    assert [far[name]["four_fifths"] for name in "abc"] == [True, False, False]
+
+
 def test_impact_ratios_are_for_selection_rates_only(compas):
     assert all(row["impact_ratio"] is None for row in measure(compas, "fpr").estimates)
 

@@ -142,8 +142,8 @@ def test_healthcare_measures_need_among_the_selected() -> None:
 @pytest.mark.parametrize(
     ("preset", "methods"),
     [
-        ("employment", ["measure", "flag"]),
-        ("lending", ["measure", "measure", "flag"]),
+        ("employment", ["measure", "certify", "flag"]),
+        ("lending", ["measure", "measure", "certify", "flag"]),
         ("risk-score", ["measure", "measure", "flag", "transport"]),
         ("healthcare", ["measure", "flag"]),
     ],

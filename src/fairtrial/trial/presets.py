@@ -6,6 +6,7 @@ A section written in the file takes the place of the preset's sections of the sa
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from fairtrial.data.audit import Audit
@@ -118,11 +119,12 @@ def _employment(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
     questions: Questions = [
         ("measure", {**rates, "title": "What are the selection rates?"}),
         ("flag", {"metric": "selection_rate", "by": by, "minimum": smallest}),
+        *_four_fifths(audit, {"by": by, "minimum": smallest}),
     ]
     notes = [
         "Employment preset: an impact ratio is a category's rate of the favourable decision over that of the category "
-        "with the highest one; one under 0.8 (four fifths) is marked. It is a rule of thumb and no test, so intervals "
-        "and p-values stand beside it."
+        "with the highest one; it is marked where it is shown to be under 0.8, over all pairs. Four fifths is a rule "
+        "of thumb of US practice that Local Law 144 does not contain."
     ]
     if "decision" not in spec.data.roles and spec.data.roles.get("threshold", "median") == "median":
         notes.append(
@@ -131,6 +133,19 @@ def _employment(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
         )
     notes += _unknowns(spec, audit) + _small_categories(spec, audit, smallest)
     return questions, notes
+
+
+def _four_fifths(audit: Audit, asked: Mapping[str, Any]) -> Questions:
+    """The field's own tolerance, on the rate of the favourable decision."""
+    metric: Any = "selection_rate"
+    if audit.favourable == 0:
+        metric = {
+            "name": "favourable_rate",
+            "value": "role.not_decision",
+            "label": "rate of the favourable decision",
+        }
+    title = "Is every group within four fifths of everyone else?"
+    return [("certify", {"metric": metric, "scale": "ratio", "tolerance": 0.8, "title": title, **asked})]
 
 
 def known_groups(audit: Audit, depth: int) -> list[Any]:
@@ -188,6 +203,7 @@ def _lending(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
             asked["target"] = {name: references[name]}
         questions.append(("measure", {**asked, "title": f"What are the approval rates by {name}?"}))
     questions.append(("flag", {"metric": "selection_rate", "depth": _depth(audit)}))
+    questions += _four_fifths(audit, {})
     notes = [
         "Lending preset: the impact ratio is a group's rate of the favourable decision over that of the group of the "
         "same attribute with the highest one."
