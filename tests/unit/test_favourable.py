@@ -209,6 +209,19 @@ def test_no_preset_certifies_rates_by_points(preset: str) -> None:
     assert trial.verdict.code != "certified"
     for result in trial.results.values():
         assert result.verdict.code != "certified"
+    certificate = next(result for result in trial.results.values() if result.kind == "certify")
+    assert certificate.details["scale"] == "ratio"
+    assert certificate.details["tolerance"] == [0.8, 1.25]
+
+
+def test_four_fifths_of_a_harmful_decision_are_those_of_the_other_one() -> None:
+    data = {"source": "x.csv", "decision": "d", "groups": ["sex"], "favourable": 0}
+    trial = ft.run({"preset": "employment", "data": data}, data=hiring(100, 300))
+    certificate = trial.results["certify"]
+    assert {row["metric"] for row in certificate.estimates} == {"favourable_rate"}
+    assert (
+        "rate of the favourable decision of M is 0.50 times that of everyone else" in certificate.verdict.text
+    )
 
 
 def test_the_headline_of_a_certified_trial_says_what_is_certified() -> None:
@@ -231,7 +244,9 @@ def test_sections_are_told_apart_by_what_they_ask() -> None:
     frame = hiring().assign(race=["a", "b"] * 500, s=np.arange(1000) / 1000, y=[0, 1] * 500)
     data = {"source": "x.csv", "decision": "d", "groups": ["sex", "race"]}
     page = build_page(ft.run({"preset": "lending", "data": data}, data=frame).to_dict())
-    assert [section["short"] for section in page["sections"]] == ["Rates by sex", "Rates by race", "Flags"]
+    assert [section["short"] for section in page["sections"]] == [
+        "Rates by sex", "Rates by race", "Certification", "Flags"
+    ]  # fmt: skip
     risk = {**data, "outcome": "y", "score": "s"}
     sections = [{"metrics": ["fpr"]}, {"metrics": ["ppv"]}]
     page = build_page(ft.run({"data": risk, "measure": sections}, data=frame).to_dict())

@@ -136,13 +136,16 @@ def _employment(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
 
 
 def _four_fifths(audit: Audit, asked: Mapping[str, Any]) -> Questions:
-    """The field's own tolerance, on the rate of the favourable decision; none where decision 1 hurts."""
+    """The field's own tolerance, on the rate of the favourable decision."""
+    metric: Any = "selection_rate"
     if audit.favourable == 0:
-        return []
+        metric = {
+            "name": "favourable_rate",
+            "value": "role.not_decision",
+            "label": "rate of the favourable decision",
+        }
     title = "Is every group within four fifths of everyone else?"
-    return [
-        ("certify", {"metric": "selection_rate", "scale": "ratio", "tolerance": 0.8, "title": title, **asked})
-    ]
+    return [("certify", {"metric": metric, "scale": "ratio", "tolerance": 0.8, "title": title, **asked})]
 
 
 def known_groups(audit: Audit, depth: int) -> list[Any]:
