@@ -5,7 +5,7 @@ from __future__ import annotations
 from fairtrial.methods.declaration import declared_methods
 from validity.board import cells
 
-# Printed, and on the board by lines that do not say so (most of measure, certify, flag, improve), or by none (the rest):
+# Printed, and on the board by lines that do not say so (most of measure, certify, flag, improve), or by none (others):
 # to be named or made. A new number must not join them.
 OPEN = {
     "certify.certificate_high",
