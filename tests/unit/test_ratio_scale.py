@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairtrial import Audit, InputError, certify, flag, measure
+from fairtrial import Audit, InputError, certify, flag, measure, run
 from fairtrial.errors import NotApplicable
 from fairtrial.inference.rates.everyone import PartLaw
 from fairtrial.inference.rates.two_rates import TwoRates, ratio_interval
@@ -148,3 +148,20 @@ def test_views():
     ):
         assert "0.6" in str(result)
         assert result.pictures()
+
+
+def test_one_sided_tolerances_reach_a_whole_trial():
+    rows = [(name, value) for name, k in (("a", 300), ("b", 180)) for value in [1] * k + [0] * (600 - k)]
+    spec = {
+        "data": {"source": "x.csv", "decision": "d", "groups": ["g"]},
+        "certify": {
+            "metric": "selection_rate",
+            "scale": "ratio",
+            "tolerance": 0.8,
+            "direction": "below",
+            "target": A,
+        },
+    }
+    trial = run(spec, data=pd.DataFrame(rows, columns=["g", "d"]))
+    assert trial.results["certify"].details["tolerance"] == [0.8, None]
+    assert trial.results["certify"].verdict.code == "violated"

@@ -7,6 +7,7 @@ settled. A row that was not tested claims nothing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Protocol
@@ -61,7 +62,12 @@ class Claim:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return {**asdict(self), "tolerance": None if self.tolerance is None else list(self.tolerance)}
+        return {
+            **asdict(self),
+            "tolerance": None
+            if self.tolerance is None
+            else [end if math.isfinite(end) else None for end in self.tolerance],
+        }
 
 
 class Claiming(Protocol):
@@ -137,11 +143,16 @@ def _claim(result: Claiming, row: Mapping[str, Any], who: str, against: str, jud
         direction=_side(size, scale, judged),
         size=None if size is None else float(size),
         scale=scale,
-        tolerance=None if band is None else (float(band[0]), float(band[1])),
+        tolerance=None if band is None else (_end(band[0], -math.inf), _end(band[1], math.inf)),
         level=result.confidence_level,
         verdict=judged,
         effect=str(row.get("effect") or ""),
     )
+
+
+def _end(value: float | None, open_end: float) -> float:
+    """An end of a tolerance, infinite where only the other side counts."""
+    return open_end if value is None else float(value)
 
 
 def _judged(state: StateKind, row: Mapping[str, Any]) -> Judged | None:
