@@ -143,7 +143,7 @@ def test_healthcare_measures_need_among_the_selected() -> None:
     ("preset", "methods"),
     [
         ("employment", ["measure", "certify", "flag"]),
-        ("lending", ["measure", "measure", "certify", "flag"]),
+        ("lending", ["measure", "measure", "certify", "certify", "flag"]),
         ("risk-score", ["measure", "measure", "flag", "transport"]),
         ("healthcare", ["measure", "flag"]),
     ],

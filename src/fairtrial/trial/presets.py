@@ -144,7 +144,8 @@ def _four_fifths(audit: Audit, asked: Mapping[str, Any]) -> Questions:
             "value": "role.not_decision",
             "label": "rate of the favourable decision",
         }
-    title = "Is every group within four fifths of everyone else?"
+    others = "the reference group" if "target" in asked else "everyone else"
+    title = f"Is every group within four fifths of {others}?"
     return [("certify", {"metric": metric, "scale": "ratio", "tolerance": 0.8, "title": title, **asked})]
 
 
@@ -203,7 +204,9 @@ def _lending(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
             asked["target"] = {name: references[name]}
         questions.append(("measure", {**asked, "title": f"What are the approval rates by {name}?"}))
     questions.append(("flag", {"metric": "selection_rate", "depth": _depth(audit)}))
-    questions += _four_fifths(audit, {})
+    for name in audit.groups:
+        target = {"target": {name: references[name]}} if name in references else {}
+        questions += _four_fifths(audit, {"by": [name], **target})
     notes = [
         "Lending preset: the impact ratio is a group's rate of the favourable decision over that of the group of the "
         "same attribute with the highest one."

@@ -24,6 +24,7 @@ NODES, MANY_GROUPS, FEW_NODES = 9, 50, 5
 TOO_SMALL_TARGET = "the target has too few people for a certificate, whatever the group's size"
 NO_ZERO = "the tolerance does not contain zero"
 SAME_SHARES = ", and everyone else as many times more,"
+NO_SIZE = "no number of rows would be enough at these shares"
 NEVER = "no gap is large enough to be found with these sizes"
 
 
@@ -70,7 +71,7 @@ def _planned(disparities: Disparities, band: Band | None) -> bool:
 
 
 def _rows(size: float) -> Any:
-    return ceil(size) if np.isfinite(size) else undefined(NEVER)
+    return ceil(size) if np.isfinite(size) else undefined(NO_SIZE)
 
 
 def _gap(value: float) -> Any:
