@@ -65,7 +65,9 @@ def test_calibration_bins_text_labels_and_given_columns(kind, tmp_path, request)
         *(np.array(columns[name], dtype=float) for name in ("score_", "age", "cost")),
     )
     chosen_race = np.isin(np.array(columns["race"]), ["b, c", "O'Neill"])
-    ages = {"under 30": age < 30, "30–49": (age >= 30) & (age < 50), "50 and over": age >= 50}
+    ages = {
+        "age: under 30": age < 30, "age: 30–49": (age >= 30) & (age < 50), "age: 50 and over": age >= 50,
+    }  # fmt: skip
     scores = {"under 0.3": s < 0.3, "0.3 to under 0.6": (s >= 0.3) & (s < 0.6), "0.6 and over": s >= 0.6}
     expected = {
         **{f"calibration [{label}]": (y, inside) for label, inside in scores.items()},

@@ -145,6 +145,6 @@ def test_tones_of_verdicts(name: str, code: str) -> None:
 
 def test_what_was_not_asked() -> None:
     asked = ["measure", "certify", "flag", "transport", "explain", "improve"]
-    assert not_asked(asked) == ["Which unknown subgroups are harmed?"]
-    assert not_asked([*asked, "scan"]) == []
-    assert not_asked([*asked, "scan_all"]) == [], "it asks the same question, of every group"
+    assert not_asked(asked) == ["Which unknown subgroups are harmed?", "Does it stay fair?"]
+    assert not_asked([*asked, "scan", "watch"]) == []
+    assert not_asked([*asked, "scan_all", "watch"]) == [], "it asks the same question, of every group"
