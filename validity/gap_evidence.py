@@ -381,7 +381,7 @@ POWER: list[Cell] = [
     Cell("certify", f"power, {places} hospitals with both groups", f"{places} hospitals of 30, gap 12 points", "power",
          rejections(partial(hospitals, places=places, people=30, gap=0.12, spread=0.15)), nominal=least,
          rival=rejections(partial(hospitals, places=places, people=30, gap=0.12, spread=0.15), rival=True),
-         rival_name="cluster-robust t", short=200, long=2000)
+         rival_name="cluster-robust t", short=400, long=2000)
     for places, least in ((40, 0.5), (20, 0.3))
 ] + [
     Cell("certify", f"power, {scale} of two rates, {n1} and {n2}", f"{n1} and {n2} people, rates {p1:g} and {p2:g}",
@@ -393,5 +393,5 @@ POWER: list[Cell] = [
     Cell("certify", "power, survey weights, events weigh a tenth", "150 and 450 people, 10% and 22% in the populations",
          "power", rejections(partial(weighted_events, n1=150, n2=450, rate=0.22, other=0.1)), nominal=0.5,
          rival=rejections(partial(weighted_events, n1=150, n2=450, rate=0.22, other=0.1), rival=True),
-         rival_name="linearised survey t", short=200, long=2000),
+         rival_name="linearised survey t", short=400, long=2000),
 ]  # fmt: skip
