@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fairtrial import __version__
-from validity.board import METHODS, Judged
+from validity.board import METHODS, Judged, cells
 from validity.run import Board
 
 _INTRODUCTION = """# The validity board
@@ -35,7 +35,8 @@ the default differs.
 *Repeats* are {repeats}. Lines named *whole function* call the public function on a table of people in every repeat; the
 others run the same statistics in bulk. {exceptions}
 
-Seeds derive from the name of the line and are never chosen. {counts}
+Seeds derive from the name of the line and are never chosen. Lines that take long are *in the long form* alone.
+{counts}
 
 {summary}
 
@@ -65,13 +66,19 @@ def write_page(board: Board, folder: Path) -> Path:
     for method in METHODS:
         lines = [line for line in board.judged if line.cell.method == method]
         if lines:
-            text += f"\n## {method}\n\n{_table(side_by_side(lines))}\n"
+            text += f"\n## {method}\n\n{_table(side_by_side([*lines, *_not_run(lines, method)]))}\n"
     if any(line.rival is not None for line in board.judged):
         text += f"\n## Power\n\n{_POWER}\n\n{_power_table(board)}\n"
     target = folder / "validity.md"
     target.write_text(text, encoding="utf-8")
     (folder / "validity.svg").write_text(_chart(board), encoding="utf-8")
     return target
+
+
+def _not_run(lines: list[Judged], method: str) -> list[Judged]:
+    """The lines of a method that this form leaves out, with no repeats."""
+    run = {line.cell.key for line in lines}
+    return [Judged(cell, 0, float("nan"), 1.0) for cell in cells(method) if cell.key not in run]
 
 
 def side_by_side(lines: list[Judged]) -> list[Judged]:
@@ -119,6 +126,12 @@ def _table(lines: list[Judged]) -> str:
     for line in lines:
         cell = line.cell
         mine = cell.variant == "ours"
+        if not line.repeats:
+            name = cell.name if mine else f"↳ {cell.name}"
+            rows.append(
+                f"| {name} | {cell.design} | {cell.claim} | | {cell.nominal:g} | | | | in the long form |"
+            )
+            continue
         name, variant = (cell.name, "fairtrial") if mine else (f"↳ {cell.name}", "published variant")
         bound = "below " + f"{line.bound:.3f}" if cell.claim == "power" else f"{line.bound:.3g}"
         repeats = f"exact, {line.repeats:,}" if cell.exact else f"{line.repeats:,}"
