@@ -74,8 +74,8 @@ def scan_cases() -> Iterator[Case]:
     ]  # fmt: skip
     for change in scores:
         name = "balance_positive" if "condition" in change else "mean_score"
-        yield from varied("scan", "people", name, every=4, options=[{**base, **change}])
-        chosen = {**base, "probability": "outcome-rate", **change}
+        yield from varied("scan", "people", name, every=4, options=[{**base, **_scored(change)}])
+        chosen = {**base, "probability": "outcome-rate", **_scored(change)}
         yield from varied("scan", "people decile", name, every=4, options=[chosen])
     bins = {"protected": {"race": "African-American"}, "permutations": 39}
     for name in ("fpr", "fnr", "ppv", "for"):
