@@ -545,3 +545,20 @@ def test_the_example_of_two_years(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "2026-W05" <= change["since"] <= "2026-W11"
     assert "violated" in capsys.readouterr().out
     assert (tmp_path / "with-drift.html").stat().st_size > 100_000
+
+
+# -- any engine -----------------------------------------------------------------------------------------------
+@pytest.mark.spark
+def test_spark_counts_what_pandas_counts(spark: Any, tmp_path: Path) -> None:
+    """The weeks of a Spark frame give the same lines, limits and verdict as those of pandas."""
+    frame = weeks(1, 12, gap=0.2)
+    frame.to_parquet(tmp_path / "weeks.parquet")
+    states = [str(tmp_path / name) for name in ("pandas.jsonl", "spark.jsonl")]
+    sources = [frame, spark.read.parquet(str(tmp_path / "weeks.parquet"))]
+    local, cluster = (
+        look(state, source, tolerance=0.05) for state, source in zip(states, sources, strict=True)
+    )
+    assert local.estimates == cluster.estimates
+    assert local.verdict == cluster.verdict
+    kept = [[json.loads(line) for line in Path(state).read_text().splitlines()] for state in states]
+    assert len(kept[0]) == len(kept[1])

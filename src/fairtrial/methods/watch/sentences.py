@@ -194,7 +194,7 @@ def _found(asked: Asked, monitor: Monitor, rows: list[dict[str, Any]], said: Sai
     if compared and inside == len(compared):
         return "certified", (
             f"certified so far: on average from {span} the {asked.label} of every group compared ({len(compared)})"
-            f"{_people(asked)} is {within}; {_chance(asked)}"
+            f"{_people(asked)} is {within}; {_chance(asked)} for each end of the tolerance"
         )
     return "undetermined", (
         f"undetermined: on average from {span} the {asked.label} is certified {within} for {inside} of "
