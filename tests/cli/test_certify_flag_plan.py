@@ -49,13 +49,15 @@ def test_flag_json(data):
         "fpr",
         "--tolerance",
         "0.05",
+        "--favourable",
+        "0",
         "--json",
         "-",
     )
     assert done.exit_code == 0, done.output
     content = json.loads(done.stdout)
     assert [row["group"] for row in content["estimates"] if row["flagged"]] == [
-        "African-American", "African-American, Male",
+        "race: African-American", "race: African-American, sex: Male",
     ]  # fmt: skip
 
 

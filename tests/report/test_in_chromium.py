@@ -83,7 +83,7 @@ def test_tables_sort_filter_and_copy(folder: Path, visit: Any) -> None:
     box.locator("[data-copy-table]").click()
     page.wait_for_function("() => document.querySelector('#flag [data-copy-table]').textContent === 'Copied'")
     copied = page.evaluate("navigator.clipboard.readText()")
-    assert copied.splitlines()[1].startswith("Hispanic, Female\t")
+    assert copied.splitlines()[1].startswith("race: Hispanic, sex: Female\t")
     assert len(copied.splitlines()) == 2
 
 

@@ -32,7 +32,7 @@ def test_what_counts_as_the_same(path, old, new, equal):
 
 def test_columns_are_compared_by_name_and_in_their_order():
     old = {"columns/0/0": "scale", "columns/0/1": "values are", "columns/1/0": "n", "columns/1/1": "n"}
-    new = {"columns/1/0": "scale", "columns/1/1": "values are", "columns/0/0": "n", "columns/0/1": "n"}
+    new = {"columns/0/0": "n", "columns/0/1": "n", "columns/1/0": "scale", "columns/1/1": "values are"}
     assert not differences("", old, dict(old))
     assert [(one.path, one.new) for one in differences("", old, new)] == [("columns", "n scale")]
     titled = {**old, "columns/1/1": "people"}

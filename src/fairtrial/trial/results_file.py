@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fairtrial.errors import Fault, InputError
+from fairtrial.methods.declaration import declared_methods
 
 SCHEMA = "fairtrial/trial/2"
 MAX_BYTES = 200_000_000
@@ -55,7 +56,23 @@ def load_results(path: str | os.PathLike[str]) -> dict[str, Any]:
         text = f"is not a result of `fairtrial run`: 'schema' must be {SCHEMA!r}, got {found!r}"
         raise InputError(who, Fault("", text))
     check_schema(content)
+    _check_names(who, content)
     return content
+
+
+def _check_names(who: str, content: Mapping[str, Any]) -> None:
+    """Every test belongs to a section of the file, and every section to a method that exists."""
+    known, sections = declared_methods(), {section["id"] for section in content["sections"]}
+    for item in (*content["sections"], *content["family"]):
+        if item["method"] not in known:
+            raise InputError(
+                who, Fault("", f"names the method {item['method'][:60]!r}, which does not exist")
+            )
+    for entry in content["family"]:
+        if entry["section"] not in sections:
+            raise InputError(
+                who, Fault("", f"names the section {entry['section'][:60]!r}, which is not there")
+            )
 
 
 def _refused(constant: str) -> float:

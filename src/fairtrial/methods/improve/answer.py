@@ -17,7 +17,7 @@ from fairtrial.methods.improve.candidates.contest import Contest
 from fairtrial.methods.improve.candidates.preparation import Prepared, prepare
 from fairtrial.methods.improve.candidates.stated import Stated
 from fairtrial.methods.improve.candidates.utilities import Area, Worth, evaluate
-from fairtrial.methods.improve.claim_test import MARGINS
+from fairtrial.methods.improve.claim_tests import MARGINS
 from fairtrial.methods.improve.estimate_rows import estimates_of
 from fairtrial.methods.improve.payoff import Payoff
 from fairtrial.methods.improve.result import ImproveResult

@@ -22,7 +22,7 @@ from fairtrial.inference.numeric.cell_bootstrap import bootstrap_levels
 from fairtrial.methods.improve.candidates.constraints import check_rule, permissible
 from fairtrial.methods.improve.candidates.contest import WHO, Candidate, Contest, Decided
 from fairtrial.methods.improve.candidates.rules import Index, Rule, refusal
-from fairtrial.methods.improve.claim_test import (
+from fairtrial.methods.improve.claim_tests import (
     ClaimTest,
     Compared,
     examine,

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairtrial.inference.numeric.cell_bootstrap import distinct_rows
 from fairtrial.methods.improve.candidates.contest import Contest
-from fairtrial.methods.improve.claim_test import gap_levels
+from fairtrial.methods.improve.claim_tests import gap_levels
 from fairtrial.methods.improve.search import SURE, Found
 from fairtrial.methods.improve.solver.thoroughness import FEWEST_ROWS, MOST_CELLS, least_gap_bound
 from fairtrial.methods.improve.splits import TestedSplits

@@ -16,7 +16,7 @@ from fairtrial.methods.improve.candidates.constraints import check_rule
 from fairtrial.methods.improve.candidates.contest import Candidate, Contest
 from fairtrial.methods.improve.candidates.rules import Floats, Index, Rule
 from fairtrial.methods.improve.candidates.stated import Stated
-from fairtrial.methods.improve.claim_test import ClaimTest, Compared, examine, gap_levels, status_quo_pairs
+from fairtrial.methods.improve.claim_tests import ClaimTest, Compared, examine, gap_levels, status_quo_pairs
 from fairtrial.methods.improve.search import Found, fitted, judged_out_of_fold, variants_of
 from fairtrial.methods.improve.solver.all_splits import (
     Aggregation,

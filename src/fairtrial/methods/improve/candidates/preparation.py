@@ -43,7 +43,7 @@ from fairtrial.methods.improve.candidates.listing import build_candidates, liste
 from fairtrial.methods.improve.candidates.rules import Index, Inputs, candidate_fault
 from fairtrial.methods.improve.candidates.stated import Stated, like, stated_pairs
 from fairtrial.methods.improve.candidates.utilities import Observed, Worth, find_worth
-from fairtrial.methods.improve.claim_test import status_quo_pairs
+from fairtrial.methods.improve.claim_tests import status_quo_pairs
 from fairtrial.methods.improve.solver.improvement import Pair
 from fairtrial.metrics.groups import Group
 from fairtrial.metrics.table import joined_metrics
