@@ -65,7 +65,8 @@ def _verdict(
     name: str, labels: str, p: float | None, parts: Sequence[ExplainResult], alpha: float
 ) -> Verdict:
     """What both together show, then each metric's own finding."""
-    own = ". ".join(part.details["finding"] for part in parts)
+    findings = [str(part.details["finding"]) for part in parts]
+    own = ". ".join(f"{finding[:1].upper()}{finding[1:]}" for finding in findings)
     unknown = any(part.p_value is None for part in parts)
     if p is None or (unknown and p > alpha):
         return Verdict("undetermined", f"undetermined: {name} cannot be tested. {own}")
