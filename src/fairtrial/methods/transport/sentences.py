@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fairtrial.errors import Note
-from fairtrial.methods.gaps.words import sentence
+from fairtrial.methods.gaps.words import number_words, sentence
 from fairtrial.methods.transport.compared_rates import ComparedRates
 from fairtrial.methods.transport.movers import Change
 from fairtrial.methods.transport.solver.gap_test import GapTest
@@ -78,7 +78,7 @@ def _change_words(details: dict[str, Any]) -> str:
         return "nothing has to change for the criterion to hold in these data"
     moved = f"{count:,.1f}" if count >= 0.05 else "less than 0.1"
     people = counted(details["compared"], "person", "people")
-    by = f"{details['mean_shift']:.3g} {details['distance']['unit']}"
+    by = f"{number_words(details['mean_shift'], 'number')} {details['distance']['unit']}"
     return f"the smallest change moves {moved} of {people} across the boundary, on average by {by}"
 
 

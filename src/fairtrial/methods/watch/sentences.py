@@ -188,8 +188,8 @@ def _found(asked: Asked, monitor: Monitor, rows: list[dict[str, Any]], said: Sai
     span = f"{monitor.periods[0]} to {monitor.periods[-1]}" if monitor.periods else "the beginning"
     if asked.band is None:
         return "none-shown", (
-            f"no violation shown: in no period from {span} was the {asked.label} of any of "
-            f"{counted(len(compared), 'group')} shown to differ from {asked.target.label}; without a tolerance "
+            f"no violation shown: in no period from {span} was the {asked.label} of "
+            f"{_any_of(len(compared))} shown to differ from {asked.target.label}; without a tolerance "
             "nothing can be certified"
         )
     within = f"within {_band(asked)} {asked.target.label}"
@@ -202,6 +202,10 @@ def _found(asked: Asked, monitor: Monitor, rows: list[dict[str, Any]], said: Sai
         f"undetermined: on average from {span} the {asked.label} is certified {within} for {inside} of "
         f"{counted(len(compared), 'group')}"
     )
+
+
+def _any_of(groups: int) -> str:
+    return "the only group" if groups == 1 else f"any of {groups:,} groups"
 
 
 def _up_to(periods: int) -> str:
