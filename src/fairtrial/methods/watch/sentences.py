@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fairtrial.errors import Note, notes_where
-from fairtrial.methods.gaps.words import band_words
+from fairtrial.methods.gaps.words import band_words, unit_of
 from fairtrial.methods.watch.asked import Asked
 from fairtrial.methods.watch.monitor import Monitor
 from fairtrial.results.column import Verdict, scalar
@@ -107,7 +107,7 @@ def _average(asked: Asked, rows: list[dict[str, Any]], details: dict[str, Any]) 
         return ""
     neutral = 1.0 if asked.scale == "ratio" else 0.0
     row = max(told, key=lambda line: abs(scalar(line[asked.scale]) - neutral))
-    kind = "ratio" if asked.scale == "ratio" else "points" if asked.binary else "number"
+    kind = unit_of(asked.binary, asked.scale)
     gap, low, high = (_shown(row[f"{asked.scale}{end}"], kind) for end in ("", "_low", "_high"))
     what = "ratio" if asked.scale == "ratio" else "gap"
     unit = " points" if kind == "points" else ""
