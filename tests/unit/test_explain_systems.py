@@ -225,11 +225,12 @@ def test_decisions_that_never_differ_have_nothing_to_carry(frame):
         (-1e-9, "percent", "+0.0"),
         (0.05, "percent", "+5.0"),
         (-0.0, "number", "+0"),
-        (1234.5, "number", "+1.23e+03"),
+        (1234.5, "number", "+1,234"),
     ],
 )
 def test_numbers_in_sentences_have_no_minus_zero(value, kind, said):
-    from fairtrial.methods.explain.words import counted, signed
+    from fairtrial.methods.explain.words import signed
+    from fairtrial.results.text import counted
 
     assert signed(value, kind) == said
     assert (counted(1, "row"), counted(2164, "row")) == ("1 row", "2,164 rows")

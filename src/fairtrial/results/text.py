@@ -44,6 +44,15 @@ def format_value(value: Any, kind: Kind) -> str:
     return "–" if value is None else _without_minus_zero(_FORMATS.get(kind, _number)(value), kind)
 
 
+def counted(number: int, one: str, many: str = "") -> str:
+    """How many of what, by its own plural where that is not one letter more.
+
+    >>> counted(1, "row"), counted(2164, "row"), counted(1, "person", "people"), counted(0, "person", "people")
+    ('1 row', '2,164 rows', '1 person', '0 people')
+    """
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
 def _without_minus_zero(text: str, kind: Kind) -> str:
     """Nothing is minus zero, and no limit near zero is said to lie on one side of it."""
     if kind in LABELS or text[:1] not in "+-" or text.strip("+-0.,%"):

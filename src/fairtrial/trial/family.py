@@ -12,9 +12,11 @@ from typing import Any
 
 from fairtrial.inference.multiplicity import holm
 from fairtrial.methods.declaration import Shows, declared_methods
+from fairtrial.methods.gaps.words import place_words
 from fairtrial.results.claims import Claim, claimed_rows
 from fairtrial.results.column import Tone, Verdict
 from fairtrial.results.result import Result
+from fairtrial.results.text import counted
 
 TONES: dict[str, Tone] = {
     "violated": "bad",
@@ -109,17 +111,22 @@ def conclude(
     if not tested and any(result.verdict.code == "violated" for result in certified):
         return _from_certifications(certified, rest)
     if certified and all(result.verdict.code == "certified" for result in certified) and not unanswered:
-        text = "; ".join(str(result.details.get("statement") or result.verdict.text) for result in certified)
-        also = f" None of {_number(len(tested), 'test')} shows a disparity." if tested else ""
+        text = "; ".join(_certified_words(result) for result in certified)
+        also = f" {_none_of(len(tested))} a disparity." if tested else ""
         return Verdict("certified", f"Certified: {text}.{also} This covers nothing else.{rest}")
     return Verdict("undetermined", f"{_undetermined(tested, certified, level)}{rest}")
+
+
+def _certified_words(result: Result) -> str:
+    return str(result.details.get("statement") or result.verdict.text.removeprefix("certified: "))
 
 
 def _from_certifications(certified: Sequence[Result], rest: str) -> Verdict:
     """Only certifications were asked for: one alone keeps its level, several leave the trial undetermined."""
     refused = sum(result.verdict.code == "violated" for result in certified)
     if len(certified) == 1:
-        return Verdict("violated", f"Violated: {certified[0].verdict.text}.{rest}".replace("..", "."))
+        said = certified[0].verdict.text.rstrip(".")
+        return Verdict("violated", f"{said[:1].upper()}{said[1:]}.{rest}")
     text = (
         f"Undetermined: {_of(refused, len(certified), 'certification')} found a violation, each at its own "
         "level; no test that is corrected over the whole trial was asked for. Add a [flag] section to "
@@ -133,16 +140,21 @@ def _undetermined(tested: Sequence[Entry], certified: Sequence[Result], level: s
     if tested:
         parts.append(
             f"Undetermined: no disparity is shown after correction over the whole trial "
-            f"({_number(len(tested), 'test')}, Holm, {level}). That is not evidence of fairness."
+            f"({counted(len(tested), 'test')}, Holm, {level}). That is not evidence of fairness."
         )
     else:
         parts.append("Undetermined: this trial holds no test of a disparity.")
     refused = sum(result.verdict.code == "violated" for result in certified)
     if refused:
-        parts.append(f"{_of(refused, len(certified), 'certification')} found a violation at its own level.")
+        level_words = "its own level" if refused == 1 else "their own levels"
+        parts.append(f"{_of(refused, len(certified), 'certification')} found a violation at {level_words}.")
     elif certified and not all(result.verdict.code == "certified" for result in certified):
         parts.append("Not every certification could be given.")
     return " ".join(parts)
+
+
+def _none_of(tests: int) -> str:
+    return "The only test does not show" if tests == 1 else f"None of {tests:,} tests shows"
 
 
 def _rest(entries: Sequence[Entry], unanswered: int) -> str:
@@ -150,7 +162,7 @@ def _rest(entries: Sequence[Entry], unanswered: int) -> str:
     if any(entry.significant for entry in entries if shows(entry.method) == "alternative"):
         text += " A less discriminatory alternative that is as good exists."
     if unanswered:
-        text += f" {_number(unanswered, 'question').capitalize()} could not be answered: the verdict covers the others."
+        text += f" {counted(unanswered, 'question')} could not be answered: the verdict covers the others."
     return text
 
 
@@ -162,17 +174,10 @@ def _clearest(shown: Sequence[Entry]) -> str:
             continue
         if not (entry.effect and entry.subject and entry.against):
             continue
-        where = "above" if entry.effect > 0 else "below"
-        size = (
-            f"{abs(100 * entry.effect):.1f} points" if entry.kind == "points" else f"{abs(entry.effect):.3g}"
-        )
-        return f" The clearest: the {entry.metric} of {entry.subject} is {size} {where} {entry.against}."
+        place = place_words(entry.effect, entry.against, "points" if entry.kind == "points" else "number")
+        return f" The clearest: the {entry.metric} of {entry.subject} is {place}."
     return ""
 
 
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 def _of(count: int, total: int, noun: str) -> str:
-    return f"{count} of {_number(total, noun)}"
+    return f"{count:,} of {counted(total, noun)}"

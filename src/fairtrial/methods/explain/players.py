@@ -142,7 +142,8 @@ def join_one_hot(
     for prefix, names in families.items():
         if prefix and len(names) > 1 and _is_one_hot(np.hstack([blocks[name] for name in names])):
             joined |= dict.fromkeys(names, Player(prefix, tuple(names)))
-            text = f"{len(names)} one-hot columns are one player, {prefix}; a features= dict separates them."
+            told = f"{len(names)} one-hot columns are one player, {prefix}"
+            text = f"{told}; players given with their columns separate them."
             notes.append(("joined-columns", text))
     return list(dict.fromkeys(joined.get(player.name, player) for player in players)), notes
 

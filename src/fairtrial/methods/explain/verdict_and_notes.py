@@ -12,8 +12,10 @@ from fairtrial.errors import Note
 from fairtrial.methods.explain.explanation import Explanation
 from fairtrial.methods.explain.first_stage import ComparedGroups
 from fairtrial.methods.explain.result import ALLOCATION_NAMES
-from fairtrial.methods.explain.words import amount, counted, p_text, signed
+from fairtrial.methods.explain.words import p_text, signed, unit_of_kind
+from fairtrial.methods.gaps.words import sentence
 from fairtrial.results.column import scalar
+from fairtrial.results.text import counted
 
 _SENSITIVE = {
     "player": "{by} is an input of the models and a player of its own.",
@@ -54,13 +56,10 @@ def _largest_gap(explanation: Explanation, compared: ComparedGroups) -> str:
     # what comes after the pairs is the interaction of two attributes, which has no gap
     named = zip(explanation.pair_labels, gaps, strict=False)
     (group, target), gap = max(named, key=lambda entry: abs(entry[1].gap))
-    side, sign = ("above", 1.0) if gap.gap >= 0 else ("below", -1.0)
-    low, high = sorted((sign * gap.low, sign * gap.high))
-    span = f"{_amount(explanation, low)} to {_amount(explanation, high)}"
-    size = f"{_amount(explanation, abs(gap.gap))}{_unit(explanation)} {side} {target}"
     largest = " (the largest gap)" if len(gaps) > 1 else ""
-    level = f"{100 * explanation.game.level:g}%"
-    return f"{explanation.metric.label} of {group} is {size}, {level} interval {span}{largest}"
+    numbers = (gap.gap, gap.low, gap.high, explanation.game.level)
+    told = sentence(explanation.metric.label, group, target, *numbers, unit_of_kind(explanation.value_kind))
+    return f"{told}{largest}"
 
 
 def _of_what(explanation: Explanation) -> str:
@@ -169,9 +168,8 @@ def _of_the_game(explanation: Explanation) -> dict[str, str]:
         train, test = counted(explained.train.size, "row"), explained.test.size
         found["split"] = f"Fitted on {train}, evaluated on {test:,} other{'' if test == 1 else 's'}."
     if game.sampled is not None:
-        drawn = (
-            f"{game.masks.size - 1:,} coalitions, {game.sampled.pairs:,} of them drawn with their complements"
-        )
+        coalitions = counted(game.masks.size - 1, "coalition")
+        drawn = f"{coalitions}, {game.sampled.pairs:,} of them drawn with their complements"
         found["sampled"] = (
             f"Shapley values are estimated from {drawn}; their Monte-Carlo error is in the intervals."
         )
@@ -199,8 +197,8 @@ def _of_the_groups(explanation: Explanation) -> dict[str, str]:
     undefined = explanation.second.undefined.any() and not np.isnan(explanation.first.explained.rate).any()
     if undefined and explanation.wanted.kind == "retrain":
         found["undefined-rates"] = (
-            "A classifier of few features may select nobody, which leaves some rates undefined. With "
-            "coalitions='marginal' decisions are shares and such rates exist; it asks another question."
+            "A classifier of few features may select nobody, which leaves some rates undefined. With marginal "
+            "coalitions decisions are shares and such rates exist; that asks another question."
         )
     counts = zip(explanation.labels, explanation.first.explained.count, strict=True)
     small = [label for label, n in counts if n < MINIMUM_SIZE]  # no counts: notes are published
@@ -235,10 +233,6 @@ def _baseline(explanation: Explanation) -> str:
 
 def _unit(explanation: Explanation) -> str:
     return " points" if explanation.first.explained.binary else ""
-
-
-def _amount(explanation: Explanation, value: float) -> str:
-    return amount(value, explanation.value_kind)
 
 
 def _signed(explanation: Explanation, value: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from fairtrial.methods.gaps.words import Unit, number_words
 from fairtrial.results.text import format_value
 
 
@@ -12,22 +13,14 @@ def p_text(value: float) -> str:
     return f"p {format_value(value, 'p')}" if value < 0.001 else f"p = {format_value(value, 'p')}"
 
 
-def amount(value: float, value_kind: str) -> str:
-    """In points where values are shares; never −0.0."""
-    if not math.isfinite(value):
-        return "no limit"
-    return f"{_clean(100 * value, 1):.1f}" if value_kind == "percent" else f"{_clean(value, 12):.3g}"
+def unit_of_kind(value_kind: str) -> Unit:
+    """In points where values are shares."""
+    return "points" if value_kind == "percent" else "number"
 
 
 def signed(value: float, value_kind: str) -> str:
-    """The same with its sign."""
-    return f"{_clean(100 * value, 1):+.1f}" if value_kind == "percent" else f"{_clean(value, 12):+.3g}"
-
-
-def _clean(value: float, digits: int) -> float:
-    return round(value, digits) + 0.0
-
-
-def counted(number: int, thing: str) -> str:
-    """'1 row', '2,164 rows'."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+    """A number with its sign; nothing is minus zero."""
+    if not math.isfinite(value):
+        return "no limit"
+    text = number_words(round(value, 12), unit_of_kind(value_kind))
+    return text if text.startswith("-") else f"+{text}"

@@ -40,10 +40,11 @@ from fairtrial.methods.improve.splits import (
     run_splits,
 )
 from fairtrial.options import recorded
+from fairtrial.results.text import counted
 
 PAPER = (
     "The article's fairness component rejects up to four times too often when gaps are one or two standard errors from "
-    "zero; method='smooth' does not."
+    "zero; the smooth method does not."
 )
 ADVERSE = (
     "Accuracy is tested with one more row, the worst change that a decision could have brought anybody in these data; "
@@ -160,8 +161,9 @@ def _notes(tested: TestedSplits, contest: Contest, stated: Stated | None) -> lis
 
 def _few_people(tested: TestedSplits) -> list[Note]:
     few = int(np.count_nonzero(tested.arrays["enough"] == 0))
-    what = "tests" if tested.settings.aggregate == "all rows" else "splits"
-    text = f"In {few} {what} a level rests on fewer than {FEWEST} people: they cannot reject."
+    what = counted(few, "test" if tested.settings.aggregate == "all rows" else "split")
+    cannot = "it cannot" if few == 1 else "they cannot"
+    text = f"In {what} a level rests on fewer than {FEWEST} people: {cannot} reject."
     return [Note("few-people", text)] if few else []
 
 
@@ -170,7 +172,7 @@ def _splits_note(settings: Settings) -> Note:
     verb = "at least" if settings.splits >= needed else "fewer than"
     return Note(
         "splits",
-        f"{settings.splits} splits, {verb} the {needed} from which re-running cannot pay at this level "
+        f"{counted(settings.splits, 'split')}, {verb} the {needed} from which re-running cannot pay at this level "
         "(Proposition 1, independent p-values).",
     )
 

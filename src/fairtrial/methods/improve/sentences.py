@@ -60,10 +60,17 @@ def _bound(claim: Mapping[str, Any], label: str, margin: float) -> str:
 def amount(size: float, claim: Mapping[str, Any], label: str) -> str:
     """A margin as people say it: 2%, 2 points, 40 units of the utility."""
     if claim["margin_kind"] == "relative":
-        return f"{100 * size:.3g}%"
-    if label in claim["rates"]:
-        return f"{100 * size:.3g} {'point' if round(100 * size, 6) == 1 else 'points'}"
-    return f"{size:,.4g}"
+        return f"{number(100 * size)}%"
+    return _points(size) if label in claim["rates"] else number(size, 4)
+
+
+def _points(size: float) -> str:
+    return f"{number(100 * size)} {'point' if round(100 * size, 6) == 1 else 'points'}"
+
+
+def number(value: float, digits: int = 3) -> str:
+    """Digits enough to tell two of them apart; nothing is minus zero and nothing a power of ten."""
+    return f"{value + 0.0:.{digits}g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
 def _fairness_words(claim: Mapping[str, Any]) -> str:
@@ -74,10 +81,8 @@ def _fairness_words(claim: Mapping[str, Any]) -> str:
     if not claim["reduction"]:
         return f"a smaller gap in {metrics} {between}"
     if claim["margin_kind"] == "relative":
-        return f"a gap in {metrics} {between} smaller by more than {100 * claim['reduction']:.3g}%"
-    size = (
-        f"{100 * claim['reduction']:.3g} points" if claim["fairness_is_rate"] else f"{claim['reduction']:.4g}"
-    )
+        return f"a gap in {metrics} {between} smaller by more than {number(100 * claim['reduction'])}%"
+    size = _points(claim["reduction"]) if claim["fairness_is_rate"] else number(claim["reduction"], 4)
     return f"a gap in {metrics} {between} smaller by more than {size}"
 
 
@@ -109,7 +114,8 @@ def _rule_words(details: Mapping[str, Any]) -> str:
     count = len(details["splits"])
     if details["all_rows"]:
         tried = "" if count == 1 else f", {count} fixed rules"
-        return f"all {details['rows']:,} rows{tried}"
+        rows = "the only row" if details["rows"] == 1 else f"all {details['rows']:,} rows"
+        return f"{rows}{tried}"
     how = {"median": "median of", "running-median": "running median of"}.get(details["aggregate"], "")
     return f"{how} {count} splits".strip() if count > 1 else "one split"
 
@@ -122,7 +128,7 @@ def _changes(details: Mapping[str, Any]) -> str:
         old, new = gap["mean_status_quo"], gap["mean_alternative"]
         what = "the impact ratio" if claim["scale"] == "ratio" else "the gap"
         verb = "rises" if claim["scale"] == "ratio" else "falls"
-        parts.append(f"{what} in {gap['metric']} {verb} from {old:.3g} to {new:.3g}")
+        parts.append(f"{what} in {gap['metric']} {verb} from {number(old)} to {number(new)}")
     for label in claim["accuracy_labels"]:
         levels = {
             (row["group"], row["rule"]): row["mean"]
@@ -131,7 +137,7 @@ def _changes(details: Mapping[str, Any]) -> str:
         }
         whom = ["everyone"] if claim["weighted"] == "everyone" else claim["groups"]
         moves = [
-            f"{levels[group, 'status quo']:.3g} to {levels[group, 'alternative']:.3g} for {group}"
+            f"{number(levels[group, 'status quo'])} to {number(levels[group, 'alternative'])} for {group}"
             for group in whom
         ]
         parts.append(f"{label} goes from {', '.join(moves)}")
@@ -157,7 +163,8 @@ def _splits(details: Mapping[str, Any]) -> list[str]:
     level = split_level(details["alpha"], details["aggregate"], len(details["splits"]))
     rejecting = sum(split["p_value"] < level for split in details["splits"])
     what = "fixed rules" if details["all_rows"] else "splits"
-    return [f"{rejecting} of {len(details['splits'])} {what} reject at their own level of {level:g}."]
+    reject = "rejects at its" if rejecting == 1 else "reject at their"
+    return [f"{rejecting} of {len(details['splits'])} {what} {reject} own level of {level:g}."]
 
 
 def _margins(details: Mapping[str, Any]) -> list[str]:
@@ -178,7 +185,7 @@ def _without_loss(details: Mapping[str, Any]) -> list[str]:
     largest = max((c["fairness"] for c in steps["corners"] if c["accuracy"] > 0), default=0.0)
     if largest <= 0:
         return []
-    gain = f"{largest:.0%}" if details["claim"]["margin_kind"] == "relative" else f"{largest:.3g}"
+    gain = f"{largest:.0%}" if details["claim"]["margin_kind"] == "relative" else number(largest)
     return [f"Without any loss of accuracy, reductions of the gap of up to {gain} are shown."]
 
 
@@ -186,16 +193,16 @@ def _search(details: Mapping[str, Any]) -> list[str]:
     """How much was tried, the least discriminatory rule that was found, and how small any gap could be."""
     if not details["search"]:
         return []
-    found = [
-        f"{len(details['search'])} candidates were tried; the log lists each with why it was or was not chosen."
-    ]
+    tried = len(details["search"])
+    were = "1 candidate was" if tried == 1 else f"{tried:,} candidates were"
+    found = [f"{were} tried; the log lists each with why it was or was not chosen."]
     least = details["least_discriminatory"]
     if least is not None and least["gap"] is not None:
         what = "impact ratio" if details["claim"]["scale"] == "ratio" else "gap"
         found.append(
             f"Not shown: the least discriminatory candidate whose accuracy is within the margin out of fold is "
-            f"{least['candidate']}, with a {what} of {least['gap']:.3g} and {details['claim']['accuracy_labels'][0]} "
-            f"{least['accuracy']:.3g}."
+            f"{least['candidate']}, with a {what} of {number(least['gap'])} and "
+            f"{details['claim']['accuracy_labels'][0]} {number(least['accuracy'])}."
         )
     bound = details["smallest_possible_gap"]
     if bound is None:
@@ -204,16 +211,15 @@ def _search(details: Mapping[str, Any]) -> list[str]:
         )
     else:
         sure = f"confidence {1 - details['alpha']:.0%}"
-        found.append(f"No rule on these features that is as accurate has a gap below {bound:.3g} ({sure}).")
+        found.append(
+            f"No rule on these features that is as accurate has a gap below {number(bound)} ({sure})."
+        )
     return found
 
 
 def _after_refit(details: Mapping[str, Any]) -> list[str]:
     """Whose decision would change; groups that are masked because few would are not in the details."""
-    moves = [
-        f"{row['group']}: {row['gain_decision']:,} gain and {row['lose_decision']:,} lose it, of {row['n']:,}"
-        for row in details["refit"]["changes"]
-    ]
+    moves = [_moves(row) for row in details["refit"]["changes"]]
     how = "" if details["all_rows"] else "Fitted on all data, "
     label = "" if details["refit"]["shown"] else " (the best found, not shown to be better)"
     told = f"{how}{details['refit']['candidate']}{label} changes the decision."
@@ -224,3 +230,9 @@ def _after_refit(details: Mapping[str, Any]) -> list[str]:
             "candidates can find."
         )
     return found
+
+
+def _moves(row: Mapping[str, Any]) -> str:
+    gain, lose = row["gain_decision"], row["lose_decision"]
+    gains, loses = "gains" if gain == 1 else "gain", "loses" if lose == 1 else "lose"
+    return f"{row['group']}: {gain:,} {gains} and {lose:,} {loses} it, of {row['n']:,}"

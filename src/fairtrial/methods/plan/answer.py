@@ -16,6 +16,7 @@ from fairtrial.methods.gaps.words import band_words, disparity_words
 from fairtrial.methods.plan.result import PlanResult
 from fairtrial.metrics.metric import Metric
 from fairtrial.results.column import Verdict
+from fairtrial.results.text import counted
 
 WHO = "plan"
 POINTS = 24
@@ -186,7 +187,7 @@ def _curve(name: str, words: str, function: Power, members: int) -> list[dict[st
 
 
 def _verdict(lines: list[dict[str, Any]], label: str, power: float) -> Verdict:
-    parts = [f"{row['members']:,} members per group to {row['goal']}" for row in lines]
+    parts = [f"{counted(row['members'], 'member')} per group to {row['goal']}" for row in lines]
     each = "each " if len(lines) > 1 else ""
     return Verdict("planned", f"{label}: {' and '.join(parts)}, {each}with {100 * power:g}% power")
 

@@ -15,6 +15,7 @@ from fairtrial.methods.gaps.words import band_words, disparity_words
 from fairtrial.methods.plan.answer import WHO, Assumed
 from fairtrial.methods.plan.result import PlanResult
 from fairtrial.results.column import Verdict
+from fairtrial.results.text import counted
 from fairtrial.work import generator
 
 RUNS = 1000
@@ -45,7 +46,8 @@ def with_monitoring(
     reached = np.sort(crossed[crossed >= 0]) + 1
     needed = math.ceil(asked.power * RUNS)
     beyond = f", {band_words(band, True)} tolerated" if band is not None else ""
-    words = f"notice {disparity_words(disparity, True)}{beyond} by watching {each_period:,} members a period"
+    watched = counted(each_period, "member")
+    words = f"notice {disparity_words(disparity, True)}{beyond} by watching {watched} a period"
     if len(reached) < needed:
         text = f"{result.verdict.text}; watching would not show it within {MOST_PERIODS:,} periods"
         return replace(result, verdict=Verdict(result.verdict.code, text), notes=(*result.notes, _note()))
@@ -65,7 +67,7 @@ def with_monitoring(
         }
         for period in np.unique(np.quantile(reached, np.linspace(0, 1, 24), method="lower"))
     ]
-    verdict = f"{result.verdict.text}; {periods:,} periods to {words}, in {100 * asked.power:g}% of watches"
+    verdict = f"{result.verdict.text}; {counted(periods, 'period')} to {words}, in {100 * asked.power:g}% of watches"
     details: dict[str, Any] = {**result.details, "curves": [*result.details["curves"], *curve]}
     return replace(
         result, estimates=(*result.estimates, line), verdict=Verdict(result.verdict.code, verdict), details=details,

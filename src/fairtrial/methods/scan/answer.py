@@ -20,6 +20,7 @@ from fairtrial.methods.scan.scan_data import ScanData, read_data
 from fairtrial.methods.scan.solver.found import Direction
 from fairtrial.methods.scan.subgroups import AnyScan, SubgroupDescriber, histogram
 from fairtrial.results.column import State, Verdict, defined_or, undefined
+from fairtrial.results.text import counted
 
 
 def answer(audit: Audit, question: ScanQuestion, settings: ScanSettings, draws: DrawSettings) -> ScanResult:
@@ -189,7 +190,7 @@ def verdict_of(describer: SubgroupDescriber, best: dict[str, Any], luck: Luck | 
     if luck is None:
         return Verdict("not-tested", f"not tested: {told} (score {best['score']:.1f}); no null was drawn")
     null = describer.scan.rung.name
-    chance = f"p = {luck.p_value:.3g} over the whole search ({luck.draws:,} draws, {null} null)"
+    chance = f"p = {luck.p_value:.3g} over the whole search ({counted(luck.draws, 'draw')}, {null} null)"
     if best["state"] == "found":
         return Verdict("found", f"found: {told}; {chance}")
     return Verdict("not-shown", f"no bias shown: the best subgroup's score can be luck, {chance}: {told}")
@@ -228,15 +229,16 @@ def _support_notes(describer: SubgroupDescriber, best: dict[str, Any]) -> list[N
     notes = []
     alike = "features and neighbouring scores" if describer.question.on_score else "features"
     if best["unsupported"]:
-        without = (
-            f"{best['unsupported']:,} of {best['n']:,} people of the subgroup have nobody outside the class"
-        )
+        have = "has" if best["unsupported"] == 1 else "have"
+        people = counted(best["n"], "person", "people")
+        without = f"{best['unsupported']:,} of {people} of the subgroup {have} nobody outside the class"
         by_model = not describer.matched or describer.scan.by_models
         left = "their expectation is extrapolated" if by_model else "they say nothing and are not compared"
         notes.append(Note("positivity", f"{without} with the same {alike}: {left}."))
     if 0 < best["target_n"] < 30:
         driven = "" if describer.matched else ": the score is driven by them and by the ridge"
-        notes.append(Note("few-comparators", f"The comparison rests on {best['target_n']} people{driven}."))
+        people = counted(best["target_n"], "person", "people")
+        notes.append(Note("few-comparators", f"The comparison rests on {people}{driven}."))
     return notes
 
 

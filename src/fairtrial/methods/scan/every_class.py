@@ -21,6 +21,7 @@ from fairtrial.metrics.groups import Group
 from fairtrial.metrics.harm import harmed_side
 from fairtrial.metrics.metric import Metric
 from fairtrial.results.column import State, Verdict, undefined
+from fairtrial.results.text import counted
 
 WHO = "scan_all"
 
@@ -102,7 +103,7 @@ def _joined(
     rows += [_untested_row(group, scan) for group, scan in scans.items() if isinstance(scan, str)]
     notes = [
         *audit.notes(complete=False),
-        Note("holm", f"p-values are adjusted by Holm over {len(tested)} scans."),
+        Note("holm", f"P-values are adjusted by Holm over {counted(len(tested), 'scan')}."),
     ]
     if draws.permutations < needed:
         notes.append(_few_draws(draws.permutations, needed, len(scans)))
@@ -164,7 +165,8 @@ def _untested_row(group: Group, why: str) -> dict[str, Any]:
 
 def _few_draws(draws: int, needed: int, scans: int) -> Note:
     text = (
-        f"{draws:,} draws are fewer than the {needed:,} that an adjustment over {scans} scans needs: "
+        f"{counted(draws, 'draw')} {'is' if draws == 1 else 'are'} fewer than the {needed:,} that an adjustment over "
+        f"{counted(scans, 'scan')} needs: "
         "clear findings may be missed."
     )
     warnings.warn(f"scan_all: {text}", FairtrialWarning, stacklevel=6)  # the line that called scan_all
@@ -177,7 +179,8 @@ def _verdict(metric: Metric, rows: list[dict[str, Any]]) -> Verdict:
         best = shown[0]
         return Verdict(
             "found",
-            f"found: {len(shown)} of {len(rows)} protected classes have a subgroup with a deviating {metric.label}; "
+            f"found: {len(shown)} of {counted(len(rows), 'protected class', 'protected classes')} "
+            f"{'has' if len(shown) == 1 else 'have'} a subgroup with a deviating {metric.label}; "
             f"strongest: {best['protected']} ({best['subgroup']}, n {best['n']:,}), "
             f"adjusted p = {best['p_adjusted']:.3g}",
         )

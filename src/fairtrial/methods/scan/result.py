@@ -10,6 +10,7 @@ from fairtrial.results.charts.picture import Picture
 from fairtrial.results.claims import Claim, Judged
 from fairtrial.results.column import Column, Primary, StateKind, scalar, state_columns, with_limits
 from fairtrial.results.result import Result
+from fairtrial.results.text import counted
 
 _FOUND = (StateKind("found", "bad"), StateKind("not shown"), StateKind("nothing found"))
 _METHOD = (
@@ -114,9 +115,9 @@ class ScanResult(Result):
             share = scalar(best["target_rate"])
             others = f"{100 * share:.1f}%" if share is not None else "not known"
             sentences.append(
-                f"The subgroup ({best['subgroup']}) has {best['n']:,} people of the protected class at "
+                f"The subgroup ({best['subgroup']}) has {_people(best['n'])} of the protected class at "
                 f"{100 * best['rate']:.1f}%; the same subgroup outside the class has {others} "
-                f"({best['target_n']:,} people)."
+                f"({_people(best['target_n'])})."
             )
         sentences.append(_SEARCHED[self.search])
         sentences.append(
@@ -183,7 +184,8 @@ class ScanAllResult(Result):
     def reading(self) -> list[str]:
         """How many classes were scanned, and how many could not be."""
         tested = [row for row in self.estimates if scalar(row["p_value"]) is not None]
-        sentences = [self.verdict.text, f"{len(tested)} protected classes were scanned."]
+        were = "1 protected class was" if len(tested) == 1 else f"{len(tested):,} protected classes were"
+        sentences = [self.verdict.text, f"{were} scanned."]
         if len(tested) < len(self.estimates):
             sentences.append(f"{len(self.estimates) - len(tested)} could not be scanned; the table says why.")
         return sentences
@@ -196,6 +198,10 @@ class ScanAllResult(Result):
         """One p-value per scan, before the adjustment."""
         rows = [row for row in self.estimates if scalar(row["p_value"]) is not None]
         return [_primary(row, str(self.details["label"]), float(scalar(row["p_value"]))) for row in rows]
+
+
+def _people(count: int) -> str:
+    return counted(count, "person", "people")
 
 
 def _claims(result: Result, rows: Sequence[Mapping[str, Any]], against: str) -> list[Claim]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fairtrial.errors import Fault, InputError
+from fairtrial.methods.gaps.words import number_words
 from fairtrial.results.column import (
     Column,
     Primary,
@@ -120,10 +121,10 @@ class TransportResult(Result):
         unit = self.details["distance"]["unit"]
         for part in self.details["bands"]:
             shared = part["share_at_edge"] < 1 and part["at_edge"] > 1
-            tied = f"; {part['at_edge']} are tied at that edge and share the last places" if shared else ""
+            tied = f"; {part['at_edge']:,} are tied at that edge and share the last places" if shared else ""
             sentences.append(
-                f"{part['group']}, {part['metric']}: {part['mass']:.1f} decisions change {part['direction']}, "
-                f"none by more than {part['farthest']:.3g} {unit}{tied}."
+                f"{part['group']}, {part['metric']}: {part['mass']:,.1f} decisions change {part['direction']}, "
+                f"none by more than {number_words(part['farthest'], 'number')} {unit}{tied}."
             )
         sentences.append(
             "The plan is the cheapest one under this distance. It shows how near the boundary the gap sits; it is not "

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from fairtrial.errors import Note
-from fairtrial.methods.gaps.words import sentence
+from fairtrial.methods.gaps.words import number_words, sentence
 from fairtrial.methods.transport.compared_rates import ComparedRates
 from fairtrial.methods.transport.movers import Change
 from fairtrial.methods.transport.solver.gap_test import GapTest
 from fairtrial.results.column import Verdict, scalar
+from fairtrial.results.text import counted
 
 
 def question_words(rates: ComparedRates) -> str:
@@ -31,9 +32,14 @@ def null_words(rates: ComparedRates, tolerance: float, direction: str) -> str:
     if len(words) > 200:
         words = rates.name.replace("_", " ")
     if direction == "differs":
-        within = f" up to {100 * tolerance:g} points" if tolerance else ""
+        within = f" up to {_points(tolerance)}" if tolerance else ""
         return f"All compared groups have the same {words}{within}."
-    return f"No group's {words} is more than {100 * tolerance:g} points {direction} its reference group's."
+    beyond = f"more than {_points(tolerance)} {direction}" if tolerance else direction
+    return f"No group's {words} is {beyond} its reference group's."
+
+
+def _points(tolerance: float) -> str:
+    return f"{100 * tolerance:g} {'point' if round(100 * tolerance, 6) == 1 else 'points'}"
 
 
 def verdict(
@@ -70,18 +76,21 @@ def _change_words(details: dict[str, Any]) -> str:
         return str(details["moved"]["reason"])
     if count == 0:
         return "nothing has to change for the criterion to hold in these data"
-    return (
-        f"the smallest change moves {count:.1f} of {details['compared']:,} people across the boundary, on average by "
-        f"{details['mean_shift']:.3g} {details['distance']['unit']}"
-    )
+    moved = f"{count:,.1f}" if count >= 0.05 else "less than 0.1"
+    people = counted(details["compared"], "person", "people")
+    by = f"{number_words(details['mean_shift'], 'number')} {details['distance']['unit']}"
+    return f"the smallest change moves {moved} of {people} across the boundary, on average by {by}"
 
 
 def notes(rates: ComparedRates, change: Change, calibration: str, minimum: int) -> list[Note]:
     """What a reader must know of the test, the change and the groups."""
     found = [*change.distances.notes, _about_the_test(calibration), *_about_the_change(rates, change)]
     if rates.left_out:
-        few = f"under {minimum} rows, or alone in their stratum"
-        found.append(Note("left-out", f"{len(rates.left_out)} groups were not compared: {few}."))
+        groups, alone = "groups were", "their"
+        if len(rates.left_out) == 1:
+            groups, alone = "group was", "its"
+        few = f"under {counted(minimum, 'row')}, or alone in {alone} stratum"
+        found.append(Note("left-out", f"{len(rates.left_out):,} {groups} not compared: {few}."))
     found += _about_references(rates)
     if len(rates.contrasts.families) > 1 and not rates.contrasts.disjoint:
         text = "People belong to several compared groups at once; all equalities are met by one plan."
@@ -124,8 +133,9 @@ def _about_the_change(rates: ComparedRates, change: Change) -> list[Note]:
     tied = 0 if change.after is None else change.after.shared
     if tied > 1:
         edge = "the edge of a moved band and share its last places: the moved set is not unique"
-        found.append(Note("ties", f"{tied} people are tied at {edge}."))
+        found.append(Note("ties", f"{tied:,} people are tied at {edge}."))
     stuck = int((np.isinf(distance) & rates.compared_rows).sum())
     if stuck:
-        found.append(Note("cannot-move", f"{stuck:,} compared people cannot cross the boundary at any cost."))
+        people = counted(stuck, "compared person", "compared people")
+        found.append(Note("cannot-move", f"{people} cannot cross the boundary at any cost."))
     return found

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fairtrial.errors import Note, notes_where
-from fairtrial.methods.gaps.words import band_words
+from fairtrial.methods.gaps.words import band_words, unit_of
 from fairtrial.methods.watch.asked import Asked
 from fairtrial.methods.watch.monitor import Monitor
 from fairtrial.results.column import Verdict, scalar
-from fairtrial.results.text import format_value
+from fairtrial.results.text import counted, format_value
 
 NAMED = 3  # groups that a sentence lists
 
@@ -107,13 +107,14 @@ def _average(asked: Asked, rows: list[dict[str, Any]], details: dict[str, Any]) 
         return ""
     neutral = 1.0 if asked.scale == "ratio" else 0.0
     row = max(told, key=lambda line: abs(scalar(line[asked.scale]) - neutral))
-    kind = "ratio" if asked.scale == "ratio" else "points" if asked.binary else "number"
+    kind = unit_of(asked.binary, asked.scale)
     gap, low, high = (_shown(row[f"{asked.scale}{end}"], kind) for end in ("", "_low", "_high"))
     what = "ratio" if asked.scale == "ratio" else "gap"
+    unit = " points" if kind == "points" else ""
     span = f"from {details['first_period']} to {details['last_period']}"
     most = " (the widest of the groups)" if len(told) > 1 else ""
     return (
-        f"On average {span} the {what} of {row['group']} to {asked.target.label}{most} is {gap}{_people(asked)}, "
+        f"On average {span} the {what} of {row['group']} to {asked.target.label}{most} is {gap}{unit}{_people(asked)}, "
         f"between {low} and {high} with {100 * asked.confidence_level:g}% confidence at every look."
     )
 
@@ -134,9 +135,9 @@ def _change(asked: Asked, details: dict[str, Any]) -> str:
         for item in details["changes"]
     ]
     return (
-        f"Compared with {first} to {last} the gap has changed: {_listed(parts)}. A group without "
-        f"a change raises a false alarm once in {asked.run_length:,} periods or more, on average, where the 99% "
-        "interval of the reference holds its gap."
+        f"Compared with {first} to {last} the gap has changed: {_listed(parts)}. A group without a change raises a "
+        f"false alarm once in {counted(asked.run_length, 'period')} or more, on average, where the 99% interval of the "
+        "reference holds its gap."
     )
 
 
@@ -187,8 +188,9 @@ def _found(asked: Asked, monitor: Monitor, rows: list[dict[str, Any]], said: Sai
     span = f"{monitor.periods[0]} to {monitor.periods[-1]}" if monitor.periods else "the beginning"
     if asked.band is None:
         return "none-shown", (
-            f"no violation shown: in no period from {span} was the {asked.label} of any of {len(compared)} groups "
-            f"shown to differ from {asked.target.label}; without a tolerance nothing can be certified"
+            f"no violation shown: in no period from {span} was the {asked.label} of "
+            f"{_any_of(len(compared))} shown to differ from {asked.target.label}; without a tolerance "
+            "nothing can be certified"
         )
     within = f"within {_band(asked)} {asked.target.label}"
     if compared and inside == len(compared):
@@ -198,8 +200,26 @@ def _found(asked: Asked, monitor: Monitor, rows: list[dict[str, Any]], said: Sai
         )
     return "undetermined", (
         f"undetermined: on average from {span} the {asked.label} is certified {within} for {inside} of "
-        f"{len(compared)} groups"
+        f"{counted(len(compared), 'group')}"
     )
+
+
+def _any_of(groups: int) -> str:
+    return "the only group" if groups == 1 else f"any of {groups:,} groups"
+
+
+def _up_to(periods: int) -> str:
+    return "1 period, which was" if periods == 1 else f"up to {periods:,} periods, which were"
+
+
+def _still_waiting(periods: int) -> str:
+    return "1 period still waits" if periods == 1 else f"{periods:,} periods still wait"
+
+
+def _came_late(rows: int) -> str:
+    if rows == 1:
+        return "1 row came after its period was closed, and was"
+    return f"{rows:,} rows came after their period was closed, and were"
 
 
 def notes(asked: Asked, monitor: Monitor) -> list[Note]:
@@ -222,13 +242,13 @@ def notes(asked: Asked, monitor: Monitor) -> list[Note]:
             ),
             "alone": (
                 wait > 0,
-                f"A group or its target was alone for up to {wait} periods, which were pooled.",
+                f"A group or its target was alone for {_up_to(wait)} pooled.",
             ),
             "waiting": (
                 bool(open_),
-                f"{len(open_)} periods still wait for late rows (waiting time {asked.waiting}): {_listed(open_)}.",
+                f"{_still_waiting(len(open_))} for late rows (waiting time {asked.waiting}): {_listed(open_)}.",
             ),
-            "late": (left > 0, f"{left:,} rows came after their period was closed, and were left out."),
+            "late": (left > 0, f"{_came_late(left)} left out."),
             "these-people": (
                 asked.repeated == "these people",
                 "People are counted in several periods: everything said is about these people, not about others.",

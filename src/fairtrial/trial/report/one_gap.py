@@ -46,6 +46,8 @@ def _sentence(row: Mapping[str, Any], roles: Mapping[str, Any]) -> str | None:
     rate, target = scalar(row.get("rate")), scalar(row.get("target_rate"))
     if not isinstance(rate, float) or not isinstance(target, float) or not row.get("target"):
         return None
+    if row.get("target_n") == 0:  # a rate that was stated is nobody's
+        return None
     sides = ((str(row["group"]), rate), (str(row["target"]), target))
     # what is told first is whom it harms
     ordered = sides[::-1] if row.get("effect") == "favoured" else sides

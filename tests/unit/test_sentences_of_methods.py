@@ -1,0 +1,583 @@
+"""The sentence templates of explain, compare, scan, improve, transport, watch, plan and the trial, with extreme values.
+
+Templates are called with the smallest stand-ins that they read, then every method runs once on a few people; the last
+tests list the modules, and no function in them that makes a sentence may have gone unsaid.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from importlib import import_module
+from itertools import product
+from pathlib import Path
+from types import SimpleNamespace as Like
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+from tests.english import reads, whole
+
+import fairtrial as ft
+from fairtrial.errors import Note
+from fairtrial.methods.declaration import declared_methods
+from fairtrial.methods.explain import estimate_rows, two_rules, verdict_and_notes
+from fairtrial.methods.explain import words as explain_words
+from fairtrial.methods.explain.first_stage import GapTest
+from fairtrial.methods.improve import sentences as improve_words
+from fairtrial.methods.plan import answer as plan_words
+from fairtrial.methods.plan import monitoring
+from fairtrial.methods.scan import answer as scan_words
+from fairtrial.methods.scan import every_class
+from fairtrial.methods.scan.result import ScanAllResult, ScanResult
+from fairtrial.methods.scan.rungs import Rung, _blocks
+from fairtrial.methods.transport import sentences as transport_words
+from fairtrial.methods.transport.result import TransportResult
+from fairtrial.methods.watch import sentences as watch_words
+from fairtrial.metrics.table import METRICS
+from fairtrial.results.column import Verdict, undefined
+from fairtrial.results.text import counted
+from fairtrial.trial.family import Entry, conclude
+from fairtrial.trial.in_people import in_people
+from fairtrial.trial.report.one_gap import strongest_in_people, why_numbers_differ
+
+NUMBERS = (0.0, -0.0, 1.0, -1.0, 1e-9, -1e-9, 1e9)
+COUNTS = (0, 1, 2, 10**9)
+INF = float("inf")
+
+
+def noted(notes: list[Note] | tuple[Note, ...]) -> None:
+    for note in notes:
+        whole(note.text)
+
+
+# -- explain and compare ----------------------------------------------------------------------------------------------
+def explained(
+    gap: float, *, binary: bool = True, rows: int = 1, audited: bool = True, groups: int = 2
+) -> Any:
+    """What the words of explain read of an explanation."""
+    test = GapTest(gap, gap - 1, INF, 0.5)
+    count = np.full(groups, float(rows))
+    stage = Like(
+        binary=binary,
+        gaps=(test,) * (groups - 1),
+        rate=np.zeros(groups),
+        count=count,
+        omnibus=Like(p_value=0.5),
+    )
+    return Like(
+        first=Like(explained=stage, audited=stage if audited else None, judged=stage), metric=METRICS["accuracy"],
+        pair_labels=[(f"g{i}", "B") for i in range(groups - 1)], labels=[f"g{i}" for i in range(groups)],
+        value_kind="percent" if binary else "number", alpha=0.05, allocation="shapley", another_system=True,
+        agreement=0.0, by_text="Sex", second=Like(undefined=np.array([True])), empty_group=lambda _: "no rate",
+        wanted=Like(scores=not binary, kind="retrain", averaged="decisions", meaning="It means this.",
+                    background_rows=lambda *_: rows),
+        explained=Like(sensitive="player", train=np.zeros(rows), test=np.zeros(rows), notes=()),
+        game=Like(level=0.95, masks=np.zeros(rows + 1), sampled=Like(pairs=rows), allocations=("a", "b"),
+                  baseline=Like(kind="prior", value=0.5, influence=None)),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("gap", "binary", "groups"), list(product(NUMBERS, (True, False), (2, 3))))
+def test_explain(gap: float, binary: bool, groups: int) -> None:
+    for audited, p_value in product((True, False), (0.0, 1.0)):
+        given = explained(gap, binary=binary, audited=audited, groups=groups)
+        given.first.judged.omnibus = Like(p_value=p_value)
+        reads(verdict_and_notes.verdict(given)[1])
+        given.first.judged.omnibus = None
+        reads(verdict_and_notes.verdict(given)[1])
+        given.first.judged.rate[0] = np.nan
+        reads(verdict_and_notes.verdict(given)[1])
+    given.first.explained.gaps = (None,) * (groups - 1)
+    reads(verdict_and_notes.verdict(given)[1])
+    about = {"part": "contribution to the gap", "group": "g0", "target": "B", "difference": gap}
+    for features, p_value in product((0, 1, 5), (0.0, 1.0)):
+        rows = [{**about, "feature": f"x{i}", "p_adjusted": p_value} for i in range(features)]
+        whole(verdict_and_notes.drivers_text(given, rows))
+
+
+@pytest.mark.parametrize(("rows", "kind"), list(product((0, 1, 2, 100), ("retrain", "marginal"))))
+def test_notes_of_explain(rows: int, kind: str) -> None:
+    given = explained(0.0, rows=rows)
+    given.wanted.kind, given.metric = kind, METRICS["npv"]
+    votes = [{"group": "g0", "target": "B", "feature": "x", "rejecting": 1, "of": 1}]
+    changes = [{"group": "a", "effect": "gains"}, {"group": "b", "effect": "loses"}]
+    told = [estimate_rows._reading("x", changes[:k]) for k in (0, 1, 2)]
+    told += [
+        estimate_rows._reading("x", changes[1:]),
+        estimate_rows._reading("x", [{"group": "a", "effect": "undefined"}]),
+    ]
+    for entry in told[:4]:
+        whole(entry["text"])
+    reads(told[4]["text"])
+    noted(verdict_and_notes.notes(given, {"votes": votes, "pareto": told[:4]}))
+
+
+@pytest.mark.parametrize("value", (*NUMBERS, INF, float("nan")))
+def test_numbers_of_explain(value: float) -> None:
+    for kind in ("percent", "number"):
+        reads(explain_words.signed(value, kind))
+    reads(explain_words.p_text(min(1.0, abs(value)) if value == value else 1.0))
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "p_value"), list(product(NUMBERS, ("percent", "number"), (0.0, 1.0)))
+)
+def test_compare(value: float, kind: str, p_value: float) -> None:
+    names = ("before", "after", "difference", "difference_low", "difference_high")
+    row = {**dict.fromkeys(names, value), "p_value": p_value, "group": "A", "target": "B", "feature": "x"}
+    details = {"value_kind": kind, "label": "accuracy"}
+    reads(two_rules._verdict(row, details, 0.95).text)
+    reads(two_rules._verdict({**row, "difference_low": undefined("why")}, details, 0.95).text)
+    for state in ("changed", "not shown"):
+        whole(two_rules._drivers_text([{**row, "state": state}], kind))
+
+
+# -- scan and scan_all ------------------------------------------------------------------------------------------------
+def best_of(value: float, people: int, state: str = "found") -> dict[str, Any]:
+    return {
+        "direction": "above", "subgroup": "everyone", "n": people, "state": state, "rate": value, "expected": value,
+        "unsupported": people, "difference": value, "score": value, "target_n": people, "target_rate": value, "rank": 1,
+        "protected": "sex: f", "p_value": 1.0, "p_adjusted": value,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "people"), list(product((0.0, 1.0, 1e-9), COUNTS)))
+def test_scan(value: float, people: int) -> None:
+    question = Like(who_is="sex: f", metric=METRICS["accuracy"], on_score=False)
+    scan = Like(rung=Like(name="stratified"), by_models=False)
+    ridges = [{"subgroup": "x", "score": value, "ridge": 1.0}]
+    for matched, found in product((True, False), ([1], [1, 2])):
+        describer = Like(
+            question=question, scan=scan, matched=matched, found=found, ridge_rows=lambda: ridges
+        )
+        for state, luck in product(
+            ("found", "nothing found", "not shown"), (None, Like(p_value=1.0, draws=people))
+        ):
+            reads(scan_words.verdict_of(describer, best_of(value, people, state), luck).text)
+        best = best_of(value, people)
+        reads(scan_words.verdict_of(describer, {**best, "unsupported": 0}, None).text)
+        reads(scan_words.verdict_of(describer, {**best, "expected": undefined("why")}, None).text)
+        noted(scan_words.notes_of(describer, Like(confidence_level=0.95), best))
+    result = ScanResult(
+        question="?", null="", verdict=Verdict("found", "found: so"), estimates=(best_of(1.0, people),),
+        details={"search": "exact"},
+    )  # fmt: skip
+    assert all(whole(text) for text in result.reading()[1:])
+
+
+@pytest.mark.filterwarnings("ignore::fairtrial.errors.FairtrialWarning")
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_scan_all(count: int) -> None:
+    rows = [best_of(0.5, 1)] * count
+    reads(every_class._verdict(METRICS["accuracy"], rows).text)
+    whole(every_class._few_draws(count, 10**9, count).text)
+    verdict = Verdict("found", "found: so")
+    for more in (0, 1):
+        untested = [{**best_of(0.5, 1), "p_value": undefined("why")}] * more
+        result = ScanAllResult(question="?", null="", verdict=verdict, estimates=tuple(rows + untested))
+        assert all(whole(text) for text in result.reading()[1:])
+
+
+@pytest.mark.parametrize("name", ["stratified", "bootstrap", "propensity", "global"])
+def test_nulls_of_scan(name: Any) -> None:
+    for strata, share, yes in product((0, 1, 10**6), (0.0, 1.0), (True, False)):
+        moved = Like(strata=strata, moves=lambda strata=strata: np.ones(strata))
+        rung: Any = Rung(name=name, by_ladder=yes, matched=moved, share=share, on_score=yes, looked_for=yes)  # type: ignore[arg-type]
+        whole(rung.note(_blocks(((0, 1),), ("X",)) if yes else _blocks((), ())).text)
+
+
+# -- improve ----------------------------------------------------------------------------------------------------------
+def improved(value: float, count: int, **changes: Any) -> dict[str, Any]:
+    """The details of improve, every number `value` and every count `count`."""
+    claim = {
+        "accuracy_labels": ["accuracy"], "margins": [[value, value]], "weighted": None, "groups": ["a", "b"],
+        "better_lower": [], "margin_kind": "absolute", "rates": ["accuracy"], "fairness_labels": ["selection rate"],
+        "scale": "difference", "reduction": abs(value), "fairness_is_rate": True, **changes,
+    }  # fmt: skip
+    levels = [{"group": g, "rule": r, "use": "accuracy", "metric": "accuracy", "mean": value}
+              for g in ("a", "b", "everyone") for r in ("status quo", "alternative")]  # fmt: skip
+    return {
+        "claim": claim, "all_rows": False, "splits": [{"p_value": 0.0, "proved": "is proved best"}] * max(1, count % 7),
+        "aggregate": "median", "alpha": 0.05, "p_value": 0.01, "few_losses": None, "rows": count, "levels": levels,
+        "gaps": [{"metric": "selection rate", "mean_status_quo": value, "mean_alternative": value}],
+        "margins": [{"margin": abs(value), "p_value": 1.0}], "search": [{}] * min(count, 3),
+        "surface": [{"level": 0.05, "corners": [{"fairness": abs(value), "accuracy": 1.0}]}],
+        "least_discriminatory": {"gap": value, "accuracy": value, "candidate": "a rule"},
+        "smallest_possible_gap": value,
+        "refit": {"shown": False, "candidate": "A rule", "changes": [
+            {"group": "A", "gain_decision": count, "lose_decision": count, "n": count}]},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "count"), list(product((*NUMBERS, 0.01), COUNTS)))
+def test_improve(value: float, count: int) -> None:
+    ways: list[dict[str, Any]] = [
+        {}, {"margin_kind": "relative"}, {"rates": [], "fairness_is_rate": False}, {"scale": "ratio"},
+        {"weighted": "groups"}, {"weighted": "everyone"}, {"better_lower": ["accuracy"], "margins": [[value, 0.5]]},
+    ]  # fmt: skip
+    for changes, all_rows in product(ways, (True, False)):
+        details = {**improved(value, count, **changes), "all_rows": all_rows}
+        whole(improve_words.question_of(details))
+        whole(improve_words.null_of(details))
+        for p_value, few in ((0.01, None), (1.0, None), (1.0, count)):
+            reads(improve_words.verdict_of({**details, "p_value": p_value, "few_losses": few}).text)
+        for text in improve_words.sentences_of(details):
+            whole(text)
+        for text in improve_words.sentences_of({**details, "smallest_possible_gap": None, "search": [{}]}):
+            whole(text)
+
+
+# -- transport --------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("value", "count"), list(product((0.0, -0.0, 1.0, 1e-9, 0.01, 1e9), COUNTS)))
+def test_transport(value: float, count: int) -> None:
+    cells = [
+        Like(metric="accuracy", reference=reference, attribute="g", group=f"g{reference}")
+        for reference in (0, 1)
+    ]
+    contrasts = Like(families=[0, 1], disjoint=False)
+    for by in ([], ["g"], [{"g": "a"}, {"g": "b"}]):
+        whole(transport_words.question_words(Like(by=by, name="equalized_odds")))  # type: ignore[arg-type]
+    rates: Any = Like(cells=cells, name="equalized_odds", contrasts=contrasts, left_out=[0] * min(count, 2),
+                      compared_rows=np.ones(min(count, 5), dtype=bool))  # fmt: skip
+    for direction in ("differs", "above", "below"):
+        whole(transport_words.null_words(rates, min(value, 1.0), direction))
+        whole(
+            transport_words.null_words(
+                Like(cells=[Like(metric="a" * 300)], name="odds"), min(value, 1.0), direction
+            )
+        )  # type: ignore[arg-type]
+    row = {"metric": "accuracy", "group": "A", "target": "B", "difference": value, "difference_low": value,
+           "difference_high": value}  # fmt: skip
+    details = {
+        "moved": float(count) * 0.01,
+        "compared": count,
+        "mean_shift": value,
+        "distance": {"unit": "log-odds"},
+    }
+    for rows, p_value in product(([], [row], [row, row]), (0.0, 1.0)):
+        test: Any = Like(p_value=p_value)
+        reads(transport_words.verdict(rows, details, test, 0.95).text)
+        reads(transport_words.verdict(rows, {**details, "moved": undefined("why")}, "few", 0.95).text)
+    distances = Like(values=np.full(min(count, 5), INF), notes=())
+    for change in (Like(distances=distances, after=Like(shared=count), why_none=""),
+                   Like(distances=Like(values=None, notes=()), after=None, why_none="no score")):  # fmt: skip
+        for calibration in ("paper", "own"):
+            noted(transport_words.notes(rates, change, calibration, max(1, count)))  # type: ignore[arg-type]
+    band = {"share_at_edge": 0.5, "at_edge": count, "group": "A", "metric": "accuracy", "mass": float(count),
+            "direction": "up", "farthest": value}  # fmt: skip
+    result = TransportResult(question="?", null="", verdict=Verdict("violated", "violated: so"), estimates=(),
+                             details={**details, "bands": [band]})  # fmt: skip
+    assert all(whole(text) for text in result.reading()[1:])
+
+
+# -- watch ------------------------------------------------------------------------------------------------------------
+def watching(**changes: Any) -> Any:
+    given = {
+        "repeated": "these people", "band": (-0.05, 0.05), "scale": "difference", "binary": True, "label": "accuracy",
+        "target": Like(label="everyone else"), "alpha": 0.05, "closed": True, "confidence_level": 0.95, "waiting": 1,
+        "reference": ("1", "1"), "run_length": 1,
+    }  # fmt: skip
+    return Like(**{**given, **changes})
+
+
+@pytest.mark.parametrize(("value", "count"), list(product(NUMBERS, (0, 1, 2, 5))))
+def test_watch(value: float, count: int) -> None:
+    ways: list[dict[str, Any]] = [
+        {}, {"band": None}, {"band": (-0.0, 0.0)}, {"scale": "ratio", "band": (0.8, 1.25)}, {"binary": False},
+        {"repeated": "once", "reference": None, "closed": False}, {"run_length": 10**9},
+    ]  # fmt: skip
+    ends = [f"{scale}{end}" for scale in ("difference", "ratio") for end in ("", "_low", "_high")]
+    states = ((None, None), ("violated", "certified"), ("none-shown", "undetermined"))
+    for changes, since, (state, average), alarm in product(ways, (None, "1"), states, (-1, 0)):
+        asked = watching(**changes)
+        row = {
+            "group": "A",
+            "since": since,
+            "state": state,
+            "average_state": average,
+            **dict.fromkeys(ends, value),
+        }
+        windows = [
+            {
+                "first": "1",
+                "last": "1",
+                "group": "A",
+                "average_state": average,
+                "violated": state == "violated",
+            }
+        ]
+        item = {"group": "A", "since": "1", "alarm": "1"}
+        details = {"joint": {"since": since}, "first_period": "1", "last_period": "1", "windows": windows[:count],
+                   "changes": [item] * (count if alarm < 0 else max(1, count)), "late_log_e": 9.0}  # fmt: skip
+        longest = np.full(1, count)
+        monitor: Any = Like(rule=Like(level=3.0), late_evidence=lambda: 9.0, left_out=count, periods=["1"] * count,
+                            groups=["A"] * count, waiting={str(i): 1 for i in range(count)},
+                            streams=Like(longest=longest, alarm=np.full((1, 2), alarm)))  # fmt: skip
+        rows = [row] * max(1, count)
+        said = watch_words.reading(asked, monitor, rows, details)
+        for text in said.rest:
+            whole(text)
+        if asked.reference or alarm < 0:
+            reads(watch_words.verdict(asked, monitor, rows, said).text)
+        whole(watch_words.question(asked))
+        whole(watch_words.null(asked))
+        noted(watch_words.notes(asked, monitor))
+
+
+# -- plan -------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("groups", "reached"), list(product((1, 2, 10**6), (-1, 0, 9))))
+def test_plan(groups: int, reached: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = plan_words.Assumed(METRICS["accuracy"], 0.2, None, True, 1.0, groups, 0.8, 0.95)
+    band = (-0.05, 0.05)
+    for given in (asked, replace(asked, rate=None, deviation=1.0)):
+        for _, words, _ in [*plan_words._goals(given, band, 1.0), *plan_words._goals(given, None, -0.1)]:
+            reads(words)
+    for members in (1, 2, 10**12):
+        lines = [{"members": members, "goal": "certify within 5.0 points"}]
+        reads(plan_words._verdict(lines, "accuracy", 0.8).text)
+        reads(plan_words._verdict(lines * 2, "accuracy", 0.999).text)
+    for known, binary in product((True, False), (True, False)):
+        noted(plan_words._notes(known, groups, binary))
+    verdict = Verdict("planned", "accuracy: so many")
+    plan = declared_methods()["plan"].result(
+        question="?", null="", verdict=verdict, estimates=(), details={"curves": [], "label": "accuracy"}
+    )
+    monkeypatch.setattr(monitoring, "simulate", lambda *_: np.full(1000, reached))
+    for each in (1, 2, 10**6):
+        watched = monitoring.with_monitoring(plan, asked, band, 0.1, each)  # type: ignore[arg-type]
+        reads(watched.verdict.text)
+        noted(watched.notes)
+        assert whole(watched.reading()[1])
+
+
+# -- the trial --------------------------------------------------------------------------------------------------------
+def entry(effect: float, **changes: Any) -> Entry:
+    given = Entry(
+        "s", "measure", "accuracy", "A", "B", 0.0, 0.0, True, effect, None, None, "points", 1, 0.95, False
+    )
+    return replace(given, **changes)
+
+
+def certification(code: str) -> Any:
+    return Like(kind="certify", verdict=Verdict(code, f"{code}: so it is"), details={"statement": None})
+
+
+@pytest.mark.parametrize(("effect", "kind"), list(product(NUMBERS, ("points", "number", "ratio"))))
+def test_verdicts_of_a_trial(effect: float, kind: str) -> None:
+    better = entry(effect, method="improve")
+    open_ = entry(effect, significant=False, adjusted=1.0)
+    families = [
+        [],
+        [entry(effect, kind=kind)],
+        [entry(effect, kind=kind), open_],
+        [open_],
+        [open_, open_, better],
+    ]
+    certified = [certification(code) for code in ("certified", "violated", "undetermined")]
+    answers = [[], certified[:1], certified[1:2], certified[2:], certified, certified[1:2] * 2]
+    for family, asked, unanswered, alpha in product(families, answers, (0, 1, 2), (0.05, 0.001, 0.025)):
+        whole(conclude(family, [("s", result) for result in asked], alpha, unanswered).text)
+
+
+@pytest.mark.parametrize(("one", "other"), list(product((0.0, -0.0, 1.0, 1e-9, 0.5), repeat=2)))
+def test_in_people(one: float, other: float) -> None:
+    plain = {"decision": "d", "outcome": "y"}
+    scored = {"score": "s", "threshold": 0.5, "outcome": "y", "positive": {"outcome": "yes"}}
+    for metric, roles, against in product(
+        METRICS.values(), (plain, scored), ("B", "everyone else", "overall")
+    ):
+        text = in_people(metric, roles, (("A", one), (against, other)))
+        assert text is None or whole(text)
+
+
+@pytest.mark.parametrize(("target", "people", "told"), [("B", 1, True), ("0.2", 0, False)])
+def test_one_gap(target: str, people: int, told: bool) -> None:
+    """A rate that was stated is nobody's: there are no people to tell it in."""
+    row = {"metric": "selection_rate", "group": "A", "rate": 1.0, "target_rate": -0.0, "target": target,
+           "target_n": people, "effect": "favoured"}  # fmt: skip
+    found = {
+        "significant": True,
+        "of_many": False,
+        "section": "s",
+        "subject": "A",
+        "metric": "selection rate",
+    }
+    sections = [
+        {
+            "id": name,
+            "title": "",
+            "result": {"estimates": [row], "provenance": {"arguments": {"target": against}}},
+        }
+        for name, against in (("s", 0.0), ("t", "rest"), ("u", {"g": "a"}))
+    ]
+    content = {
+        "data": {"roles": {"decision": "d"}},
+        "family": [found],
+        "sections": sections,
+        "spec": {"content": {}},
+    }
+    text = strongest_in_people(content)
+    assert (bool(text) and bool(whole(text))) == told
+    assert all(whole(text) for text in why_numbers_differ(sections).values())
+
+
+@pytest.mark.parametrize("wrong", [
+    "by -0.0 points", "1 rows were left out", "of 1 groups", "1 protected classes", "it is not not so", "The the rate",
+    "Violated: violated: so", "a  b", "a , b", "so..", "is nan", "is None", "is True", "with sex=f", "about 1e+09",
+    "{'a': 1}", "of all 1 row", "So. it is", "",
+])  # fmt: skip
+def test_the_rules_can_fail(wrong: str) -> None:
+    with pytest.raises(AssertionError):
+        reads(wrong)
+
+
+def test_counts() -> None:
+    assert [counted(n, "row") for n in COUNTS] == ["0 rows", "1 row", "2 rows", "1,000,000,000 rows"]
+
+
+# -- every method once, on few people ---------------------------------------------------------------------------------
+def few_people() -> ft.Audit:
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"G": ["A", "B"] * 60, "X": random.integers(0, 2, 120), "w": np.repeat([1, 2, 3], 40)}
+    )
+    frame["y"], frame["d"] = (random.random(120) < 0.4).astype(int), (frame["G"] == "A").astype(int)
+    frame.loc[::7, "d"] = 0
+    frame.loc[1::5, "d"] = 1
+    return ft.Audit(frame, decision="d", outcome="y", groups="G", features=["X"])
+
+
+def runs(folder: Path) -> dict[str, Callable[[], Any]]:
+    """One small run of every declared method; a new one has to be added here."""
+    audit = few_people()
+    explanation = ft.explain(audit, "selection_rate")
+    one = {"candidates": [LogisticRegression()], "splits": 1, "bootstrap": 100}
+    return {
+        "measure": lambda: ft.measure(audit, "selection_rate"),
+        "certify": lambda: ft.certify(audit, "selection_rate", tolerance=0.05),
+        "flag": lambda: ft.flag(audit, "selection_rate"),
+        "scan": lambda: ft.scan(
+            audit, "selection_rate", protected={"G": "A"}, permutations=19, null="propensity"
+        ),
+        "scan_all": lambda: ft.scan_all(audit, "selection_rate", permutations=19),
+        "explain": lambda: ft.explain(audit, "separation"),
+        "compare": lambda: ft.compare(explanation, explanation),
+        "improve": lambda: ft.improve(audit, "accuracy", "selection_rate", **one),
+        "transport": lambda: ft.transport(audit, "statistical_parity"),
+        "watch": lambda: ft.watch(str(folder / "state.jsonl"), audit, "selection_rate", period="w"),
+        "plan": lambda: ft.plan("selection_rate", rate=0.2, disparity=0.3),
+    }
+
+
+@pytest.mark.filterwarnings("ignore::fairtrial.errors.FairtrialWarning")
+def test_every_method_reads_as_english(tmp_path: Path) -> None:
+    every = runs(tmp_path)
+    assert set(every) == set(declared_methods())
+    for run in every.values():
+        result = run()
+        for text in (result.question, result.null):
+            whole(text)
+        reads(result.verdict.text)
+        for text in result.reading():
+            reads(text)
+        noted(result.notes)
+
+
+# -- no template goes unsaid ------------------------------------------------------------------------------------------
+# Where each method's sentences are made; those of measure, certify and flag are written out in test_sentences.py.
+MODULES = {
+    "measure": (), "certify": (), "flag": (), "scan": ("scan.answer", "scan.result", "scan.rungs"),
+    "scan_all": ("scan.every_class",),
+    "explain": ("explain.answer", "explain.verdict_and_notes", "explain.words", "explain.criterion"),
+    "compare": ("explain.two_rules",),
+    "improve": ("improve.sentences",), "transport": ("transport.sentences", "transport.result"),
+    "watch": ("watch.sentences",), "plan": ("plan.answer", "plan.monitoring", "plan.result"),
+}  # fmt: skip
+WRITTEN_OUT = {
+    "methods.gaps.words",
+    "methods.gaps.judgement",
+    "methods.measure.answer",
+    "methods.flag.answer",
+}
+OF_THE_TRIAL = ("trial.family", "trial.in_people", "trial.report.one_gap")
+LISTED = {*(f"methods.{name}" for names in MODULES.values() for name in names), *OF_THE_TRIAL}
+FAULTS = {"Fault", "Words", "InputError", "NotApplicable", "add"}  # refusals have tests of their own
+SOURCE = Path(ft.__file__).parent
+
+
+def parts_of(node: ast.AST) -> Iterator[ast.AST]:
+    """The node and all below it but for refusals and nested functions."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        named = getattr(getattr(child, "func", None), "id", getattr(getattr(child, "func", None), "attr", ""))
+        if named not in FAULTS and not isinstance(child, ast.FunctionDef | ast.Raise):
+            yield from parts_of(child)
+
+
+def templates(path: Path) -> set[tuple[str, int]]:
+    """Functions with a format string of more than one word, each by its name and first line."""
+    functions = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)]
+    found = set()
+    for function in functions:
+        strings = [part for part in parts_of(function) if isinstance(part, ast.JoinedStr)]
+        literal = [
+            value.value for part in strings for value in part.values if isinstance(value, ast.Constant)
+        ]
+        if any(" " in str(text).strip() for text in literal) and not function.name.startswith("_check"):
+            first = min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
+            found.add((function.name, first))
+    return found
+
+
+def test_every_method_with_templates_is_listed() -> None:
+    assert set(MODULES) == set(declared_methods())
+    made = {
+        ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+        for layer in ("methods", "trial")
+        for path in (SOURCE / layer).rglob("*.py")
+        if "Verdict(" in path.read_text() or path.stem in ("words", "sentences")
+    }
+    assert made - LISTED - WRITTEN_OUT == set()
+
+
+@pytest.mark.filterwarnings("ignore::fairtrial.errors.FairtrialWarning")
+def test_no_template_goes_unsaid(request: pytest.FixtureRequest) -> None:
+    said: set[tuple[str, str, int]] = set()
+
+    def note(frame: Any, event: str, _: Any) -> None:
+        if event == "call":
+            said.add((frame.f_code.co_filename, frame.f_code.co_name, frame.f_code.co_firstlineno))
+
+    sys.setprofile(note)
+    try:
+        say_everything(request)
+    finally:
+        sys.setprofile(None)
+    unsaid = []
+    for name in sorted(LISTED):
+        path = Path(str(import_module(f"fairtrial.{name}").__file__))
+        unsaid += [
+            f"{name}.{own}" for own, line in sorted(templates(path)) if (str(path), own, line) not in said
+        ]
+    assert unsaid == []
+
+
+def say_everything(request: pytest.FixtureRequest) -> None:
+    """Every test above with the first, the middle and the last of its values."""
+    here = [test for name, test in globals().items() if name.startswith("test_") and "template" not in name]
+    for test in here:
+        fixtures = {
+            name: request.getfixturevalue(name)
+            for name in ("monkeypatch", "tmp_path")
+            if name in test.__annotations__
+        }
+        marks = [mark for mark in getattr(test, "pytestmark", []) if mark.name == "parametrize"]
+        values = list(marks[0].args[1]) if marks else [()]
+        several = bool(marks) and not isinstance(marks[0].args[0], str)
+        for value in values[:: max(1, len(values) // 4)]:
+            test(*(value if several or not marks else (value,)), **fixtures)
