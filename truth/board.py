@@ -15,7 +15,7 @@ from truth.scenarios import SCENARIOS
 LEVEL = 0.05  # the chance of something false that every question may take
 DUE = 0.8  # of repeats in which a clear finding must be made
 CHANCE = 0.001
-SHORT, LONG = 2, 20
+SHORT, LONG = 2, 10
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,10 +104,9 @@ def _value_and_condition(people: People, metric: str) -> tuple[Floats, Bools]:
     }
     if metric in table:
         return table[metric]
-    if bin_of := re.match(r"calibration \[(\S+) to (?:under )?(\S+)\]", metric):
-        low, high = (float(edge) for edge in bin_of.groups())
-        score = known(people.score)
-        return outcome, (score >= low) & (score < high if "under" in metric else score <= high)
+    if metric.startswith("calibration ["):
+        bin_of = metric.removeprefix("calibration [").removesuffix("]")
+        return outcome, _in_range(known(people.score), bin_of)
     if metric in ("brier", "brier_score"):
         return (known(people.score) - outcome) ** 2, everyone
     raise KeyError(metric)
