@@ -122,7 +122,7 @@ def certify(
     >>> result = fairtrial.certify(audit, "ppv", by="race", target={"race": "Caucasian"}, tolerance=0.05)
     >>> print(result.verdict.text)
     undetermined: positive predictive value is certified within 5.0 points of Caucasian for 0 of 3 groups and \
-violated for none; African-American would need about 2,909 members to be certified
+violated for none; Other would need an audit of about 83,405 rows with the same shares to be certified
     """
     from fairtrial.methods.certify.answer import Wanted, answer
     from fairtrial.methods.gaps.disparities import Inference, find_disparities

@@ -103,7 +103,7 @@ def flag(
     >>> audit = fairtrial.Audit(fairtrial.load("compas"), outcome="two_year_recid", score="decile_score", threshold=5)
     >>> result = fairtrial.flag(audit, "fpr", by=["race", "sex"], tolerance=0.05, direction="above")
     >>> [row["group"] for row in result.estimates if row["flagged"]]
-    ['African-American', 'African-American, Male']
+    ['race: African-American', 'race: African-American, sex: Male']
     """
     from fairtrial.methods.flag.answer import Wanted, answer, find_direction, find_flag_band
     from fairtrial.methods.gaps.disparities import Inference, find_disparities

@@ -154,7 +154,7 @@ def improve(
     >>> groups = [{"race": "African-American"}, {"race": "Caucasian"}]
     >>> result = fairtrial.improve(audit, "accuracy", "fpr", by=groups, candidates=[LogisticRegression()], splits=3)
     >>> print(result.verdict.text)
-    no less discriminatory alternative was shown (p = ..., median of 3 splits): not evidence that none exists
+    no less discriminatory alternative with accuracy ... was shown (p = ..., median of 3 splits): not evidence ...
     """
     from fairtrial.methods.improve.answer import answer
     from fairtrial.methods.improve.splits import Settings

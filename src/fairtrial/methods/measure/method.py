@@ -78,7 +78,7 @@ def measure(
     >>> audit = fairtrial.Audit(fairtrial.load("compas"), outcome="two_year_recid", score="decile_score", threshold=5)
     >>> result = fairtrial.measure(audit, "fpr", by="race", target={"race": "Caucasian"})
     >>> print(result.verdict.text)
-    violated: false positive rate of African-American is 21.4 points above Caucasian, 95% interval 18.2 to 24.5 \
+    differs: false positive rate of African-American is 21.4 points above Caucasian, 95% interval 18.2 to 24.5 \
 (strongest of 2 findings)
     """
     from fairtrial.data.groups import by_attributes

@@ -285,7 +285,7 @@ def scan_all(
     ...                         groups=["race", "sex", "age_cat"])
     >>> result = fairtrial.scan_all(audit, "fpr", by="sex", features="race")
     >>> [(row["protected"], row["state"]) for row in result.estimates]
-    [('sex: Male', 'found'), ('sex: Female', 'found')]
+    [('sex: Female', 'found'), ('sex: Male', 'found')]
     """
     from fairtrial.data.groups import by_attributes
     from fairtrial.methods.gaps.known_outcomes import refuse_selective
