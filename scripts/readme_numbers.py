@@ -27,6 +27,11 @@ SHOWN = [
 ]
 
 
+def _form(validity: str) -> str:
+    """Whether the page is of the board's long form, or of the short one that leaves lines out."""
+    return "long" if ", long form," in validity else "short"
+
+
 def numbers(validity: str, race: str) -> str:
     """The README's lines about both pages."""
     verdict, goals = VERDICT.search(validity), GOALS.search(race)
@@ -40,7 +45,7 @@ def numbers(validity: str, race: str) -> str:
         if " | " in line
     ]
     lines = [
-        f"Validity board: {verdict.group(0)}, as they should. Race: {goals.group(1)};",
+        f"Validity board, {_form(validity)} form: {verdict.group(0)}, as they should. Race: {goals.group(1)};",
         "how many times faster fairtrial is at the same work in one run:",
         "",
         "| work | compared with | ratio |",
