@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import json
 import tempfile
 import warnings
 from collections.abc import Iterable, Mapping
@@ -71,7 +72,7 @@ def play(scenario: Scenario, repeat: int, *, report: bool = True) -> Outcome:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", fairtrial.FairtrialWarning)
         outcome.said += _by_the_api(scenario, file)
-        if report and scenario.init is not None:
+        if report:
             outcome.said += _by_the_report(scenario, file)
     for said in outcome.said:
         if said.claim is not None and (fault := falsehood(scenario, said)):
@@ -106,15 +107,40 @@ def _by_the_api(scenario: Scenario, file: File) -> Iterable[Said]:
 
 def _by_the_report(scenario: Scenario, file: File) -> list[Said]:
     """`fairtrial init people.csv --yes …` in an empty folder, then the audit.toml it wrote."""
-    assert scenario.init is not None
+    words = _init_words(scenario.roles) if scenario.init is None else scenario.init
     with tempfile.TemporaryDirectory() as folder:
         people, spec = Path(folder) / "people.csv", Path(folder) / "audit.toml"
         _write(people, file)
-        done = CliRunner().invoke(program, ["init", str(people), "--yes", "--out", str(spec), *scenario.init])
+        done = CliRunner().invoke(program, ["init", str(people), "--yes", "--out", str(spec), *words])
         if done.exit_code != 0:
-            raise RuntimeError(f"{scenario.name}: init failed: {done.output}")
+            raise RuntimeError(f"{scenario.name}: init failed: {done.output} {done.exception}")
+        _edit(spec, scenario.roles)
         trial = fairtrial.run(spec)
     return list(_said("report", scenario, trial.claims()))
+
+
+def _init_words(roles: Mapping[str, Any]) -> list[str]:
+    """What a user who knows the roles adds to `init --yes`."""
+    words: list[str] = []
+    for name in ("decision", "outcome", "score", "threshold", "favourable"):
+        if roles.get(name) is not None:
+            words += [f"--{name}", str(roles[name])]
+    for group in roles["groups"]:
+        words += ["--group", group]
+    return words
+
+
+def _edit(spec: Path, roles: Mapping[str, Any]) -> None:
+    """What init cannot know and its user writes into the file: repeated people, weights, cuts, features."""
+    lines = {name: json.dumps(roles[name]) for name in ("unit", "weight", "features") if name in roles}
+    if "bins" in roles:
+        cuts = ", ".join(f"{name} = {json.dumps(edges)}" for name, edges in roles["bins"].items())
+        lines["bins"] = f"{{ {cuts} }}"
+    text = spec.read_text(encoding="utf-8")
+    for name, value in lines.items():
+        kept = [line for line in text.splitlines() if not line.startswith(f"{name} =")]
+        text = "\n".join(kept).replace("[data]", f"[data]\n{name} = {value}", 1) + "\n"
+    spec.write_text(text, encoding="utf-8")
 
 
 def _said(path: str, scenario: Scenario, claims: Iterable[Claim]) -> Iterable[Said]:

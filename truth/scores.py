@@ -101,7 +101,7 @@ SCENARIOS = [
     Scenario(
         name="scores without outcomes",
         story="A file with scores and groups alone: nothing can be said of errors.",
-        world=risk(0.5),
+        world=lambda generator, size: _above_median(risk(0.5)(generator, size)),
         size=2000,
         seen=file_of(score="risk"),
         roles={"score": "risk", "groups": ["race"]},
@@ -122,7 +122,8 @@ def costs(means: dict[str, float], spread: float) -> World:
     def world(generator: Generator, size: int) -> People:
         clinic = labels(generator, size, dict.fromkeys(means, 1.0))
         cost = np.exp(spread * generator.standard_normal(size) - spread**2 / 2) * by_label(clinic, means)
-        return People({"clinic": clinic}, np.zeros(size), score=np.round(1000 * cost, 2))
+        dear = (cost >= np.median(cost)).astype(float)  # what init proposes for a score alone
+        return People({"clinic": clinic}, dear, score=np.round(1000 * cost, 2))
 
     return world
 
@@ -162,3 +163,10 @@ SCENARIOS += [
         ),
     ),
 ]
+
+
+def _above_median(people: People) -> People:
+    """The decision that init proposes for a score alone."""
+    assert people.score is not None
+    cut = (people.score >= np.median(people.score)).astype(float)
+    return People(people.groups, cut, people.outcome, people.score)

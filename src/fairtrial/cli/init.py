@@ -71,6 +71,8 @@ def init(
     if not yes and not named.given:
         found = _ask(found, profiles)
     _check(found)
+    if preset is None:
+        _make_answerable(found)
     found.warnings += _selective(data, found)
     source = os.path.relpath(data, target.absolute().parent) if not os.path.isabs(data) else data
     title = f"Fairness audit of {Path(data).stem}"
@@ -79,6 +81,17 @@ def init(
     except OSError as error:
         raise InputError("init", Fault("out", f"cannot be written: {error.strerror}", got=out)) from None
     _tell(found, target)
+
+
+def _make_answerable(found: Guess) -> None:
+    """A guessed preset must find what it needs: what is written has to run as it stands."""
+    if found.outcome is None and found.preset in ("risk-score", "healthcare"):
+        found.preset = "employment"
+    if found.decision is None and found.score is not None and found.threshold is None:
+        found.threshold = "median"
+        found.remarks["threshold"] = "a guess: the decision is a score above the sample's median"
+    if found.decision is None and found.threshold in (None, "median"):
+        found.favourable = None  # whether more of a score is good for a person is not to be guessed
 
 
 @dataclass(frozen=True, slots=True)
