@@ -29,7 +29,7 @@ class Line:
     @property
     def questions(self) -> int:
         """Questions asked in one repeat: each call of the API, and the trial as one."""
-        return len(self.scenario.asks) + (self.scenario.init is not None)
+        return len(self.scenario.asks) + 1
 
     @property
     def false(self) -> list[str]:

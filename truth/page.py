@@ -10,7 +10,7 @@ INTRODUCTION = """# The truth board
 
 A p-value can hold while the sentence around it is false. So whole audits are played here, in worlds whose truth is
 known: {count} scenarios, each written from the side of a user with a file, each {repeats} times with other people.
-Every scenario is asked through the API, and most also as `fairtrial init people.csv --yes` and `fairtrial run`.
+Every scenario is asked through the API, and as `fairtrial init people.csv --yes` and `fairtrial run`.
 Results state what they claim as data (who, against whom, on which side, within which tolerance), and each claim is
 compared with the truth. Written by `make truth`.
 

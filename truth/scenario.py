@@ -45,7 +45,7 @@ class Scenario:
     seen: Callable[[People, Generator], File]
     roles: Mapping[str, Any]
     asks: tuple[Ask, ...]
-    init: tuple[str, ...] | None = ()  # what the user adds to `init people.csv --yes`; None: the API alone
+    init: tuple[str, ...] | None = ()  # what the user adds to `init people.csv --yes`; None: the roles
     must: tuple[Expect, ...] = ()  # of the API's answers
     must_in_report: tuple[Expect, ...] = ()  # of the trial that init proposed
     never: tuple[Expect, ...] = ()  # neither here nor there
