@@ -32,7 +32,7 @@ demo: ## audit the bundled COMPAS data: prints the findings and where the files 
 
 test: ## make the environment, then run all tests and all docstring examples
 	@$(PYTHON) scripts/environment.py test
-	@echo "fairtrial: running all tests on two processes (about 15 minutes on two cores)"
+	@echo "fairtrial: running all tests on two processes (about 20 minutes on two cores)"
 	@$(RUN) $(PYTEST) --doctest-modules tests src
 
 check: ## lint, strict types and the fast tests, in under a minute once warm
