@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,7 +12,7 @@ from fairtrial.data.expressions import missing_counts, present
 from fairtrial.data.source import Kind, Source, collect
 
 
-class Columns:
+class Columns(ABC):
     """A source with the rule for missing values; who names columns says which are `declared`."""
 
     missing: str
@@ -25,9 +26,9 @@ class Columns:
         self._lacks: dict[str, bool] = {}
 
     @property
+    @abstractmethod
     def declared(self) -> list[str]:
         """The columns that are named, each once."""
-        raise NotImplementedError
 
     def kind(self, column: str) -> Kind:
         """What a column holds: 'bool', 'int', 'float', 'text' or 'other'."""

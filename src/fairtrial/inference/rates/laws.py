@@ -8,6 +8,7 @@ few an exact tail bounds them. The largest tail counts, and limits are the outer
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,3 +126,25 @@ def signed_root(above: Floats, below: Floats, df: Floats | float = np.inf) -> Fl
     """The root of two tails, positive where the one above is the smaller."""
     larger, smaller = np.maximum(-quantile_of(above, df), 0.0), np.minimum(quantile_of(below, df), 0.0)
     return np.where(above < below, larger, smaller)
+
+
+class ScaledLaw(Law):
+    """A law of a difference or of a ratio, which is searched by its logarithm and ends where a side has no events."""
+
+    scale: Literal["difference", "ratio"]
+    sides: tuple[Floats, Floats] | Floats  # the two rates, or what is zero where they are
+
+    def to_point(self, gap: Floats) -> Floats:
+        if self.scale == "difference":
+            return gap
+        with np.errstate(divide="ignore"):
+            return np.clip(np.log(gap), *self.ends)
+
+    def to_gap(self, point: Floats) -> Floats:
+        return point if self.scale == "difference" else np.exp(point)
+
+    def limits(self, level: Floats | float) -> tuple[Floats, Floats]:
+        low, high = super().limits(level)
+        if self.scale == "ratio":
+            low, high = np.where(self.sides[0] > 0, low, 0.0), np.where(self.sides[1] > 0, high, np.inf)
+        return low, high

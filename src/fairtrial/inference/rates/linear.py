@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairtrial.inference.numeric.roots import Floats
-from fairtrial.inference.rates.laws import Law
+from fairtrial.inference.rates.laws import Law, ScaledLaw
 from fairtrial.inference.rates.two_rates import (
     LOGARITHM_ENDS,
     Null,
@@ -22,13 +22,14 @@ from fairtrial.inference.rates.two_rates import (
 )
 
 
-class LinearLaw(Law):
+class LinearLaw(ScaledLaw):
     """The gap of two weighted rates, or means, with their covariance: arrays of shape (2, groups) and (3, groups)."""
 
     def __init__(
         self, mean: Floats, size: Floats, covariance: Floats, df: Floats, scale: Scale, *, binary: bool
     ) -> None:
         self.mean, self.size, self.covariance, self.df = mean, size, covariance, df
+        self.sides = mean
         self.scale, self.binary = scale, binary
         self.few = np.zeros(df.shape, dtype=bool)
         gap = mean[0] - mean[1]
@@ -77,21 +78,6 @@ class LinearLaw(Law):
             return root, root
         score, skewed = score_roots(at_null(self._table(slope), value, self.scale))
         return np.minimum(score, skewed), np.maximum(score, skewed)
-
-    def to_point(self, gap: Floats) -> Floats:
-        if self.scale == "difference":
-            return gap
-        with np.errstate(divide="ignore"):
-            return np.clip(np.log(gap), *self.ends)
-
-    def to_gap(self, point: Floats) -> Floats:
-        return point if self.scale == "difference" else np.exp(point)
-
-    def limits(self, level: Floats | float) -> tuple[Floats, Floats]:
-        low, high = super().limits(level)
-        if self.scale == "ratio":
-            low, high = np.where(self.mean[0] > 0, low, 0.0), np.where(self.mean[1] > 0, high, np.inf)
-        return low, high
 
 
 class LinearKnownLaw(Law):

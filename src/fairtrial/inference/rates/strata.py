@@ -14,11 +14,11 @@ import numpy as np
 from scipy import special
 
 from fairtrial.inference.numeric.roots import Floats
-from fairtrial.inference.rates.laws import Law
+from fairtrial.inference.rates.laws import ScaledLaw
 from fairtrial.inference.rates.two_rates import LOGARITHM_ENDS, Scale, TwoRates, at_null
 
 
-class StrataLaw(Law):
+class StrataLaw(ScaledLaw):
     """Gaps of groups (first axis) over strata (last axis) in which both sides have people; others weigh nothing."""
 
     def __init__(self, table: TwoRates, scale: Scale) -> None:
@@ -66,21 +66,6 @@ class StrataLaw(Law):
             root = distance / np.sqrt((self.weight**2 * null.variance).sum(axis=-1))
         root = np.where(distance == 0, 0.0, root)
         return root, root
-
-    def to_point(self, gap: Floats) -> Floats:
-        if self.scale == "difference":
-            return gap
-        with np.errstate(divide="ignore"):
-            return np.clip(np.log(gap), *self.ends)
-
-    def to_gap(self, point: Floats) -> Floats:
-        return point if self.scale == "difference" else np.exp(point)
-
-    def limits(self, level: Floats | float) -> tuple[Floats, Floats]:
-        low, high = super().limits(level)
-        if self.scale == "ratio":
-            low, high = np.where(self.sides[0] > 0, low, 0.0), np.where(self.sides[1] > 0, high, np.inf)
-        return low, high
 
 
 class Heterogeneity(NamedTuple):
