@@ -254,3 +254,10 @@ def test_every_template_is_listed_here() -> None:
         if callable(value) and getattr(value, "__module__", "") == words.__name__
     }
     assert {name for name in own if not name.startswith("_")} == here
+
+
+def test_one_group_is_no_groups() -> None:
+    frame = pd.DataFrame({"g": ["G0"] * 60 + ["G1"] * 60, "d": [1] * 3 + [0] * 117})
+    audit = ft.Audit(frame, decision="d", groups=["g"])
+    result = ft.certify(audit, "selection_rate", target={"g": "G1"}, tolerance=0.05)
+    assert "for 0 of 1 group and violated for none" in reads(result.verdict.text)

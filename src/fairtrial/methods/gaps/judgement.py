@@ -22,6 +22,7 @@ from fairtrial.methods.gaps.within import adjusted_cells
 from fairtrial.methods.gaps.words import band_words, groups_words, number_words, sentence, unit_of
 from fairtrial.metrics.harm import Effect, describes_people
 from fairtrial.results.column import State, Verdict, undefined
+from fairtrial.results.text import counted
 
 CONSTANT = "rows were left out, and the decision is the same for all the others"
 
@@ -205,7 +206,7 @@ def overall_verdict(disparities: Disparities, judgement: Judgement, joint: Joint
     return Verdict(
         "undetermined",
         f"undetermined: {disparities.metric.label} is certified within {band} of {disparities.target_label} for "
-        f"{certified} of {len(disparities.groups)} groups and violated for none{hint}",
+        f"{certified} of {counted(len(disparities.groups), 'group')} and violated for none{hint}",
     )
 
 
