@@ -122,6 +122,7 @@ class Query:
 
     def unit(self) -> None:
         column = str(self.roles.unit)
+        self.roles.kind(column)  # refuses what names nobody
         self.columns.add(column)
         self._require(column)
         self._key("unit", column, lambda: nw.col(column))
