@@ -35,6 +35,7 @@ from validity.certify_shapes import CERTIFY as SHAPES
 from validity.gap_evidence import CELLS as EVIDENCE
 from validity.gap_evidence import POWER as EVIDENCE_POWER
 from validity.skewed_means import CERTIFY as SKEWED
+from validity.unknown_outcomes import CELLS as UNKNOWN_OUTCOMES
 from validity.whole_functions import lines
 
 Z = normal_quantile(0.95)
@@ -312,5 +313,6 @@ CELLS: list[Cell] = [
     *SHAPES,
     *EVIDENCE,
     *EVIDENCE_POWER,
+    *UNKNOWN_OUTCOMES,
     *lines("certify"),
 ]  # fmt: skip

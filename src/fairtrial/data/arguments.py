@@ -24,6 +24,21 @@ def plain_label(text: str) -> str:
     return text
 
 
+def unlabelled(text: str) -> dict[str, Any]:
+    """A text of the command line.
+
+    >>> unlabelled("odds=2"), unlabelled("odds=1.5,alike=region|income")
+    ({'odds': 2.0}, {'odds': 1.5, 'alike': ['region', 'income']})
+    """
+    found: dict[str, Any] = {}
+    for part in text.split(","):
+        name, _, value = part.partition("=")
+        if not value:
+            raise ValueError("bounds or odds=2 or odds=2,alike=region|income")
+        found[name.strip()] = value.split("|") if name.strip() == "alike" else options.number_or_text(value)
+    return found
+
+
 Data = Annotated[
     object,
     Option("A dataframe of any kind, a dict of columns, or a path or glob of CSV or Parquet files."),
@@ -66,6 +81,14 @@ Bins = Annotated[
 Missing = Annotated[
     Literal["error", "drop", "category"],
     Option("Missing values are an error, drop their row, or are a group of their own."),
+]
+Unlabelled = Annotated[
+    Literal["bounds"] | Mapping[str, Any] | None,
+    Option(
+        "People without an outcome: bounds over all they may have, or odds=2,alike=region: at most 2 times the odds of "
+        "the labelled of the same group and decision alike in these columns.",
+        form=unlabelled,
+    ),
 ]
 Weight = Annotated[str | None, Option("Column of survey weights.")]
 Unit = Annotated[str | None, Option("Column that names the person of repeated rows.")]

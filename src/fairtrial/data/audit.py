@@ -56,6 +56,9 @@ class Audit(Features):
         Cuts of continuous columns: edges, such as age=25,45 or age=62, or equal parts, such as age=4.
     missing : {'error', 'drop', 'category'}, default 'error'
         Missing values are an error, drop their row, or are a group of their own.
+    unlabelled : {'bounds'} or dict or None, default None
+        People without an outcome: bounds over all they may have, or odds=2,alike=region: at most 2 times
+        the odds of the labelled of the same group and decision alike in these columns.
     weight : str or None, default None
         Column of survey weights.
     unit : str or None, default None
@@ -86,6 +89,7 @@ class Audit(Features):
         favourable: a.Favourable = None,
         bins: a.Bins = None,
         missing: a.Missing = "error",
+        unlabelled: a.Unlabelled = None,
         weight: a.Weight = None,
         unit: a.Unit = None,
     ) -> None:
@@ -103,6 +107,7 @@ class Audit(Features):
             favourable=given["favourable"],
             bins=dict(bins or {}),
             missing=given["missing"],
+            unlabelled=given["unlabelled"],
         )
         declared.check(source.columns, given, Audit.__init__)
         super().__init__(source, declared)
@@ -146,7 +151,7 @@ class Audit(Features):
         tuple of two pairs
             Empty where no row with a missing outcome is left out.
         """
-        if self.missing != "drop" or self.outcome is None or not self.has("decision"):
+        if not self.keeps_unlabelled or self.outcome is None or not self.has("decision"):
             return ()
         if self._labelled is None:
             cells = self.cells((), roles=("decision", "outcome"), unknown=True)
@@ -194,7 +199,7 @@ class Audit(Features):
         if self._digest is None:
             roles = [name for name in ("decision", "outcome") if self.has(name)]
             roles = [name for name in roles if not (name == "outcome" and self.outcome_is_real)]
-            self._digest = digest_of(self.cells(self.groups, roles=roles, unknown=self.missing == "drop"))
+            self._digest = digest_of(self.cells(self.groups, roles=roles, unknown=self.keeps_unlabelled))
         return self._digest
 
     def provenance(self, data: Cells | Rows | None = None, **facts: Any) -> dict[str, Any]:
@@ -219,6 +224,8 @@ class Audit(Features):
             if getattr(self, name) is not None
         }
         about = {"data": digest, "roles": roles, "missing": self.missing, "frame": self.frame}
+        if self.unlabelled is not None:
+            about["unlabelled"] = self.unlabelled.to_dict()
         return {**about, "favourable": self.favourable, **facts}
 
     def notes(self, *, complete: bool = True) -> tuple[Note, ...]:
@@ -313,7 +320,7 @@ class Audit(Features):
         query = Query(self, who)
         query.ask(by, metrics, roles, unknown=unknown)
         table = query.grouped()
-        columns = self._labels(table, by)
+        columns = self.labels_of(table, by)
         keys = [coded.codes.astype(np.int64) for coded in columns.values()]
         role_values = [table.role(name) for name in roles]
         first, inverse = distinct(keys, role_values, len(table.n))
@@ -391,7 +398,7 @@ class Audit(Features):
         if units:
             query.unit()
         table = query.plain()
-        found = Rows(n=len(table.n), attributes=self._labels(table, attributes))
+        found = Rows(n=len(table.n), attributes=self.labels_of(table, attributes))
         found.roles.update((name, table.role(name)) for name in roles)
         found.columns.update((name, table.total[f"column {name}"]) for name in columns)
         for metric in metrics:
@@ -403,7 +410,8 @@ class Audit(Features):
         return found
 
     # -- checks and helpers ---------------------------------------------------------------------------------
-    def _labels(self, table: Table, attributes: Sequence[str]) -> dict[str, Coded]:
+    def labels_of(self, table: Table, attributes: Sequence[str]) -> dict[str, Coded]:
+        """The labels of a query's lines, remembered as the attributes' levels."""
         found = {name: table.labels[name] for name in attributes}
         self._levels.update({name: coded.labels for name, coded in found.items()})
         return found

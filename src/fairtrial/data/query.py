@@ -283,7 +283,8 @@ class Query:
         elif kind == "number":
             table.numbers[name] = read_numbers(self.roles, name, column, table.n, faults, self.partial)
         else:
-            table.binary[name] = read_role(self.roles, name, column, table.n, faults, self.partial)
+            partial = self.partial or (name == "outcome" and self.roles.unlabelled is not None)
+            table.binary[name] = read_role(self.roles, name, column, table.n, faults, partial)
             if name == "outcome" and self.roles.kind(str(self.roles.outcome)) == "int":
                 table.numbers[name] = read_floats(column)
 

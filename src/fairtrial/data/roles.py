@@ -19,7 +19,7 @@ from fairtrial.data.expressions import (
     one_or_zero,
     present,
 )
-from fairtrial.data.schema import ROLE_NAMES, Declared, column_fault, is_number
+from fairtrial.data.schema import ROLE_NAMES, Declared, column_fault, find_unlabelled, is_number
 from fairtrial.data.source import Source, collect
 from fairtrial.errors import Fault, Faults, InputError, Note, Set, Words
 from fairtrial.labels import MISSING, canonical
@@ -43,6 +43,7 @@ class Roles(Columns):
             name: label for name, label in declared.positive.items() if columns[name] is not None
         }
         self.bins = declared.bins
+        self.unlabelled = find_unlabelled(declared.unlabelled)
         self._favourable = declared.favourable
         self.found_real_outcome: bool | None = None  # known once the outcome was read
         self.constant_decision: int | None = None  # the value of a decision that was read and never varies
@@ -54,6 +55,11 @@ class Roles(Columns):
         """The columns that the audit names, each once."""
         roles = [getattr(self, name) for name in ROLE_NAMES if getattr(self, name) is not None]
         return list(dict.fromkeys([*roles, *self.groups, *self.features]))
+
+    @property
+    def keeps_unlabelled(self) -> bool:
+        """Whether rows without an outcome may be there: they are dropped where they are needed, or reckoned with."""
+        return self.missing == "drop" or self.unlabelled is not None
 
     def has(self, name: str) -> bool:
         """Whether the audit has the role; a score with a threshold gives a decision.

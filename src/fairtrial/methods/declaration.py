@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache, wraps
 from typing import Any, Literal, ParamSpec, TypeVar
 
-from fairtrial.errors import Fault, InputError, did_you_mean
+from fairtrial.errors import Fault, InputError, NotApplicable, Use, Words, did_you_mean
 from fairtrial.options import Argument, arguments_of, bind, recorded
 from fairtrial.results.result import Result, check_content
 
@@ -89,11 +89,12 @@ _DECLARED: dict[str, Method] = {}
 
 def method(
     *, question: str, short: str, help: str, order: int, shows: Shows | None, result: type[R], no_command: str = "",
-    variant_of: str = "", complete_rows: bool = True,
+    variant_of: str = "", complete_rows: bool = True, partly_known: bool = False,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:  # fmt: skip
     """Declare a function as a method: its arguments are checked, and every front end finds it.
 
-    One that uses only `complete_rows` is refused where dropping the others would leave other people than those audited.
+    One that uses only `complete_rows` is refused where dropping the others would leave other people than those audited,
+    and one that does not take what is `partly_known` where the audit reckons with unknown outcomes.
     """
 
     def declare(function: Callable[P, R]) -> Callable[P, R]:
@@ -102,7 +103,7 @@ def method(
             bound = bind(function, args, kwargs)
             audit: Any = bound.arguments.get("audit")
             if "audit" in bound.arguments:
-                _check_audit(function.__name__, audit, complete_rows)
+                _check_audit(function.__name__, audit, complete_rows, partly_known)
             with nullcontext() if audit is None else audit.source.alone:
                 answer = function(*bound.args, **bound.kwargs)
             bound.apply_defaults()
@@ -117,7 +118,7 @@ def method(
     return declare
 
 
-def _check_audit(who: str, audit: object, complete_rows: bool) -> None:
+def _check_audit(who: str, audit: object, complete_rows: bool, partly_known: bool) -> None:
     """The first argument must be an Audit, whose rows stand for the people audited."""
     from fairtrial.data.audit import Audit
 
@@ -125,6 +126,9 @@ def _check_audit(who: str, audit: object, complete_rows: bool) -> None:
         required = f"must be an Audit, got {type(audit).__name__}"
         cure = "say what the columns mean: Audit(data, decision=…, outcome=…, groups=…)"
         raise InputError(who, Fault("audit", required, cure=cure))
+    if not partly_known and audit.unlabelled is not None:
+        refused = Words("is not honoured by {} yet; {} does", Use(who), Use("certify"))
+        raise NotApplicable(who, Fault("unlabelled", refused, cure="Make an Audit without it"))
     if complete_rows:
         from fairtrial.methods.gaps.known_outcomes import refuse_selective_rows
 

@@ -81,7 +81,7 @@ def _details(
         "rule": wanted.rule,
         "statement": None if wanted.band is None else statement(disparities, judgement),
         "joint": {
-            "statistic": joint.statistic, "df": joint.df, "p_value": joint.p_value, "rule": joint.rule,
+            "statistic": _finite(joint.statistic), "df": joint.df, "p_value": joint.p_value, "rule": joint.rule,
             "reason": joint.reason,
         },
         "untested": [item.to_dict() for item in disparities.untested],
@@ -91,6 +91,10 @@ def _details(
     if wanted.vector is not None:
         details["region"] = region_details(disparities, wanted.vector, wanted.confidence_level)
     return details
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None
 
 
 def _question(disparities: Disparities, band: tuple[float, float] | None) -> str:
@@ -190,8 +194,9 @@ def _refuse_irregular(disparities: Disparities) -> None:
     if isinstance(target, Estimate):
         required = "is not for a target you estimated yourself; ask for intervals instead"
         raise NotApplicable(WHO, Fault("vector", required))
-    if disparities.weighted is not None or disparities.within is not None or disparities.scale == "ratio":
-        required = "is for plain differences: without weights, units, within and ratios"
+    plain = disparities.weighted is None and disparities.within is None and disparities.bounds is None
+    if not plain or disparities.scale == "ratio":
+        required = "is for plain differences: without weights, units, within, unknown outcomes and ratios"
         raise NotApplicable(WHO, Fault("vector", required))
     if not disparities.gaps.defined.all():
         required = "needs every group to have variation; see the reasons in the table"

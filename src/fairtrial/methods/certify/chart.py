@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from fairtrial.methods.gaps.chart import gap_row
+from fairtrial.methods.gaps.chart import gap_rows
 from fairtrial.results.charts.forest import ForestRow, forest
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.charts.theme import COLOURS, finish
@@ -22,7 +22,7 @@ def pictures(result: Result) -> list[Picture]:
     tolerance = details["tolerance"] or [None, None]
     shown = details.get("scale", "difference") == "difference" and None not in tolerance
     band = (tolerance[0], tolerance[1]) if shown else None
-    rows = [gap_row(row, percent, result.state_of(row).text) for row in result.estimates]
+    rows = [line for row in result.estimates for line in gap_rows(row, percent, result.state_of(row).text)]
     rows += [
         ForestRow(
             label=str(item["group"]), panel="", estimate=None, low=None, high=None, n=int(item["n"]),

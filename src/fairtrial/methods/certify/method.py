@@ -40,6 +40,7 @@ Vector = Annotated[
     shows="certificate",
     result=CertifyResult,
     complete_rows=False,
+    partly_known=True,
 )
 def certify(
     audit: Audit,

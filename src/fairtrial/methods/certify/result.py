@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fairtrial.methods.gaps.columns import ADJUSTED_COLUMNS, CERTIFIED_RATIO_COLUMNS
+from fairtrial.methods.gaps.columns import ADJUSTED_COLUMNS, CERTIFIED_RATIO_COLUMNS, UNKNOWN_COLUMNS
 from fairtrial.methods.gaps.states import DESCRIBED, EFFECT, FAVOURED, UNTESTED
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.column import Column, Primary, StateKind, scalar, state_columns, with_limits
@@ -42,6 +42,7 @@ class CertifyResult(Result):
         Column("certificate_high", "high of the certificate", "points", shown=False),
         *CERTIFIED_RATIO_COLUMNS,
         *ADJUSTED_COLUMNS,
+        *UNKNOWN_COLUMNS,
         Column("p_value", "p", "p"),
         Column("p_adjusted", "adjusted p", "p"),
         EFFECT,
@@ -49,6 +50,7 @@ class CertifyResult(Result):
         Column("family_state", "verdict, all at once", "state", shown=False),
         Column("members_needed", "members needed", "count"),
         Column("rows_needed", "rows needed", "count", shown=False),
+        Column("labels_needed", "labels needed", "count"),
         Column("detectable", "detectable", "points"),
         Column("rule", "inference", "text", shown=False),
     )
@@ -97,9 +99,14 @@ class CertifyResult(Result):
         else:
             p, alpha = joint["p_value"], 1 - self.details["confidence_level"]
             outcome = "rejects" if p <= alpha else "does not reject"
+            by = (
+                joint["rule"]
+                if joint["statistic"] is None
+                else f"χ² {joint['statistic']:.2f} on {joint['df']} degrees of freedom"
+            )
             sentences.append(
-                f"The joint test {outcome} that every disparity is zero (χ² {joint['statistic']:.2f} on "
-                f"{joint['df']} degrees of freedom, p {'< 0.001' if p < 0.001 else f'{p:.3f}'})."
+                f"The joint test {outcome} that every disparity is zero ({by}, p "
+                f"{'< 0.001' if p < 0.001 else f'{p:.3f}'})."
             )
         if self.details["tolerance"] is None:
             sentences.append(

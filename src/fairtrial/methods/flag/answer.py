@@ -9,13 +9,15 @@ import numpy as np
 
 from fairtrial.data.audit import Audit
 from fairtrial.errors import Example, Fault, InputError, Note, Set, Words
+from fairtrial.inference.compare.end_gaps import EndGaps
 from fairtrial.inference.compare.gaps import Gaps
 from fairtrial.inference.multiplicity import CORRECTIONS
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.two_rates import Scale
 from fairtrial.methods.flag.result import FlagResult
 from fairtrial.methods.gaps.disparities import Disparities
-from fairtrial.methods.gaps.judgement import finite_or_reason
+from fairtrial.methods.gaps.judgement import bounded_sentence, finite_or_reason
+from fairtrial.methods.gaps.outcome_bounds import DEPENDS, open_because, range_cells
 from fairtrial.methods.gaps.scales import find_ratio_band, ratio_cells
 from fairtrial.methods.gaps.sorted_groups import Untested
 from fairtrial.methods.gaps.states import DESCRIBED, FAVOURED
@@ -177,7 +179,25 @@ def _rows(
             lines[-1].update(ratio_cells(gaps, disparities.differences, level, index, {"ratio": limits}))
         if disparities.within is not None:
             lines[-1].update(adjusted_cells(disparities.within, wanted.confidence_level, index))
+        if disparities.bounds is not None:
+            lines[-1].update(_bound_cells(disparities, flagged, wanted, index))
     return lines + [_untested_row(disparities, item) for item in disparities.untested]
+
+
+def _bound_cells(disparities: Disparities, flagged: bool, wanted: Wanted, index: int) -> dict[str, Any]:
+    """What stands in a row where outcomes are unknown; they may decide whether the gap goes beyond the tolerance."""
+    gaps, differences = disparities.gaps, disparities.differences
+    assert disparities.bounds is not None
+    assert isinstance(gaps, EndGaps)
+    assert isinstance(differences, EndGaps)
+    cells = range_cells(disparities.bounds, gaps, differences, index)
+    least = -np.inf if gaps.scale == "difference" else 0.0
+    low, high = wanted.band
+    band = {"above": (least, high), "below": (low, np.inf)}.get(wanted.direction, (low, high))
+    ends = float(gaps.least.estimate[index]), float(gaps.most.estimate[index])
+    if not flagged and gaps.reason[index] is None and open_because(*ends, band):
+        cells.update(State("undetermined", DEPENDS).cells())
+    return cells
 
 
 def _why_undetermined(gaps: Gaps, limits: tuple[Floats, Floats], index: int) -> str | None:
@@ -207,6 +227,8 @@ def _untested_row(disparities: Disparities, item: Untested) -> dict[str, Any]:
     why = item.state.reason
     mask = disparities.cells.mask(item.group)
     rate = float(disparities.atoms.pooled(mask[None])[1][0]) if item.n else undefined(why)
+    if disparities.bounds is not None:
+        rate = undefined(DEPENDS)
     missing = ("target_rate", "difference", "difference_low", "difference_high", "p_value", "p_adjusted")
     return {
         **_base(disparities, item.group, item.n),
@@ -274,9 +296,10 @@ def _verdict(
     flagged = np.flatnonzero(adjusted <= wanted.fdr)
     tested = len(disparities.groups)
     if not flagged.size:
+        unknown = "" if disparities.bounds is None else f", which {DEPENDS}"
         return Verdict(
             "none-flagged",
-            f"none of {tested} groups flagged: this does not show that they are treated equally",
+            f"none of {tested} groups flagged{unknown}: this does not show that they are treated equally",
         )
     gaps = disparities.gaps
     size = (
@@ -289,9 +312,10 @@ def _verdict(
     harmed = [i for i in flagged if disparities.effect(int(i)) != "favoured"]
     told = np.array(harmed) if harmed else flagged
     worst = int(told[np.argmax(size[told])])
-    text = sentence(
+    ends = float(limits[0][worst]), float(limits[1][worst])
+    text = bounded_sentence(disparities, worst, ends, wanted.confidence_level) if disparities.bounds else sentence(
         disparities.metric.label, disparities.groups[worst].label, disparities.target_label,
-        float(gaps.estimate[worst]), float(limits[0][worst]), float(limits[1][worst]),
+        float(gaps.estimate[worst]), *ends,
         wanted.confidence_level, unit_of(disparities.binary, disparities.scale),
         disparities.effect(worst),
     )  # fmt: skip

@@ -34,6 +34,7 @@ Correction = Annotated[
     shows="disparity",
     result=FlagResult,
     complete_rows=False,
+    partly_known=True,
 )
 def flag(
     audit: Audit,

@@ -1,4 +1,4 @@
-"""Columns of certify and flag that are empty, and so not shown, unless ratios or adjusted gaps were asked for."""
+"""Columns that are empty, and so not shown, unless ratios, adjusted gaps or bounds were asked for."""
 
 from __future__ import annotations
 
@@ -24,4 +24,14 @@ ADJUSTED_COLUMNS = (
     Column("unadjusted_ratio_high", "high", "ratio"),
     Column("compared", "compared", "rate"),
     Column("heterogeneity_p", "p, gap differs between strata", "p"),
+)
+# what a gap lies between where some outcomes are unknown
+UNKNOWN_COLUMNS = (
+    Column("unknown", "outcome unknown", "people"),
+    Column("rate_least", "least rate", "rate"),
+    Column("rate_most", "largest rate", "rate"),
+    Column("difference_least", "least difference", "points"),
+    Column("difference_most", "largest difference", "points"),
+    Column("ratio_least", "least ratio", "ratio"),
+    Column("ratio_most", "largest ratio", "ratio"),
 )

@@ -11,6 +11,7 @@ import numpy as np
 from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Cells
 from fairtrial.data.groups import check_target
+from fairtrial.data.unknown_outcomes import OutcomeCells
 from fairtrial.errors import Fault, InputError
 from fairtrial.inference.evidence.atoms import Atoms, Bools
 from fairtrial.methods.gaps.atom_codes import atom_of_rows
@@ -72,6 +73,7 @@ class SortedGroups:
     untested: list[Untested]
     absent: int
     weighted: WeightedRows | None = None
+    unknown: OutcomeCells | None = None  # where outcomes are unknown
 
 
 def sort_groups(
@@ -82,6 +84,7 @@ def sort_groups(
     groups: Sequence[Group],
     target: Target | Estimate,
     minimum: int,
+    unknown: OutcomeCells | None = None,
 ) -> SortedGroups:
     """The finest groups of one metric, and which of `groups` are large enough to be compared with the target."""
     masked = [(group, cells.mask(group)) for group in groups]
@@ -89,16 +92,22 @@ def sort_groups(
     weighted = weighted_rows(who, audit, cells, metric)
     atoms = find_atoms(who, audit, cells, metric) if weighted is None else weighted.atoms
     tested, untested = _sort_out(present, cells, atoms, target, minimum)
-    return SortedGroups(cells, atoms, tested, untested, len(masked) - len(present), weighted)
+    return SortedGroups(cells, atoms, tested, untested, len(masked) - len(present), weighted, unknown)
+
+
+def with_target(attributes: Sequence[str], target: Target | Estimate) -> tuple[str, ...]:
+    """The attributes asked for and the reference's own."""
+    group = target.group if isinstance(target, Target) else None
+    return tuple(dict.fromkeys([*attributes, *(group.attributes if group is not None else ())]))
 
 
 def target_cells(
-    who: str, audit: Audit, metric: Metric, attributes: tuple[str, ...], target: Target | Estimate
-) -> Cells:
-    """The cells of the attributes asked for and of the reference's own."""
+    who: str, audit: Audit, metric: Metric, attributes: tuple[str, ...], target: Target | Estimate,
+    unknown: OutcomeCells | None = None,
+) -> Cells:  # fmt: skip
+    """The cells of these attributes, with everyone the metric may be about where outcomes are unknown."""
     group = target.group if isinstance(target, Target) else None
-    own = group.attributes if group is not None else ()
-    cells = audit.cells(tuple(dict.fromkeys([*attributes, *own])), [metric], who=who)
+    cells = audit.cells(attributes, [metric], who=who) if unknown is None else unknown.cells
     if isinstance(target, Target):
         check_target(who, audit, target)
     if group is not None and cells.count[metric.name][cells.mask(group)].sum() == 0:

@@ -31,6 +31,7 @@ Minimum = Annotated[
     shows="disparity",
     result=MeasureResult,
     complete_rows=False,
+    partly_known=True,
 )
 def measure(
     audit: Audit,
