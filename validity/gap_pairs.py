@@ -117,16 +117,15 @@ def _rival_p(pairs: Pairs, test: str) -> float:
 
 
 _GRID = "every table of 10, 20, 40 and 60 pairs, 25 pairs of discordant rates .5% to 40%"
-_BOTH = ("measure", "certify", "flag")
 
 CELLS: list[Cell] = [
     Cell("certify", "pairs, 95% interval, every table", _GRID, "coverage", misses((10, 20, 40, 60), 0.05, 2),
-         exact=True, covers=tuple(f"{who}.difference_{end}" for who in _BOTH for end in ("low", "high"))),
+         exact=True),
     Cell("certify", "pairs, one-sided tail, every table", _GRID, "size", misses((10, 20, 40, 60), 0.05, 1), exact=True),
     Cell("certify", "pairs, level .01, every table", _GRID, "size", misses((10, 20, 40, 60), 0.01, 2), nominal=0.01,
          exact=True),
     Cell("certify", "pairs, no gap, every table", "10 to 60 pairs, equal discordant rates", "size",
-         no_gap((10, 20, 40, 60)), exact=True, covers=tuple(f"{who}.p_value" for who in _BOTH)),
+         no_gap((10, 20, 40, 60)), exact=True),
     Cell("certify", "pairs, certified at the edge", "40 and 100 pairs, tolerance 15 points", "wrong certification",
          wrong_certificates((40, 100), 0.15), exact=True),
     Cell("certify", "pairs, no gap in any of three groups", "40 people with four answers, joint test", "size",

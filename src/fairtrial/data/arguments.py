@@ -71,7 +71,5 @@ Weight = Annotated[str | None, Option("Column of survey weights.")]
 Unit = Annotated[str | None, Option("Column that names the person of repeated rows.")]
 Pair = Annotated[
     str | None,
-    Option(
-        "Column that names the person whose answers as a member of each group are compared, one row for each."
-    ),
+    Option("Column that names the person whose answers in different groups are compared, one row each."),
 ]

@@ -61,8 +61,7 @@ class Audit(Features):
     unit : str or None, default None
         Column that names the person of repeated rows.
     pair : str or None, default None
-        Column that names the person whose answers as a member of each group are compared, one row for
-        each.
+        Column that names the person whose answers in different groups are compared, one row each.
 
     Examples
     --------
