@@ -254,7 +254,7 @@ class Audit(Features):
         dropped, total = self.count_dropped() if complete else (0, 0)
         if dropped:
             text = f"{dropped:,} of {total:,} rows had missing values and were dropped."
-            notes.append(Note("dropped-missing", text))
+            notes.append(Note("dropped-missing", text, dropped))
         return tuple(notes)
 
     def refuse(self, who: str, *, weight: bool = True, unit: bool = True) -> None:
