@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -61,6 +62,8 @@ class Audit(FromArrays, Features):
         Column of survey weights.
     unit : str or None, default None
         Column that names the person of repeated rows.
+    pair : str or None, default None
+        Column that names the person whose answers in different groups are compared, one row each.
 
     Examples
     --------
@@ -89,6 +92,7 @@ class Audit(FromArrays, Features):
         missing: a.Missing = "error",
         weight: a.Weight = None,
         unit: a.Unit = None,
+        pair: a.Pair = None,
     ) -> None:
         given = {name: plain(value) for name, value in locals().items() if name not in ("self", "data")}
         if not isinstance(bins, Mapping | None):
@@ -111,7 +115,6 @@ class Audit(FromArrays, Features):
         self.names_attributes = (
             False  # in a trial all groups are in play at once, whatever one section compares
         )
-        self._digest: str | None = None
         self._labelled: tuple[tuple[int, int], ...] | None = None
 
     # -- what it is -----------------------------------------------------------------------------------------
@@ -185,18 +188,22 @@ class Audit(FromArrays, Features):
         faults.raise_any()
 
     def digest(self) -> str:
-        """A fingerprint of the data: group labels, roles and integer counts.
+        """A fingerprint of the data: every value of the columns that the audit names.
 
         Returns
         -------
         str
-            The same for the same counts, whatever the order of the rows and the kind of frame.
+            The same for the same rows, whatever their order and the kind of frame; Spark's is its own.
         """
-        if self._digest is None:
-            roles = [name for name in ("decision", "outcome") if self.has(name)]
-            roles = [name for name in roles if not (name == "outcome" and self.outcome_is_real)]
-            self._digest = digest_of(self.cells(self.groups, roles=roles, unknown=self.missing == "drop"))
-        return self._digest
+        return self.fingerprint([name for name in self.bins if name in self.source.columns]).content
+
+    def _digest_of(self, data: Cells | Rows) -> str:
+        """Counts of labels and binary values are all that there is to know of them; real values are looked at."""
+        counts = data.digest if isinstance(data, Rows) else digest_of(data)
+        if isinstance(data, Rows) or all(data.binary.values()):
+            return counts
+        values = self.fingerprint(data.columns, declared=False).content
+        return hashlib.sha256(f"{counts} {values}".encode()).hexdigest()[:16]
 
     def provenance(self, data: Cells | Rows | None = None, **facts: Any) -> dict[str, Any]:
         """The data's fingerprint, roles and rules, and the facts a method adds.
@@ -213,7 +220,7 @@ class Audit(FromArrays, Features):
         dict
             Plain values, for the record of a result.
         """
-        digest = self.digest() if data is None else data.digest if isinstance(data, Rows) else digest_of(data)
+        digest = self.digest() if data is None else self._digest_of(data)
         roles = {
             name: getattr(self, name)
             for name in (*ROLE_NAMES, "threshold")
@@ -236,7 +243,10 @@ class Audit(FromArrays, Features):
             Assumptions, and what was left out.
         """
         notes = []
-        if self.unit is None:
+        if self.pair is not None:
+            text = "People are taken as independent of each other; each person's answers are compared with one another."
+            notes.append(Note("independent-pairs", text))
+        elif self.unit is None:
             text = "Rows are taken as independent people; a unit names repeated ones."
             notes.append(Note("independent-rows", text))
         if self.has("decision") or self.has("score"):
@@ -255,27 +265,27 @@ class Audit(FromArrays, Features):
         dropped, total = self.count_dropped() if complete else (0, 0)
         if dropped:
             text = f"{dropped:,} of {total:,} rows had missing values and were dropped."
-            notes.append(Note("dropped-missing", text))
+            notes.append(Note("dropped-missing", text, dropped))
         return tuple(notes)
 
-    def refuse(self, who: str, *, weight: bool = True, unit: bool = True) -> None:
-        """Refuse survey weights and repeated rows by name, for methods that do not honour them yet.
+    def refuse(self, who: str, *roles: str) -> None:
+        """Refuse survey weights, repeated rows or pairs by name, for methods that do not honour them.
 
         Parameters
         ----------
         who : str
             The method that refuses.
-        weight, unit : bool
-            Whether the role is refused.
+        *roles : str
+            'weight', 'unit' or 'pair'.
         """
-        for name, refused in (("weight", weight), ("unit", unit)):
-            if refused and getattr(self, name) is not None:
+        for name in roles:
+            if getattr(self, name) is not None:
                 required = Words("is not honoured by {} yet; {} does", Use(who), Use("measure"))
                 raise NotApplicable(who, Fault(name, required, cure="Make an Audit without it"))
 
     def forget(self) -> None:
         """Forget what was read so far; for a copy whose bins are others."""
-        self._levels, self._edges, self._digest = {}, {}, None
+        self._levels, self._edges = {}, {}
 
     # -- the two ways to the data ---------------------------------------------------------------------------
     def cells(
@@ -324,6 +334,7 @@ class Audit(FromArrays, Features):
             codes=np.array([key[first] for key in keys], dtype=np.int32).reshape(len(keys), len(first)).T,
             rows=sum_by(inverse, table.n, len(first)),
             roles={name: values[first] for name, values in zip(roles, role_values, strict=True)},
+            columns=tuple(sorted(query.columns)),
         )
         for metric in metrics:
             moments = self._evaluated(who, metric, table)
@@ -352,6 +363,7 @@ class Audit(FromArrays, Features):
         roles: Sequence[str] = (),
         columns: Sequence[str] = (),
         units: bool = False,
+        pairs: bool = False,
         complete: bool = True,
         who: str = "Audit",
     ) -> Rows:
@@ -373,6 +385,8 @@ class Audit(FromArrays, Features):
             Columns read as numbers.
         units : bool
             Whether the person of each row is wanted.
+        pairs : bool
+            Whether the person whose answers are compared is wanted.
         complete : bool
             Whether rows that lack anything the audit names are left out.
         who : str
@@ -389,8 +403,9 @@ class Audit(FromArrays, Features):
         for name in columns:
             self.check_column(who, "columns", name)
             query.number_column(name)
-        if units:
-            query.unit()
+        persons = [role for role, wanted in (("unit", units), ("pair", pairs)) if wanted]
+        for role in persons:
+            query.person(role)
         table = query.plain()
         found = Rows(n=len(table.n), attributes=self._labels(table, attributes))
         found.roles.update((name, table.role(name)) for name in roles)
@@ -398,8 +413,7 @@ class Audit(FromArrays, Features):
         for metric in metrics:
             moments = self._evaluated(who, metric, table)
             found.values[metric.name], found.given[metric.name] = moments.total, moments.count > 0
-        if units:
-            found.attributes["unit"] = table.labels[f"unit {self.unit}"]
+        found.attributes.update((role, table.labels[f"{role} {getattr(self, role)}"]) for role in persons)
         object.__setattr__(found, "digest", digest_of(found))
         return found
 
