@@ -14,7 +14,7 @@ from fairtrial.errors import Fault, Faults, InputError
 # Which role each of scikit-learn's names for arrays plays.
 ROLE_OF = {"y_true": "outcome", "y_pred": "decision", "y_score": "score"}
 # Arguments of an Audit that name one column, and may be given as that column here.
-PER_ROW = ("weight", "unit")
+PER_ROW = ("weight", "unit", "pair")
 
 
 class FromArrays:
@@ -46,7 +46,7 @@ class FromArrays:
         features : dataframe or two-dimensional array, optional
             What models see; the columns of an array are called "0", "1", ….
         **options
-            Every other argument of `Audit`; `weight` and `unit` are arrays here.
+            Every other argument of `Audit`; `weight`, `unit` and `pair` are arrays here.
 
         Returns
         -------
