@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -119,7 +120,6 @@ class Audit(Features):
         self.names_attributes = (
             False  # in a trial all groups are in play at once, whatever one section compares
         )
-        self._digest: str | None = None
         self._labelled: tuple[tuple[int, int], ...] | None = None
 
     # -- what it is -----------------------------------------------------------------------------------------
@@ -193,18 +193,22 @@ class Audit(Features):
         faults.raise_any()
 
     def digest(self) -> str:
-        """A fingerprint of the data: group labels, roles and integer counts.
+        """A fingerprint of the data: every value of the columns that the audit names.
 
         Returns
         -------
         str
-            The same for the same counts, whatever the order of the rows and the kind of frame.
+            The same for the same rows, whatever their order and the kind of frame; Spark's is its own.
         """
-        if self._digest is None:
-            roles = [name for name in ("decision", "outcome") if self.has(name)]
-            roles = [name for name in roles if not (name == "outcome" and self.outcome_is_real)]
-            self._digest = digest_of(self.cells(self.groups, roles=roles, unknown=self.missing == "drop"))
-        return self._digest
+        return self.fingerprint([name for name in self.bins if name in self.source.columns]).content
+
+    def _digest_of(self, data: Cells | Rows) -> str:
+        """Counts of labels and binary values are all that there is to know of them; real values are looked at."""
+        counts = data.digest if isinstance(data, Rows) else digest_of(data)
+        if isinstance(data, Rows) or all(data.binary.values()):
+            return counts
+        values = self.fingerprint(data.columns, declared=False).content
+        return hashlib.sha256(f"{counts} {values}".encode()).hexdigest()[:16]
 
     def provenance(self, data: Cells | Rows | None = None, **facts: Any) -> dict[str, Any]:
         """The data's fingerprint, roles and rules, and the facts a method adds.
@@ -221,7 +225,7 @@ class Audit(Features):
         dict
             Plain values, for the record of a result.
         """
-        digest = self.digest() if data is None else data.digest if isinstance(data, Rows) else digest_of(data)
+        digest = self.digest() if data is None else self._digest_of(data)
         roles = {
             name: getattr(self, name)
             for name in (*ROLE_NAMES, "threshold")
@@ -268,7 +272,7 @@ class Audit(Features):
         dropped, total = self.count_dropped() if complete else (0, 0)
         if dropped:
             text = f"{dropped:,} of {total:,} rows had missing values and were dropped."
-            notes.append(Note("dropped-missing", text))
+            notes.append(Note("dropped-missing", text, dropped))
         return tuple(notes)
 
     def refuse(self, who: str, *, weight: bool = True, unit: bool = True) -> None:
@@ -288,7 +292,7 @@ class Audit(Features):
 
     def forget(self) -> None:
         """Forget what was read so far; for a copy whose bins are others."""
-        self._levels, self._edges, self._digest = {}, {}, None
+        self._levels, self._edges = {}, {}
 
     # -- the two ways to the data ---------------------------------------------------------------------------
     def cells(
@@ -337,6 +341,7 @@ class Audit(Features):
             codes=np.array([key[first] for key in keys], dtype=np.int32).reshape(len(keys), len(first)).T,
             rows=sum_by(inverse, table.n, len(first)),
             roles={name: values[first] for name, values in zip(roles, role_values, strict=True)},
+            columns=tuple(sorted(query.columns)),
         )
         for metric in metrics:
             moments = self._evaluated(who, metric, table)

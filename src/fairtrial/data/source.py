@@ -6,7 +6,7 @@ import contextlib
 import importlib.util
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import narwhals as nw
@@ -17,6 +17,7 @@ from fairtrial.errors import Fault, InputError, Set, Words
 Frame = Literal["pandas", "polars", "pyarrow"]
 Kind = Literal["bool", "int", "float", "text", "other"]
 WHO = "Audit"
+BATCH = 1 << 18  # rows that are looked at together
 
 
 class Source:
@@ -150,6 +151,34 @@ class Source:
                 self._arrow[name] = _arrow_column(self._eager, name)
         return pa.table({name: self._arrow[name] for name in columns})
 
+    def batches(self, columns: Sequence[str]) -> Iterator[Any]:
+        """The chosen columns as Arrow, a part of the rows at a time."""
+        if self._eager is not None and not set(columns) & set(self.derived):
+            yield from self._table(columns).to_batches(max_chunksize=BATCH)
+            return
+        frame = self.lazy(columns)
+        if frame.implementation.is_duckdb():
+            with self.alone:
+                yield from _reader(frame.to_native())
+        else:
+            yield from frame.collect("pyarrow").to_native().to_batches(max_chunksize=BATCH)
+
+    def sums_of_hashes(self, columns: Sequence[str]) -> list[str] | None:
+        """Where the rows cannot be fetched (Spark), sums of the hashes that the engine makes of them; else None."""
+        if self._lazy is None or not self._lazy.implementation.is_pyspark():
+            return None
+        from pyspark.sql import functions as spark
+
+        quoted = [spark.col("`" + name.replace("`", "``") + "`") for name in columns]
+        sums = [
+            spark.sum(spark.xxhash64(spark.lit(salt), *quoted).cast("decimal(38,0)")).cast("string")
+            for salt in (1, 2)
+        ]
+        answer = (
+            self.lazy(columns).to_native().select(spark.count(spark.lit(1)).cast("string"), *sums).collect()
+        )
+        return [str(value) for value in answer[0]]
+
     def kinds(self, columns: Sequence[str]) -> dict[str, Kind]:
         """What each column holds."""
         own = [name for name in columns if name not in self.derived]
@@ -228,6 +257,12 @@ def collect(frame: nw.LazyFrame[Any]) -> dict[str, Any]:
             raise
         raise InputError(WHO, Fault("data", f"cannot be read: {str(error).splitlines()[0]}")) from None
     return {name: table.column(name).combine_chunks() for name in table.column_names}
+
+
+def _reader(relation: Any) -> Any:
+    """The relation's rows in parts; DuckDB has renamed the call."""
+    named = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
+    return named(BATCH)
 
 
 def to_native(table: Mapping[str, Sequence[Any]], backend: str, kinds: Mapping[str, str]) -> Any:

@@ -22,6 +22,6 @@ ADJUSTED_COLUMNS = (
     Column("unadjusted_ratio", "unadjusted ratio", "ratio"),
     Column("unadjusted_ratio_low", "low", "ratio"),
     Column("unadjusted_ratio_high", "high", "ratio"),
-    Column("compared", "compared", "rate"),
+    Column("compared", "compared", "rate", share_of="n"),
     Column("heterogeneity_p", "p, gap differs between strata", "p"),
 )
