@@ -7,20 +7,17 @@ may overlap.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Protocol
 
 import narwhals as nw
 import numpy as np
 
 from fairtrial.data.expressions import bin_labels, clean_number, present
 from fairtrial.data.schema import column_fault, is_number, labels_of
-from fairtrial.data.source import Source, collect
+from fairtrial.data.source import Kind, Source, collect
 from fairtrial.errors import Fault, Faults, InputError, did_you_mean
 from fairtrial.labels import canonical, is_missing
-
-if TYPE_CHECKING:
-    from fairtrial.data.roles import Roles
 
 RANGES: dict[str, Callable[[Any, float], Any]] = {
     "least": lambda number, edge: number >= edge,
@@ -29,6 +26,20 @@ RANGES: dict[str, Callable[[Any, float], Any]] = {
     "below": lambda number, edge: number < edge,
 }
 RANGE_WORDS = {"least": "at least", "most": "at most", "above": "above", "below": "below"}
+
+
+class Roles(Protocol):
+    """What a definition needs to know of the columns: the audit does."""
+
+    define: dict[str, Any]
+    bins: dict[str, Any]
+
+    def kind(self, column: str) -> Kind: ...
+    def lazy(self, columns: Iterable[str]) -> nw.LazyFrame[Any]: ...
+    def label_column(self, name: str) -> str: ...
+    def bin_edges(self, name: str) -> list[float]: ...
+    def attribute_expression(self, name: str) -> nw.Expr: ...
+    def not_numbers(self, column: str, use: str) -> Fault: ...
 
 
 def outside(name: str) -> str:
