@@ -105,3 +105,7 @@ Missing = Annotated[
 ]
 Weight = Annotated[str | None, Option("Column of survey weights.")]
 Unit = Annotated[str | None, Option("Column that names the person of repeated rows.")]
+Pair = Annotated[
+    str | None,
+    Option("Column that names the person whose answers in different groups are compared, one row each."),
+]

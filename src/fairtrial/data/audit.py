@@ -66,6 +66,8 @@ class Audit(Features):
         Column of survey weights.
     unit : str or None, default None
         Column that names the person of repeated rows.
+    pair : str or None, default None
+        Column that names the person whose answers in different groups are compared, one row each.
 
     Examples
     --------
@@ -95,6 +97,7 @@ class Audit(Features):
         missing: a.Missing = "error",
         weight: a.Weight = None,
         unit: a.Unit = None,
+        pair: a.Pair = None,
     ) -> None:
         given = {name: plain(value) for name, value in locals().items() if name not in ("self", "data")}
         given["define"] = None  # looked at by itself: a mask is no number
@@ -250,7 +253,10 @@ class Audit(Features):
             Assumptions, and what was left out.
         """
         notes = []
-        if self.unit is None:
+        if self.pair is not None:
+            text = "People are taken as independent of each other; each person's answers are compared with one another."
+            notes.append(Note("independent-pairs", text))
+        elif self.unit is None:
             text = "Rows are taken as independent people; a unit names repeated ones."
             notes.append(Note("independent-rows", text))
         if self.has("decision") or self.has("score"):
@@ -275,18 +281,18 @@ class Audit(Features):
             notes.append(Note("dropped-missing", text, dropped))
         return tuple(notes)
 
-    def refuse(self, who: str, *, weight: bool = True, unit: bool = True) -> None:
-        """Refuse survey weights and repeated rows by name, for methods that do not honour them yet.
+    def refuse(self, who: str, *roles: str) -> None:
+        """Refuse survey weights, repeated rows or pairs by name, for methods that do not honour them.
 
         Parameters
         ----------
         who : str
             The method that refuses.
-        weight, unit : bool
-            Whether the role is refused.
+        *roles : str
+            'weight', 'unit' or 'pair'.
         """
-        for name, refused in (("weight", weight), ("unit", unit)):
-            if refused and getattr(self, name) is not None:
+        for name in roles:
+            if getattr(self, name) is not None:
                 required = Words("is not honoured by {} yet; {} does", Use(who), Use("measure"))
                 raise NotApplicable(who, Fault(name, required, cure="Make an Audit without it"))
 
@@ -370,6 +376,7 @@ class Audit(Features):
         roles: Sequence[str] = (),
         columns: Sequence[str] = (),
         units: bool = False,
+        pairs: bool = False,
         complete: bool = True,
         who: str = "Audit",
     ) -> Rows:
@@ -391,6 +398,8 @@ class Audit(Features):
             Columns read as numbers.
         units : bool
             Whether the person of each row is wanted.
+        pairs : bool
+            Whether the person whose answers are compared is wanted.
         complete : bool
             Whether rows that lack anything the audit names are left out.
         who : str
@@ -407,8 +416,9 @@ class Audit(Features):
         for name in columns:
             self.check_column(who, "columns", name)
             query.number_column(name)
-        if units:
-            query.unit()
+        persons = [role for role, wanted in (("unit", units), ("pair", pairs)) if wanted]
+        for role in persons:
+            query.person(role)
         table = query.plain()
         found = Rows(n=len(table.n), attributes=self._labels(table, attributes))
         found.roles.update((name, table.role(name)) for name in roles)
@@ -416,8 +426,7 @@ class Audit(Features):
         for metric in metrics:
             moments = self._evaluated(who, metric, table)
             found.values[metric.name], found.given[metric.name] = moments.total, moments.count > 0
-        if units:
-            found.attributes["unit"] = table.labels[f"unit {self.unit}"]
+        found.attributes.update((role, table.labels[f"{role} {getattr(self, role)}"]) for role in persons)
         object.__setattr__(found, "digest", digest_of(found))
         return found
 

@@ -131,7 +131,7 @@ def _levels_fault(roles: Roles, name: str, levels: int) -> Fault:
     return _label_fault(roles, name, f"has {levels:,} levels, more than {MAX_LEVELS:,}", cure)
 
 
-def read_units(name: str, column: Any, faults: Faults) -> Coded:
+def read_persons(role: str, name: str, column: Any, faults: Faults) -> Coded:
     """Persons as integers; their names are not kept."""
     encoded = column.dictionary_encode()
     codes = np.asarray(encoded.indices.fill_null(-1), dtype=np.int32)
@@ -139,8 +139,8 @@ def read_units(name: str, column: Any, faults: Faults) -> Coded:
     missing = int(np.isin(codes, [-1, *nobody]).sum())
     if missing:
         required = f"is missing in {missing:,} rows"
-        subject = f"{name!r} (unit)"
-        faults.add(Fault("unit", required, subject=subject, cure="every row needs its person"))
+        subject = f"{name!r} ({role})"
+        faults.add(Fault(role, required, subject=subject, cure="every row needs its person"))
     return Coded(codes, ())
 
 

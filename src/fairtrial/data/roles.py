@@ -38,7 +38,7 @@ class Roles(Columns):
         super().__init__(source)
         columns = declared.columns
         self.outcome, self.decision, self.score = columns["outcome"], columns["decision"], columns["score"]
-        self.weight, self.unit = columns["weight"], columns["unit"]
+        self.weight, self.unit, self.pair = columns["weight"], columns["unit"], columns["pair"]
         self.threshold, self.missing = declared.threshold, declared.missing
         self.groups, self.features = declared.groups, declared.features
         self.positive = {
@@ -65,7 +65,7 @@ class Roles(Columns):
         Parameters
         ----------
         name : str
-            'outcome', 'decision', 'score', 'weight' or 'unit'.
+            'outcome', 'decision', 'score', 'weight', 'unit' or 'pair'.
 
         Returns
         -------

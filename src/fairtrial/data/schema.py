@@ -18,6 +18,7 @@ ROLE_NAMES = (
     "score",
     "weight",
     "unit",
+    "pair",
 )  # the arguments of Audit that name one column each
 
 

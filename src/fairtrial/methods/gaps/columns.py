@@ -1,4 +1,4 @@
-"""Columns of certify and flag that are empty, and so not shown, unless ratios or adjusted gaps were asked for."""
+"""Columns of certify and flag that are empty, and so not shown, unless ratios, pairs or strata were asked for."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ CERTIFIED_RATIO_COLUMNS = (
     Column("ratio_certificate_low", "low ratio of the certificate", "ratio", shown=False),
     Column("ratio_certificate_high", "high ratio of the certificate", "ratio", shown=False),
 )
+UNPAIRED = Column("unpaired", "people with one answer", "people")
 ADJUSTED_COLUMNS = (
+    UNPAIRED,
     Column("unadjusted", "unadjusted difference", "points"),
     Column("unadjusted_low", "low", "points"),
     Column("unadjusted_high", "high", "points"),

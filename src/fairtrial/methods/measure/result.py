@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from fairtrial.methods.gaps.columns import UNPAIRED
 from fairtrial.methods.gaps.states import (
     DESCRIBED,
     EFFECT,
@@ -51,6 +52,7 @@ class MeasureResult(Result):
         *with_limits("impact_ratio", "impact ratio", "ratio"),
         Column("four_fifths", "shown under four fifths", "flag"),
         Column("standardized", "standardized difference", "number"),
+        UNPAIRED,
         Column("p_value", "p", "p", shown=False),
         Column("p_adjusted", "adjusted p", "p"),
         replace(EFFECT, shown=False),  # the finding says it
