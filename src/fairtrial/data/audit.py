@@ -22,6 +22,7 @@ from fairtrial.data.cells import (
     distinct,
     sum_by,
 )
+from fairtrial.data.definitions import definition_words, recorded_definition, register
 from fairtrial.data.features import Features
 from fairtrial.data.query import Query, Table, check_asked, count_lacking, evaluate, refuse_real_outcome
 from fairtrial.data.schema import ROLE_NAMES, Declared, column_list, positive_labels
@@ -39,19 +40,23 @@ class Audit(FromArrays, Features):
     data : object
         A dataframe of any kind, a dict of columns, or a path or glob of CSV or Parquet files.
     outcome : str or None, default None
-        Column of what really happened: 0 and 1, two labels, or numbers.
+        Column of what really happened: 0 and 1, labels, or numbers.
     decision : str or None, default None
-        Column of the decision: 0 and 1, or two labels.
+        Column of the decision: 0 and 1, or labels.
     score : str or None, default None
         Column of the score that the decision rests on.
     threshold : float or None, default None
         Makes the decision from the score: 1 where score ≥ threshold.
     groups : str or list, default ()
         Columns whose groups are compared where a method is not told otherwise.
+    define : dict or None, default None
+        Groups of your own, such as 'young women: sex=Female, age<25'; in Python also masks or functions
+        of rows.
     features : str or list, default ()
         Columns that models see and subgroups are built from.
     positive : object, default None
-        The label that counts as 1, for decision and outcome alike or one each, such as decision=yes.
+        The label or labels that count as 1, for decision and outcome alike or of each, such as
+        decision=yes.
     favourable : object, default None
         The decision that is good for a person: 1, 0 or its label; findings then say who is harmed.
     bins : dict or None, default None
@@ -85,6 +90,7 @@ class Audit(FromArrays, Features):
         score: a.Score = None,
         threshold: a.Threshold = None,
         groups: a.Groups = (),
+        define: a.Define = None,
         features: a.Features = (),
         positive: a.Positive = None,
         favourable: a.Favourable = None,
@@ -95,19 +101,22 @@ class Audit(FromArrays, Features):
         pair: a.Pair = None,
     ) -> None:
         given = {name: plain(value) for name, value in locals().items() if name not in ("self", "data")}
+        given["define"] = None  # looked at by itself: a mask is no number
         if not isinstance(bins, Mapping | None):
             required = "must be a table of attributes with their edges or a number of bins"
             raise InputError("Audit", Fault("bins", required, got=bins))
         source = Source(data)
+        defined = register(source, data, {} if define is None else define)
         declared = Declared(
             columns={name: given[name] for name in ROLE_NAMES},
             threshold=given["threshold"],
-            groups=column_list("groups", groups),
+            groups=column_list("groups", groups) or tuple(defined),
             features=column_list("features", features),
             positive=positive_labels(positive),
             favourable=given["favourable"],
             bins=dict(bins or {}),
             missing=given["missing"],
+            define=defined,
         )
         declared.check(source.columns, given, Audit.__init__)
         super().__init__(source, declared)
@@ -227,6 +236,8 @@ class Audit(FromArrays, Features):
             if getattr(self, name) is not None
         }
         about = {"data": digest, "roles": roles, "missing": self.missing, "frame": self.frame}
+        if self.define:
+            about["define"] = {name: recorded_definition(part) for name, part in self.define.items()}
         return {**about, "favourable": self.favourable, **facts}
 
     def notes(self, *, complete: bool = True) -> tuple[Note, ...]:
@@ -255,6 +266,9 @@ class Audit(FromArrays, Features):
         if constant is not None:
             notes.append(constant)
             warnings.warn(constant.text, FairtrialWarning, stacklevel=3)
+        if self.define:
+            said = "; ".join(f"{name}: {definition_words(part)}" for name, part in self.define.items())
+            notes.append(Note("defined-groups", f"Groups defined for this audit: {said}."))
         for name, labels in self.alike.items():
             if labels:
                 shown = ", ".join(repr(label) for label in labels[:6])
