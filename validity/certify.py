@@ -34,6 +34,8 @@ from validity.certify_options import CELLS as OTHERS
 from validity.certify_shapes import CERTIFY as SHAPES
 from validity.gap_evidence import CELLS as EVIDENCE
 from validity.gap_evidence import POWER as EVIDENCE_POWER
+from validity.gap_pairs import CELLS as PAIRS
+from validity.gap_pairs import POWER as PAIRS_POWER
 from validity.skewed_means import CERTIFY as SKEWED
 from validity.unknown_outcomes import CELLS as UNKNOWN_OUTCOMES
 from validity.whole_functions import lines
@@ -314,5 +316,7 @@ CELLS: list[Cell] = [
     *EVIDENCE,
     *EVIDENCE_POWER,
     *UNKNOWN_OUTCOMES,
+    *PAIRS,
+    *PAIRS_POWER,
     *lines("certify"),
 ]  # fmt: skip

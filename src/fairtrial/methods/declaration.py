@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache, wraps
 from typing import Any, Literal, ParamSpec, TypeVar
 
-from fairtrial.errors import Fault, InputError, NotApplicable, Use, Words, did_you_mean
+from fairtrial.errors import Fault, InputError, did_you_mean
 from fairtrial.options import Argument, arguments_of, bind, recorded
 from fairtrial.results.result import Result, check_content
 
@@ -50,6 +50,8 @@ class Method:
         Why there is no command for it; empty when there is one.
     variant_of : str
         The method whose question it asks in another way; who asked either has asked that question.
+    evidence : tuple of str
+        Which of the audit's roles 'weight', 'unit' and 'pair' it honours; the others are refused by name.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Method:
     result: type[Result]
     no_command: str = ""
     variant_of: str = ""
+    evidence: tuple[str, ...] = ()
 
     @property
     def arguments(self) -> tuple[Argument, ...]:
@@ -84,17 +87,18 @@ class Method:
         return tuple(names[: names.index("audit")]) if self.takes_audit else ()
 
 
+# the roles that say how rows stand for people
+EVIDENCE = ("weight", "unit", "pair", "unlabelled")
 _DECLARED: dict[str, Method] = {}
 
 
 def method(
     *, question: str, short: str, help: str, order: int, shows: Shows | None, result: type[R], no_command: str = "",
-    variant_of: str = "", complete_rows: bool = True, partly_known: bool = False,
+    variant_of: str = "", complete_rows: bool = True, evidence: tuple[str, ...] = (),
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:  # fmt: skip
     """Declare a function as a method: its arguments are checked, and every front end finds it.
 
-    One that uses only `complete_rows` is refused where dropping the others would leave other people than those audited,
-    and one that does not take what is `partly_known` where the audit reckons with unknown outcomes.
+    One that uses only `complete_rows` is refused where dropping the others would leave other people than those audited.
     """
 
     def declare(function: Callable[P, R]) -> Callable[P, R]:
@@ -103,7 +107,7 @@ def method(
             bound = bind(function, args, kwargs)
             audit: Any = bound.arguments.get("audit")
             if "audit" in bound.arguments:
-                _check_audit(function.__name__, audit, complete_rows, partly_known)
+                _check_audit(function.__name__, audit, complete_rows, evidence)
             with nullcontext() if audit is None else audit.source.alone:
                 answer = function(*bound.args, **bound.kwargs)
             bound.apply_defaults()
@@ -111,24 +115,22 @@ def method(
 
         _DECLARED[function.__name__] = Method(
             name=function.__name__, question=question, short=short, help=help, order=order, shows=shows,
-            function=public, result=result, no_command=no_command, variant_of=variant_of,
+            function=public, result=result, no_command=no_command, variant_of=variant_of, evidence=evidence,
         )  # fmt: skip
         return public
 
     return declare
 
 
-def _check_audit(who: str, audit: object, complete_rows: bool, partly_known: bool) -> None:
-    """The first argument must be an Audit, whose rows stand for the people audited."""
+def _check_audit(who: str, audit: object, complete_rows: bool, evidence: tuple[str, ...]) -> None:
+    """The first argument must be an Audit, whose rows stand for the people audited as the method can honour."""
     from fairtrial.data.audit import Audit
 
     if not isinstance(audit, Audit):
         required = f"must be an Audit, got {type(audit).__name__}"
         cure = "say what the columns mean: Audit(data, decision=…, outcome=…, groups=…)"
         raise InputError(who, Fault("audit", required, cure=cure))
-    if not partly_known and audit.unlabelled is not None:
-        refused = Words("is not honoured by {} yet; {} does", Use(who), Use("certify"))
-        raise NotApplicable(who, Fault("unlabelled", refused, cure="Make an Audit without it"))
+    audit.refuse(who, *(name for name in EVIDENCE if name not in evidence))
     if complete_rows:
         from fairtrial.methods.gaps.known_outcomes import refuse_selective_rows
 

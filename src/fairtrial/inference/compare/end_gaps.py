@@ -163,7 +163,9 @@ def label_gaps(labels: PartlyLabelled, comparison: Comparison, scale: Scale = "d
             why or (no_ratio(0.0, False) if zero else None) for why, zero in zip(reason, without, strict=True)
         ]
     ends = [rates.gap_end(labels, comparison.known, most=most, scale=scale) for most in (False, True)]
-    return EndGaps(ends[0], ends[1], reason, scale)
+    gaps = EndGaps(ends[0], ends[1], reason, scale)
+    gaps.rates = np.stack([rates.group[0].rate, rates.reference[0].rate])  # the least that are possible
+    return gaps
 
 
 class RateEnds:

@@ -194,9 +194,11 @@ def _refuse_irregular(disparities: Disparities) -> None:
     if isinstance(target, Estimate):
         required = "is not for a target you estimated yourself; ask for intervals instead"
         raise NotApplicable(WHO, Fault("vector", required))
-    plain = disparities.weighted is None and disparities.within is None and disparities.bounds is None
-    if not plain or disparities.scale == "ratio":
-        required = "is for plain differences: without weights, units, within, unknown outcomes and ratios"
+    other = (disparities.weighted, disparities.within, disparities.paired, disparities.bounds)
+    if any(evidence is not None for evidence in other) or disparities.scale == "ratio":
+        required = (
+            "is for plain differences: without weights, units, pairs, within, unknown outcomes and ratios"
+        )
         raise NotApplicable(WHO, Fault("vector", required))
     if not disparities.gaps.defined.all():
         required = "needs every group to have variation; see the reasons in the table"

@@ -17,7 +17,7 @@ from fairtrial.inference.compare.end_gaps import EndGaps, RateEnds, label_gaps
 from fairtrial.inference.evidence.atoms import Atoms, Bools, Comparison
 from fairtrial.inference.evidence.partly_labelled import PartlyLabelled
 from fairtrial.inference.numeric.roots import Floats
-from fairtrial.inference.rates.two_rates import Scale
+from fairtrial.methods.gaps.inference_asked import Inference, refuse_ways
 from fairtrial.methods.gaps.words import Unit, number_words
 from fairtrial.metrics.groups import Target
 from fairtrial.metrics.metric import Metric
@@ -46,7 +46,7 @@ def find_unknown(
     faults = [*_target_faults(target)]
     faults += [
         Fault(name, "is not for audits that reckon with people without an outcome yet", cure="Leave it out")
-        for name in ("weight", "unit")
+        for name in ("weight", "unit", "pair")
         if audit.has(name)
     ]
     if faults:
@@ -81,16 +81,10 @@ def _target_faults(target: Target | Estimate) -> list[Fault]:
     return [Fault("target", required, cure=cure)]
 
 
-def refuse_inference(who: str, asked: dict[str, tuple[Any, Any]], within: Any) -> None:
+def refuse_inference(who: str, inference: Inference) -> None:
     """Ways of inference that know no ends, by name."""
-    faults = [
-        Fault(
-            name, "is not for unknown outcomes: both ends have the ordinary law of rates", cure="Leave it out"
-        )
-        for name, (value, usual) in asked.items()
-        if value != usual
-    ]
-    if within:
+    faults = refuse_ways(inference, "unknown outcomes: both ends have the ordinary law of rates")
+    if inference.within:
         faults.append(Fault("within", "is not for unknown outcomes yet", cure="Leave it out"))
     if faults:
         raise NotApplicable(who, faults)
@@ -131,9 +125,15 @@ def labels_of(found: OutcomeCells, assumed: Unlabelled) -> PartlyLabelled:
 
 
 def bound_gaps(
-    who: str, found: OutcomeCells, assumed: Unlabelled, comparison: Comparison, atoms: Atoms, scale: Scale
+    who: str,
+    found: OutcomeCells,
+    assumed: Unlabelled,
+    comparison: Comparison,
+    atoms: Atoms,
+    inference: Inference,
 ) -> tuple[EndGaps, OutcomeBounds]:
     """The gaps at both ends, and what is behind them."""
+    refuse_inference(who, inference)
     if (comparison.member & comparison.reference)[:, atoms.count > 0].any():
         required = "needs a reference that shares nobody with the groups compared: some outcomes are unknown"
         raise NotApplicable(who, Fault("target", required))
@@ -141,7 +141,7 @@ def bound_gaps(
     bounds = OutcomeBounds(
         assumed, labels, found.decision, comparison, RateEnds(labels, comparison), found.kinds
     )
-    return label_gaps(labels, comparison, scale), bounds
+    return label_gaps(labels, comparison, inference.scale), bounds
 
 
 def own_rates(found: OutcomeCells, assumed: Unlabelled, member: Bools) -> tuple[EndGaps, RateEnds]:

@@ -75,6 +75,7 @@ class Line:
     rate_ends: tuple[float, float] | None = None
     gap_ends: tuple[float, float] | None = None
     assumption: str = ""  # what the ends assume
+    unpaired: int | None = None  # people with one of two answers only
     untested: State | None = None
     is_reference: bool = False
 

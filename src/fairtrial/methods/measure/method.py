@@ -31,7 +31,7 @@ Minimum = Annotated[
     shows="disparity",
     result=MeasureResult,
     complete_rows=False,
-    partly_known=True,
+    evidence=("weight", "unit", "pair", "unlabelled"),
 )
 def measure(
     audit: Audit,
