@@ -5,7 +5,7 @@ The same keys and values serve two queries: grouped (cells) and plain (rows). No
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,7 +54,12 @@ class Table:
         """A role's value of every line; of the score's bins their codes."""
         if name == "score_bin":
             return self.labels[SCORE_BIN].codes.astype(float)
-        return next(known[name] for known in (self.binary, self.numbers, self.total) if name in known)
+        known = next((known[name] for known in (self.binary, self.numbers) if name in known), None)
+        return self.value(name) if known is None else known
+
+    def value(self, name: str) -> Floats:
+        """A number of every row, NaN where there is none."""
+        return np.where(self.count[name] > 0, self.total[name], np.nan)
 
     def known(self, value: Role) -> Bools:
         """Which lines have all that a binary value needs."""
@@ -85,7 +90,7 @@ class Query:
         # Rows are left out where an attribute, role or column asked for is missing; what only a metric needs leaves
         # its row out of that metric alone. Complete rows lack nothing that the audit names.
         self.partial = roles.missing == "drop" and not complete
-        self.required: set[str] = set(roles.declared) if complete else set()
+        self.required: set[str] = set(roles.needed) if complete else set()
         self.keys: dict[str, nw.Expr] = {}
         self.values: dict[str, nw.Expr] = {}
         self.parts: dict[str, Role] = {}  # the roles among the values
@@ -168,7 +173,7 @@ class Query:
 
     def _require(self, *columns: str) -> None:
         if self.partial:
-            self.required.update(columns)
+            self.required.update(set(columns) - self.roles.may_lack)
 
     def number_column(self, name: str) -> None:
         """A column of numbers that every row must have."""
@@ -273,17 +278,24 @@ class Query:
         faults.raise_any()
         return table
 
+    def _lines_may_lack(self, columns: Iterable[str]) -> bool:
+        """Whether a line without what these columns hold is no fault."""
+        return self.partial or set(columns) <= self.roles.may_lack
+
     def _read_key(self, table: Table, kind: str, name: str, column: Any, faults: Faults) -> None:
         if kind == "label":
-            table.labels[name] = read_labels(self.roles, name, column, table.n, faults, self.partial)
+            partial = self._lines_may_lack([name])
+            table.labels[name] = read_labels(self.roles, name, column, table.n, faults, partial)
         elif kind == "unit":
             table.labels[f"unit {name}"] = read_units(name, column, faults)
         elif kind == "expression":
             table.binary[f"given {name}"] = np.nan_to_num(read_floats(column))
         elif kind == "number":
-            table.numbers[name] = read_numbers(self.roles, name, column, table.n, faults, self.partial)
+            partial = self._lines_may_lack(self.roles.role_columns(name))
+            table.numbers[name] = read_numbers(self.roles, name, column, table.n, faults, partial)
         else:
-            table.binary[name] = read_role(self.roles, name, column, table.n, faults, self.partial)
+            partial = self._lines_may_lack(self.roles.role_columns(name))
+            table.binary[name] = read_role(self.roles, name, column, table.n, faults, partial)
             if name == "outcome" and self.roles.kind(str(self.roles.outcome)) == "int":
                 table.numbers[name] = read_floats(column)
 
@@ -297,7 +309,11 @@ class Query:
             else:
                 faults.add(self.roles.fault(needs, NOT_FINITE))
         missing = int((table.n - table.count[name]).sum())
-        if missing and not self.partial and not (name == "outcome" and "outcome" in table.binary):
+        columns = [name.removeprefix("column ")]
+        if part is not None:
+            columns = [column for need in needs for column in self.roles.role_columns(need)]
+        partial = self._lines_may_lack(columns)
+        if missing and not partial and not (name == "outcome" and "outcome" in table.binary):
             faults.add(self.roles.missing_fault(missing, *needs))
 
 
