@@ -22,8 +22,8 @@ from fairtrial.data.reading import (
     read_ints,
     read_labels,
     read_numbers,
+    read_persons,
     read_role,
-    read_units,
 )
 from fairtrial.data.roles import Roles
 from fairtrial.data.schema import column_fault
@@ -125,11 +125,12 @@ class Query:
             "label", name, lambda: nw.col(column) if column != name else self.roles.attribute_expression(name)
         )
 
-    def unit(self) -> None:
-        column = str(self.roles.unit)
+    def person(self, role: str) -> None:
+        """Who a row is about: the column of 'unit' or of 'pair'."""
+        column = str(getattr(self.roles, role))
         self.columns.add(column)
         self._require(column)
-        self._key("unit", column, lambda: nw.col(column))
+        self._key(role, column, lambda: nw.col(column))
 
     def role(self, name: str) -> None:
         self.columns.update(self.roles.role_columns(name))
@@ -286,8 +287,8 @@ class Query:
         if kind == "label":
             partial = self._lines_may_lack([name])
             table.labels[name] = read_labels(self.roles, name, column, table.n, faults, partial)
-        elif kind == "unit":
-            table.labels[f"unit {name}"] = read_units(name, column, faults)
+        elif kind in ("unit", "pair"):
+            table.labels[f"{kind} {name}"] = read_persons(kind, name, column, faults)
         elif kind == "expression":
             table.binary[f"given {name}"] = np.nan_to_num(read_floats(column))
         elif kind == "number":

@@ -164,7 +164,6 @@ def improve(
     from fairtrial.methods.improve.answer import answer
     from fairtrial.methods.improve.splits import Settings
 
-    audit.refuse("improve")
     wanted = i.Wanted(
         accuracy=accuracy, fairness=fairness, by=by, margin=margin, margin_kind=margin_kind, reduction=reduction,
         method=method, scale=scale, pooled=pooled, group_weights=group_weights, direction=direction, target=target,

@@ -399,7 +399,7 @@ def _notes(
         notes.append(Note("blind", f"Rules could not use {of_groups}: they are blind to the group."))
     if outside:
         text = f"{outside:,} of {members.rows.n:,} rows are in none of the groups and were left out."
-        notes.append(Note("outside-groups", text))
+        notes.append(Note("outside-groups", text, outside))
     notes += told
     if named.brought:
         what = "columns" if named.fixed else "rules"
