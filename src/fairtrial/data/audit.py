@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from fairtrial.data import arguments as a
+from fairtrial.data.arrays import FromArrays
 from fairtrial.data.cells import (
     Cells,
     Coded,
@@ -32,7 +33,7 @@ from fairtrial.metrics.metric import Metric
 from fairtrial.options import plain
 
 
-class Audit(Features):
+class Audit(FromArrays, Features):
     """Decisions, outcomes or scores of people, and who they are: the input of every method.
 
     Parameters
