@@ -5,7 +5,7 @@ The same keys and values serve two queries: grouped (cells) and plain (rows). No
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -279,23 +279,22 @@ class Query:
         faults.raise_any()
         return table
 
-    def _lines_may_lack(self, columns: Iterable[str]) -> bool:
+    def _partial(self, *columns: str) -> bool:
         """Whether a line without what these columns hold is no fault."""
         return self.partial or set(columns) <= self.roles.may_lack
 
     def _read_key(self, table: Table, kind: str, name: str, column: Any, faults: Faults) -> None:
         if kind == "label":
-            partial = self._lines_may_lack([name])
-            table.labels[name] = read_labels(self.roles, name, column, table.n, faults, partial)
+            table.labels[name] = read_labels(self.roles, name, column, table.n, faults, self._partial(name))
         elif kind in ("unit", "pair"):
             table.labels[f"{kind} {name}"] = read_persons(kind, name, column, faults)
         elif kind == "expression":
             table.binary[f"given {name}"] = np.nan_to_num(read_floats(column))
         elif kind == "number":
-            partial = self._lines_may_lack(self.roles.role_columns(name))
+            partial = self._partial(*self.roles.role_columns(name))
             table.numbers[name] = read_numbers(self.roles, name, column, table.n, faults, partial)
         else:
-            partial = self._lines_may_lack(self.roles.role_columns(name))
+            partial = self._partial(*self.roles.role_columns(name))
             table.binary[name] = read_role(self.roles, name, column, table.n, faults, partial)
             if name == "outcome" and self.roles.kind(str(self.roles.outcome)) == "int":
                 table.numbers[name] = read_floats(column)
@@ -310,10 +309,8 @@ class Query:
             else:
                 faults.add(self.roles.fault(needs, NOT_FINITE))
         missing = int((table.n - table.count[name]).sum())
-        columns = [name.removeprefix("column ")]
-        if part is not None:
-            columns = [column for need in needs for column in self.roles.role_columns(need)]
-        partial = self._lines_may_lack(columns)
+        roles = [] if part is None else [column for need in needs for column in self.roles.role_columns(need)]
+        partial = self._partial(*roles or [name.removeprefix("column ")])
         if missing and not partial and not (name == "outcome" and "outcome" in table.binary):
             faults.add(self.roles.missing_fault(missing, *needs))
 

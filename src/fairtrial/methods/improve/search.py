@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from fairtrial.errors import FairtrialError, Fault, NotApplicable
 from fairtrial.methods.improve.candidates.constraints import check_rule, permissible
 from fairtrial.methods.improve.candidates.contest import WHO, Candidate, Contest, Decided
+from fairtrial.methods.improve.candidates.filling import filled_in
 from fairtrial.methods.improve.candidates.rules import Index, Rule, refusal
-from fairtrial.methods.improve.candidates.unlabelled import filled_in
 from fairtrial.methods.improve.claim_tests import (
     ClaimTest,
     examine,

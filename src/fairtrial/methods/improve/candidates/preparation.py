@@ -129,8 +129,8 @@ class Prepared:
 def prepare(audit: Audit, wanted: Wanted) -> Prepared:
     """Check everything, read the rows once, and refuse what cannot be tested."""
     named = _named(audit, wanted)
-    _check_roles(audit, wanted, named)
     audit = _with_unknown(audit, wanted, named)
+    _check_roles(audit, wanted, named)
     members = _members(_read(audit, named), named.groups)
     if audit.has("outcome") and audit.outcome_is_real:
         accuracies, fairness = (
@@ -152,7 +152,7 @@ def _with_unknown(audit: Audit, wanted: Wanted, named: _Named) -> Audit:
     columns = {name for worth in named.worths for name in worth.value_columns}
     outcome = {str(audit.outcome)} if audit.has("outcome") else set()
     if named.assumed is not None:
-        if any(audit.lacks(name) for name in columns | outcome):
+        if any(audit.lacks(name) for name in (columns | outcome) & set(audit.source.columns)):
             check_unlabelled(named.worths, audit, wanted)
         return audit.lacking(columns | outcome)
     if named.need("outcome"):

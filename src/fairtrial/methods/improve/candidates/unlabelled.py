@@ -1,9 +1,7 @@
-"""People whose outcome is unknown: what is asked of them, both ends of what may have happened, and training without it.
+"""People whose outcome is unknown: what is assumed of them, and both ends of what may have happened.
 
 A claim that needs an outcome is tested where the unknown outcomes are worst for it: any of 0 and 1 (`"bounds"`), or as
-far from those of people alike as the odds that were stated allow (`{"odds": 2, "alike": [...]}`). Candidates are fitted
-with the unknown outcomes filled in from a model of the known ones of the same rows: that only steers the search, since
-what it finds is tested on other rows and at the worst end.
+far from those of people alike as the odds that were stated allow (`{"odds": 2, "alike": [...]}`).
 """
 
 from __future__ import annotations
@@ -11,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +19,9 @@ from fairtrial.errors import Fault, Faults, InputError, NotApplicable, Set, Word
 from fairtrial.inference.numeric.cell_bootstrap import distinct_rows
 from fairtrial.methods.gaps.known_outcomes import selective_labels
 from fairtrial.methods.improve.arguments import Wanted
-from fairtrial.methods.improve.candidates.rules import Floats, Index
+from fairtrial.methods.improve.candidates.rules import Floats
 from fairtrial.methods.improve.candidates.utilities import Area, Observed, Worth
 from fairtrial.methods.improve.payoff import Payoff
-
-if TYPE_CHECKING:
-    from fairtrial.methods.improve.candidates.contest import Contest
 
 WHO = "improve"
 
@@ -158,26 +152,3 @@ def _payoff_ends(seen: Observed, worths: Sequence[Worth]) -> dict[str, tuple[Flo
                 least = min(least, worth.what.at_least)
             found[name] = (np.where(lacking, least, values), np.where(lacking, most, values))
     return found
-
-
-def filled_in(contest: Contest, index: Index, rng: np.random.Generator) -> Contest:
-    """The contest with unknown outcomes of the training rows drawn from a model of the known ones among them."""
-    unlabelled = contest.unlabelled
-    if unlabelled is None or not contest.features or contest.seen.outcome is None:
-        return contest
-    unknown = index[~unlabelled.known[index]]
-    labelled = index[unlabelled.known[index]]
-    if not unknown.size or not labelled.size:
-        return contest
-    from fairtrial.methods.improve.candidates.scorers import SignedLinear
-
-    outcome, matrix = contest.seen.outcome.copy(), contest.inputs.matrix
-    if np.ptp(outcome[labelled]) == 0:
-        outcome[unknown] = outcome[labelled[0]]
-    else:
-        model = SignedLinear(1.0, contest.outcome_is_binary, None).fit(matrix[labelled], outcome[labelled])
-        if contest.outcome_is_binary:
-            outcome[unknown] = rng.random(unknown.size) < model.predict_proba(matrix[unknown])[:, 1]
-        else:
-            outcome[unknown] = model.predict(matrix[unknown])
-    return replace(contest, seen=replace(contest.seen, outcome=outcome))
