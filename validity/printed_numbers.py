@@ -119,15 +119,15 @@ def _repeated(wrong: Callable[[Random], float]) -> Callable[[int, Random], np.nd
 def _interval(method: str, name: str, design: str, ask: Ask, truth: float, **more: Any) -> Cell:
     """A line on one column and its limits; `words` names it apart from others of the column."""
     every, words = more.pop("every", True), more.pop("words", name.replace("_", " "))
-    covers = tuple(f"{method}.{name}_{end}" for end in ENDS)
+    settings: dict[str, Any] = {"short": 0, "covers": tuple(f"{method}.{name}_{end}" for end in ENDS), **more}
     return Cell(method, f"printed interval, {words}", design, "coverage", missed(ask, name, truth, every=every),
-                **{"short": 0, "covers": covers} | more)  # fmt: skip
+                **settings)  # fmt: skip
 
 
 def _p(method: str, name: str, design: str, ask: Ask, **more: Any) -> Cell:
     run = rejected(ask, name, every=name == "p_value")
     words = "share of p-values at most 5%" if name == "p_value" else "any adjusted p-value at most 5%"
-    settings = {"short": 0, "covers": (f"{method}.{name}",)} | more
+    settings: dict[str, Any] = {"short": 0, "covers": (f"{method}.{name}",), **more}
     return Cell(method, f"printed, {words}", design, "size", run, **settings)
 
 
