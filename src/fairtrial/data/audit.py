@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -297,6 +298,25 @@ class Audit(FromArrays, Features):
                 required = Words("is not honoured by {} yet; {} does", Use(who), Use("measure"))
                 raise NotApplicable(who, Fault(name, required, cure="Make an Audit without it"))
 
+    def lacking(self, columns: Collection[str]) -> Audit:
+        """The same audit, whose rows may lack these columns: they are kept, with NaN.
+
+        Parameters
+        ----------
+        columns : collection of str
+            Columns of roles, features or numbers.
+
+        Returns
+        -------
+        Audit
+            Of the same data.
+        """
+        other = copy(self)
+        other.may_lack = frozenset(columns)
+        other._dropped = None
+        other.forget()
+        return other
+
     def forget(self) -> None:
         """Forget what was read so far; for a copy whose bins are others."""
         self._levels, self._edges = {}, {}
@@ -423,7 +443,7 @@ class Audit(FromArrays, Features):
         table = query.plain()
         found = Rows(n=len(table.n), attributes=self._labels(table, attributes))
         found.roles.update((name, table.role(name)) for name in roles)
-        found.columns.update((name, table.total[f"column {name}"]) for name in columns)
+        found.columns.update((name, table.value(f"column {name}")) for name in columns)
         for metric in metrics:
             moments = self._evaluated(who, metric, table)
             found.values[metric.name], found.given[metric.name] = moments.total, moments.count > 0
