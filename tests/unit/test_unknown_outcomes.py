@@ -305,7 +305,7 @@ def test_what_cannot_be_bounded_is_refused_by_name() -> None:
 def test_other_methods_refuse_it_by_name() -> None:
     audit = audit_of(frame_of(PAGE))
     for name, found in declared_methods().items():
-        if not found.takes_audit or name in ("measure", "certify", "flag"):
+        if not found.takes_audit or name in ("measure", "certify", "flag", "improve"):
             continue
         required = {
             argument.name: {"metric": "fpr", "protected": {"g": "a"}, "period": "d"}.get(argument.name, "fpr")
@@ -391,3 +391,17 @@ def test_words() -> None:
     assert range_words(-0.02, 0.01, "B", "points") == "2.0 points below to 1.0 points above B"
     assert range_words(0.5, 1.2, "B", "ratio") == "0.50 to 1.20 times that of B"
     assert all(metric in METRICS for metric in RATES)
+
+
+@pytest.mark.filterwarnings("ignore::fairtrial.errors.FairtrialWarning")
+def test_improve_takes_what_the_audit_says() -> None:
+    frame = lending(n=600).assign(rule=lambda people: 1 - people["d"])
+    asked = {
+        "accuracy": "accuracy",
+        "fairness": "selection_rate",
+        "candidates": "rule",
+        "fitted_elsewhere": True,
+    }
+    plain = ft.improve(audit_of(frame, None, missing="drop"), **asked, unlabelled="bounds")
+    told = ft.improve(audit_of(frame), **asked)
+    assert told.estimates == plain.estimates

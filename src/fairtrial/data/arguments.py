@@ -52,18 +52,15 @@ def plain_label(text: str) -> str:
     return text
 
 
-def unlabelled(text: str) -> dict[str, Any]:
+def unlabelled(text: str) -> Any:
     """A text of the command line.
 
-    >>> unlabelled("odds=2"), unlabelled("odds=1.5,alike=region|income")
-    ({'odds': 2.0}, {'odds': 1.5, 'alike': ['region', 'income']})
+    >>> unlabelled("bounds"), unlabelled("odds=1.5,alike=region|income")
+    ('bounds', {'odds': 1.5, 'alike': ['region', 'income']})
     """
-    found: dict[str, Any] = {}
-    for part in text.split(","):
-        name, _, value = part.partition("=")
-        if not value:
-            raise ValueError("bounds or odds=2 or odds=2,alike=region|income")
-        found[name.strip()] = value.split("|") if name.strip() == "alike" else options.number_or_text(value)
+    found = options.group(text)
+    if isinstance(found, dict) and isinstance(found.get("odds"), str):
+        return {**found, "odds": options.number_or_text(str(found["odds"]))}
     return found
 
 

@@ -192,7 +192,10 @@ def _named(audit: Audit, wanted: Wanted) -> _Named:
     listed = listed_candidates(audit, wanted.candidates, fitted_elsewhere=wanted.fitted_elsewhere)
     if wanted.threshold is not None:
         listed = [replace(c, threshold=wanted.threshold) if isinstance(c, FixedColumn) else c for c in listed]
-    named = _Named(groups, accuracies, fairness, listed, find_assumed(audit, wanted.unlabelled))
+    stated = wanted.unlabelled
+    if stated is None and audit.unlabelled is not None:
+        stated = audit.unlabelled.to_dict()
+    named = _Named(groups, accuracies, fairness, listed, find_assumed(audit, stated))
     return replace(named, features=_permitted(audit, wanted, named.attributes))
 
 
