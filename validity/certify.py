@@ -36,6 +36,7 @@ from validity.gap_evidence import CELLS as EVIDENCE
 from validity.gap_evidence import POWER as EVIDENCE_POWER
 from validity.gap_pairs import CELLS as PAIRS
 from validity.gap_pairs import POWER as PAIRS_POWER
+from validity.ordered_cuts import CELLS as ORDERED
 from validity.skewed_means import CERTIFY as SKEWED
 from validity.whole_functions import lines
 
@@ -316,5 +317,6 @@ CELLS: list[Cell] = [
     *EVIDENCE_POWER,
     *PAIRS,
     *PAIRS_POWER,
+    *(cell for cell in ORDERED if cell.method == "certify"),
     *lines("certify"),
 ]  # fmt: skip

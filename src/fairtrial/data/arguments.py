@@ -84,6 +84,14 @@ Positive = Annotated[
         many=True,
     ),
 ]
+Order = Annotated[
+    Sequence[Any] | None,
+    Option(
+        "The decision's labels from low to high: every cut between them is looked at, all at once.",
+        many=True,
+        form=plain_label,
+    ),
+]
 Favourable = Annotated[
     object,
     Option(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -56,6 +57,8 @@ class Audit(Features):
     positive : object, default None
         The label or labels that count as 1, for decision and outcome alike or of each, such as
         decision=yes.
+    order : list or None, default None
+        The decision's labels from low to high: every cut between them is looked at, all at once.
     favourable : object, default None
         The decision that is good for a person: 1, 0 or its label; findings then say who is harmed.
     bins : dict or None, default None
@@ -92,6 +95,7 @@ class Audit(Features):
         define: a.Define = None,
         features: a.Features = (),
         positive: a.Positive = None,
+        order: a.Order = None,
         favourable: a.Favourable = None,
         bins: a.Bins = None,
         missing: a.Missing = "error",
@@ -116,6 +120,7 @@ class Audit(Features):
             bins=dict(bins or {}),
             missing=given["missing"],
             define=defined,
+            order=given["order"],
         )
         declared.check(source.columns, given, Audit.__init__)
         super().__init__(source, declared)
@@ -179,6 +184,12 @@ class Audit(Features):
         """
         roles = [name for name in ("decision", "outcome", "score") if self.has(name)]
         faults = Faults("Audit")
+        if self.order is not None:
+            roles.remove("decision")
+            try:
+                self.cuts()
+            except InputError as error:
+                faults.extend(error)
         try:
             assert self.favourable in (None, 0, 1)
         except InputError as error:
@@ -235,6 +246,8 @@ class Audit(Features):
             if getattr(self, name) is not None
         }
         about = {"data": digest, "roles": roles, "missing": self.missing, "frame": self.frame}
+        if self.order is not None:
+            about["order"] = list(self.order)
         if self.define:
             about["define"] = {name: recorded_definition(part) for name, part in self.define.items()}
         return {**about, "favourable": self.favourable, **facts}
@@ -295,6 +308,31 @@ class Audit(Features):
             if getattr(self, name) is not None:
                 required = Words("is not honoured by {} yet; {} does", Use(who), Use("measure"))
                 raise NotApplicable(who, Fault(name, required, cure="Make an Audit without it"))
+
+    def cuts(self) -> list[tuple[str, Self]]:
+        """An ordered decision cut between any two of its labels: 'refer or above', and the audit of that decision.
+
+        Returns
+        -------
+        list of pairs
+            From the lowest cut to the highest; cuts that part the same people are one.
+        """
+        assert self.order is not None
+        told = self.decision_labels()
+        strange = [label for label in told if label not in self.order]
+        if strange:
+            required = f"lacks labels of {self.subject('decision')}: {', '.join(map(repr, strange[:6]))}"
+            raise InputError("Audit", Fault("order", required, cure="Give every label its place"))
+        present = [label for label in self.order if label in told]
+        found = []
+        for place in range(1, max(len(present), 2)):
+            other = copy.copy(self)
+            other.order, other._labelled, other.constant_decision = None, None, None
+            other.positive = {**self.positive, "decision": present[place:] or present}
+            other._favourable = self.favourable
+            name = f"{present[min(place, len(present) - 1)]}{' or above' if place < len(present) - 1 else ''}"
+            found.append((name, other))
+        return found
 
     def forget(self) -> None:
         """Forget what was read so far; for a copy whose bins are others."""
