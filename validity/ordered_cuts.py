@@ -40,7 +40,7 @@ def any_finding(sizes: Sequence[int], shares: Sequence[Sequence[float]], correct
         if corrected:
             return np.array([float(holm(one.ravel()).min() <= 0.05) for one in p])
         each = np.array([[holm(one[:, cut]).min() for cut in range(cuts)] for one in p])
-        return (each.min(axis=1) <= 0.05).astype(float)
+        return np.asarray(each.min(axis=1) <= 0.05, dtype=float)
 
     return run
 

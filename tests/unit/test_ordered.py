@@ -159,7 +159,7 @@ def test_views_and_saved_results():
         ),
         (
             lambda: measure(ordered(favourable="refer")),
-            "must be an end of the order: 'reject' or 'accept', got 'refer'",
+            "an end of the order: 'reject' or 'accept', got 'refer'",
         ),
         (lambda: ordered(order=["reject", "reject"]), "two or more labels of the decision, each once"),
         (lambda: ordered(positive="accept"), "both say which decisions count"),

@@ -67,7 +67,7 @@ Groups = Annotated[
 Define = Annotated[
     Mapping[str, Any] | None,
     Option(
-        "Groups of your own, such as 'young women: sex=Female, age<25'; in Python also masks or functions of rows.",
+        "Groups of your own, such as 'young women: sex=Female, age<25'; in Python also masks or functions.",
         form=definition,
         many=True,
     ),
@@ -79,7 +79,7 @@ Features = Annotated[
 Positive = Annotated[
     object,
     Option(
-        "The label or labels that count as 1, for decision and outcome alike or of each, such as decision=yes.",
+        "The labels that count as 1, for decision and outcome alike or of each, such as decision=yes.",
         form=label,
         many=True,
     ),

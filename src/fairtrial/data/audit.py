@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
 
 from fairtrial.data import arguments as a
+from fairtrial.data.arrays import FromArrays
 from fairtrial.data.cells import (
     Cells,
     Coded,
@@ -32,7 +33,7 @@ from fairtrial.metrics.metric import Metric
 from fairtrial.options import plain
 
 
-class Audit(Features):
+class Audit(FromArrays, Features):
     """Decisions, outcomes or scores of people, and who they are: the input of every method.
 
     Parameters
@@ -50,13 +51,11 @@ class Audit(Features):
     groups : str or list, default ()
         Columns whose groups are compared where a method is not told otherwise.
     define : dict or None, default None
-        Groups of your own, such as 'young women: sex=Female, age<25'; in Python also masks or functions
-        of rows.
+        Groups of your own, such as 'young women: sex=Female, age<25'; in Python also masks or functions.
     features : str or list, default ()
         Columns that models see and subgroups are built from.
     positive : object, default None
-        The label or labels that count as 1, for decision and outcome alike or of each, such as
-        decision=yes.
+        The labels that count as 1, for decision and outcome alike or of each, such as decision=yes.
     order : list or None, default None
         The decision's labels from low to high: every cut between them is looked at, all at once.
     favourable : object, default None
@@ -326,13 +325,32 @@ class Audit(Features):
         present = [label for label in self.order if label in told]
         found = []
         for place in range(1, max(len(present), 2)):
-            other = copy.copy(self)
+            other = copy(self)
             other.order, other._labelled, other.constant_decision = None, None, None
             other.positive = {**self.positive, "decision": present[place:] or present}
             other._favourable = self.favourable
             name = f"{present[min(place, len(present) - 1)]}{' or above' if place < len(present) - 1 else ''}"
             found.append((name, other))
         return found
+
+    def lacking(self, columns: Collection[str]) -> Audit:
+        """The same audit, whose rows may lack these columns: they are kept, with NaN.
+
+        Parameters
+        ----------
+        columns : collection of str
+            Columns of roles, features or numbers.
+
+        Returns
+        -------
+        Audit
+            Of the same data.
+        """
+        other = copy(self)
+        other.may_lack = frozenset(columns)
+        other._dropped = None
+        other.forget()
+        return other
 
     def forget(self) -> None:
         """Forget what was read so far; for a copy whose bins are others."""
@@ -460,7 +478,7 @@ class Audit(Features):
         table = query.plain()
         found = Rows(n=len(table.n), attributes=self._labels(table, attributes))
         found.roles.update((name, table.role(name)) for name in roles)
-        found.columns.update((name, table.total[f"column {name}"]) for name in columns)
+        found.columns.update((name, table.value(f"column {name}")) for name in columns)
         for metric in metrics:
             moments = self._evaluated(who, metric, table)
             found.values[metric.name], found.given[metric.name] = moments.total, moments.count > 0

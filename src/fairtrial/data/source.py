@@ -245,6 +245,25 @@ def _array(name: str, column: Any) -> Any:
         )
 
 
+def is_frame(data: object) -> bool:
+    """Whether this is a dataframe in memory."""
+    return isinstance(nw.from_native(data, pass_through=True), nw.DataFrame)
+
+
+def series_kind(values: object) -> Frame | None:
+    """The kind of library a series comes from; None where it is no series."""
+    series = nw.from_native(values, series_only=True, pass_through=True)
+    return _frame_kind(series.to_frame()) if isinstance(series, nw.Series) else None
+
+
+def arrow_of(name: str, values: Any) -> Any:
+    """An array, a list or a series as one Arrow array."""
+    series = nw.from_native(values, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        return _arrow_column(series.alias("values").to_frame(), "values").combine_chunks()
+    return _array(name, values)
+
+
 def collect(frame: nw.LazyFrame[Any]) -> dict[str, Any]:
     """Run the query; columns as PyArrow arrays."""
     try:
