@@ -34,6 +34,8 @@ from validity.certify_options import CELLS as OTHERS
 from validity.certify_shapes import CERTIFY as SHAPES
 from validity.gap_evidence import CELLS as EVIDENCE
 from validity.gap_evidence import POWER as EVIDENCE_POWER
+from validity.gap_pairs import CELLS as PAIRS
+from validity.gap_pairs import POWER as PAIRS_POWER
 from validity.skewed_means import CERTIFY as SKEWED
 from validity.whole_functions import lines
 
@@ -312,5 +314,7 @@ CELLS: list[Cell] = [
     *SHAPES,
     *EVIDENCE,
     *EVIDENCE_POWER,
+    *PAIRS,
+    *PAIRS_POWER,
     *lines("certify"),
 ]  # fmt: skip

@@ -15,6 +15,7 @@ from fairtrial.inference.rates.binary_gaps import PartCounts, gap_limits, gap_p
 from fairtrial.inference.rates.proportions import RateMethod, rate_interval
 from fairtrial.inference.rates.two_rates import ratio_interval
 from validity.board import Cell, Claim
+from validity.measure_arrays import CELLS as ARRAYS
 from validity.measure_designs import Draw, Errors, Random, linear, repeated, survey
 from validity.measure_labels import CELLS as LABELS
 from validity.measure_means import CELLS as MEANS
@@ -232,6 +233,7 @@ CELLS = [
         claim="size",
     ),
     *MEANS,
+    *ARRAYS,
     *P_VALUES,
     *lines("measure"),
 ]  # fmt: skip

@@ -1,5 +1,6 @@
 # The public names: what `fairtrial.X` finds, on first use (see __init__.py), and what type checkers see.
 from .data.audit import Audit as Audit
+from .datasets import list_datasets as list_datasets
 from .datasets import load as load
 from .errors import FairtrialError as FairtrialError
 from .errors import FairtrialWarning as FairtrialWarning

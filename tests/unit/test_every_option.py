@@ -14,6 +14,7 @@ import fairtrial.cli.method_commands as commands_module
 import fairtrial.cli.run as run_module
 from fairtrial.cli.declared_options import parameter_name, read_one
 from fairtrial.cli.method_commands import Question, questions
+from fairtrial.data.arguments import definition
 from fairtrial.methods.declaration import Method, declared_methods, trial_methods
 from fairtrial.options import Argument, arguments_of
 from fairtrial.trial import run
@@ -36,6 +37,7 @@ def typed(argument: Argument) -> str:
     """A text that stands for a value other than the default."""
     texts = [str(choice) for choice in argument.choices]
     texts += ["race=A"] if admits_groups(argument) else ["fpr"] if admits_metrics(argument) else []
+    texts += ["young: age<25"] if argument.option.form is definition else []
     texts += ["age=4"] if argument.option.form else []
     texts += ["0.75", "0.3", "3", "1", "5", "700", "x"]
     for text in texts:

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ import pytest
 import fairtrial
 from fairtrial.errors import InputError
 from fairtrial.trial.folder_lock import NAME, locked
-from fairtrial.trial.running import FOLDER, Keeper
+from fairtrial.trial.keeping import FOLDER, MADE_FROM, Keeper
 from fairtrial.work import FileStore
 
 
@@ -103,7 +104,7 @@ def test_a_changed_answer_is_computed_again_and_said(harm, unfinished) -> None:
 def test_a_keeper_reads_only_its_own(tmp_path: Path) -> None:
     keeper = Keeper(tmp_path, resume=False)
     assert keeper.load("measure-1") is None
-    assert keeper.damage == ""
+    assert keeper.said == []
 
 
 def test_two_runs_in_one_folder(tmp_path: Path) -> None:
@@ -126,3 +127,75 @@ def test_the_lock_of_a_dead_process_is_taken_over(tmp_path: Path) -> None:
     (tmp_path / NAME).write_text("not a number")
     with locked(tmp_path):
         pass
+
+
+@pytest.fixture
+def scored(tmp_path: Path):
+    """A stopped run whose first question, of a score and of a column that only it names, is kept."""
+    generator = np.random.default_rng(0)
+    people = pd.DataFrame(
+        {
+            "team": np.repeat(["a", "b"], 300),
+            "mark": generator.random(600),
+            "pay": generator.normal(9, 1, 600),
+        }
+    )
+    spec = {
+        "data": {"source": "people.csv", "score": "mark", "groups": ["team"]},
+        "measure": {"metrics": ["mean_score", {"name": "pay", "value": "pay"}]},
+        "certify": {"metric": "mean_score", "tolerance": 0.05},
+    }
+    ends = iter([False, True])
+    stopped = fairtrial.run(spec, data=people, out=tmp_path, cancel=lambda: next(ends, True))
+    assert stopped.stopped, [answer.error for answer in stopped.answers]
+    return spec, people, tmp_path
+
+
+@pytest.mark.parametrize("column", ["mark", "pay", "order"])
+def test_other_values_are_computed_anew_and_said(column: str, scored) -> None:
+    spec, people, folder = scored
+    other = people.iloc[::-1] if column == "order" else people.assign(**{column: -people[column] + 1})
+    trial = fairtrial.run(spec, data=other, out=folder, resume=True)
+    assert trial.run["kept"] == []
+    assert trial.results["measure"].estimates == fairtrial.run(spec, data=other).results["measure"].estimates
+    assert (
+        "Not as in the run that was to go on: the data. What depends on it is computed anew." in trial.notes
+    )
+
+
+def test_the_same_values_are_kept(scored) -> None:
+    spec, people, folder = scored
+    trial = fairtrial.run(spec, data=people.copy(), out=folder, resume=True)
+    assert trial.run["kept"] == ["measure"]
+    assert trial.notes == fairtrial.run(spec, data=people).notes
+
+
+@pytest.mark.parametrize("library", ["numpy", "scipy", "scikit-learn", "numba", "narwhals", "duckdb"])
+def test_other_versions_are_computed_anew_and_said(library: str, scored, monkeypatch) -> None:
+    spec, people, folder = scored
+    from fairtrial.results.result import versions
+
+    assert versions()[library] == version(library)
+    monkeypatch.setattr("fairtrial.trial.running.result_versions", lambda: {**versions(), library: "0.1"})
+    trial = fairtrial.run(spec, data=people, out=folder, resume=True)
+    assert trial.run["kept"] == []
+    assert any("the versions installed" in note for note in trial.notes)
+
+
+def test_another_question_and_another_seed_are_said(scored) -> None:
+    spec, people, folder = scored
+    other = {**spec, "measure": {"metrics": "mean_score"}}
+    trial = fairtrial.run(other, data=people, out=folder, resume=True, cancel=lambda: True)
+    assert any("the question measure." in note for note in trial.notes)
+    trial = fairtrial.run(other, data=people, out=folder, resume=True, seed=3)
+    assert trial.run["kept"] == []
+    assert any("the columns' roles or the seed" in note for note in trial.notes)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"parts": 3}', b"[" * 100_000])
+def test_a_damaged_record_of_what_the_run_was_made_from(content: bytes, scored) -> None:
+    spec, people, folder = scored
+    (folder / FOLDER / MADE_FROM).write_bytes(content)
+    trial = fairtrial.run(spec, data=people, out=folder, resume=True)
+    assert trial.run["kept"] == ["measure"], "the answer itself is behind its own checksum"
+    assert any("1 kept file was not as written" in note for note in trial.notes)

@@ -11,8 +11,8 @@ import pytest
 import fairtrial
 from fairtrial.errors import GateClosed, InputError
 from fairtrial.trial import Event, load_results, run
+from fairtrial.trial.keeping import FOLDER
 from fairtrial.trial.results_file import check_schema
-from fairtrial.trial.running import FOLDER
 from fairtrial.work.whole_files import write_whole
 from method_stand_ins import stand_in
 

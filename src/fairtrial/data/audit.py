@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
 
 from fairtrial.data import arguments as a
+from fairtrial.data.arrays import FromArrays
 from fairtrial.data.cells import (
     Cells,
     Coded,
@@ -20,6 +23,7 @@ from fairtrial.data.cells import (
     distinct,
     sum_by,
 )
+from fairtrial.data.definitions import definition_words, recorded_definition, register
 from fairtrial.data.features import Features
 from fairtrial.data.query import Query, Table, check_asked, count_lacking, evaluate, refuse_real_outcome
 from fairtrial.data.schema import ROLE_NAMES, Declared, column_list, positive_labels
@@ -29,7 +33,7 @@ from fairtrial.metrics.metric import Metric
 from fairtrial.options import plain
 
 
-class Audit(Features):
+class Audit(FromArrays, Features):
     """Decisions, outcomes or scores of people, and who they are: the input of every method.
 
     Parameters
@@ -37,19 +41,23 @@ class Audit(Features):
     data : object
         A dataframe of any kind, a dict of columns, or a path or glob of CSV or Parquet files.
     outcome : str or None, default None
-        Column of what really happened: 0 and 1, two labels, or numbers.
+        Column of what really happened: 0 and 1, labels, or numbers.
     decision : str or None, default None
-        Column of the decision: 0 and 1, or two labels.
+        Column of the decision: 0 and 1, or labels.
     score : str or None, default None
         Column of the score that the decision rests on.
     threshold : float or None, default None
         Makes the decision from the score: 1 where score ≥ threshold.
     groups : str or list, default ()
         Columns whose groups are compared where a method is not told otherwise.
+    define : dict or None, default None
+        Groups of your own, such as 'young women: sex=Female, age<25'; in Python also masks or functions
+        of rows.
     features : str or list, default ()
         Columns that models see and subgroups are built from.
     positive : object, default None
-        The label that counts as 1, for decision and outcome alike or one each, such as decision=yes.
+        The label or labels that count as 1, for decision and outcome alike or of each, such as
+        decision=yes.
     favourable : object, default None
         The decision that is good for a person: 1, 0 or its label; findings then say who is harmed.
     bins : dict or None, default None
@@ -60,6 +68,8 @@ class Audit(Features):
         Column of survey weights.
     unit : str or None, default None
         Column that names the person of repeated rows.
+    pair : str or None, default None
+        Column that names the person whose answers in different groups are compared, one row each.
 
     Examples
     --------
@@ -81,6 +91,7 @@ class Audit(Features):
         score: a.Score = None,
         threshold: a.Threshold = None,
         groups: a.Groups = (),
+        define: a.Define = None,
         features: a.Features = (),
         positive: a.Positive = None,
         favourable: a.Favourable = None,
@@ -88,21 +99,25 @@ class Audit(Features):
         missing: a.Missing = "error",
         weight: a.Weight = None,
         unit: a.Unit = None,
+        pair: a.Pair = None,
     ) -> None:
         given = {name: plain(value) for name, value in locals().items() if name not in ("self", "data")}
+        given["define"] = None  # looked at by itself: a mask is no number
         if not isinstance(bins, Mapping | None):
             required = "must be a table of attributes with their edges or a number of bins"
             raise InputError("Audit", Fault("bins", required, got=bins))
         source = Source(data)
+        defined = register(source, data, {} if define is None else define)
         declared = Declared(
             columns={name: given[name] for name in ROLE_NAMES},
             threshold=given["threshold"],
-            groups=column_list("groups", groups),
+            groups=column_list("groups", groups) or tuple(defined),
             features=column_list("features", features),
             positive=positive_labels(positive),
             favourable=given["favourable"],
             bins=dict(bins or {}),
             missing=given["missing"],
+            define=defined,
         )
         declared.check(source.columns, given, Audit.__init__)
         super().__init__(source, declared)
@@ -110,7 +125,6 @@ class Audit(Features):
         self.names_attributes = (
             False  # in a trial all groups are in play at once, whatever one section compares
         )
-        self._digest: str | None = None
         self._labelled: tuple[tuple[int, int], ...] | None = None
 
     # -- what it is -----------------------------------------------------------------------------------------
@@ -184,18 +198,22 @@ class Audit(Features):
         faults.raise_any()
 
     def digest(self) -> str:
-        """A fingerprint of the data: group labels, roles and integer counts.
+        """A fingerprint of the data: every value of the columns that the audit names.
 
         Returns
         -------
         str
-            The same for the same counts, whatever the order of the rows and the kind of frame.
+            The same for the same rows, whatever their order and the kind of frame; Spark's is its own.
         """
-        if self._digest is None:
-            roles = [name for name in ("decision", "outcome") if self.has(name)]
-            roles = [name for name in roles if not (name == "outcome" and self.outcome_is_real)]
-            self._digest = digest_of(self.cells(self.groups, roles=roles, unknown=self.missing == "drop"))
-        return self._digest
+        return self.fingerprint([name for name in self.bins if name in self.source.columns]).content
+
+    def _digest_of(self, data: Cells | Rows) -> str:
+        """Counts of labels and binary values are all that there is to know of them; real values are looked at."""
+        counts = data.digest if isinstance(data, Rows) else digest_of(data)
+        if isinstance(data, Rows) or all(data.binary.values()):
+            return counts
+        values = self.fingerprint(data.columns, declared=False).content
+        return hashlib.sha256(f"{counts} {values}".encode()).hexdigest()[:16]
 
     def provenance(self, data: Cells | Rows | None = None, **facts: Any) -> dict[str, Any]:
         """The data's fingerprint, roles and rules, and the facts a method adds.
@@ -212,13 +230,15 @@ class Audit(Features):
         dict
             Plain values, for the record of a result.
         """
-        digest = self.digest() if data is None else data.digest if isinstance(data, Rows) else digest_of(data)
+        digest = self.digest() if data is None else self._digest_of(data)
         roles = {
             name: getattr(self, name)
             for name in (*ROLE_NAMES, "threshold")
             if getattr(self, name) is not None
         }
         about = {"data": digest, "roles": roles, "missing": self.missing, "frame": self.frame}
+        if self.define:
+            about["define"] = {name: recorded_definition(part) for name, part in self.define.items()}
         return {**about, "favourable": self.favourable, **facts}
 
     def notes(self, *, complete: bool = True) -> tuple[Note, ...]:
@@ -235,7 +255,10 @@ class Audit(Features):
             Assumptions, and what was left out.
         """
         notes = []
-        if self.unit is None:
+        if self.pair is not None:
+            text = "People are taken as independent of each other; each person's answers are compared with one another."
+            notes.append(Note("independent-pairs", text))
+        elif self.unit is None:
             text = "Rows are taken as independent people; a unit names repeated ones."
             notes.append(Note("independent-rows", text))
         if self.has("decision") or self.has("score"):
@@ -244,6 +267,9 @@ class Audit(Features):
         if constant is not None:
             notes.append(constant)
             warnings.warn(constant.text, FairtrialWarning, stacklevel=3)
+        if self.define:
+            said = "; ".join(f"{name}: {definition_words(part)}" for name, part in self.define.items())
+            notes.append(Note("defined-groups", f"Groups defined for this audit: {said}."))
         for name, labels in self.alike.items():
             if labels:
                 shown = ", ".join(repr(label) for label in labels[:6])
@@ -254,27 +280,46 @@ class Audit(Features):
         dropped, total = self.count_dropped() if complete else (0, 0)
         if dropped:
             text = f"{dropped:,} of {total:,} rows had missing values and were dropped."
-            notes.append(Note("dropped-missing", text))
+            notes.append(Note("dropped-missing", text, dropped))
         return tuple(notes)
 
-    def refuse(self, who: str, *, weight: bool = True, unit: bool = True) -> None:
-        """Refuse survey weights and repeated rows by name, for methods that do not honour them yet.
+    def refuse(self, who: str, *roles: str) -> None:
+        """Refuse survey weights, repeated rows or pairs by name, for methods that do not honour them.
 
         Parameters
         ----------
         who : str
             The method that refuses.
-        weight, unit : bool
-            Whether the role is refused.
+        *roles : str
+            'weight', 'unit' or 'pair'.
         """
-        for name, refused in (("weight", weight), ("unit", unit)):
-            if refused and getattr(self, name) is not None:
+        for name in roles:
+            if getattr(self, name) is not None:
                 required = Words("is not honoured by {} yet; {} does", Use(who), Use("measure"))
                 raise NotApplicable(who, Fault(name, required, cure="Make an Audit without it"))
 
+    def lacking(self, columns: Collection[str]) -> Audit:
+        """The same audit, whose rows may lack these columns: they are kept, with NaN.
+
+        Parameters
+        ----------
+        columns : collection of str
+            Columns of roles, features or numbers.
+
+        Returns
+        -------
+        Audit
+            Of the same data.
+        """
+        other = copy(self)
+        other.may_lack = frozenset(columns)
+        other._dropped = None
+        other.forget()
+        return other
+
     def forget(self) -> None:
         """Forget what was read so far; for a copy whose bins are others."""
-        self._levels, self._edges, self._digest = {}, {}, None
+        self._levels, self._edges = {}, {}
 
     # -- the two ways to the data ---------------------------------------------------------------------------
     def cells(
@@ -323,6 +368,7 @@ class Audit(Features):
             codes=np.array([key[first] for key in keys], dtype=np.int32).reshape(len(keys), len(first)).T,
             rows=sum_by(inverse, table.n, len(first)),
             roles={name: values[first] for name, values in zip(roles, role_values, strict=True)},
+            columns=tuple(sorted(query.columns)),
         )
         for metric in metrics:
             moments = self._evaluated(who, metric, table)
@@ -351,6 +397,7 @@ class Audit(Features):
         roles: Sequence[str] = (),
         columns: Sequence[str] = (),
         units: bool = False,
+        pairs: bool = False,
         complete: bool = True,
         who: str = "Audit",
     ) -> Rows:
@@ -372,6 +419,8 @@ class Audit(Features):
             Columns read as numbers.
         units : bool
             Whether the person of each row is wanted.
+        pairs : bool
+            Whether the person whose answers are compared is wanted.
         complete : bool
             Whether rows that lack anything the audit names are left out.
         who : str
@@ -388,17 +437,17 @@ class Audit(Features):
         for name in columns:
             self.check_column(who, "columns", name)
             query.number_column(name)
-        if units:
-            query.unit()
+        persons = [role for role, wanted in (("unit", units), ("pair", pairs)) if wanted]
+        for role in persons:
+            query.person(role)
         table = query.plain()
         found = Rows(n=len(table.n), attributes=self._labels(table, attributes))
         found.roles.update((name, table.role(name)) for name in roles)
-        found.columns.update((name, table.total[f"column {name}"]) for name in columns)
+        found.columns.update((name, table.value(f"column {name}")) for name in columns)
         for metric in metrics:
             moments = self._evaluated(who, metric, table)
             found.values[metric.name], found.given[metric.name] = moments.total, moments.count > 0
-        if units:
-            found.attributes["unit"] = table.labels[f"unit {self.unit}"]
+        found.attributes.update((role, table.labels[f"{role} {getattr(self, role)}"]) for role in persons)
         object.__setattr__(found, "digest", digest_of(found))
         return found
 

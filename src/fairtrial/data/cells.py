@@ -111,6 +111,7 @@ class Cells:
     high: dict[str, Floats] = field(default_factory=dict)
     binary: dict[str, bool] = field(default_factory=dict)
     left_out: dict[str, LeftOut] = field(default_factory=dict)
+    columns: tuple[str, ...] = ()  # of the source, that all this was counted from
 
     def add(self, metric: str, moments: Moments) -> None:
         """A metric's moments, one per cell."""
@@ -186,7 +187,10 @@ def pool_moments(count: Ints, total: Floats, m2: Floats) -> tuple[int, float, fl
 
 
 def digest_of(data: Cells | Rows) -> str:
-    """A fingerprint of keys and integer counts (cells) or of the arrays (rows)."""
+    """A fingerprint of keys and integer counts (cells) or of the arrays (rows).
+
+    Sums of real values are left out: they depend on the engine and the order of the rows in their last digits.
+    """
     content = hashlib.sha256()
     if isinstance(data, Cells):
         lines = [data.codes, data.rows, *[data.roles[name] for name in sorted(data.roles)]]

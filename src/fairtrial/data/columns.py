@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
 from fairtrial.data.expressions import missing_counts, present
 from fairtrial.data.source import Kind, Source, collect
+
+if TYPE_CHECKING:
+    from fairtrial.data.fingerprint import Fingerprint
 
 
 class Columns(ABC):
@@ -24,11 +27,18 @@ class Columns(ABC):
         self._dropped: tuple[int, int] | None = None
         self._rows: int | None = None
         self._lacks: dict[str, bool] = {}
+        self.may_lack: frozenset[str] = frozenset()  # columns whose missing values are kept, as NaN
+        self._fingerprints: dict[tuple[str, ...], Fingerprint] = {}
 
     @property
     @abstractmethod
     def declared(self) -> list[str]:
         """The columns that are named, each once."""
+
+    @property
+    def needed(self) -> list[str]:
+        """The named columns that a complete row has."""
+        return [name for name in self.declared if name not in self.may_lack]
 
     def kind(self, column: str) -> Kind:
         """What a column holds: 'bool', 'int', 'float', 'text' or 'other'."""
@@ -51,6 +61,16 @@ class Columns(ABC):
             frame = frame.filter(*[present(name, self.kind(name)) for name in kept])
         return frame.sort(*sorted(wanted)) if sort else frame
 
+    def fingerprint(self, columns: Iterable[str], *, declared: bool = True) -> Fingerprint:
+        """The fingerprint of some columns, with those that are declared unless said otherwise."""
+        from fairtrial.data.fingerprint import fingerprint
+
+        wanted = set(columns) | set(self.declared if declared else ())
+        key = tuple(sorted(wanted or {self.source.any_column}))
+        if key not in self._fingerprints:
+            self._fingerprints[key] = fingerprint(self.source, key)
+        return self._fingerprints[key]
+
     def count_rows(self) -> int:
         """All rows of the source."""
         if self._rows is None:
@@ -70,7 +90,7 @@ class Columns(ABC):
         if self.missing != "drop":
             return 0, 0
         if self._dropped is None:
-            declared = self.declared or [self.source.any_column]
+            declared = self.needed or [self.source.any_column]
             flag = nw.lit(1).cast(nw.Int64)
             for name in declared:
                 flag = nw.when(present(name, self.kind(name))).then(flag).otherwise(nw.lit(0).cast(nw.Int64))

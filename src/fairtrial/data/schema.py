@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -18,6 +18,7 @@ ROLE_NAMES = (
     "score",
     "weight",
     "unit",
+    "pair",
 )  # the arguments of Audit that name one column each
 
 
@@ -33,6 +34,7 @@ class Declared:
     favourable: object
     bins: dict[str, Any]
     missing: str
+    define: dict[str, Any] = field(default_factory=dict)
 
     def check(self, known: Sequence[str], given: Mapping[str, Any], function: Callable[..., Any]) -> None:
         """All faults in one message, in the order of the arguments, before any data are read.
@@ -60,6 +62,8 @@ class Declared:
             if key not in ("decision", "outcome"):
                 required = f"must be a label or a dict with 'decision' and 'outcome', got the key {key!r}"
                 yield Fault("positive", required)
+            elif not labels_of(self.positive[key]):
+                yield Fault("positive", f"names no label of the {key}")
         if self.favourable is not None and not self._decides:
             cure = Words("name the decision's column with {}", Set("decision"))
             yield Fault("favourable", "needs a decision", cure=cure)
@@ -97,19 +101,35 @@ def column_list(argument: str, columns: object) -> tuple[str, ...]:
 
 
 def positive_labels(positive: object) -> dict[str, Any]:
-    """The label that counts as 1 of each binary role, from one label for both or one for each."""
+    """The label or labels that count as 1 of each binary role, from those of both alike or of each."""
     if positive is None:
         return {}
     if isinstance(positive, Mapping):
         return dict(positive)
-    if isinstance(positive, list | tuple):
-        if positive and all(isinstance(pair, tuple) and len(pair) == 2 for pair in positive):
-            return dict(positive)
-        if len(positive) != 1:
-            required = "must be one label, or one each for 'decision' and 'outcome'"
-            raise InputError("Audit", Fault("positive", required, got=positive))
-        return positive_labels(positive[0])
-    return {"decision": positive, "outcome": positive}
+    listed = labels_of(positive)
+    pairs = [pair for pair in listed if isinstance(pair, tuple) and len(pair) == 2]
+    if pairs and len(pairs) == len(listed):
+        return _said_of_each(pairs)
+    if pairs or not listed:
+        required = "must be labels that count as 1, for both alike or for 'decision' and 'outcome' each"
+        raise InputError("Audit", Fault("positive", required, got=positive))
+    label = listed[0] if len(listed) == 1 else list(listed)
+    return {"decision": label, "outcome": label}
+
+
+def _said_of_each(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Pairs of a role and a label as one label, or several, of each role."""
+    said: dict[str, list[Any]] = {}
+    for name, label in pairs:
+        said.setdefault(name, []).append(label)
+    return {name: labels[0] if len(labels) == 1 else labels for name, labels in said.items()}
+
+
+def labels_of(label: object) -> tuple[Any, ...]:
+    """One label or several, as a tuple."""
+    if isinstance(label, np.ndarray):
+        label = label.tolist()
+    return tuple(label) if isinstance(label, list | tuple | set | frozenset) else (label,)
 
 
 def column_fault(argument: str, name: object, known: Sequence[str]) -> Fault | None:

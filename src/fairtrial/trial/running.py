@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-import shutil
 import time
 import traceback
 import warnings
@@ -18,21 +15,20 @@ from typing import Annotated, Any, Literal
 from fairtrial import work
 from fairtrial.data.audit import Audit
 from fairtrial.errors import Cancelled, FairtrialWarning, Fault, InputError, Named, Words
-from fairtrial.methods.declaration import Method, find_method, read_result
+from fairtrial.methods.declaration import Method, find_method
 from fairtrial.options import Option, checked
 from fairtrial.results.output import make_output_folder
 from fairtrial.results.result import Result
 from fairtrial.results.result import versions as result_versions
 from fairtrial.trial.data_facts import data_facts
 from fairtrial.trial.folder_lock import locked
+from fairtrial.trial.keeping import Keeper, identity_of, section_key
 from fairtrial.trial.presets import complete
 from fairtrial.trial.record import Answer, Status, Trial
 from fairtrial.trial.spec import Section, Spec, load_spec, open_audit
 from fairtrial.trial.spec.open_audit import check_sections
 from fairtrial.trial.spec.speech import TOML
 from fairtrial.trial.spec.tables import ALPHA, JOBS, SEED, Run
-from fairtrial.work import FileStore
-from fairtrial.work.whole_files import write_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,15 +195,16 @@ class _Runner:
         started, clock = datetime.now(UTC), time.monotonic()
         facts = data_facts(self.spec, self.audit, self.in_memory)
         versions = dict(result_versions())
-        identity = {
-            "data": [facts["digest"], facts["sha256"], facts["roles"], facts["missing_rule"]],
-            "spec": [self.spec.data.roles, self.spec.run.seed],
-            "versions": versions,
-        }
+        identity = identity_of(self.spec, self.audit, sections, facts, versions)
+        if keeper is not None:
+            keeper.begin(identity, sections)
+            self._tell_said(keeper.said)
         for section in sections:
             self._tell(section, "waiting")
         answers = [self._answer(section, section_key(section, identity)) for section in sections]
-        said = [*notes, *([keeper.damage] if keeper is not None and keeper.damage else [])]
+        said = [*notes, *(keeper.said if keeper is not None else [])]
+        if keeper is not None and keeper.damage:
+            self._tell_said([keeper.damage])
         run_facts = {
             "started": started.isoformat(timespec="seconds"),
             "seconds": round(time.monotonic() - clock, 3),
@@ -276,59 +273,10 @@ class _Runner:
         self._tell(section, status, text, seconds=seconds)
         return answer
 
+    def _tell_said(self, notes: list[str]) -> None:
+        for note in notes:
+            self.tell(Event("resume", "What was kept", "done", note))
+
     def _tell(self, section: Section, status: Any, text: str = "", **loop: Any) -> None:
         title = section.title or find_method(section.method).question
         self.tell(Event(section.id, title, status, text, **loop))
-
-
-FOLDER = ".unfinished"
-
-
-class Keeper:
-    """The folder of an unfinished run; a section is found again only for the same data, arguments and seed."""
-
-    def __init__(self, out: Path, *, resume: bool) -> None:
-        self.folder = out / FOLDER
-        if self.folder.exists() and not resume:
-            shutil.rmtree(self.folder)
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self.batches = FileStore(self.folder / "batches")
-        self.damaged = 0
-
-    @property
-    def damage(self) -> str:
-        """What is said of kept files that are not as they were written; nothing where all are."""
-        count = self.damaged + self.batches.damaged
-        if not count:
-            return ""
-        files = "1 kept file was" if count == 1 else f"{count} kept files were"
-        return f"{files} not as written (damaged or changed) and computed again."
-
-    def load(self, key: str) -> Result | None:
-        """A finished section, or None when it is not there or is not what was written."""
-        try:
-            check, _, content = (self.folder / f"{key}.json").read_bytes().partition(b"\n")
-        except OSError:
-            return None
-        if check != work.checksum(key, content).hex().encode():
-            self.damaged += 1
-            return None
-        return read_result(json.loads(content))
-
-    def save(self, key: str, result: Result) -> None:
-        """Keep a finished section, behind a checksum of it and of its key."""
-        content = json.dumps(result.to_dict()).encode()
-        check = work.checksum(key, content).hex().encode()
-        write_whole(self.folder / f"{key}.json", check + b"\n" + content)
-
-    def discard(self) -> None:
-        """The run is complete: nothing needs to be kept."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def section_key(section: Section, facts: Mapping[str, Any]) -> str:
-    """Names all that a section's numbers depend on."""
-    identity = json.dumps(
-        {"section": [section.method, section.arguments], **facts}, sort_keys=True, default=str
-    )
-    return f"{section.id}-{hashlib.sha256(identity.encode()).hexdigest()[:24]}"

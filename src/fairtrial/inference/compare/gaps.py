@@ -46,6 +46,8 @@ class Gaps(ABC):
     reason: list[str | None]
     scale: Scale = "difference"
     covariance: Floats | None = None  # of all gaps, where it is not that of the atoms
+    people: Floats | None = None  # in each group, where that is not the number of the atoms' rows
+    rates: Floats | None = None  # of group and target, where they are not those of the atoms
     carried_by: Floats | None = None  # about how many values carry a mean, where that bounds its inference
 
     @abstractmethod

@@ -190,8 +190,9 @@ def _refuse_irregular(disparities: Disparities) -> None:
     if isinstance(target, Estimate):
         required = "is not for a target you estimated yourself; ask for intervals instead"
         raise NotApplicable(WHO, Fault("vector", required))
-    if disparities.weighted is not None or disparities.within is not None or disparities.scale == "ratio":
-        required = "is for plain differences: without weights, units, within and ratios"
+    other = (disparities.weighted, disparities.within, disparities.paired)
+    if any(evidence is not None for evidence in other) or disparities.scale == "ratio":
+        required = "is for plain differences: without weights, units, pairs, within and ratios"
         raise NotApplicable(WHO, Fault("vector", required))
     if not disparities.gaps.defined.all():
         required = "needs every group to have variation; see the reasons in the table"

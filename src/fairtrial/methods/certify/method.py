@@ -40,6 +40,7 @@ Vector = Annotated[
     shows="certificate",
     result=CertifyResult,
     complete_rows=False,
+    evidence=("weight", "unit", "pair"),
 )
 def certify(
     audit: Audit,
@@ -125,7 +126,8 @@ def certify(
 violated for none; Other would need an audit of about 83,405 rows with the same shares to be certified
     """
     from fairtrial.methods.certify.answer import Wanted, answer
-    from fairtrial.methods.gaps.disparities import Inference, find_disparities
+    from fairtrial.methods.gaps.disparities import find_disparities
+    from fairtrial.methods.gaps.inference_asked import Inference
     from fairtrial.methods.gaps.scales import find_ratio_band, one_sided
     from fairtrial.methods.gaps.tolerance import check_band, find_band
     from fairtrial.metrics.table import find_metric

@@ -32,7 +32,7 @@ class CertifyResult(Result):
         Column("value_kind", "values are", "text", shown=False),
         Column("group", "group", "text"),
         Column("n", "n", "people"),
-        Column("rate", "rate", "rate"),
+        Column("rate", "rate", "rate", share_of="n"),
         Column("target", "compared with", "text", shown=False),
         Column("target_rate", "target", "rate"),
         *with_limits("difference", "difference", "points"),

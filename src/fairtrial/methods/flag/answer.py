@@ -175,6 +175,7 @@ def _rows(
         if disparities.scale == "ratio":
             level = wanted.confidence_level
             lines[-1].update(ratio_cells(gaps, disparities.differences, level, index, {"ratio": limits}))
+        lines[-1].update(disparities.unpaired(index))
         if disparities.within is not None:
             lines[-1].update(adjusted_cells(disparities.within, wanted.confidence_level, index))
     return lines + [_untested_row(disparities, item) for item in disparities.untested]

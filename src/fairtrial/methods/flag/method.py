@@ -34,6 +34,7 @@ Correction = Annotated[
     shows="disparity",
     result=FlagResult,
     complete_rows=False,
+    evidence=("weight", "unit", "pair"),
 )
 def flag(
     audit: Audit,
@@ -106,7 +107,8 @@ def flag(
     ['race: African-American', 'race: African-American, sex: Male']
     """
     from fairtrial.methods.flag.answer import Wanted, answer, find_direction, find_flag_band
-    from fairtrial.methods.gaps.disparities import Inference, find_disparities
+    from fairtrial.methods.gaps.disparities import find_disparities
+    from fairtrial.methods.gaps.inference_asked import Inference
     from fairtrial.methods.gaps.tolerance import check_band
     from fairtrial.metrics.table import find_metric
 

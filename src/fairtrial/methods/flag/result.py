@@ -28,7 +28,7 @@ class FlagResult(Result):
         Column("group", "group", "text"),
         Column("depth", "depth", "count", shown=False),
         Column("n", "n", "people"),
-        Column("rate", "rate", "rate"),
+        Column("rate", "rate", "rate", share_of="n"),
         Column("target_rate", "target", "rate", shown=False),
         *with_limits("difference", "difference", "points"),
         *RATIO_COLUMNS,

@@ -16,6 +16,7 @@ from fairtrial.inference.bounds import bounded
 from fairtrial.inference.compare.choose_gaps import make_gaps
 from fairtrial.inference.compare.gaps import Gaps
 from fairtrial.inference.compare.linear_gaps import LinearGaps
+from fairtrial.inference.compare.pair_gaps import PairGaps
 from fairtrial.inference.evidence.atoms import Atoms, Bools, Comparison, gap_covariance
 from fairtrial.inference.joint.joint_test import JointTest, joint_test, shrunk, without_undefined
 from fairtrial.inference.joint.region import quadratic_test
@@ -25,7 +26,9 @@ from fairtrial.inference.rates.binary_gaps import no_gap
 from fairtrial.inference.rates.two_rates import Scale
 from fairtrial.inference.simultaneous import simultaneous_level
 from fairtrial.methods.gaps.atom_codes import atom_of_rows
+from fairtrial.methods.gaps.inference_asked import Inference, refuse_ways
 from fairtrial.methods.gaps.known_outcomes import left_out_details, refuse_selective
+from fairtrial.methods.gaps.paired_rows import PairedRows, paired_gaps
 from fairtrial.methods.gaps.scales import refuse_ratio_of_means
 from fairtrial.methods.gaps.sorted_groups import (
     MOST_ROWS,
@@ -43,18 +46,6 @@ from fairtrial.metrics.groups import Group, Target
 from fairtrial.metrics.harm import Effect, effect_of, harmed_side
 from fairtrial.metrics.metric import Direction, Metric
 from fairtrial.metrics.values import Role
-
-
-@dataclass(frozen=True, slots=True)
-class Inference:
-    """How gaps are inferred, as the caller asked."""
-
-    likelihood: str = "empirical"
-    target_method: str = "profile"
-    rate_interval: str = "bounded"
-    refinement: str | None = None
-    scale: Scale = "difference"
-    within: Any = None  # the columns people must be alike in
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,6 +70,7 @@ class Disparities:
     harmed: Direction | None = None  # the side on which a group is harmed, where it is known
     beside: Gaps | None = None  # the differences, where ratios are tested
     within: Within | None = None
+    paired: PairedRows | None = None
 
     @property
     def differences(self) -> Gaps:
@@ -89,10 +81,18 @@ class Disparities:
         """Whether a group's gap harms or favours it, where that is known."""
         return effect_of(float(self.gaps.estimate[index]), self.harmed, no_gap(self.scale))
 
+    def unpaired(self, index: int) -> dict[str, int]:
+        """The cell with the people of one answer only, where pairs are compared."""
+        if self.paired is None:
+            return {}
+        sides = self.comparison.member[index], self.comparison.reference[index]
+        return {"unpaired": self.paired.pairs(*sides).alone}
+
     @property
     def source(self) -> Cells | Rows:
         """What the numbers were computed from."""
-        return self.cells if self.weighted is None else self.weighted.rows
+        rows = self.weighted or self.paired
+        return self.cells if rows is None else rows.rows
 
     @property
     def scale(self) -> Scale:
@@ -109,14 +109,14 @@ class Disparities:
     @property
     def count(self) -> Floats:
         """People of each group."""
-        if isinstance(self.gaps, LinearGaps):
+        if self.gaps.people is not None:
             return self.gaps.people
         return self.atoms.pooled(self.comparison.member)[0]
 
     @property
     def rate(self) -> Floats:
-        if isinstance(self.gaps, LinearGaps):
-            return self.gaps.rate
+        if self.gaps.rates is not None:
+            return np.asarray(self.gaps.rates[0])
         return np.nan_to_num(self.atoms.pooled(self.comparison.member)[1])
 
     @property
@@ -125,8 +125,8 @@ class Disparities:
             return self.comparison.known
         if isinstance(self.target, Estimate):
             return np.full(self.rate.shape, self.target.value)
-        if isinstance(self.gaps, LinearGaps):
-            return np.asarray(self.gaps.mean[1])
+        if self.gaps.rates is not None:
+            return np.asarray(self.gaps.rates[1])
         return np.nan_to_num(self.atoms.pooled(self.comparison.reference)[1])
 
     @property
@@ -179,7 +179,7 @@ class Disparities:
 
     def joint(self) -> JointTest:
         """Test that every group's gap is zero."""
-        if isinstance(self.gaps, LinearGaps):
+        if isinstance(self.gaps, LinearGaps | PairGaps):
             return self.gaps.joint()
         gap, covariance = self.differences.estimate, self.differences.covariance
         if covariance is not None:
@@ -253,7 +253,9 @@ def compare_sorted(
         )  # fmt: skip
     if inference.within:
         refuse_within(who, audit, target, atoms.binary)
-    if found.weighted is None:
+    if found.paired is not None:
+        gaps, notes = paired_gaps(who, found.paired, comparison, inference)
+    elif found.weighted is None:
         gaps, notes = _gaps(who, audit, metric, cells, atoms, comparison, target, inference)
     else:
         gaps, notes = _weighted_gaps(who, found.weighted, comparison, target, inference)
@@ -264,6 +266,7 @@ def compare_sorted(
         who, metric, by, minimum, inference, target, [group for group, _ in found.tested], found.untested,
         found.absent, cells, atoms, comparison, gaps if within is None else within.gaps, notes, found.weighted,
         harmed_side(metric, audit.favourable), plain.gaps if inference.scale == "ratio" else None, within,
+        found.paired,
     )  # fmt: skip
 
 
@@ -287,16 +290,7 @@ def _weighted_gaps(
     inference: Inference,
 ) -> tuple[Gaps, list[Note]]:
     """Gaps of weighted rows and of persons with several rows; other ways of inference are refused by name."""
-    faults = [
-        Fault(name, "is not for weighted rows or persons with several rows", cure="Leave it out")
-        for name, asked, usual in (
-            ("likelihood", inference.likelihood, "empirical"),
-            ("target_method", inference.target_method, "profile"),
-            ("rate_interval", inference.rate_interval, "bounded"),
-            ("refinement", inference.refinement, None),
-        )
-        if asked != usual
-    ]
+    faults = refuse_ways(inference, "weighted rows or persons with several rows")
     if isinstance(target, Estimate):
         faults.append(Fault("target", "of your own estimate is not for weighted rows or repeated persons"))
     if faults:

@@ -160,6 +160,7 @@ def group_rows(disparities: Disparities, judgement: Judgement) -> list[dict[str,
             }
             lines[-1].update(dict.fromkeys(DIFFERENCES_ONLY))
             lines[-1].update(ratio_cells(gaps, disparities.differences, judgement.level, index, limits))
+        lines[-1].update(disparities.unpaired(index))
         if disparities.within is not None:
             lines[-1].update(adjusted_cells(disparities.within, judgement.level, index))
     return lines

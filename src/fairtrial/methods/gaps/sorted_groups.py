@@ -14,6 +14,7 @@ from fairtrial.data.groups import check_target
 from fairtrial.errors import Fault, InputError
 from fairtrial.inference.evidence.atoms import Atoms, Bools
 from fairtrial.methods.gaps.atom_codes import atom_of_rows
+from fairtrial.methods.gaps.paired_rows import PairedRows, paired_rows
 from fairtrial.methods.gaps.states import EVERYONE, FEW_IN_TARGET, NO_TARGET, NOBODY, REFERENCE, TOO_FEW
 from fairtrial.methods.gaps.weighted_rows import WeightedRows, weighted_rows
 from fairtrial.metrics.groups import Group, Target, find_target
@@ -72,6 +73,7 @@ class SortedGroups:
     untested: list[Untested]
     absent: int
     weighted: WeightedRows | None = None
+    paired: PairedRows | None = None
 
 
 def sort_groups(
@@ -89,7 +91,26 @@ def sort_groups(
     weighted = weighted_rows(who, audit, cells, metric)
     atoms = find_atoms(who, audit, cells, metric) if weighted is None else weighted.atoms
     tested, untested = _sort_out(present, cells, atoms, target, minimum)
-    return SortedGroups(cells, atoms, tested, untested, len(masked) - len(present), weighted)
+    paired = paired_rows(who, audit, cells, metric, target)
+    if paired is not None and isinstance(target, Target):
+        tested, few = _enough_pairs(paired, tested, cells, target, minimum)
+        untested += few
+    return SortedGroups(cells, atoms, tested, untested, len(masked) - len(present), weighted, paired)
+
+
+def _enough_pairs(
+    paired: PairedRows, tested: list[tuple[Group, Bools]], cells: Cells, target: Target, minimum: int
+) -> tuple[list[tuple[Group, Bools]], list[Untested]]:
+    """Groups with enough people who have both answers, and the others; everything that makes pairs is checked."""
+    kept, few = [], []
+    for group, mask in tested:
+        compared = paired.complete(group, mask, opposite(mask, cells, target))
+        if compared < minimum:
+            reason = f"fewer than {minimum} people with both answers"
+            few.append(Untested(group, compared, State(TOO_FEW.code, reason)))
+        else:
+            kept.append((group, mask))
+    return kept, few
 
 
 def target_cells(

@@ -47,6 +47,7 @@ def improve(
     direction: i.Direction = "differs",
     target: i.Reference = None,
     fitted_elsewhere: i.FittedElsewhere = False,
+    unlabelled: i.Unlabelled = None,
     folds: i.Folds = 3,
     confidence_level: a.AnyLevel = 0.95,
     seed: a.Seed = 0,
@@ -129,6 +130,10 @@ def improve(
         The group that one-sided gaps are counted from, race=Caucasian.
     fitted_elsewhere : bool, default False
         States that candidate columns and fitted models were not fitted on these rows.
+    unlabelled : str or dict or None, default None
+        What is assumed of people whose outcome is unknown: bounds for nothing, or odds=2,alike=band for
+        odds at most twice, or half, those of the same group with a known outcome who are alike in these
+        columns.
     folds : int, default 3
         Parts of a training half in which candidates are judged out of fold.
     confidence_level : float, default 0.95
@@ -159,12 +164,11 @@ def improve(
     from fairtrial.methods.improve.answer import answer
     from fairtrial.methods.improve.splits import Settings
 
-    audit.refuse("improve")
     wanted = i.Wanted(
         accuracy=accuracy, fairness=fairness, by=by, margin=margin, margin_kind=margin_kind, reduction=reduction,
         method=method, scale=scale, pooled=pooled, group_weights=group_weights, direction=direction, target=target,
         splits=splits, threshold=candidate_threshold, sign=sign, earlier=earlier, candidates=candidates,
-        fitted_elsewhere=fitted_elsewhere, folds=folds, capacity=capacity, blind=blind,
+        fitted_elsewhere=fitted_elsewhere, unlabelled=unlabelled, folds=folds, capacity=capacity, blind=blind,
         banned=(banned,) if isinstance(banned, str) else tuple(banned), monotone={} if monotone is None else monotone,
         permissible=permissible,
     )  # fmt: skip

@@ -138,6 +138,7 @@ def _row(line: Line, alpha: float) -> dict[str, Any]:
         "impact_ratio_high": line.impact_ratio_high,
         "four_fifths": line.four_fifths,
         "standardized": line.standardized,
+        "unpaired": line.unpaired,
         "p_value": known(line.p_value, "no p-value"),
         "p_adjusted": known(line.p_adjusted, "no p-value"),
         "effect": line.effect if line.state(alpha).code in ("harmed", FAVOURED.code) else None,

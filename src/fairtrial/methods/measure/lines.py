@@ -68,6 +68,7 @@ class Line:
     undetermined: str | None = None  # why the gap has no inference; it stays in the family with p = 1
     harmed: Direction | None = None  # the side on which a group is harmed, where it is known
     open_because: str | None = None  # why a side of the gap's interval has no limit
+    unpaired: int | None = None  # people with one of two answers only
     untested: State | None = None
     is_reference: bool = False
 

@@ -250,10 +250,8 @@ def _read_names(content: Mapping[str, Any], data: Data, faults: SpecFaults) -> N
         if not table:
             text = 'must name attributes and values, such as race = "Caucasian"'
             faults.add(("groups", name), Fault("", text))
-        if name in data.groups:
-            text = f"{name!r} is also a column under [data] groups: choose another name"
-            faults.add(("groups", name), Fault("", text))
-    return Names(metrics, groups)
+    own = data.roles.get("define")
+    return Names(metrics, {**(own if isinstance(own, Mapping) else {}), **groups})
 
 
 def _tables_of(content: Mapping[str, Any], key: str, faults: SpecFaults) -> dict[str, dict[str, Any]]:

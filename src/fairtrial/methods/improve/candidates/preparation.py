@@ -16,13 +16,11 @@ from fairtrial.errors import (
     Fault,
     Faults,
     InputError,
-    NotApplicable,
     Note,
     Set,
     Words,
     did_you_mean,
 )
-from fairtrial.methods.gaps.known_outcomes import selective_labels
 from fairtrial.methods.improve.arguments import Wanted
 from fairtrial.methods.improve.candidates.adapters import (
     FixedColumn,
@@ -42,6 +40,13 @@ from fairtrial.methods.improve.candidates.contest import (
 from fairtrial.methods.improve.candidates.listing import build_candidates, listed_candidates
 from fairtrial.methods.improve.candidates.rules import Index, Inputs, candidate_fault
 from fairtrial.methods.improve.candidates.stated import Stated, like, stated_pairs
+from fairtrial.methods.improve.candidates.unlabelled import (
+    Assumed,
+    check_unlabelled,
+    find_assumed,
+    find_unlabelled,
+    refuse_unstated,
+)
 from fairtrial.methods.improve.candidates.utilities import Observed, Worth, find_worth
 from fairtrial.methods.improve.claim_tests import status_quo_pairs
 from fairtrial.methods.improve.solver.improvement import Pair
@@ -57,6 +62,7 @@ class _Named:
     accuracies: tuple[Worth, ...]
     fairness: tuple[Worth, ...]
     listed: list[Any]
+    assumed: Assumed | None = None
     features: tuple[str, ...] = ()
 
     @property
@@ -112,6 +118,7 @@ class Prepared:
     `stated` is None where rules are learned here, and halves of the rows are needed to find them.
     """
 
+    audit: Audit
     contest: Contest
     candidates: list[Candidate]
     rows: Rows
@@ -121,8 +128,8 @@ class Prepared:
 
 def prepare(audit: Audit, wanted: Wanted) -> Prepared:
     """Check everything, read the rows once, and refuse what cannot be tested."""
-    _refuse_unknown_outcomes(audit)
     named = _named(audit, wanted)
+    audit = _with_unknown(audit, wanted, named)
     _check_roles(audit, wanted, named)
     members = _members(_read(audit, named), named.groups)
     if audit.has("outcome") and audit.outcome_is_real:
@@ -137,21 +144,21 @@ def prepare(audit: Audit, wanted: Wanted) -> Prepared:
     check_declared(candidates, contest)
     notes = _notes(audit, wanted, named, members, told)
     stated = _stated(audit, wanted, named, contest)
-    return Prepared(contest, candidates, members.rows, notes, stated)
+    return Prepared(audit, contest, candidates, members.rows, notes, stated)
 
 
-def _refuse_unknown_outcomes(audit: Audit) -> None:
-    """Outcomes known for the selected only: nobody knows how a rule that selects others would have fared."""
-    found = selective_labels(audit)
-    if found is None:
-        return
-    required = f"of other rules cannot be tested: {found.words}, and other rules select other people"
-    cure = Words(
-        "What can be tested is a claim that needs no outcome: a payoff that is known for everybody, with a gap in "
-        "selection rate, from an Audit without {}; or fill the unknown outcomes by an assumption that you state",
-        Set("outcome", of="Audit"),
-    )
-    raise NotApplicable(WHO, Fault("accuracy", required, subject="the accuracy", cure=cure))
+def _with_unknown(audit: Audit, wanted: Wanted, named: _Named) -> Audit:
+    """The audit with the rows whose outcome is unknown, where they are answered for; all rows where none is needed."""
+    columns = {name for worth in named.worths for name in worth.value_columns}
+    outcome = {str(audit.outcome)} if audit.has("outcome") else set()
+    if named.assumed is not None:
+        if any(audit.lacks(name) for name in (columns | outcome) & set(audit.source.columns)):
+            check_unlabelled(named.worths, audit, wanted)
+        return audit.lacking(columns | outcome)
+    if named.need("outcome"):
+        refuse_unstated(audit)
+        return audit
+    return audit.lacking(outcome)
 
 
 def _stated(audit: Audit, wanted: Wanted, named: _Named, contest: Contest) -> Stated | None:
@@ -185,7 +192,7 @@ def _named(audit: Audit, wanted: Wanted) -> _Named:
     listed = listed_candidates(audit, wanted.candidates, fitted_elsewhere=wanted.fitted_elsewhere)
     if wanted.threshold is not None:
         listed = [replace(c, threshold=wanted.threshold) if isinstance(c, FixedColumn) else c for c in listed]
-    named = _Named(groups, accuracies, fairness, listed)
+    named = _Named(groups, accuracies, fairness, listed, find_assumed(audit, wanted.unlabelled))
     return replace(named, features=_permitted(audit, wanted, named.attributes))
 
 
@@ -280,7 +287,8 @@ def _read(audit: Audit, named: _Named) -> Rows:
     conditions = [name for worth in named.worths for name in worth.condition_columns]
     for name in columns:
         audit.check_column(WHO, "metric", name)
-    labels = dict.fromkeys([*named.attributes, *conditions])
+    alike = () if named.assumed is None else named.assumed.alike
+    labels = dict.fromkeys([*named.attributes, *conditions, *alike])
     return audit.rows(attributes=list(labels), roles=roles, columns=list(columns), who=WHO)
 
 
@@ -308,10 +316,14 @@ def _contest(audit: Audit, wanted: Wanted, named: _Named, members: _Members) -> 
     if audit.decision is None and constraints.capacity is not None:
         decision = None  # the capacity's threshold is found anew on each training half
     inputs, feature_of = _inputs(audit, named, members, blind=wanted.blind)
+    group = members.group[members.inside]
+    seen = Observed(rows.roles.get("outcome"), rows.columns, rows.attributes).part(members.inside)
+    alike = [] if named.assumed is None else [seen.labels[name] for name in named.assumed.alike]
+    seen, unlabelled = find_unlabelled(seen, named.worths, group, named.assumed, alike)
     return Contest(
         inputs=inputs,
-        seen=Observed(rows.roles.get("outcome"), rows.columns, rows.attributes).part(members.inside),
-        group=members.group[members.inside],
+        seen=seen,
+        group=group,
         names=tuple(_name(group) for group in named.groups),
         decision=decision,
         score=members.role("score"),
@@ -323,6 +335,7 @@ def _contest(audit: Audit, wanted: Wanted, named: _Named, members: _Members) -> 
             audit, list(named.features), None if wanted.blind else [g.to_dict() for g in named.groups]
         ),
         folds=wanted.folds,
+        unlabelled=unlabelled,
     )
 
 
@@ -386,7 +399,7 @@ def _notes(
         notes.append(Note("blind", f"Rules could not use {of_groups}: they are blind to the group."))
     if outside:
         text = f"{outside:,} of {members.rows.n:,} rows are in none of the groups and were left out."
-        notes.append(Note("outside-groups", text))
+        notes.append(Note("outside-groups", text, outside))
     notes += told
     if named.brought:
         what = "columns" if named.fixed else "rules"
