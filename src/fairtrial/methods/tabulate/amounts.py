@@ -13,8 +13,10 @@ from fairtrial.errors import Fault, NotApplicable, Set, Words
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.proportions import rate_interval
 from fairtrial.inference.rates.two_rates import TwoRateLaw, TwoRates
-from fairtrial.methods.gaps.disparities import Disparities, Inference, find_disparities
+from fairtrial.methods.gaps.disparities import Disparities, find_disparities
+from fairtrial.methods.gaps.inference_asked import Inference
 from fairtrial.methods.tabulate.asked import (
+    REFUSED,
     WHO,
     Asked,
     Table,
@@ -23,7 +25,7 @@ from fairtrial.methods.tabulate.asked import (
     known_groups,
     need,
 )
-from fairtrial.methods.tabulate.decisions import adjusted, gap_cell
+from fairtrial.methods.tabulate.decisions import adjusted, compared_words, gap_cell
 from fairtrial.methods.tabulate.result import LISTED
 from fairtrial.metrics.groups import Group, Target, find_target
 from fairtrial.metrics.metric import Metric
@@ -42,7 +44,7 @@ FEWEST = 2  # a spread needs two people
 def build_means(asked: Asked) -> Table:
     """Mean scores and prices, each group against its target."""
     audit = asked.audit
-    audit.refuse(WHO)
+    audit.refuse(WHO, *REFUSED)
     price = asked.own["price"]
     metrics = [METRICS["mean_score"]] if audit.has("score") else []
     if price is not None:
@@ -65,7 +67,7 @@ def build_means(asked: Asked) -> Table:
         rows += [_listed(found, item.group, item.n, item.state) for item in found.untested]
         places += [item.group.place for item in found.untested]
     stated = {"Denominator of the standardized difference": DENOMINATORS[asked.own["denominator"]]}
-    return Table(rows, places, _widest(rows), stated)
+    return Table(rows, places, compared_words(rows), stated)
 
 
 def _mean_lines(found: Disparities, asked: Asked, points: float | None) -> list[dict[str, Any]]:
@@ -114,21 +116,10 @@ def _listed(found: Disparities, group: Group, n: int, state: State) -> dict[str,
     }  # fmt: skip
 
 
-def _widest(rows: Sequence[dict[str, Any]]) -> str:
-    known = [row for row in rows if isinstance(row.get("standardized"), float)]
-    if not known:
-        return "no standardized difference exists"
-    row = max(known, key=lambda row: abs(row["standardized"]))
-    return (
-        f"the widest standardized difference is {row['standardized']:+.2f} ({row['metric']} of {row['group']}, "
-        f"compared with {row['target']})"
-    )
-
-
 def build_quantiles(asked: Asked) -> Table:
     """The share of each group among the best scores, over that of the target, at every cut-off."""
     audit = asked.audit
-    audit.refuse(WHO)
+    audit.refuse(WHO, *REFUSED)
     need(audit, "score")
     groups, target, rows = _scored(asked)
     score = rows.roles["score"]
@@ -150,18 +141,7 @@ def build_quantiles(asked: Asked) -> Table:
         f"Cut-offs are quantiles of everyone's scores; the rate is the share of a group {side} the cut-off, ties "
         "included. Intervals are pointwise, each for one group at one cut-off.",
     )
-    return Table(lines, places, _lowest(lines), notes=[note])
-
-
-def _lowest(lines: Sequence[dict[str, Any]]) -> str:
-    known = [line for line in lines if isinstance(line["ratio"], float)]
-    if not known:
-        return "no ratio to the target exists"
-    line = min(known, key=lambda line: line["ratio"])
-    return (
-        f"the lowest ratio is {line['ratio']:.2f}, among the {line['metric']} ({line['group']}, compared with "
-        f"{line['target']})"
-    )
+    return Table(lines, places, compared_words(lines), notes=[note])
 
 
 def _scored(asked: Asked) -> tuple[list[Group], Target, Rows]:

@@ -17,6 +17,7 @@ from fairtrial.metrics.values import role
 
 WHO = "tabulate"
 NOT_STATED = "not stated"
+REFUSED = ("weight", "unit", "pair")  # the tables count people
 
 
 @dataclass(frozen=True, slots=True, eq=False)

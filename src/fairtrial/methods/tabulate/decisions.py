@@ -14,10 +14,12 @@ from fairtrial.inference.multiplicity import holm
 from fairtrial.inference.rates.conditional import exact_p, odds_limits, odds_ratio, pooled
 from fairtrial.inference.rates.proportions import rate_interval
 from fairtrial.inference.rates.two_rates import TwoRates
-from fairtrial.methods.gaps.disparities import Disparities, Inference, find_disparities
+from fairtrial.methods.gaps.disparities import Disparities, find_disparities
+from fairtrial.methods.gaps.inference_asked import Inference
 from fairtrial.methods.gaps.judgement import finite_or_reason
 from fairtrial.methods.gaps.within import adjusted_cells, strata_of, within_notes
 from fairtrial.methods.tabulate.asked import (
+    REFUSED,
     WHO,
     Asked,
     Table,
@@ -29,8 +31,10 @@ from fairtrial.methods.tabulate.asked import (
 from fairtrial.methods.tabulate.result import LISTED
 from fairtrial.metrics.groups import Group
 from fairtrial.results.column import State, undefined
+from fairtrial.results.text import counted
 
 COUNTS = ("n", "events", "rate", "rate_low", "rate_high", "target", "target_n", "target_rate")
+MOST_NAMED = 3
 RATIO = ("ratio", "ratio_low", "ratio_high")
 EMPLOYMENT = (
     *COUNTS, *RATIO, "standard_deviations", "fisher_p", "fisher_p_adjusted", "shortfall", "exchanged_ratio", "reverses",
@@ -52,7 +56,7 @@ def build_credit(asked: Asked) -> Table:
 
 
 def _build(asked: Asked, columns: Sequence[str]) -> Table:
-    asked.audit.refuse(WHO)
+    asked.audit.refuse(WHO, *REFUSED)
     need(asked.audit, "decision")
     metric = favourable_metric(asked.audit)
     groups = as_dicts(known_groups(asked))
@@ -76,7 +80,7 @@ def _build(asked: Asked, columns: Sequence[str]) -> Table:
     notes = (
         [] if found.within is None else within_notes(found.within, [group.label for group in found.groups])
     )
-    return Table(rows, places, _sentence(rows), notes=[(note.code, note.text) for note in notes])
+    return Table(rows, places, _sentence(rows, asked.level), notes=[(note.code, note.text) for note in notes])
 
 
 def _strata(found: Disparities) -> TwoRates:
@@ -181,14 +185,23 @@ def _other(
     }  # fmt: skip
 
 
-def _sentence(rows: Sequence[Mapping[str, Any]]) -> str:
-    known = [row for row in rows if isinstance(row.get("ratio"), float)]
-    if not known:
-        return "no ratio to the target exists"
-    least = min(known, key=lambda row: row["ratio"])
-    ends = [least["ratio_low"], least["ratio_high"]]
-    words = "to ".join(f"{end:.2f} " if isinstance(end, float) else "no limit " for end in ends).strip()
+def compared_words(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Who is compared with whom; no number of a group, which may be masked."""
+    told = [row for row in rows if row["state"] == LISTED.code]
+    if not told:
+        return "no group could be compared"
+    what = " and ".join(dict.fromkeys(str(row["metric"]).replace("_", " ") for row in told[:MOST_NAMED]))
+    groups = counted(len({row["group"] for row in told}), "group")
+    return f"{what} of {groups}, each compared with {told[0]['target']}"
+
+
+def _sentence(rows: Sequence[Mapping[str, Any]], level: float) -> str:
+    """How many groups the exact test tells apart from their target, corrected over the table."""
+    told = [row for row in rows if row["state"] == LISTED.code]
+    found = sum(row["fisher_p_adjusted"] <= 1.0 - level for row in told)
+    if not told:
+        return "no group could be compared"
     return (
-        f"the lowest ratio of favourable decisions is {least['ratio']:.2f} ({least['group']}, compared with "
-        f"{least['target']}), interval {words}"
+        f"{found} of {counted(len(told), 'group')} shown to differ from {told[0]['target']} (exact test at "
+        f"{100 * (1.0 - level):g}%, corrected over the table)"
     )

@@ -18,6 +18,7 @@ from fairtrial.inference.rates.proportions import rate_interval
 from fairtrial.labels import MISSING
 from fairtrial.methods.gaps.scales import FOUR_FIFTHS
 from fairtrial.methods.tabulate.asked import (
+    REFUSED,
     WHO,
     Asked,
     Table,
@@ -30,6 +31,7 @@ from fairtrial.methods.tabulate.asked import (
 from fairtrial.methods.tabulate.result import LEFT_OUT, LISTED, UNKNOWN
 from fairtrial.metrics.groups import Group
 from fairtrial.results.column import State
+from fairtrial.results.text import counted
 
 Bools = NDArray[np.bool_]
 STATED = {
@@ -43,7 +45,7 @@ JUSTIFIED = {"justification": "Justification for leaving categories out"}
 
 def build(asked: Asked) -> Table:
     """Selection rates, scoring rates where there is a score, and the unknown counted once."""
-    asked.audit.refuse(WHO)
+    asked.audit.refuse(WHO, *REFUSED)
     need(asked.audit, "decision")
     groups = known_groups(asked)
     attributes = attributes_of(groups)
@@ -154,12 +156,8 @@ def _sentence(lines: Sequence[dict[str, Any]]) -> str:
     known = [line for line in lines if line.get("impact_ratio") is not None]
     if not known:
         raise NotApplicable(WHO, Fault("by", "needs two categories of sufficient size to compare"))
-    least = min(known, key=lambda line: line["impact_ratio"])
     shown = sum(bool(line["four_fifths"]) for line in known)
-    return (
-        f"impact ratios run from {least['impact_ratio']:.2f} ({least['group']}) to 1.00; {shown} of {len(known)} are "
-        "shown to be under four fifths of another category"
-    )
+    return f"{shown} of {counted(len(known), 'impact ratio')} shown to be under four fifths of another category's rate"
 
 
 def _notes(asked: Asked, left: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:

@@ -10,7 +10,8 @@ import numpy as np
 
 from fairtrial.errors import Fault, InputError, did_you_mean
 from fairtrial.inference.multiplicity import holm
-from fairtrial.methods.gaps.disparities import Disparities, Inference, find_disparities
+from fairtrial.methods.gaps.disparities import Disparities, find_disparities
+from fairtrial.methods.gaps.inference_asked import Inference
 from fairtrial.methods.gaps.judgement import certified
 from fairtrial.methods.gaps.scales import find_ratio_band
 from fairtrial.methods.gaps.states import FAVOURED
