@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from json import loads
+from json import JSONDecodeError, loads
 from typing import Annotated, Any, Literal
 
 from fairtrial.data.audit import Audit
@@ -11,6 +11,19 @@ from fairtrial.methods import arguments as a
 from fairtrial.methods.declaration import method
 from fairtrial.methods.tabulate.result import TabulateResult
 from fairtrial.options import Option
+
+
+def entry(text: str) -> Any:
+    """One entry of a record, typed as JSON.
+
+    >>> entry('{"group": {"race": "Black"}, "threshold": 0.05}')["threshold"]
+    0.05
+    """
+    try:
+        return loads(text)
+    except JSONDecodeError:
+        raise ValueError('{"group": {"race": "Black"}, "hazard": "…", "threshold": 0.05}') from None
+
 
 Which = Annotated[
     Literal[
@@ -49,7 +62,7 @@ Records = Annotated[
     Option(
         "Entries with group, hazard, measure, threshold, scale, target, mitigation and review, on the command line as "
         "JSON (bias-record); default: one per group.",
-        form=loads,
+        form=entry,
         many=True,
         flag="record",
     ),
