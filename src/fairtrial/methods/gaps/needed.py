@@ -19,7 +19,7 @@ from fairtrial.results.column import undefined
 FURTHEST = 1000.0
 PRECISION = 1.02
 # Counts of the target that are looked at: fewer where many groups are.
-NODES, MANY_GROUPS, FEW_NODES = 9, 50, 5
+NODES, MANY_GROUPS, FEW_NODES = 25, 50, 9
 
 TOO_SMALL_TARGET = "the target has too few people for a certificate, whatever the group's size"
 NO_ZERO = "the tolerance does not contain zero"

@@ -9,6 +9,7 @@ import numpy as np
 
 from fairtrial.data.audit import Audit
 from fairtrial.inference.rates.highest import pairs_of_groups, ratio_to_highest
+from fairtrial.methods.gaps.scales import FOUR_FIFTHS
 from fairtrial.methods.gaps.states import DESCRIBED, TOO_FEW
 from fairtrial.methods.gaps.words import sentence, unit_of
 from fairtrial.methods.measure.result import NOT_TESTED, UNDETERMINED
@@ -17,7 +18,6 @@ from fairtrial.metrics.harm import Effect, describes_people, effect_of, is_selec
 from fairtrial.metrics.metric import Direction, Metric
 from fairtrial.results.column import State
 
-FOUR_FIFTHS = (0.8, 1.25)
 WHOLE = 1e-6  # rates of counts are this near to whole events
 
 
