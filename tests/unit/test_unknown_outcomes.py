@@ -308,7 +308,9 @@ def test_other_methods_refuse_it_by_name() -> None:
         if not found.takes_audit or name in ("measure", "certify", "flag", "improve"):
             continue
         required = {
-            argument.name: {"metric": "fpr", "protected": {"g": "a"}, "period": "d"}.get(argument.name, "fpr")
+            argument.name: {"protected": {"g": "a"}, "period": "d"}.get(
+                argument.name, argument.choices[0] if argument.choices else "fpr"
+            )
             for argument in found.arguments
             if argument.required
         }
