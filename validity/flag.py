@@ -25,6 +25,7 @@ from validity.certify_designs import (
     stacked_parts,
 )
 from validity.certify_shapes import FLAG as SHAPES
+from validity.printed_numbers import printed
 from validity.skewed_means import FLAG as SKEWED
 from validity.whole_functions import lines
 
@@ -222,4 +223,5 @@ CELLS: list[Cell] = [
           score_false_flags(800)),
     *SHAPES,
     *lines("flag"),
+    *printed("flag"),
 ]  # fmt: skip

@@ -17,7 +17,6 @@ from fairtrial.inference.evidence.unit_sums import UnitSums
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.everyone import PartLaw
 from fairtrial.inference.rates.highest import pairs_of_groups, ratio_to_highest
-from fairtrial.inference.rates.pairs import PairsLaw, mcnemar_mid_p
 from fairtrial.inference.rates.proportions import rate_interval
 from fairtrial.inference.rates.strata import StrataLaw, heterogeneity
 from fairtrial.inference.rates.two_rates import Scale, TwoRateLaw, TwoRates, at_null, score_roots
@@ -255,30 +254,6 @@ def highest_misses(sizes: tuple[int, ...], rates: tuple[float, ...]) -> Run:
     return run
 
 
-def pairs_every_table(pairs: tuple[int, ...], statistic: str) -> Run:
-    """Exact errors of Tango's score with the exact bound, or of McNemar's mid-p, over pairs of discordant rates."""
-
-    def run(repeats: int, random: Random) -> Floats:
-        found = []
-        for n, b, c in product(pairs, (0.02, 0.1, 0.2, 0.4), (0.02, 0.1, 0.2, 0.4)):
-            first, second = (np.array(side, dtype=float) for side in zip(
-                *((i, j) for i in range(n + 1) for j in range(n + 1 - i)), strict=True))  # fmt: skip
-            mass = stats.multinomial.pmf(
-                np.stack([first, second, n - first - second], -1), n, [b, c, 1 - b - c]
-            )
-            if statistic == "mid-p":
-                if b == c:
-                    found.append(mass[mcnemar_mid_p(first, second) <= 0.05].sum())
-                continue
-            likely = mass > 1e-9
-            law = PairsLaw(first[likely], second[likely], np.full(likely.sum(), n * 1.0))
-            above, below = law.tails(np.full(likely.sum(), b - c))
-            found.append(mass[likely][2 * np.minimum(above, below) <= 0.05].sum())
-        return np.array(found)
-
-    return run
-
-
 # -- the board ------------------------------------------------------------------------------------------------
 def _exact(name: str, design: str, run: Run, claim: Any = "size", **more: Any) -> Cell:
     return Cell("certify", name, design, claim, run, exact=True, **more)
@@ -371,10 +346,6 @@ CELLS: list[Cell] = [
            covers=("measure.impact_ratio_low", "measure.impact_ratio_high")),
     _drawn("ratio to the highest rate, equal rates", "four groups of 50, rate 30%",
            highest_misses((50, 50, 50, 50), (0.3, 0.3, 0.3, 0.3)), "coverage"),
-    _exact("pairs, difference, every table", "20 and 40 pairs, 16 pairs of discordant rates",
-           pairs_every_table((20, 40), "score")),
-    _exact("pairs, no gap, every table", "20 and 40 pairs, equal discordant rates",
-           pairs_every_table((20, 40), "mid-p")),
 ]  # fmt: skip
 
 POWER: list[Cell] = [

@@ -262,10 +262,22 @@ class FairtrialWarning(UserWarning):
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something the reader must know: an assumption, a weakening, a count of what was left out."""
+    """Something the reader must know: an assumption, a weakening, a count of what was left out.
+
+    `people` is the count of people that the text tells, so that masking need not read it.
+    """
 
     code: str
     text: str
+    people: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "code": self.code,
+            "text": self.text,
+            **({} if self.people is None else {"people": self.people}),
+        }
 
 
 def notes_where(said: Mapping[str, tuple[bool, str]]) -> list[Note]:

@@ -76,7 +76,7 @@ def test_marks_follow_the_corrected_verdict(significant: bool, tone: str) -> Non
         "id": "measure", "method": "measure", "title": "", "status": "done", "error": "", "arguments": {},
         "result": result.to_dict(),
     }  # fmt: skip
-    shown = build_section(section, [{"section": "measure", "significant": significant}])
+    shown = build_section(section, [{"section": "measure", "significant": significant}], 10)
     assert shown["verdict"]["code"] == "violated"
     assert shown["verdict"]["tone"] == tone
     assert ("no longer significant" in shown["verdict"]["after"]) is not significant

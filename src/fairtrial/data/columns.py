@@ -28,12 +28,18 @@ class Columns(ABC):
         self._dropped: tuple[int, int] | None = None
         self._rows: int | None = None
         self._lacks: dict[str, bool] = {}
+        self.may_lack: frozenset[str] = frozenset()  # columns whose missing values are kept, as NaN
         self._fingerprints: dict[tuple[str, ...], Fingerprint] = {}
 
     @property
     @abstractmethod
     def declared(self) -> list[str]:
         """The columns that are named, each once."""
+
+    @property
+    def needed(self) -> list[str]:
+        """The named columns that a complete row has."""
+        return [name for name in self.declared if name not in self.may_lack]
 
     def kind(self, column: str) -> Kind:
         """What a column holds: 'bool', 'int', 'float', 'text' or 'other'."""
@@ -89,7 +95,7 @@ class Columns(ABC):
         if self.missing != "drop":
             return 0, 0
         if self._dropped is None:
-            declared = self.declared or [self.source.any_column]
+            declared = self.needed or [self.source.any_column]
             flag = nw.lit(1).cast(nw.Int64)
             for name in declared:
                 flag = nw.when(present(name, self.kind(name))).then(flag).otherwise(nw.lit(0).cast(nw.Int64))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import narwhals as nw
@@ -10,6 +11,7 @@ import numpy as np
 
 from fairtrial.data.cells import Floats
 from fairtrial.data.columns import Columns
+from fairtrial.data.definitions import definition_expression
 from fairtrial.data.expressions import (
     EXPRESSIONS,
     bin_expression,
@@ -19,7 +21,7 @@ from fairtrial.data.expressions import (
     one_or_zero,
     present,
 )
-from fairtrial.data.schema import ROLE_NAMES, Declared, column_fault, is_number
+from fairtrial.data.schema import ROLE_NAMES, Declared, column_fault, find_unlabelled, is_number, labels_of
 from fairtrial.data.source import Source, collect
 from fairtrial.errors import Fault, Faults, InputError, Note, Set, Words
 from fairtrial.labels import MISSING, canonical, is_missing
@@ -36,14 +38,22 @@ class Roles(Columns):
         super().__init__(source)
         columns = declared.columns
         self.outcome, self.decision, self.score = columns["outcome"], columns["decision"], columns["score"]
-        self.weight, self.unit = columns["weight"], columns["unit"]
+        self.weight, self.unit, self.pair = columns["weight"], columns["unit"], columns["pair"]
         self.threshold, self.missing = declared.threshold, declared.missing
         self.groups, self.features = declared.groups, declared.features
         self.positive = {
             name: label for name, label in declared.positive.items() if columns[name] is not None
         }
         self.bins = declared.bins
+        self.unlabelled = find_unlabelled(declared.unlabelled)
+        self.define = declared.define
+        source.expression_of = partial(definition_expression, self)
         self._favourable = declared.favourable
+        self.order: tuple[str, ...] | None = (
+            None  # the decision's labels from low to high, where it has an order
+        )
+        if declared.order is not None:
+            self.order = tuple(canonical(label) for label in labels_of(declared.order))
         self.found_real_outcome: bool | None = None  # known once the outcome was read
         self.constant_decision: int | None = None  # the value of a decision that was read and never varies
         self._edges: dict[str, list[float]] = {}
@@ -53,7 +63,13 @@ class Roles(Columns):
     def declared(self) -> list[str]:
         """The columns that the audit names, each once."""
         roles = [getattr(self, name) for name in ROLE_NAMES if getattr(self, name) is not None]
-        return list(dict.fromkeys([*roles, *self.groups, *self.features]))
+        alike = () if self.unlabelled is None else self.unlabelled.alike
+        return list(dict.fromkeys([*roles, *self.groups, *self.features, *alike]))
+
+    @property
+    def keeps_unlabelled(self) -> bool:
+        """Whether rows without an outcome may be there: they are dropped where they are needed, or reckoned with."""
+        return self.missing == "drop" or self.unlabelled is not None
 
     def has(self, name: str) -> bool:
         """Whether the audit has the role; a score with a threshold gives a decision.
@@ -61,7 +77,7 @@ class Roles(Columns):
         Parameters
         ----------
         name : str
-            'outcome', 'decision', 'score', 'weight' or 'unit'.
+            'outcome', 'decision', 'score', 'weight', 'unit' or 'pair'.
 
         Returns
         -------
@@ -72,27 +88,44 @@ class Roles(Columns):
             return self.decision is not None or (self.score is not None and self.threshold is not None)
         return getattr(self, name) is not None
 
+    def counted(self, name: str) -> list[str]:
+        """The labels of a binary role that count as 1, as canonical texts; none where nobody said which."""
+        return [canonical(label) for label in labels_of(self.positive[name])] if name in self.positive else []
+
     @property
     def favourable(self) -> int | None:
         """The decision that is good for a person, 0 or 1; None where nobody said which."""
         if self._favourable is None:
             return None
         label = {"true": "1", "false": "0"}.get(canonical(self._favourable), canonical(self._favourable))
-        if "decision" in self.positive and canonical(self.positive["decision"]) == canonical(
-            self._favourable
-        ):
+        if self.order is not None:
+            return self._favourable_end(canonical(self._favourable))
+        if canonical(self._favourable) in self.counted("decision"):
             return 1
         if label in ("0", "1"):
             return int(label)
         return self._favourable_label(label)
 
+    def _favourable_end(self, label: str) -> int:
+        """Of decisions with an order one end is good for a person."""
+        assert self.order is not None
+        ends = {self.order[0]: 0, self.order[-1]: 1}
+        if label not in ends:
+            required = f"must be an end of the order: {self.order[0]!r} or {self.order[-1]!r}"
+            raise InputError("Audit", Fault("favourable", required, got=self._favourable))
+        return ends[label]
+
+    def decision_labels(self) -> list[str]:
+        """The labels that the decision takes."""
+        column = self.source.label_column(str(self.decision), self.kind(str(self.decision)))
+        raw = collect(self.lazy([column]).select(nw.col(column).alias("x")).unique())["x"].to_pylist()
+        return sorted({canonical(value) for value in raw} - {MISSING})
+
     def _favourable_label(self, label: str) -> int:
         """A label that is not the positive one is decision 0, if it occurs."""
-        column = str(self.decision)
         labels: list[str] = []
         if self.decision is not None and "decision" in self.positive:
-            raw = collect(self.lazy([column]).select(nw.col(column).alias("x")).unique())["x"].to_pylist()
-            labels = sorted({canonical(value) for value in raw} - {MISSING})
+            labels = self.decision_labels()
         if label not in labels:
             listed = f" or one of its labels {', '.join(map(repr, labels))}" if labels else ""
             required = f"must be a decision that is good for a person: 1 or 0{listed}"
@@ -182,7 +215,7 @@ class Roles(Columns):
         if kind != "float":
             return nw.col(column)  # grouped as it is: engines are fastest so
         if name in self.positive:
-            return self._is_positive(name, column)
+            return self._which_positive(name, column)
         number = clean_number(column, kind)
         return (
             nw.when((number == 0) | (number == 1))
@@ -191,8 +224,19 @@ class Roles(Columns):
         )
 
     def _is_positive(self, name: str, column: str) -> nw.Expr:
-        number, label = clean_number(column, self.kind(column)), label_number(self.positive[name])
-        return one_or_zero(number == label, number != label)
+        return (
+            nw.when(self._which_positive(name, column) > 0)
+            .then(nw.lit(1.0))
+            .otherwise(nw.when(~clean_number(column, self.kind(column)).is_null()).then(nw.lit(0.0)))
+        )
+
+    def _which_positive(self, name: str, column: str) -> nw.Expr:
+        """Which of the labels that count as 1 a number is, from 1 on; 0 for any other."""
+        number = clean_number(column, self.kind(column))
+        which: nw.Expr = nw.when(~number.is_null()).then(nw.lit(0.0))
+        for place, label in reversed(list(enumerate(self.counted(name), start=1))):
+            which = nw.when(number == label_number(label)).then(nw.lit(float(place))).otherwise(which)
+        return which
 
     def number(self, name: str) -> nw.Expr:
         """A role as a real number; text labels as 0 and 1."""
@@ -315,8 +359,8 @@ class Roles(Columns):
         encoded = column.dictionary_encode()
         labels = [canonical(value) for value in encoded.dictionary.to_pylist()]
         if name in self.positive:
-            positive = canonical(self.positive[name])
-            numbers = [np.nan if label == MISSING else float(label == positive) for label in labels]
+            counted = self.counted(name)
+            numbers = [np.nan if label == MISSING else float(label in counted) for label in labels]
         else:
             numbers = [_BINARY_LABELS.get(label, 0.0) for label in labels]
             strange = sorted({label for label in labels if label not in _BINARY_LABELS})

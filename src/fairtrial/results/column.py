@@ -29,12 +29,18 @@ class Column:
         of a `State`, "text" a label.
     shown : bool
         Whether printed tables have it; saved ones always do.
+    part_of : str
+        Of a count: the column of people whom it counts a part of, such as the events among n.
+    share_of : str
+        Of a rate: the column of people whose share it is; the two give a count away.
     """
 
     name: str
     title: str
     kind: Kind
     shown: bool = True
+    part_of: str = ""
+    share_of: str = ""
 
     @property
     def is_low(self) -> bool:
@@ -46,15 +52,27 @@ class Column:
         return self.name == "high" or self.name.endswith("_high")
 
     @property
+    def estimate(self) -> str:
+        """The column that it gives limits of; itself where it gives none."""
+        return self.name.removesuffix("_low").removesuffix("_high")
+
+    @property
+    def counts_people(self) -> bool:
+        """Whether it says how many people a row is about."""
+        return self.kind == "people" and not self.part_of
+
+    @property
     def partner(self) -> str:
         """The column of upper limits that belongs to one of lower limits."""
         return self.name.removesuffix("low") + "high"
 
 
-def with_limits(name: str, title: str, kind: Kind, *, shown: bool = True) -> tuple[Column, Column, Column]:
+def with_limits(
+    name: str, title: str, kind: Kind, *, shown: bool = True, share_of: str = ""
+) -> tuple[Column, Column, Column]:
     """An estimate and the limits of its interval, named alike in every result."""
     low, high = (Column(f"{name}_{end}", end, kind, shown) for end in ("low", "high"))
-    return Column(name, title, kind, shown), low, high
+    return Column(name, title, kind, shown, share_of=share_of), low, high
 
 
 def state_columns(title: str) -> tuple[Column, Column]:

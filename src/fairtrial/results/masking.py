@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import compress
 from typing import Any
@@ -13,34 +13,54 @@ from fairtrial.results.result import Result
 
 # details that hold one entry per row of the estimates
 ROW_LISTS = frozenset({"places"})
+MADE = frozenset({"points", "ratio", "number"})  # kinds of columns that are made of the rates beside them
 
 
 def mask_result(result: Result, below: int) -> dict[str, Any]:
-    """The result's dict with every row about fewer than `below` people reduced to its labels and a reason."""
+    """The result's dict as its owner may pass it on.
+
+    A row about fewer than `below` people is reduced to its labels and a reason. In a row about more, a count or a rate
+    that tells of fewer reads "fewer than 10 of 500", and what is made of it (gaps, ratios, limits) goes with it.
+    """
     content = result.to_dict()
     if below <= 1:
         return content
-    people = {column.name for column in result.columns if column.kind == "people"}
-    small = [row for row in content["estimates"] if _small(row, below, people)]
+    small = [row for row in content["estimates"] if is_small(row, result.columns, below)]
     uncompared = {kind.code for kind in result.states if not kind.compared}
     others, given_away = complements(content, below, uncompared)
     for row in small:
         _hide(row, result.columns, f"fewer than {below} people")
-    for row in others:
-        if any(row is own for own in content["estimates"]):
-            _hide(row, result.columns, f"a group of fewer than {below} people could be worked out from it")
-        else:
-            content["details"]["untested"].remove(row)
-    pruned = _prune(content["details"], below, result.people_in_details)
-    content["notes"] += _notes(below, len(small), len(others), pruned, given_away)
+    _hide_others(content, others, result.columns, below)
+    parts = sum(hide_parts(row, result.columns, below) for row in content["estimates"])
+    pruned = _mask_details(content["details"], below, result.people_in_details)
+    content["notes"] = [mask_note(note, below) for note in content["notes"]]
+    content["notes"] += _notes(below, len(small), len(others), parts + pruned, given_away)
     content["claims"] = [claim.to_dict() for claim in type(result).from_dict(content).claims()]
     return content
 
 
-def _notes(below: int, small: int, others: int, pruned: int, given_away: list[str]) -> list[dict[str, str]]:
+def _hide_others(
+    content: dict[str, Any], others: Iterable[dict[str, Any]], columns: tuple[Column, ...], below: int
+) -> None:
+    """Hide the lines that would give small ones away."""
+    for row in others:
+        if any(row is own for own in content["estimates"]):
+            _hide(row, columns, f"a group of fewer than {below} people could be worked out from it")
+        else:
+            content["details"]["untested"].remove(row)
+
+
+def mask_note(note: Mapping[str, Any], below: int) -> dict[str, Any]:
+    """A note without a count of few people."""
+    if not 0 < note.get("people", 0) < below:
+        return dict(note)
+    return {"code": note["code"], "text": f"A note about fewer than {below} people is masked."}
+
+
+def _notes(below: int, small: int, others: int, inside: int, given_away: list[str]) -> list[dict[str, Any]]:
     """What was masked, and what is given away all the same."""
     notes = []
-    if small + others + pruned:
+    if small + others + inside:
         rows = f"{small} row{'' if small == 1 else 's'} of the table"
         if others:
             rows += f", and {others} more from which they could be worked out"
@@ -67,11 +87,61 @@ def _hide(row: dict[str, Any], columns: tuple[Column, ...], why: str) -> None:
             row[name] = undefined(why, masked=True)
 
 
-def _small(row: Mapping[str, Any], below: int, people: frozenset[str] | set[str]) -> bool:
+def is_small(row: Mapping[str, Any], columns: tuple[Column, ...], below: int) -> bool:
+    """Whether the row is about fewer people."""
+    return _small(row, below, [column.name for column in columns if column.counts_people])
+
+
+def _small(row: Mapping[str, Any], below: int, people: Collection[str]) -> bool:
     counts = [value for name, value in row.items() if name in people]
     return any(
         isinstance(value, int) and not isinstance(value, bool) and 0 < value < below for value in counts
     )
+
+
+def part(row: Mapping[str, Any], column: Column) -> tuple[float, float] | None:
+    """How many people the column tells of, and out of how many; None where it tells of no part."""
+    whole, value = scalar(row.get(column.part_of or column.share_of)), scalar(row.get(column.name))
+    if not whole or value is None or isinstance(value, bool | str):
+        return None
+    if column.part_of:
+        return float(value), float(whole)
+    if row.get("value_kind") == "number" or not 0 <= value <= 1:
+        return None  # a mean of real values counts nobody
+    return round(value * whole, 6), float(whole)
+
+
+def few_of(row: Mapping[str, Any], column: Column, below: int) -> str:
+    """What stands in place of a number that tells of few people; empty where it tells of none or of many."""
+    found = part(row, column)
+    if found is None:
+        return ""
+    count, whole = found
+    if 0 < count < below:
+        return f"fewer than {below} of {whole:,.0f}"
+    return f"all but fewer than {below} of {whole:,.0f}" if 0 < whole - count < below else ""
+
+
+def hide_parts(row: dict[str, Any], columns: tuple[Column, ...], below: int) -> bool:
+    """Hide what tells of few people in a row about many, and what is made of it; whether there was any."""
+    few = {column.name: text for column in columns if (text := few_of(row, column, below))}
+    if not few:
+        return False
+    why = next(iter(few.values()))
+    for column in columns:
+        made = column.kind in MADE and not (column.part_of or column.share_of)
+        text = few.get(column.estimate, why if made else "")
+        if text and scalar(row.get(column.name)) is not None:
+            row[column.name] = undefined(text, masked=True)
+    return True
+
+
+def _mask_details(details: dict[str, Any], below: int, people: frozenset[str]) -> int:
+    """Take counts of few people out of the details, with the records that hold them; returns how many."""
+    pruned = _prune(details, below, people)
+    few = [name for name in people & details.keys() if _small(details, below, [name])]
+    details.update({name: undefined(f"fewer than {below} people", masked=True) for name in few})
+    return pruned + len(few)
 
 
 def _prune(value: Any, below: int, people: frozenset[str]) -> int:
@@ -99,9 +169,34 @@ def mask_groups(groups: Mapping[str, Any], below: int) -> dict[str, Any]:
     return published
 
 
-def mask_entry(entry: dict[str, Any], below: int) -> dict[str, Any]:
-    """An entry of the corrected family as published: the p-values stay, the numbers about few people go."""
-    if entry["n"] is None or not 0 < entry["n"] < below:
+def masked_rows(
+    rows: Iterable[Mapping[str, Any]], columns: tuple[Column, ...], below: int
+) -> tuple[dict[str, Any], ...]:
+    """The rows of any table whose columns say what they are, masked as a result's own."""
+    shown = [dict(row) for row in rows]
+    for row in shown if below > 1 else []:
+        if is_small(row, columns, below):
+            _hide(row, columns, f"fewer than {below} people")
+        hide_parts(row, columns, below)
+    return tuple(shown)
+
+
+def hidden_values(result: Result, content: Mapping[str, Any]) -> set[float]:
+    """Numbers that the result's table holds and the masked one does not."""
+    rows = zip(result.estimates, content["estimates"], strict=True)
+    return {
+        float(scalar(cell))
+        for row, masked in rows
+        for name, cell in row.items()
+        if isinstance(scalar(cell), float)
+        and isinstance(masked[name], Mapping)
+        and masked[name].get("masked")
+    }
+
+
+def mask_entry(entry: dict[str, Any], below: int, hidden: Collection[float] = ()) -> dict[str, Any]:
+    """An entry of the corrected family as published: the p-values stay, what tells of few people goes."""
+    if entry["effect"] not in hidden and (entry["n"] is None or not 0 < entry["n"] < below):
         return entry
     return {**entry, "effect": None, "low": None, "high": None, "n": None}
 

@@ -145,7 +145,7 @@ class Result:
             "claims": [claim.to_dict() for claim in self.claims()],
             "estimates": [dict(row) for row in self.estimates],
             "details": self.details,
-            "notes": [{"code": note.code, "text": note.text} for note in self.notes],
+            "notes": [note.to_dict() for note in self.notes],
             "provenance": self.provenance,
         }
         plain: dict[str, Any] = json.loads(json.dumps(content, default=_plain, allow_nan=False))

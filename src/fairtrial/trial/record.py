@@ -14,7 +14,7 @@ from fairtrial.errors import GateClosed, check_choice
 from fairtrial.methods.declaration import find_method
 from fairtrial.results.claims import Claim
 from fairtrial.results.column import Verdict
-from fairtrial.results.masking import mask_entry, mask_groups, mask_result
+from fairtrial.results.masking import hidden_values, mask_entry, mask_groups, mask_result
 from fairtrial.results.result import Result
 from fairtrial.results.text import left_out_texts
 from fairtrial.trial.family import Entry, conclude, correct, corrected_claims
@@ -100,8 +100,21 @@ class Trial:
     @cached_property
     def verdict(self) -> Verdict:
         """The verdict after correction over the whole trial."""
+        return self._verdict([entry.to_dict() for entry in self.family])
+
+    def _verdict(self, family: Sequence[Mapping[str, Any]]) -> Verdict:
         unanswered = sum(answer.status != "done" for answer in self.answers)
-        return conclude(self.family, list(self.results.items()), self.spec.run.alpha, unanswered)
+        entries = [Entry(**entry) for entry in family]
+        return conclude(entries, list(self.results.items()), self.spec.run.alpha, unanswered)
+
+    def _masked_family(self, sections: Sequence[Mapping[str, Any]], below: int) -> list[dict[str, Any]]:
+        """The family without what the sections' own tables do not show."""
+        hidden = {
+            section["id"]: hidden_values(self.results[section["id"]], section["result"])
+            for section in sections
+            if section["result"] is not None
+        }
+        return [mask_entry(entry.to_dict(), below, hidden[entry.section]) for entry in self.family]
 
     def claims(self) -> list[Claim]:
         """What the trial claims: a finding that the correction over the whole trial does not bear out is none."""
@@ -155,15 +168,18 @@ class Trial:
     def to_dict(self) -> dict[str, Any]:
         """What results.json holds; numbers about fewer than `suppress_below` people are masked."""
         below = self.spec.report.suppress_below
+        sections = [_section(answer, below) for answer in self.answers]
+        family = self._masked_family(sections, below)
+        verdict = self._verdict(family)
         content = {
             "schema": SCHEMA,
             "report": asdict(self.spec.report),
             "preset": self.spec.preset,
             "status": "complete" if self.complete else "incomplete",
-            "verdict": {"code": self.verdict.code, "text": self.verdict.text},
+            "verdict": {"code": verdict.code, "text": verdict.text},
             "correction": {"method": "holm", "alpha": self.spec.run.alpha, "tests": len(self.family)},
-            "family": [mask_entry(entry.to_dict(), below) for entry in self.family],
-            "sections": [_section(answer, below) for answer in self.answers],
+            "family": family,
+            "sections": sections,
             "notes": list(self.notes),
             "data": _published(self.data, below),
             "seed": self.seed,
@@ -180,8 +196,20 @@ class Trial:
 
         return write_report(self.to_dict(), path)
 
+    def to_markdown(self) -> str:
+        """The verdict, the findings and a line per question as Markdown, for a pull request."""
+        from fairtrial.trial.report import summary_markdown
+
+        return summary_markdown(self.to_dict())
+
+    def model_card(self, *, model: str | None = None) -> str:
+        """A model card's section on fairness, as the model hubs read it; `model` names the model."""
+        from fairtrial.trial.report import card_markdown
+
+        return card_markdown(self.to_dict(), model=model)
+
     def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write results.json, report.html, tables and charts into `folder`; results.json comes last."""
+        """Write results.json, report.html, summary.md, tables and charts into `folder`."""
         from fairtrial.trial.report import write_all
 
         return write_all(self.to_dict(), folder)

@@ -66,7 +66,7 @@ class ExplainResult(Result):
     columns: ClassVar[tuple[Column, ...]] = (
         *_ABOUT,
         *_PEOPLE,
-        *with_limits("rate", "rate", "rate"),
+        *with_limits("rate", "rate", "rate", share_of="n"),
         Column("difference", "points", "points"),
         *_TESTED,
         *with_limits("value", "value", "number"),

@@ -47,7 +47,8 @@ def _left_out(audit: Audit, question: ScanQuestion, data: ScanData) -> list[Note
     lacking = rows - int(data.cells.rows.sum())
     if lacking <= 0:
         return []
-    return [Note("left-out", f"{lacking:,} of {rows:,} rows lack an attribute, the score or its condition.")]
+    text = f"{lacking:,} of {rows:,} rows lack an attribute, the score or its condition."
+    return [Note("left-out", text, lacking)]
 
 
 def _scan(question: ScanQuestion, settings: ScanSettings, data: ScanData) -> AnyScan:
@@ -234,11 +235,11 @@ def _support_notes(describer: SubgroupDescriber, best: dict[str, Any]) -> list[N
         without = f"{best['unsupported']:,} of {people} of the subgroup {have} nobody outside the class"
         by_model = not describer.matched or describer.scan.by_models
         left = "their expectation is extrapolated" if by_model else "they say nothing and are not compared"
-        notes.append(Note("positivity", f"{without} with the same {alike}: {left}."))
+        notes.append(Note("positivity", f"{without} with the same {alike}: {left}.", best["unsupported"]))
     if 0 < best["target_n"] < 30:
         driven = "" if describer.matched else ": the score is driven by them and by the ridge"
         people = counted(best["target_n"], "person", "people")
-        notes.append(Note("few-comparators", f"The comparison rests on {people}{driven}."))
+        notes.append(Note("few-comparators", f"The comparison rests on {people}{driven}.", best["target_n"]))
     return notes
 
 

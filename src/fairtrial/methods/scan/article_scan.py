@@ -177,7 +177,7 @@ class ArticleScan:
             dropped = self.sums.protected[0][left_out].sum()
             without = f"{dropped:,.0f} protected people without a counterpart outside the class"
             text = f"{without} were left out of the search."
-            notes.append(Note("dropped-unsupported", text))
+            notes.append(Note("dropped-unsupported", text, round(dropped)))
         return notes
 
     def _search_note(self) -> Note:

@@ -159,7 +159,8 @@ def _notes(audit: Audit, question: ScanQuestion, cells: Cells, left_out: float) 
         notes.append(Note("no-features", "No feature was named: the protected class is compared as a whole."))
     if left_out:
         neither = f"neither {question.who_is} nor {question.target}"
-        notes.append(Note("left-out", f"{left_out:,.0f} people who are {neither} were left out."))
+        text = f"{left_out:,.0f} people who are {neither} were left out."
+        notes.append(Note("left-out", text, round(left_out)))
     constant = [name for name in question.features if len(cells.labels[name]) == 1]
     if constant:
         text = f"{', '.join(constant)} has one value only and cannot tell subgroups apart."

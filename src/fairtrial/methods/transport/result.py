@@ -40,18 +40,18 @@ class TransportResult(Result):
         Column("attribute", "attribute", "text", shown=False),
         Column("group", "group", "text"),
         Column("n", "n", "people"),
-        Column("rate", "now", "rate"),
-        Column("rate_after", "after", "rate"),
+        Column("rate", "now", "rate", share_of="n"),
+        Column("rate_after", "after", "rate", share_of="n"),
         Column("target", "compared with", "text"),
         Column("target_n", "target's n", "people", shown=False),
         *with_limits("difference", "difference", "points"),
-        Column("gained", "0 → 1", "number"),
-        Column("lost", "1 → 0", "number"),
-        Column("share_moved", "share moved", "rate"),
+        Column("gained", "0 → 1", "number", part_of="n"),
+        Column("lost", "1 → 0", "number", part_of="n"),
+        Column("share_moved", "share moved", "rate", share_of="n"),
         Column("mean_shift", "mean shift", "number"),
         Column("largest_shift", "largest shift", "number"),
-        Column("cannot_move", "cannot move", "count", shown=False),
-        Column("tied", "tied at the edge", "count", shown=False),
+        Column("cannot_move", "cannot move", "people", shown=False, part_of="n"),
+        Column("tied", "tied at the edge", "people", shown=False, part_of="n"),
         *state_columns("finding"),
     )
     # which way the rate goes is no judgement; "compared" where no change could be computed
@@ -62,7 +62,7 @@ class TransportResult(Result):
         TOO_FEW,
         ALONE,
     )
-    people_in_details: ClassVar[frozenset[str]] = frozenset({"rows", "count"})
+    people_in_details: ClassVar[frozenset[str]] = frozenset({"rows", "count", "tied"})
     method: ClassVar[str] = (
         "The cheapest plan that moves people across the decision boundary until the criterion holds (an optimal "
         "transport projection), solved exactly by sorting, by a search for the common rate, or by a linear program "

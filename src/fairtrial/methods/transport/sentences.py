@@ -133,9 +133,9 @@ def _about_the_change(rates: ComparedRates, change: Change) -> list[Note]:
     tied = 0 if change.after is None else change.after.shared
     if tied > 1:
         edge = "the edge of a moved band and share its last places: the moved set is not unique"
-        found.append(Note("ties", f"{tied:,} people are tied at {edge}."))
+        found.append(Note("ties", f"{tied:,} people are tied at {edge}.", tied))
     stuck = int((np.isinf(distance) & rates.compared_rows).sum())
     if stuck:
         people = counted(stuck, "compared person", "compared people")
-        found.append(Note("cannot-move", f"{people} cannot cross the boundary at any cost."))
+        found.append(Note("cannot-move", f"{people} cannot cross the boundary at any cost.", stuck))
     return found

@@ -124,7 +124,7 @@ def _from_rows(
         left = before - int(used.sum())
         if left:
             text = f"{left:,} of {before:,} rows are of people who were counted before, and were left out."
-            notes.append(Note("repeated-people", text))
+            notes.append(Note("repeated-people", text, left))
     return _grouped(rows, metric, asked, used, first and not asked.binary), people, notes
 
 

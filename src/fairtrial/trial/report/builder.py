@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
 from fairtrial.methods.declaration import find_method, read_result, trial_methods
-from fairtrial.results.masking import published_rows
+from fairtrial.results.masking import masked_rows, published_rows
 from fairtrial.results.result import FurtherTable, Result
 from fairtrial.results.text import left_out_texts
 from fairtrial.trial.family import TONES, shows
@@ -23,7 +24,8 @@ _LEVELS_SHOWN = 12
 
 def build_page(content: Mapping[str, Any]) -> dict[str, Any]:
     """All that the template needs, from the dict of a results.json."""
-    sections = [build_section(section, content["family"]) for section in content["sections"]]
+    below = content["report"]["suppress_below"]
+    sections = [build_section(section, content["family"], below) for section in content["sections"]]
     _tell_apart(sections, content["sections"])
     differing = why_numbers_differ(content["sections"])
     for section in sections:
@@ -83,7 +85,9 @@ def _listed(value: Any) -> str:
     return ", ".join(told[:3]) + (" and more" if len(told) > 3 else "")
 
 
-def build_section(section: Mapping[str, Any], family: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def build_section(
+    section: Mapping[str, Any], family: Sequence[Mapping[str, Any]], below: int
+) -> dict[str, Any]:
     """One question with its chart, reading and table."""
     method = find_method(section["method"])
     shown: dict[str, Any] = {
@@ -97,10 +101,10 @@ def build_section(section: Mapping[str, Any], family: Sequence[Mapping[str, Any]
     if section["result"] is None:
         return shown
     result = read_result(section["result"])
-    return shown | _answered(section, result) | {"verdict": _verdict(section, result, family)}
+    return shown | _answered(section, result, below) | {"verdict": _verdict(section, result, family)}
 
 
-def _answered(section: Mapping[str, Any], result: Result) -> dict[str, Any]:
+def _answered(section: Mapping[str, Any], result: Result, below: int) -> dict[str, Any]:
     """What a section shows besides its verdict; charts and sentences are about the rows one may see."""
     visible = published_rows(result)
     reading = [sentence for sentence in visible.reading() if sentence.strip() != result.verdict.text.strip()]
@@ -114,7 +118,7 @@ def _answered(section: Mapping[str, Any], result: Result) -> dict[str, Any]:
         "charts": _charts(section["id"], visible),
         "table": build_table(result),
         "further_tables": [
-            {"name": more.name, "title": more.title, "table": build_table(_as_result(more))}
+            {"name": more.name, "title": more.title, "table": build_table(_as_result(more, below))}
             for more in visible.further_tables()
         ],
         "method": result.method,
@@ -125,9 +129,9 @@ def _answered(section: Mapping[str, Any], result: Result) -> dict[str, Any]:
     }
 
 
-def _as_result(table: FurtherTable) -> Any:
-    """A further table is shown as the estimates are: it has the same columns, rows and states."""
-    return table
+def _as_result(table: FurtherTable, below: int) -> Any:
+    """A further table is shown as the estimates are, and masked alike: it has columns, rows and states."""
+    return replace(table, estimates=masked_rows(table.estimates, table.columns, below))
 
 
 def _verdict(
@@ -356,6 +360,9 @@ def correction_text(content: Mapping[str, Any]) -> str:
         return "This trial holds no p-value that would have to be corrected."
     tests = correction["tests"]
     significant = sum(entry["significant"] for entry in content["family"])
+    if tests == 1:
+        found = "significant" if significant else "not significant"
+        return f"This trial holds one test, which needs no correction: it is {found} at {correction['alpha']:.0%}."
     disparity = sum(shows(entry["method"]) == "disparity" for entry in content["family"])
     others = "" if disparity == tests else f", {disparity} of them of a disparity,"
     return (
