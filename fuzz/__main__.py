@@ -61,8 +61,8 @@ def fuzz(
         with tempfile.TemporaryDirectory() as folder:
             tally: Tally = run(seed, max(1, int(share * count)), Path(folder))
         typer.echo(f"{kind}: {tally.inputs} inputs, {tally.refused} refused, {len(tally.wrong)} wrong")
-        for line in tally.wrong[:20]:
-            typer.echo(f"  {line[:300]}")
+        for found in tally.wrong[:20]:
+            typer.echo(f"  {found[:300]}")
         wrong += len(tally.wrong)
         text += line(kind, tally)
     if out is not None:

@@ -11,7 +11,7 @@ import inspect
 import math
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar
 
@@ -239,8 +239,20 @@ def _is_of(value: Any, part: Any) -> bool:
     if isinstance(value, bool) or kind is float:
         return kind is bool if isinstance(value, bool) else isinstance(value, int | float)
     if kind is Sequence:  # a text or bytes are no list here
-        return isinstance(value, list | tuple | range)
+        return isinstance(value, list | tuple | range) and _hold(filter(_is_nested, value), part)
+    if isinstance(value, Mapping):
+        return kind is Mapping and _hold(value.values(), part)
     return isinstance(value, kind)
+
+
+def _is_nested(item: Any) -> bool:
+    return isinstance(item, list | tuple | set | frozenset | Mapping)
+
+
+def _hold(items: Iterable[Any], part: Any) -> bool:
+    """Whether what is inside is of a kind that the declared list or table may hold; what kind is often not said."""
+    inside = typing.get_args(part)[-1:]
+    return not inside or all(any(_is_of(item, kind) for kind in _alternatives(inside[0])) for item in items)
 
 
 def _open_words(part: Any) -> str:
