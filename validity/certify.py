@@ -36,6 +36,7 @@ from validity.gap_evidence import CELLS as EVIDENCE
 from validity.gap_evidence import POWER as EVIDENCE_POWER
 from validity.gap_pairs import CELLS as PAIRS
 from validity.gap_pairs import POWER as PAIRS_POWER
+from validity.ordered_cuts import CELLS as ORDERED
 from validity.printed_numbers import printed
 from validity.promises import CELLS as PROMISES
 from validity.skewed_means import CERTIFY as SKEWED
@@ -319,6 +320,7 @@ CELLS: list[Cell] = [
     *EVIDENCE_POWER,
     *PAIRS,
     *PAIRS_POWER,
+    *(cell for cell in ORDERED if cell.method == "certify"),
     *lines("certify"),
     *printed("certify"),
     *PROMISES,

@@ -67,7 +67,7 @@ Groups = Annotated[
 Define = Annotated[
     Mapping[str, Any] | None,
     Option(
-        "Groups of your own, such as 'young women: sex=Female, age<25'; in Python also masks or functions of rows.",
+        "Groups of your own, such as 'young women: sex=Female, age<25'; in Python also masks or functions.",
         form=definition,
         many=True,
     ),
@@ -79,9 +79,17 @@ Features = Annotated[
 Positive = Annotated[
     object,
     Option(
-        "The label or labels that count as 1, for decision and outcome alike or of each, such as decision=yes.",
+        "The labels that count as 1, for decision and outcome alike or of each, such as decision=yes.",
         form=label,
         many=True,
+    ),
+]
+Order = Annotated[
+    Sequence[Any] | None,
+    Option(
+        "The decision's labels from low to high: every cut between them is looked at, all at once.",
+        many=True,
+        form=plain_label,
     ),
 ]
 Favourable = Annotated[

@@ -6,7 +6,7 @@ import hashlib
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -51,13 +51,13 @@ class Audit(FromArrays, Features):
     groups : str or list, default ()
         Columns whose groups are compared where a method is not told otherwise.
     define : dict or None, default None
-        Groups of your own, such as 'young women: sex=Female, age<25'; in Python also masks or functions
-        of rows.
+        Groups of your own, such as 'young women: sex=Female, age<25'; in Python also masks or functions.
     features : str or list, default ()
         Columns that models see and subgroups are built from.
     positive : object, default None
-        The label or labels that count as 1, for decision and outcome alike or of each, such as
-        decision=yes.
+        The labels that count as 1, for decision and outcome alike or of each, such as decision=yes.
+    order : list or None, default None
+        The decision's labels from low to high: every cut between them is looked at, all at once.
     favourable : object, default None
         The decision that is good for a person: 1, 0 or its label; findings then say who is harmed.
     bins : dict or None, default None
@@ -94,6 +94,7 @@ class Audit(FromArrays, Features):
         define: a.Define = None,
         features: a.Features = (),
         positive: a.Positive = None,
+        order: a.Order = None,
         favourable: a.Favourable = None,
         bins: a.Bins = None,
         missing: a.Missing = "error",
@@ -118,6 +119,7 @@ class Audit(FromArrays, Features):
             bins=dict(bins or {}),
             missing=given["missing"],
             define=defined,
+            order=given["order"],
         )
         declared.check(source.columns, given, Audit.__init__)
         super().__init__(source, declared)
@@ -181,6 +183,12 @@ class Audit(FromArrays, Features):
         """
         roles = [name for name in ("decision", "outcome", "score") if self.has(name)]
         faults = Faults("Audit")
+        if self.order is not None:
+            roles.remove("decision")
+            try:
+                self.cuts()
+            except InputError as error:
+                faults.extend(error)
         try:
             assert self.favourable in (None, 0, 1)
         except InputError as error:
@@ -237,6 +245,8 @@ class Audit(FromArrays, Features):
             if getattr(self, name) is not None
         }
         about = {"data": digest, "roles": roles, "missing": self.missing, "frame": self.frame}
+        if self.order is not None:
+            about["order"] = list(self.order)
         if self.define:
             about["define"] = {name: recorded_definition(part) for name, part in self.define.items()}
         return {**about, "favourable": self.favourable, **facts}
@@ -297,6 +307,31 @@ class Audit(FromArrays, Features):
             if getattr(self, name) is not None:
                 required = Words("is not honoured by {} yet; {} does", Use(who), Use("measure"))
                 raise NotApplicable(who, Fault(name, required, cure="Make an Audit without it"))
+
+    def cuts(self) -> list[tuple[str, Self]]:
+        """An ordered decision cut between any two of its labels: 'refer or above', and the audit of that decision.
+
+        Returns
+        -------
+        list of pairs
+            From the lowest cut to the highest; cuts that part the same people are one.
+        """
+        assert self.order is not None
+        told = self.decision_labels()
+        strange = [label for label in told if label not in self.order]
+        if strange:
+            required = f"lacks labels of {self.subject('decision')}: {', '.join(map(repr, strange[:6]))}"
+            raise InputError("Audit", Fault("order", required, cure="Give every label its place"))
+        present = [label for label in self.order if label in told]
+        found = []
+        for place in range(1, max(len(present), 2)):
+            other = copy(self)
+            other.order, other._labelled, other.constant_decision = None, None, None
+            other.positive = {**self.positive, "decision": present[place:] or present}
+            other._favourable = self.favourable
+            name = f"{present[min(place, len(present) - 1)]}{' or above' if place < len(present) - 1 else ''}"
+            found.append((name, other))
+        return found
 
     def lacking(self, columns: Collection[str]) -> Audit:
         """The same audit, whose rows may lack these columns: they are kept, with NaN.

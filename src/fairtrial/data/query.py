@@ -299,6 +299,14 @@ class Query:
             if name == "outcome" and self.roles.kind(str(self.roles.outcome)) == "int":
                 table.numbers[name] = read_floats(column)
 
+    def _columns_of(self, name: str) -> list[str]:
+        """The columns that a value is read from."""
+        part = self.parts.get(name)
+        roles = () if part is None else part.needs
+        return [column for need in roles for column in self.roles.role_columns(need)] or [
+            name.removeprefix("column ")
+        ]
+
     def _check_values(self, table: Table, name: str, faults: Faults) -> None:
         part = self.parts.get(name)
         needs = (name,) if part is None else part.needs
@@ -309,9 +317,11 @@ class Query:
             else:
                 faults.add(self.roles.fault(needs, NOT_FINITE))
         missing = int((table.n - table.count[name]).sum())
-        roles = [] if part is None else [column for need in needs for column in self.roles.role_columns(need)]
-        partial = self._partial(*roles or [name.removeprefix("column ")])
-        if missing and not partial and not (name == "outcome" and "outcome" in table.binary):
+        if (
+            missing
+            and not self._partial(*self._columns_of(name))
+            and not (name == "outcome" and "outcome" in table.binary)
+        ):
             faults.add(self.roles.missing_fault(missing, *needs))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fairtrial.errors import Fault, Faults, InputError, Set, Words, did_you_mean, known_columns
+from fairtrial.labels import canonical
 from fairtrial.options import arguments_of, faults_of
 
 ROLE_NAMES = (
@@ -35,6 +36,7 @@ class Declared:
     bins: dict[str, Any]
     missing: str
     define: dict[str, Any] = field(default_factory=dict)
+    order: Any = None  # the decision's labels from low to high
 
     def check(self, known: Sequence[str], given: Mapping[str, Any], function: Callable[..., Any]) -> None:
         """All faults in one message, in the order of the arguments, before any data are read.
@@ -64,11 +66,26 @@ class Declared:
                 yield Fault("positive", required)
             elif not labels_of(self.positive[key]):
                 yield Fault("positive", f"names no label of the {key}")
+        yield from self._order_faults()
         if self.favourable is not None and not self._decides:
             cure = Words("name the decision's column with {}", Set("decision"))
             yield Fault("favourable", "needs a decision", cure=cure)
         for name, cut in self.bins.items():
             yield from _bin_faults(name, cut)
+
+    def _order_faults(self) -> Iterator[Fault]:
+        if self.order is None:
+            return
+        labels = [canonical(label) for label in labels_of(self.order)]
+        if len(labels) < 2 or len(set(labels)) < len(labels):
+            yield Fault("order", "must list two or more labels of the decision, each once", got=self.order)
+        if self.columns["decision"] is None:
+            cure = Words("name the decision's column with {}", Set("decision"))
+            yield Fault("order", "needs a column of decisions", cure=cure)
+        if "decision" in self.positive:
+            cure = Words("keep one of them; {} says it of the outcome alone", Set("positive", {"outcome": 1}))
+            subject = "'order' and 'positive'"
+            yield Fault("order", "both say which decisions count", subject=subject, cure=cure)
 
     @property
     def _decides(self) -> bool:

@@ -41,15 +41,15 @@ def answer(audit: Audit, disparities: Disparities, wanted: Wanted) -> CertifyRes
     judgement = judge(disparities, band, wanted.confidence_level, wanted.power, wanted.seed)
     joint = disparities.joint()
     return CertifyResult(
-        question=_question(disparities, band),
-        null=_null(disparities, band),
+        question=question_words(disparities, band),
+        null=null_words(disparities, band),
         verdict=overall_verdict(disparities, judgement, joint, wanted.rule),
         estimates=tuple(group_rows(disparities, judgement)),
         details=_details(disparities, judgement, joint, wanted),
         notes=(
             *audit.notes(complete=False),
             *common_notes(disparities),
-            *_notes(judgement, wanted.rule, disparities),
+            *notes_of(judgement, wanted.rule, disparities),
         ),
         provenance=audit.provenance(
             disparities.source,
@@ -93,7 +93,7 @@ def _details(
     return details
 
 
-def _question(disparities: Disparities, band: tuple[float, float] | None) -> str:
+def question_words(disparities: Disparities, band: tuple[float, float] | None) -> str:
     label, target = disparities.metric.label, disparities.target_label
     if band is None:
         return f"Is the {label} of every group that of {target}?"
@@ -101,7 +101,7 @@ def _question(disparities: Disparities, band: tuple[float, float] | None) -> str
     return f"Is the {label} of every group within {text} of {target}?"
 
 
-def _null(disparities: Disparities, band: tuple[float, float] | None) -> str:
+def null_words(disparities: Disparities, band: tuple[float, float] | None) -> str:
     label, target = disparities.metric.label, disparities.target_label
     if band is None:
         return f"Every group's {label} equals that of {target}."
@@ -112,7 +112,7 @@ def _null(disparities: Disparities, band: tuple[float, float] | None) -> str:
     )
 
 
-def _notes(judgement: Judgement, rule: str, disparities: Disparities) -> list[Note]:
+def notes_of(judgement: Judgement, rule: str, disparities: Disparities) -> list[Note]:
     banded = judgement.band is not None
     certificate = (
         f"A group is certified when its {100 * judgement.certificate_level:g}% interval (two one-sided tests) lies "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from fairtrial.results.charts.forest import ForestRow
@@ -9,7 +10,13 @@ from fairtrial.results.column import reason, scalar
 from fairtrial.results.text import format_value
 
 
-def gap_row(row: dict[str, Any], percent: bool, state: str) -> ForestRow:
+def line_label(row: dict[str, Any], details: Mapping[str, Any]) -> str:
+    """What a chart calls a line: its group, and the cut where there are several."""
+    cut = details.get("cuts", {}).get(row.get("metric"))
+    return f"{row['group']}: {cut}" if cut else str(row["group"])
+
+
+def gap_row(row: dict[str, Any], percent: bool, state: str, label: str) -> ForestRow:
     """One group of certify or flag, as the forest chart takes it."""
     estimate, low, high = (scalar(row[name]) for name in ("difference", "difference_low", "difference_high"))
     kind: Any = "points" if percent else "number"
@@ -19,6 +26,6 @@ def gap_row(row: dict[str, Any], percent: bool, state: str) -> ForestRow:
     else:
         text = f"{format_value(estimate, kind)} ({format_value(low, kind)} to {format_value(high, kind)})"
     return ForestRow(
-        label=str(row["group"]), panel="", estimate=None if why is not None else estimate, low=low, high=high,
+        label=label, panel="", estimate=None if why is not None else estimate, low=low, high=high,
         n=int(row["n"]), state=state, text=text,
     )  # fmt: skip

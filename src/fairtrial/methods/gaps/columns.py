@@ -15,6 +15,7 @@ CERTIFIED_RATIO_COLUMNS = (
     Column("ratio_certificate_low", "low ratio of the certificate", "ratio", shown=False),
     Column("ratio_certificate_high", "high ratio of the certificate", "ratio", shown=False),
 )
+CUT = Column("cut", "decision", "text")  # of a decision with an order
 UNPAIRED = Column("unpaired", "people with one answer", "people")
 ADJUSTED_COLUMNS = (
     UNPAIRED,
