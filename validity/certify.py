@@ -40,6 +40,7 @@ from validity.ordered_cuts import CELLS as ORDERED
 from validity.printed_numbers import printed
 from validity.promises import CELLS as PROMISES
 from validity.skewed_means import CERTIFY as SKEWED
+from validity.unknown_outcomes import CELLS as UNKNOWN_OUTCOMES
 from validity.whole_functions import lines
 
 Z = normal_quantile(0.95)
@@ -318,6 +319,7 @@ CELLS: list[Cell] = [
     *SHAPES,
     *EVIDENCE,
     *EVIDENCE_POWER,
+    *UNKNOWN_OUTCOMES,
     *PAIRS,
     *PAIRS_POWER,
     *(cell for cell in ORDERED if cell.method == "certify"),

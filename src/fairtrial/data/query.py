@@ -295,6 +295,7 @@ class Query:
             table.numbers[name] = read_numbers(self.roles, name, column, table.n, faults, partial)
         else:
             partial = self._partial(*self.roles.role_columns(name))
+            partial |= name == "outcome" and self.roles.unlabelled is not None
             table.binary[name] = read_role(self.roles, name, column, table.n, faults, partial)
             if name == "outcome" and self.roles.kind(str(self.roles.outcome)) == "int":
                 table.numbers[name] = read_floats(column)

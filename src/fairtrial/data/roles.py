@@ -21,7 +21,7 @@ from fairtrial.data.expressions import (
     one_or_zero,
     present,
 )
-from fairtrial.data.schema import ROLE_NAMES, Declared, column_fault, is_number, labels_of
+from fairtrial.data.schema import ROLE_NAMES, Declared, column_fault, find_unlabelled, is_number, labels_of
 from fairtrial.data.source import Source, collect
 from fairtrial.errors import Fault, Faults, InputError, Note, Set, Words
 from fairtrial.labels import MISSING, canonical
@@ -45,6 +45,7 @@ class Roles(Columns):
             name: label for name, label in declared.positive.items() if columns[name] is not None
         }
         self.bins = declared.bins
+        self.unlabelled = find_unlabelled(declared.unlabelled)
         self.define = declared.define
         source.expression_of = partial(definition_expression, self)
         self._favourable = declared.favourable
@@ -62,7 +63,13 @@ class Roles(Columns):
     def declared(self) -> list[str]:
         """The columns that the audit names, each once."""
         roles = [getattr(self, name) for name in ROLE_NAMES if getattr(self, name) is not None]
-        return list(dict.fromkeys([*roles, *self.groups, *self.features]))
+        alike = () if self.unlabelled is None else self.unlabelled.alike
+        return list(dict.fromkeys([*roles, *self.groups, *self.features, *alike]))
+
+    @property
+    def keeps_unlabelled(self) -> bool:
+        """Whether rows without an outcome may be there: they are dropped where they are needed, or reckoned with."""
+        return self.missing == "drop" or self.unlabelled is not None
 
     def has(self, name: str) -> bool:
         """Whether the audit has the role; a score with a threshold gives a decision.
