@@ -39,6 +39,7 @@ from validity.gap_pairs import POWER as PAIRS_POWER
 from validity.printed_numbers import printed
 from validity.promises import CELLS as PROMISES
 from validity.skewed_means import CERTIFY as SKEWED
+from validity.small_levels import CELLS as SMALL_LEVELS
 from validity.whole_functions import lines
 
 Z = normal_quantile(0.95)
@@ -324,4 +325,5 @@ CELLS: list[Cell] = [
     *lines("certify"),
     *printed("certify"),
     *PROMISES,
+    *SMALL_LEVELS,
 ]  # fmt: skip
