@@ -36,10 +36,12 @@ from validity.gap_evidence import CELLS as EVIDENCE
 from validity.gap_evidence import POWER as EVIDENCE_POWER
 from validity.gap_pairs import CELLS as PAIRS
 from validity.gap_pairs import POWER as PAIRS_POWER
+from validity.ordered_cuts import CELLS as ORDERED
 from validity.printed_numbers import printed
 from validity.promises import CELLS as PROMISES
 from validity.skewed_means import CERTIFY as SKEWED
 from validity.small_levels import CELLS as SMALL_LEVELS
+from validity.unknown_outcomes import CELLS as UNKNOWN_OUTCOMES
 from validity.whole_functions import lines
 
 Z = normal_quantile(0.95)
@@ -320,8 +322,10 @@ CELLS: list[Cell] = [
     *SHAPES,
     *EVIDENCE,
     *EVIDENCE_POWER,
+    *UNKNOWN_OUTCOMES,
     *PAIRS,
     *PAIRS_POWER,
+    *(cell for cell in ORDERED if cell.method == "certify"),
     *lines("certify"),
     *printed("certify"),
     *PROMISES,

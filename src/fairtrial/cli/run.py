@@ -70,7 +70,7 @@ def finish(trial: Trial, folder: Path, fail_on: list[str], again: str) -> None:
     typer.echo(
         f"\nresults  {folder / 'results.json'}\ntables   {folder / 'tables'}\ncharts   {folder / 'charts'}"
     )
-    typer.echo(f"report   {folder / 'report.html'}")
+    typer.echo(f"summary  {folder / 'summary.md'}\nreport   {folder / 'report.html'}")
     if any(answer.unexpected for answer in trial.answers):
         raise typer.Exit(UNEXPECTED)
     try:

@@ -37,8 +37,8 @@ class People:
             required = f"may hold 'sample_weight' alone, got {sorted(map(str, unknown))}"
             raise InputError(WHO, Fault("sample_params", required))
         weight = {"weight": params["sample_weight"]} if params else {}
-        groups = columns_of("sensitive_features", sensitive, "sensitive_feature")
-        controls = {} if control is None else columns_of("control_features", control, "control_feature")
+        groups = columns_of("sensitive_features", sensitive, "sensitive_feature_0")
+        controls = {} if control is None else columns_of("control_features", control, "control_feature_0")
         clash = sorted(set(groups) & set(controls))
         if clash:
             raise InputError(WHO, Fault("control_features", f"and sensitive_features both have {clash}"))
@@ -187,8 +187,8 @@ class Part:
         return np.array([[_number(row[f"{scale}_{side}"]) for row in rows] for side in ("low", "high")])
 
 
-def columns_of(argument: str, values: Any, unnamed: str) -> dict[str, Any]:
-    """The values of each feature by its name, as arrays."""
+def columns_of(argument: str, values: Any, only: str) -> dict[str, Any]:
+    """The values of each feature by its name, as arrays; one that has no name is called `only`."""
     pandas = pandas_module()
     if isinstance(values, Mapping):
         return {str(name): np.asarray(column) for name, column in values.items()}
@@ -198,10 +198,10 @@ def columns_of(argument: str, values: Any, unnamed: str) -> dict[str, Any]:
         return {str(name): values[name].to_numpy() for name in values.columns}
     array = np.asarray(values)
     if array.ndim == 2:
-        return {f"{unnamed}_{place}": array[:, place] for place in range(array.shape[1])}
+        return {f"{only.removesuffix('_0')}_{place}": array[:, place] for place in range(array.shape[1])}
     if array.ndim != 1:
         raise InputError(WHO, Fault(argument, "must have one value per row"))
-    return {str(getattr(values, "name", None) or f"{unnamed}_0"): array}
+    return {str(getattr(values, "name", None) or only): array}
 
 
 def name_of(metric: Any) -> str:

@@ -51,7 +51,7 @@ Rows = Annotated[
 Out = Annotated[
     str | os.PathLike[str] | None,
     Option(
-        "Folder to write results.json, report.html, tables and charts to.",
+        "Folder to write results.json, report.html, summary.md, tables and charts to.",
         not_in_file="it is about this run, not about the questions",
     ),
 ]
@@ -98,7 +98,7 @@ def run(
     data : object, default None
         A dataframe in place of the spec's source. Python only: it is held in memory.
     out : str or PathLike or None, default None
-        Folder to write results.json, report.html, tables and charts to.
+        Folder to write results.json, report.html, summary.md, tables and charts to.
     resume : bool, default False
         Go on where an interrupted run in the folder stopped.
     jobs : int or None, default None
@@ -167,7 +167,7 @@ def _questions(spec: Spec, audit: Audit) -> tuple[tuple[Section, ...], list[str]
 def _folder(out: str | os.PathLike[str]) -> Path:
     """The folder of the run, made before any work is done for it."""
     return make_output_folder(
-        "run", "out", out, files=("results.json", "report.html"), folders=("tables", "charts")
+        "run", "out", out, files=("results.json", "report.html", "summary.md"), folders=("tables", "charts")
     )
 
 

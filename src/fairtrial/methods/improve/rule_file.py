@@ -27,6 +27,7 @@ TRUSTED = (
     f"{_OURS}.scorers.SignedLinear",
     f"{_OURS}.scorers.Standardised",
     f"{_OURS}.scorers.TwoRegressions",
+    f"{_OURS}.tuned.Tuned",
     "numpy.dtype",
     "sklearn._loss.link.Interval",
     "sklearn._loss.link.LogitLink",
