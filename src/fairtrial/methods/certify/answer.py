@@ -181,11 +181,10 @@ def _vector(disparities: Disparities, vector: Mapping[str, float] | Sequence[flo
             raise InputError(WHO, Fault("vector", required))
         listed = [vector[label] for label in labels]
     else:
-        listed = list(vector)
-    values = np.array(listed, dtype=np.float64)
-    if values.shape != (len(labels),) or not np.isfinite(values).all():
-        raise InputError(WHO, Fault("vector", f"needs one finite disparity for each of {labels}", got=listed))
-    return values
+        listed = list(vector) if isinstance(vector, list | tuple) else []
+    if len(listed) != len(labels) or not all(isinstance(value, int | float) for value in listed):
+        raise InputError(WHO, Fault("vector", f"needs one finite disparity for each of {labels}", got=vector))
+    return np.array(listed, dtype=np.float64)
 
 
 def _refuse_irregular(disparities: Disparities) -> None:
