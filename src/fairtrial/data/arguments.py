@@ -52,6 +52,18 @@ def plain_label(text: str) -> str:
     return text
 
 
+def unlabelled(text: str) -> Any:
+    """A text of the command line.
+
+    >>> unlabelled("bounds"), unlabelled("odds=1.5,alike=region|income")
+    ('bounds', {'odds': 1.5, 'alike': ['region', 'income']})
+    """
+    found = options.group(text)
+    if isinstance(found, dict) and isinstance(found.get("odds"), str):
+        return {**found, "odds": options.number_or_text(str(found["odds"]))}
+    return found
+
+
 Data = Annotated[
     object,
     Option("A dataframe of any kind, a dict of columns, or a path or glob of CSV or Parquet files."),
@@ -110,6 +122,13 @@ Bins = Annotated[
 Missing = Annotated[
     Literal["error", "drop", "category"],
     Option("Missing values are an error, drop their row, or are a group of their own."),
+]
+Unlabelled = Annotated[
+    Literal["bounds"] | Mapping[str, Any] | None,
+    Option(
+        "Unknown outcomes: bounds over all of them, or odds=2,alike=region within those of people alike.",
+        form=unlabelled,
+    ),
 ]
 Weight = Annotated[str | None, Option("Column of survey weights.")]
 Unit = Annotated[str | None, Option("Column that names the person of repeated rows.")]

@@ -64,6 +64,8 @@ class Audit(FromArrays, Features):
         Cuts of continuous columns: edges, such as age=25,45 or age=62, or equal parts, such as age=4.
     missing : {'error', 'drop', 'category'}, default 'error'
         Missing values are an error, drop their row, or are a group of their own.
+    unlabelled : {'bounds'} or dict or None, default None
+        Unknown outcomes: bounds over all of them, or odds=2,alike=region within those of people alike.
     weight : str or None, default None
         Column of survey weights.
     unit : str or None, default None
@@ -98,6 +100,7 @@ class Audit(FromArrays, Features):
         favourable: a.Favourable = None,
         bins: a.Bins = None,
         missing: a.Missing = "error",
+        unlabelled: a.Unlabelled = None,
         weight: a.Weight = None,
         unit: a.Unit = None,
         pair: a.Pair = None,
@@ -118,6 +121,7 @@ class Audit(FromArrays, Features):
             favourable=given["favourable"],
             bins=dict(bins or {}),
             missing=given["missing"],
+            unlabelled=given["unlabelled"],
             define=defined,
             order=given["order"],
         )
@@ -162,7 +166,7 @@ class Audit(FromArrays, Features):
         tuple of two pairs
             Empty where no row with a missing outcome is left out.
         """
-        if self.missing != "drop" or self.outcome is None or not self.has("decision"):
+        if not self.keeps_unlabelled or self.outcome is None or not self.has("decision"):
             return ()
         if self._labelled is None:
             cells = self.cells((), roles=("decision", "outcome"), unknown=True)
@@ -245,6 +249,8 @@ class Audit(FromArrays, Features):
             if getattr(self, name) is not None
         }
         about = {"data": digest, "roles": roles, "missing": self.missing, "frame": self.frame}
+        if self.unlabelled is not None:
+            about["unlabelled"] = self.unlabelled.to_dict()
         if self.order is not None:
             about["order"] = list(self.order)
         if self.define:
@@ -294,14 +300,14 @@ class Audit(FromArrays, Features):
         return tuple(notes)
 
     def refuse(self, who: str, *roles: str) -> None:
-        """Refuse survey weights, repeated rows or pairs by name, for methods that do not honour them.
+        """Refuse survey weights, repeated rows, pairs or unknown outcomes by name, for methods that do not honour them.
 
         Parameters
         ----------
         who : str
             The method that refuses.
         *roles : str
-            'weight', 'unit' or 'pair'.
+            'weight', 'unit', 'pair' or 'unlabelled'.
         """
         for name in roles:
             if getattr(self, name) is not None:
@@ -393,7 +399,7 @@ class Audit(FromArrays, Features):
         query = Query(self, who)
         query.ask(by, metrics, roles, unknown=unknown)
         table = query.grouped()
-        columns = self._labels(table, by)
+        columns = self.labels_of(table, by)
         keys = [coded.codes.astype(np.int64) for coded in columns.values()]
         role_values = [table.role(name) for name in roles]
         first, inverse = distinct(keys, role_values, len(table.n))
@@ -476,7 +482,7 @@ class Audit(FromArrays, Features):
         for role in persons:
             query.person(role)
         table = query.plain()
-        found = Rows(n=len(table.n), attributes=self._labels(table, attributes))
+        found = Rows(n=len(table.n), attributes=self.labels_of(table, attributes))
         found.roles.update((name, table.role(name)) for name in roles)
         found.columns.update((name, table.value(f"column {name}")) for name in columns)
         for metric in metrics:
@@ -487,7 +493,8 @@ class Audit(FromArrays, Features):
         return found
 
     # -- checks and helpers ---------------------------------------------------------------------------------
-    def _labels(self, table: Table, attributes: Sequence[str]) -> dict[str, Coded]:
+    def labels_of(self, table: Table, attributes: Sequence[str]) -> dict[str, Coded]:
+        """The labels of a query's lines, remembered as the attributes' levels."""
         found = {name: table.labels[name] for name in attributes}
         self._levels.update({name: coded.labels for name, coded in found.items()})
         return found

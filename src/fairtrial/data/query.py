@@ -128,6 +128,7 @@ class Query:
     def person(self, role: str) -> None:
         """Who a row is about: the column of 'unit' or of 'pair'."""
         column = str(getattr(self.roles, role))
+        self.roles.kind(column)  # refuses what names nobody
         self.columns.add(column)
         self._require(column)
         self._key(role, column, lambda: nw.col(column))
@@ -295,6 +296,7 @@ class Query:
             table.numbers[name] = read_numbers(self.roles, name, column, table.n, faults, partial)
         else:
             partial = self._partial(*self.roles.role_columns(name))
+            partial |= name == "outcome" and self.roles.unlabelled is not None
             table.binary[name] = read_role(self.roles, name, column, table.n, faults, partial)
             if name == "outcome" and self.roles.kind(str(self.roles.outcome)) == "int":
                 table.numbers[name] = read_floats(column)

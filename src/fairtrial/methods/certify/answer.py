@@ -81,7 +81,7 @@ def _details(
         "rule": wanted.rule,
         "statement": None if wanted.band is None else statement(disparities, judgement),
         "joint": {
-            "statistic": joint.statistic, "df": joint.df, "p_value": joint.p_value, "rule": joint.rule,
+            "statistic": _finite(joint.statistic), "df": joint.df, "p_value": joint.p_value, "rule": joint.rule,
             "reason": joint.reason,
         },
         "untested": [item.to_dict() for item in disparities.untested],
@@ -91,6 +91,10 @@ def _details(
     if wanted.vector is not None:
         details["region"] = region_details(disparities, wanted.vector, wanted.confidence_level)
     return details
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None
 
 
 def question_words(disparities: Disparities, band: tuple[float, float] | None) -> str:
@@ -177,11 +181,10 @@ def _vector(disparities: Disparities, vector: Mapping[str, float] | Sequence[flo
             raise InputError(WHO, Fault("vector", required))
         listed = [vector[label] for label in labels]
     else:
-        listed = list(vector)
-    values = np.array(listed, dtype=np.float64)
-    if values.shape != (len(labels),) or not np.isfinite(values).all():
-        raise InputError(WHO, Fault("vector", f"needs one finite disparity for each of {labels}", got=listed))
-    return values
+        listed = list(vector) if isinstance(vector, list | tuple) else []
+    if len(listed) != len(labels) or not all(isinstance(value, int | float) for value in listed):
+        raise InputError(WHO, Fault("vector", f"needs one finite disparity for each of {labels}", got=vector))
+    return np.array(listed, dtype=np.float64)
 
 
 def _refuse_irregular(disparities: Disparities) -> None:
@@ -190,9 +193,11 @@ def _refuse_irregular(disparities: Disparities) -> None:
     if isinstance(target, Estimate):
         required = "is not for a target you estimated yourself; ask for intervals instead"
         raise NotApplicable(WHO, Fault("vector", required))
-    other = (disparities.weighted, disparities.within, disparities.paired)
+    other = (disparities.weighted, disparities.within, disparities.paired, disparities.bounds)
     if any(evidence is not None for evidence in other) or disparities.scale == "ratio":
-        required = "is for plain differences: without weights, units, pairs, within and ratios"
+        required = (
+            "is for plain differences: without weights, units, pairs, within, unknown outcomes and ratios"
+        )
         raise NotApplicable(WHO, Fault("vector", required))
     if not disparities.gaps.defined.all():
         required = "needs every group to have variation; see the reasons in the table"

@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from fairtrial.methods.gaps.chart import gap_row, line_label
+from fairtrial.methods.gaps.chart import gap_rows, line_label
 from fairtrial.results.charts.forest import ForestRow, forest
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.charts.theme import COLOURS, finish
@@ -23,7 +23,9 @@ def pictures(result: Result) -> list[Picture]:
     shown = details.get("scale", "difference") == "difference" and None not in tolerance
     band = (tolerance[0], tolerance[1]) if shown else None
     rows = [
-        gap_row(row, percent, result.state_of(row).text, line_label(row, details)) for row in result.estimates
+        line
+        for row in result.estimates
+        for line in gap_rows(row, percent, result.state_of(row).text, line_label(row, details))
     ]
     rows += [
         ForestRow(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fairtrial.methods.gaps.columns import ADJUSTED_COLUMNS, CERTIFIED_RATIO_COLUMNS, CUT
+from fairtrial.methods.gaps.columns import ADJUSTED_COLUMNS, CERTIFIED_RATIO_COLUMNS, CUT, UNKNOWN_COLUMNS
 from fairtrial.methods.gaps.states import DESCRIBED, EFFECT, FAVOURED, UNTESTED
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.column import Column, Primary, StateKind, scalar, state_columns, with_limits
@@ -43,6 +43,7 @@ class CertifyResult(Result):
         Column("certificate_high", "high of the certificate", "points", shown=False),
         *CERTIFIED_RATIO_COLUMNS,
         *ADJUSTED_COLUMNS,
+        *UNKNOWN_COLUMNS,
         Column("p_value", "p", "p"),
         Column("p_adjusted", "adjusted p", "p"),
         EFFECT,
@@ -50,6 +51,7 @@ class CertifyResult(Result):
         Column("family_state", "verdict, all at once", "state", shown=False),
         Column("members_needed", "members needed", "count"),
         Column("rows_needed", "rows needed", "count", shown=False),
+        Column("labels_needed", "labels needed", "count"),
         Column("detectable", "detectable", "points"),
         Column("rule", "inference", "text", shown=False),
     )
@@ -99,9 +101,14 @@ class CertifyResult(Result):
             p, alpha = joint["p_value"], 1 - self.details["confidence_level"]
             outcome = "rejects" if p <= alpha else "does not reject"
             over = f", corrected over {joint['cuts']} cuts" if joint.get("cuts") else ""
+            by = (
+                joint["rule"]
+                if joint["statistic"] is None
+                else f"χ² {joint['statistic']:.2f} on {joint['df']} degrees of freedom"
+            )
             sentences.append(
-                f"The joint test {outcome} that every disparity is zero (χ² {joint['statistic']:.2f} on "
-                f"{joint['df']} degrees of freedom, p {'< 0.001' if p < 0.001 else f'{p:.3f}'}{over})."
+                f"The joint test {outcome} that every disparity is zero ({by}, p "
+                f"{'< 0.001' if p < 0.001 else f'{p:.3f}'}{over})."
             )
         if self.details["tolerance"] is None:
             sentences.append(

@@ -9,6 +9,7 @@ import numpy as np
 
 from fairtrial.data.audit import Audit
 from fairtrial.errors import Example, Fault, InputError, Note, Set, Words
+from fairtrial.inference.compare.end_gaps import EndGaps
 from fairtrial.inference.compare.gaps import Gaps
 from fairtrial.inference.multiplicity import CORRECTIONS
 from fairtrial.inference.numeric.roots import Floats
@@ -16,7 +17,8 @@ from fairtrial.inference.rates.two_rates import Scale
 from fairtrial.methods.flag.result import FlagResult
 from fairtrial.methods.gaps.cuts import across_cuts, cut_details, cut_notes
 from fairtrial.methods.gaps.disparities import Disparities
-from fairtrial.methods.gaps.judgement import finite_or_reason
+from fairtrial.methods.gaps.judgement import bounded_sentence, finite_or_reason
+from fairtrial.methods.gaps.outcome_bounds import DEPENDS, open_because, range_cells
 from fairtrial.methods.gaps.scales import find_ratio_band, ratio_cells
 from fairtrial.methods.gaps.sorted_groups import Untested
 from fairtrial.methods.gaps.states import DESCRIBED, FAVOURED
@@ -205,7 +207,25 @@ def _rows(part: Tested, wanted: Wanted) -> list[dict[str, Any]]:
         lines[-1].update(disparities.unpaired(index))
         if disparities.within is not None:
             lines[-1].update(adjusted_cells(disparities.within, wanted.confidence_level, index))
+        if disparities.bounds is not None:
+            lines[-1].update(_bound_cells(disparities, flagged, wanted, index))
     return lines + [_untested_row(disparities, item) for item in disparities.untested]
+
+
+def _bound_cells(disparities: Disparities, flagged: bool, wanted: Wanted, index: int) -> dict[str, Any]:
+    """What stands in a row where outcomes are unknown; they may decide whether the gap goes beyond the tolerance."""
+    gaps, differences = disparities.gaps, disparities.differences
+    assert disparities.bounds is not None
+    assert isinstance(gaps, EndGaps)
+    assert isinstance(differences, EndGaps)
+    cells = range_cells(disparities.bounds, gaps, differences, index)
+    least = -np.inf if gaps.scale == "difference" else 0.0
+    low, high = wanted.band
+    band = {"above": (least, high), "below": (low, np.inf)}.get(wanted.direction, (low, high))
+    ends = float(gaps.least.estimate[index]), float(gaps.most.estimate[index])
+    if not flagged and gaps.reason[index] is None and open_because(*ends, band):
+        cells.update(State("undetermined", DEPENDS).cells())
+    return cells
 
 
 def _why_undetermined(gaps: Gaps, limits: tuple[Floats, Floats], index: int) -> str | None:
@@ -235,6 +255,8 @@ def _untested_row(disparities: Disparities, item: Untested) -> dict[str, Any]:
     why = item.state.reason
     mask = disparities.cells.mask(item.group)
     rate = float(disparities.atoms.pooled(mask[None])[1][0]) if item.n else undefined(why)
+    if disparities.bounds is not None:
+        rate = undefined(DEPENDS)
     missing = ("target_rate", "difference", "difference_low", "difference_high", "p_value", "p_adjusted")
     return {
         **_base(disparities, item.group, item.n),
@@ -300,16 +322,18 @@ def _verdict(parts: list[Tested], wanted: Wanted) -> Verdict:
     what = "groups" if len(parts) == 1 else "comparisons (groups at cuts)"
     flagged = [(part, int(i)) for part in parts for i in np.flatnonzero(part.adjusted <= wanted.fdr)]
     if not flagged:
+        unknown = "" if parts[0].disparities.bounds is None else f", which {DEPENDS}"
         return Verdict(
             "none-flagged",
-            f"none of {tested} {what} flagged: this does not show that they are treated equally",
+            f"none of {tested} {what} flagged{unknown}: this does not show that they are treated equally",
         )
     harmed = [(part, i) for part, i in flagged if part.disparities.effect(i) != "favoured"]
     worst, i = max(harmed or flagged, key=lambda item: _size(item[0], item[1], wanted.direction))
     disparities, limits = worst.disparities, worst.limits
-    text = sentence(
+    ends = float(limits[0][i]), float(limits[1][i])
+    text = bounded_sentence(disparities, i, ends, wanted.confidence_level) if disparities.bounds else sentence(
         disparities.metric.label, disparities.groups[i].label, disparities.target_label,
-        float(disparities.gaps.estimate[i]), float(limits[0][i]), float(limits[1][i]),
+        float(disparities.gaps.estimate[i]), *ends,
         wanted.confidence_level, unit_of(disparities.binary, disparities.scale), disparities.effect(i),
     )  # fmt: skip
     return Verdict("flagged", f"{len(flagged)} of {tested} {what} flagged; furthest: {text}")

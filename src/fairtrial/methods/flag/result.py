@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fairtrial.methods.gaps.columns import ADJUSTED_COLUMNS, CUT, RATIO_COLUMNS
+from fairtrial.methods.gaps.columns import ADJUSTED_COLUMNS, CUT, RATIO_COLUMNS, UNKNOWN_COLUMNS
 from fairtrial.methods.gaps.states import DESCRIBED, EFFECT, FAVOURED, UNTESTED
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.column import Column, Primary, StateKind, scalar, state_columns, with_limits
@@ -34,6 +34,7 @@ class FlagResult(Result):
         *with_limits("difference", "difference", "points"),
         *RATIO_COLUMNS,
         *ADJUSTED_COLUMNS,
+        *UNKNOWN_COLUMNS,
         Column("p_value", "p", "p"),
         Column("p_adjusted", "adjusted p", "p"),
         Column("flagged", "flagged", "flag"),

@@ -16,6 +16,7 @@ from fairtrial.methods.improve.result import ImproveResult
     order=70,
     shows="alternative",
     result=ImproveResult,
+    evidence=("unlabelled",),
     complete_rows=False,  # it refuses selective labels itself, with what can be tested
 )
 def improve(

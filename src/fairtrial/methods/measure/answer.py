@@ -12,6 +12,7 @@ from fairtrial.inference.rates.binary_gaps import SMALLEST_P
 from fairtrial.methods.gaps.cuts import at_cut, cut_notes
 from fairtrial.methods.gaps.disparities import Disparities
 from fairtrial.methods.gaps.known_outcomes import left_out_details, left_out_notes, refuse_selective
+from fairtrial.methods.gaps.outcome_bounds import DEPENDS
 from fairtrial.methods.gaps.states import DESCRIBED, FAVOURED
 from fairtrial.methods.gaps.tolerance import inference_notes
 from fairtrial.methods.measure.lines import Line, Plan
@@ -170,9 +171,29 @@ def _row(line: Line, alpha: float) -> dict[str, Any]:
         "effect": line.effect if line.state(alpha).code in ("harmed", FAVOURED.code) else None,
         **line.state(alpha).cells(),
     }
+    if line.rate_ends is not None:
+        row.update(_bound_cells(line))
     if line.is_reference:
         row.update(dict.fromkeys(COMPARED), target=None, target_n=0)
     return row
+
+
+def _bound_cells(line: Line) -> dict[str, Any]:
+    """What stands in a row where outcomes are unknown: no estimate, but what it lies between."""
+    assert line.rate_ends is not None
+    unknown = undefined(line.undetermined or DEPENDS)
+    cells: dict[str, Any] = {
+        "unknown": line.unknown, "events": None, "rate": unknown, "rate_least": line.rate_ends[0],
+        "rate_most": line.rate_ends[1],
+    }  # fmt: skip
+    if line.gap_ends is not None:
+        cells |= {
+            "difference": unknown,
+            "difference_least": line.gap_ends[0],
+            "difference_most": line.gap_ends[1],
+        }
+        cells |= {"target_rate": unknown} if line.target_n else {}
+    return cells
 
 
 def _verdict(lines: list[Line], alpha: float, level: float) -> Verdict:
@@ -187,6 +208,8 @@ def _verdict(lines: list[Line], alpha: float, level: float) -> Verdict:
             return Verdict(verdict, f"{word}: {strongest.sentence(level)}{more}{about}")
     if not any(line.p_value is not None and line.undetermined is None for line in lines):
         return Verdict("not-tested", "no comparison could be made: see the reasons in the table")
+    if any(line.state(alpha).reason == DEPENDS for line in lines):
+        return Verdict("none-shown", f"no difference shown, and none excluded: it {DEPENDS}")
     return Verdict(
         "none-shown",
         "no difference shown: none remains after adjustment (this is not a certificate of fairness)",
