@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from fairtrial.methods.gaps.chart import gap_row
+from fairtrial.methods.gaps.chart import gap_row, line_label
 from fairtrial.results.charts.forest import ForestRow, forest
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.charts.theme import COLOURS, finish
@@ -25,7 +25,7 @@ def pictures(result: Result) -> list[Picture]:
     rows = [gap_row(row, percent, result.state_of(row).text) for row in result.estimates]
     rows += [
         ForestRow(
-            label=str(item["group"]), panel="", estimate=None, low=None, high=None, n=int(item["n"]),
+            label=line_label(item), panel="", estimate=None, low=None, high=None, n=int(item["n"]),
             state="not tested", text=state_text(result, item),
         )
         for item in details["untested"]
@@ -45,7 +45,7 @@ def pictures(result: Result) -> list[Picture]:
 def _together(result: Result, rows: list[ForestRow]) -> Any:
     """The wider intervals that hold for all groups at once, drawn faintly behind."""
     values = [
-        {"label": str(row["group"]), "low": scalar(row["together_low"]), "high": scalar(row["together_high"])}
+        {"label": line_label(row), "low": scalar(row["together_low"]), "high": scalar(row["together_high"])}
         for row in result.estimates
         if scalar(row["together_low"]) is not None and scalar(row["together_high"]) is not None
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fairtrial.methods.gaps.columns import ADJUSTED_COLUMNS, CERTIFIED_RATIO_COLUMNS
+from fairtrial.methods.gaps.columns import ADJUSTED_COLUMNS, CERTIFIED_RATIO_COLUMNS, PART
 from fairtrial.methods.gaps.states import DESCRIBED, EFFECT, FAVOURED, UNTESTED
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.column import Column, Primary, StateKind, scalar, state_columns, with_limits
@@ -30,6 +30,7 @@ class CertifyResult(Result):
     columns: ClassVar[tuple[Column, ...]] = (
         Column("metric", "metric", "text", shown=False),
         Column("value_kind", "values are", "text", shown=False),
+        PART,
         Column("group", "group", "text"),
         Column("n", "n", "people"),
         Column("rate", "rate", "rate", share_of="n"),
@@ -97,9 +98,11 @@ class CertifyResult(Result):
         else:
             p, alpha = joint["p_value"], 1 - self.details["confidence_level"]
             outcome = "rejects" if p <= alpha else "does not reject"
+            told = joint["statistic"] is not None
+            statistic = f"χ² {joint['statistic']:.2f} on {joint['df']} degrees of freedom, " if told else ""
             sentences.append(
-                f"The joint test {outcome} that every disparity is zero (χ² {joint['statistic']:.2f} on "
-                f"{joint['df']} degrees of freedom, p {'< 0.001' if p < 0.001 else f'{p:.3f}'})."
+                f"The joint test {outcome} that every disparity is zero "
+                f"({statistic}p {'< 0.001' if p < 0.001 else f'{p:.3f}'})."
             )
         if self.details["tolerance"] is None:
             sentences.append(
@@ -118,8 +121,8 @@ class CertifyResult(Result):
 
     def primary(self) -> list[Primary]:
         """One p-value: the joint test, or per group when violations of a tolerance were tested."""
-        metric = str(self.details["label"])
+        metric, target = str(self.details["label"]), str(self.details["target"])
         if self.details["tolerance"] is None:
-            return [Primary(metric, "all groups", self.p_value, against=str(self.details["target"]))]
+            return [Primary(metric, "all groups", self.p_value, against=target)]
         tested = [row for row in self.estimates if scalar(row["p_value"]) is not None]
-        return [Primary.of_gap(row, metric, str(self.details["target"])) for row in tested]
+        return [Primary.of_gap(row, str(row.get("metric_label") or metric), target) for row in tested]

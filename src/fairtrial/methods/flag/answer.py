@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
 
 from fairtrial.data.audit import Audit
-from fairtrial.errors import Example, Fault, InputError, Note, Set, Words
+from fairtrial.errors import Fault, InputError, Note, Set, Words
 from fairtrial.inference.compare.gaps import Gaps
 from fairtrial.inference.multiplicity import CORRECTIONS
 from fairtrial.inference.numeric.roots import Floats
@@ -23,7 +25,7 @@ from fairtrial.methods.gaps.tolerance import common_notes, find_band, plain_targ
 from fairtrial.methods.gaps.within import adjusted_cells
 from fairtrial.methods.gaps.words import disparity_words, sentence, unit_of
 from fairtrial.metrics.groups import Group
-from fairtrial.metrics.harm import describes_people, effect_of, harmed_side
+from fairtrial.metrics.harm import describes_people, effect_of, find_side, harmed_side
 from fairtrial.metrics.metric import Metric
 from fairtrial.results.column import State, Verdict, undefined
 
@@ -42,54 +44,102 @@ class Wanted:
     confidence_level: float
 
 
-def answer(audit: Audit, disparities: Disparities, wanted: Wanted) -> FlagResult:
-    """Test every group, correct over all of them, and list the flagged."""
-    direction, band = wanted.direction, wanted.band
-    p = group_p_values(disparities.gaps, direction, band)
-    adjusted = CORRECTIONS[wanted.correction](p)
-    limits = disparities.gaps.limits(wanted.confidence_level)
+@dataclass(frozen=True, slots=True, eq=False)
+class Tested:
+    """The gaps of one metric with their p-values, corrected over all that was asked."""
+
+    disparities: Disparities
+    wanted: Wanted
+    p: Floats
+    adjusted: Floats
+    limits: tuple[Floats, Floats]
+
+    @property
+    def flagged(self) -> Any:
+        return self.adjusted <= self.wanted.fdr
+
+
+def correct_over_all(asked: Sequence[tuple[Disparities, Wanted]]) -> list[Tested]:
+    """Test every group of every metric, and correct over all of them at once."""
+    p = [group_p_values(disparities.gaps, wanted.direction, wanted.band) for disparities, wanted in asked]
+    adjusted = CORRECTIONS[asked[0][1].correction](np.concatenate(p))
+    places = np.cumsum([values.size for values in p])[:-1]
+    return [
+        Tested(disparities, wanted, values, corrected, disparities.gaps.limits(wanted.confidence_level))
+        for (disparities, wanted), values, corrected in zip(asked, p, np.split(adjusted, places), strict=True)
+    ]
+
+
+def answer(audit: Audit, tested: Sequence[Tested], criterion: str = "") -> FlagResult:
+    """List the flagged groups, of one metric or of all metrics of a criterion."""
+    first, questions = tested[0], []
+    for part in tested:
+        asked = part.disparities, part.wanted.direction, part.wanted.band
+        questions.append((_question(*asked), _null(*asked)))
     return FlagResult(
-        question=_question(disparities, direction, band),
-        null=_null(disparities, direction, band),
-        verdict=_verdict(disparities, adjusted, limits, wanted),
-        estimates=tuple(_rows(disparities, p, adjusted, limits, wanted)),
-        details=_details(disparities, adjusted, wanted),
-        notes=(
-            *audit.notes(complete=False),
-            *common_notes(disparities),
-            *_notes(disparities, wanted.correction),
+        question=" ".join(question for question, _ in questions),
+        null=" ".join(null for _, null in questions),
+        verdict=_verdict(tested, criterion),
+        estimates=tuple(_rows(tested, named=bool(criterion))),
+        details=_details(tested, criterion),
+        notes=tuple(
+            dict.fromkeys(
+                note
+                for part in tested
+                for note in (
+                    *audit.notes(complete=False),
+                    *common_notes(part.disparities),
+                    *_notes(tested, part),
+                )
+            )
         ),
-        provenance=audit.provenance(
-            disparities.source,
-            arguments={
-                "metric": disparities.metric.to_dict(),
-                "by": disparities.by,
-                "target": plain_target(disparities),
-                "tolerance": list(band),
-                "direction": direction,
-            },
-        ),
+        provenance=_provenance(audit, first, tested, criterion),
     )
 
 
-def _details(disparities: Disparities, adjusted: Floats, wanted: Wanted) -> dict[str, Any]:
+def _provenance(audit: Audit, first: Tested, tested: Sequence[Tested], criterion: str) -> dict[str, Any]:
+    disparities, wanted = first.disparities, first.wanted
+    found = audit.provenance(
+        disparities.source,
+        arguments={
+            "metric": criterion or disparities.metric.to_dict(),
+            "by": disparities.by,
+            "target": plain_target(disparities),
+            "tolerance": list(wanted.band),
+            "direction": wanted.direction,
+        },
+    )
+    if len(tested) > 1:
+        digests = [audit.provenance(part.disparities.source)["data"] for part in tested]
+        found["data"] = sha256("".join(digests).encode()).hexdigest()[:16]
+    return found
+
+
+def _details(tested: Sequence[Tested], criterion: str) -> dict[str, Any]:
     """What charts and sentences need besides the table."""
-    listed = [*disparities.groups, *(item.group for item in disparities.untested)]
+    disparities, wanted = tested[0].disparities, tested[0].wanted
+    listed = [
+        group
+        for part in tested
+        for group in (*part.disparities.groups, *(item.group for item in part.disparities.untested))
+    ]
+    same = all(part.wanted.direction == wanted.direction for part in tested)
     return {
-        "label": disparities.metric.label,
+        "label": criterion.replace("_", " ") or disparities.metric.label,
         "value_kind": disparities.value_kind,
         "target": disparities.target_label,
-        "direction": wanted.direction,
+        "direction": wanted.direction if same else "harmed",
         "tolerance": list(wanted.band),
         "scale": disparities.scale,
         "within": list(disparities.inference.within or ()),
         "fdr": wanted.fdr,
         "correction": wanted.correction,
         "confidence_level": wanted.confidence_level,
-        "tested": len(disparities.groups),
-        "flagged": int((adjusted <= wanted.fdr).sum()),
-        "left_out": disparities.left_out,
+        "tested": sum(len(part.disparities.groups) for part in tested),
+        "flagged": sum(int(part.flagged.sum()) for part in tested),
+        "left_out": [item for part in tested for item in part.disparities.left_out],
         "places": [group.place for group in listed],
+        **({"criterion": criterion} if criterion else {}),
     }
 
 
@@ -105,19 +155,10 @@ def group_p_values(gaps: Gaps, direction: str, band: tuple[float, float]) -> Flo
 
 
 def find_direction(direction: str | None, metric: Metric, favourable: int | None) -> str:
-    """The side that is flagged; the harmed one must be known from the audit or from the metric."""
-    side = harmed_side(metric, favourable)
+    """The side that is flagged; by default the harmed one where it is known."""
     if direction is None:
-        return side or "outside"
-    if direction != "harmed":
-        return direction
-    if side is None:
-        required = Words("of {} does not say who is harmed", Example("harmed"))
-        cure = Words("say which decision is good for a person with {}", Set("favourable", of="Audit"))
-        if describes_people(metric):
-            cure = Words("it describes the people, not the decisions; use {}", Set("direction", "differs"))
-        raise InputError(WHO, Fault("direction", required, cure=cure))
-    return side
+        return harmed_side(metric, favourable) or "outside"
+    return find_side(WHO, direction, metric, favourable) or direction
 
 
 def find_flag_band(
@@ -137,9 +178,18 @@ def find_flag_band(
     return find_band(WHO, tolerance, metric) or (0.0, 0.0)
 
 
-def _rows(
-    disparities: Disparities, p: Floats, adjusted: Floats, limits: tuple[Floats, Floats], wanted: Wanted
-) -> list[dict[str, Any]]:
+def _rows(tested: Sequence[Tested], named: bool) -> list[dict[str, Any]]:
+    """The table; metrics are named where a criterion joins several."""
+    lines = []
+    for part in tested:
+        label = {"metric_label": part.disparities.metric.label} if named and len(tested) > 1 else {}
+        lines += [{**row, **label} for row in _metric_rows(part)]
+    return lines
+
+
+def _metric_rows(part: Tested) -> list[dict[str, Any]]:
+    disparities, wanted = part.disparities, part.wanted
+    p, adjusted, limits = part.p, part.adjusted, part.limits
     gaps, count, rate = disparities.gaps, disparities.count, disparities.rate
     target_rate = disparities.target_rate
     lines = []
@@ -268,43 +318,38 @@ def _null(disparities: Disparities, direction: str, band: tuple[float, float]) -
     return f"The group's {label} is not {_beyond(direction, band, binary, disparities.scale)} {target}."
 
 
-def _verdict(
-    disparities: Disparities, adjusted: Floats, limits: tuple[Floats, Floats], wanted: Wanted
-) -> Verdict:
-    direction = wanted.direction
-    flagged = np.flatnonzero(adjusted <= wanted.fdr)
-    tested = len(disparities.groups)
-    if not flagged.size:
-        return Verdict(
-            "none-flagged",
-            f"none of {tested} groups flagged: this does not show that they are treated equally",
-        )
-    gaps = disparities.gaps
-    size = (
-        gaps.estimate
-        if direction == "above"
-        else -gaps.estimate
-        if direction == "below"
-        else np.abs(gaps.estimate)
-    )
-    harmed = [i for i in flagged if disparities.effect(int(i)) != "favoured"]
-    told = np.array(harmed) if harmed else flagged
-    worst = int(told[np.argmax(size[told])])
+def _verdict(tested: Sequence[Tested], criterion: str) -> Verdict:
+    total = sum(len(part.disparities.groups) for part in tested)
+    what = "groups" if len(tested) == 1 else f"rates of groups ({criterion.replace('_', ' ')})"
+    flagged = [(part, int(index)) for part in tested for index in np.flatnonzero(part.flagged)]
+    if not flagged:
+        text = f"none of {total} {what} flagged: this does not show that they are treated equally"
+        return Verdict("none-flagged", text)
+    harmed = [(part, i) for part, i in flagged if part.disparities.effect(i) != "favoured"]
+    worst, i = max(harmed or flagged, key=lambda found: _distance(*found))
+    disparities = worst.disparities
     text = sentence(
-        disparities.metric.label, disparities.groups[worst].label, disparities.target_label,
-        float(gaps.estimate[worst]), float(limits[0][worst]), float(limits[1][worst]),
-        wanted.confidence_level, unit_of(disparities.binary, disparities.scale),
-        disparities.effect(worst),
+        disparities.metric.label, disparities.groups[i].label, disparities.target_label,
+        float(disparities.gaps.estimate[i]), float(worst.limits[0][i]), float(worst.limits[1][i]),
+        worst.wanted.confidence_level, unit_of(disparities.binary, disparities.scale), disparities.effect(i),
     )  # fmt: skip
-    return Verdict("flagged", f"{flagged.size} of {tested} groups flagged; furthest: {text}")
+    return Verdict("flagged", f"{len(flagged)} of {total} {what} flagged; furthest: {text}")
 
 
-def _notes(disparities: Disparities, correction: str) -> list[Note]:
-    words = CORRECTION_WORDS[correction]
+def _distance(part: Tested, index: int) -> float:
+    """How far the gap lies on the side that is looked at."""
+    gap = float(part.disparities.gaps.estimate[index])
+    return {"above": gap, "below": -gap}.get(part.wanted.direction, abs(gap))
+
+
+def _notes(tested: Sequence[Tested], part: Tested) -> list[Note]:
+    disparities, correction = part.disparities, part.wanted.correction
+    words, total = CORRECTION_WORDS[correction], sum(len(one.disparities.groups) for one in tested)
+    what = "groups" if len(tested) == 1 else "rates of groups"
     notes = [
         Note(
             "one-family",
-            f"{words} over all {len(disparities.groups)} groups at once. Intervals are pointwise: a flagged group's "
+            f"{words} over all {total} {what} at once. Intervals are pointwise: a flagged group's "
             "was selected, so read it with its adjusted p-value.",
         )
     ]

@@ -38,7 +38,7 @@ Correction = Annotated[
 )
 def flag(
     audit: Audit,
-    metric: a.OneMetric,
+    metric: a.MetricOrCriterion,
     *,
     by: a.By = None,
     depth: a.Depth = 2,
@@ -61,7 +61,7 @@ def flag(
     audit : Audit
         The data and their roles.
     metric : str or Metric or dict
-        The metric by name, such as fpr, or one of your own.
+        The metric by name, such as fpr, one of your own, or a criterion, such as separation.
     by : str or dict or list or None, default None
         Attributes whose groups are compared, or groups such as race=Caucasian; default: the audit's
         groups.
@@ -106,18 +106,21 @@ def flag(
     >>> [row["group"] for row in result.estimates if row["flagged"]]
     ['race: African-American', 'race: African-American, sex: Male']
     """
-    from fairtrial.methods.flag.answer import Wanted, answer, find_direction, find_flag_band
+    from fairtrial.methods.flag.answer import Wanted, answer, correct_over_all, find_direction, find_flag_band
     from fairtrial.methods.gaps.disparities import find_disparities
     from fairtrial.methods.gaps.inference_asked import Inference
     from fairtrial.methods.gaps.tolerance import check_band
-    from fairtrial.metrics.table import find_metric
+    from fairtrial.metrics.table import find_criterion
 
-    asked = find_metric("flag", metric)
-    chosen = find_direction(direction, asked, audit.favourable)
-    band = find_flag_band(tolerance, chosen, asked, scale)
-    disparities = find_disparities(
-        "flag", audit, asked, by=by, depth=depth, target=target, minimum=minimum,
-        inference=Inference(likelihood, target_method, scale=scale, within=within),
-    )  # fmt: skip
-    check_band("flag", band, disparities)
-    return answer(audit, disparities, Wanted(band, chosen, fdr, correction, confidence_level))
+    criterion, metrics = find_criterion("flag", metric, within)
+    tested = []
+    for asked in metrics:
+        chosen = find_direction(direction, asked, audit.favourable)
+        band = find_flag_band(tolerance, chosen, asked, scale)
+        disparities = find_disparities(
+            "flag", audit, asked, by=by, depth=depth, target=target, minimum=minimum,
+            inference=Inference(likelihood, target_method, scale=scale, within=within),
+        )  # fmt: skip
+        check_band("flag", band, disparities)
+        tested.append((disparities, Wanted(band, chosen, fdr, correction, confidence_level)))
+    return answer(audit, correct_over_all(tested), criterion if len(tested) > 1 else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fairtrial.methods.gaps.columns import ADJUSTED_COLUMNS, RATIO_COLUMNS
+from fairtrial.methods.gaps.columns import ADJUSTED_COLUMNS, PART, RATIO_COLUMNS
 from fairtrial.methods.gaps.states import DESCRIBED, EFFECT, FAVOURED, UNTESTED
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.column import Column, Primary, StateKind, scalar, state_columns, with_limits
@@ -25,6 +25,7 @@ class FlagResult(Result):
     columns: ClassVar[tuple[Column, ...]] = (
         Column("metric", "metric", "text", shown=False),
         Column("value_kind", "values are", "text", shown=False),
+        PART,
         Column("group", "group", "text"),
         Column("depth", "depth", "count", shown=False),
         Column("n", "n", "people"),
@@ -86,4 +87,4 @@ class FlagResult(Result):
         """Every tested group's p-value, before the correction within this result."""
         label, target = str(self.details["label"]), str(self.details["target"])
         tested = [row for row in self.estimates if scalar(row["p_value"]) is not None]
-        return [Primary.of_gap(row, label, target) for row in tested]
+        return [Primary.of_gap(row, str(row.get("metric_label") or label), target) for row in tested]
