@@ -158,10 +158,15 @@ class BinaryGaps(Gaps):
         return gap_root(self.parts, gap, scale=self.scale)
 
     def limits(self, level: float) -> tuple[Floats, Floats]:
+        low, high = self.any_limits(level)
+        return blank(low, self.defined), blank(high, self.defined)
+
+    def any_limits(self, level: float) -> tuple[Floats, Floats]:
+        """Limits also where the estimate does not exist: a target without events leaves a ratio a lower limit."""
         low, high = gap_limits(self.parts, level, scale=self.scale)
         if self.scale == "ratio":
             low, high = self._agreeing(low, high, (1.0 - level) / 2.0)
-        return blank(low, self.defined), blank(high, self.defined)
+        return low, high
 
     def _agreeing(self, low: Floats, high: Floats, tail: float) -> tuple[Floats, Floats]:
         """A ratio of one is outside exactly where no difference is: one question, of which the laws differ a little."""

@@ -10,7 +10,7 @@ import numpy as np
 from fairtrial.data.cells import Cells
 from fairtrial.data.groups import check_target, compared_groups
 from fairtrial.inference.compare.choose_gaps import make_gaps
-from fairtrial.inference.compare.gaps import Gaps
+from fairtrial.inference.compare.gaps import BinaryGaps, Gaps
 from fairtrial.inference.compare.linear_gaps import LinearGaps
 from fairtrial.inference.compare.pair_gaps import first_answers
 from fairtrial.inference.evidence.atoms import Comparison
@@ -164,7 +164,9 @@ def _ratio_limits(
         return None
     if disparities.weighted is not None:
         return LinearGaps(disparities.weighted.sums, disparities.comparison, "ratio").limits(level)
-    return make_gaps(disparities.atoms, disparities.comparison, scale="ratio").limits(level)
+    ratios = BinaryGaps(disparities.atoms, disparities.comparison, "ratio")
+    limits, partly = ratios.any_limits(level), ratios.parts.shape == "partial"
+    return np.where(partly, np.nan, limits[0]), np.where(partly, np.nan, limits[1])
 
 
 def _standardized(disparities: Disparities) -> Floats | None:
