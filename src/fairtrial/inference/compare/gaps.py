@@ -60,6 +60,10 @@ class Gaps(ABC):
     def limits(self, level: float) -> tuple[Floats, Floats]:
         """Pointwise limits at this level; NaN where there is no inference."""
 
+    def certificate_limits(self, level: float) -> tuple[Floats, Floats]:
+        """Limits of two one-sided tests, each at half of what is left of this level."""
+        return self.limits(level)
+
     def limits_together(self, level: float, each: float) -> tuple[Floats, Floats]:
         """Limits that cover all gaps at once: `level` from their joint normal law, `each` by Bonferroni."""
         return self.limits(level)

@@ -21,7 +21,8 @@ from fairtrial.inference.rates.binary_gaps import SMALLEST_P
 from fairtrial.methods.certify.answer import WHO, Judged, Wanted, answer, judge_one
 from fairtrial.methods.certify.result import CertifyResult
 from fairtrial.methods.gaps.disparities import Disparities
-from fairtrial.methods.gaps.judgement import band_p_values, statement, strongest
+from fairtrial.methods.gaps.judgement import statement, strongest
+from fairtrial.methods.gaps.scales import band_p_values
 from fairtrial.methods.gaps.tolerance import plain_band
 from fairtrial.methods.gaps.words import band_words
 from fairtrial.metrics.metric import Metric
@@ -168,6 +169,7 @@ def _details(
         **first,
         "label": name.replace("_", " "),
         "criterion": name,
+        "labels": {part.disparities.metric.name: part.disparities.metric.label for part in parts},
         "tolerance": tolerance,
         "statement": None if bands[0] is None else _statement(parts),
         "joint": {

@@ -42,7 +42,7 @@ Vector = Annotated[
     shows="certificate",
     result=CertifyResult,
     complete_rows=False,
-    evidence=("weight", "unit", "pair"),
+    evidence=("weight", "unit", "pair", "order", "unlabelled"),
 )
 def certify(
     audit: Audit,
@@ -128,6 +128,9 @@ def certify(
 violated for none; Other would need an audit of about 83,405 rows with the same shares to be certified
     """
     from fairtrial.methods.certify.answer import Wanted, answer, judge_one
+    from fairtrial.methods.certify.criterion import judge_criterion
+    from fairtrial.methods.certify.ordered import answer_cuts
+    from fairtrial.methods.gaps.cuts import cuts_of, refuse_cuts
     from fairtrial.methods.gaps.disparities import find_disparities
     from fairtrial.methods.gaps.inference_asked import Inference
     from fairtrial.methods.gaps.scales import one_sided
@@ -136,18 +139,20 @@ violated for none; Other would need an audit of about 83,405 rows with the same 
     from fairtrial.metrics.table import find_criterion
 
     criterion, metrics = find_criterion("certify", metric, within)
+    refuse_cuts("certify", audit, metrics)
     judged = []
     for asked in metrics:
         band = find_scaled_band("certify", tolerance, asked, scale)
         band = one_sided(band, find_side("certify", direction, asked, audit.favourable), scale)
-        disparities = find_disparities(
-            "certify", audit, asked, by=by, depth=depth, target=target, minimum=minimum,
-            inference=Inference(likelihood, target_method, rate_interval, refinement, scale, within),
-        )  # fmt: skip
-        check_band("certify", band, disparities)
-        judged.append((disparities, Wanted(band, rule, vector, confidence_level, power, seed)))
-    if len(judged) == 1:
-        return answer(audit, judge_one(*judged[0]))
-    from fairtrial.methods.certify.criterion import judge_criterion
-
-    return judge_criterion(audit, criterion, judged)
+        cuts = {}
+        for name, cut, at_cut in cuts_of(asked, audit):
+            cuts[name] = find_disparities(
+                "certify", cut, at_cut, by=by, depth=depth, target=target, minimum=minimum,
+                inference=Inference(likelihood, target_method, rate_interval, refinement, scale, within),
+            )  # fmt: skip
+            check_band("certify", band, cuts[name])
+        judged.append((cuts, Wanted(band, rule, vector, confidence_level, power, seed)))
+    if len(judged) > 1:
+        return judge_criterion(audit, criterion, [(cuts[""], wanted) for cuts, wanted in judged])
+    cuts, wanted = judged[0]
+    return answer(audit, judge_one(cuts[""], wanted)) if "" in cuts else answer_cuts(audit, cuts, wanted)

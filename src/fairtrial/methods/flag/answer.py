@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any
 
 import numpy as np
 
 from fairtrial.data.audit import Audit
 from fairtrial.errors import Fault, InputError, Note, Set, Words
+from fairtrial.inference.compare.end_gaps import EndGaps
 from fairtrial.inference.compare.gaps import Gaps
 from fairtrial.inference.multiplicity import CORRECTIONS
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.two_rates import Scale
 from fairtrial.methods.flag.result import FlagResult
+from fairtrial.methods.gaps.cuts import across_cuts, cut_details, cut_notes
 from fairtrial.methods.gaps.disparities import Disparities
-from fairtrial.methods.gaps.judgement import finite_or_reason
+from fairtrial.methods.gaps.judgement import bounded_sentence, finite_or_reason
+from fairtrial.methods.gaps.outcome_bounds import DEPENDS, open_because, range_cells
 from fairtrial.methods.gaps.scales import find_ratio_band, ratio_cells
 from fairtrial.methods.gaps.sorted_groups import Untested
 from fairtrial.methods.gaps.states import DESCRIBED, FAVOURED
@@ -46,101 +48,85 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tested:
-    """The gaps of one metric with their p-values, corrected over all that was asked."""
+    """The gaps at one cut of the decision, with their p-values, adjusted over all cuts, and limits."""
 
     disparities: Disparities
-    wanted: Wanted
     p: Floats
     adjusted: Floats
     limits: tuple[Floats, Floats]
 
-    @property
-    def flagged(self) -> Any:
-        return self.adjusted <= self.wanted.fdr
 
+def answer(
+    audit: Audit, cuts: dict[str, Disparities], wanted: Wanted, others: Sequence[Floats] = ()
+) -> FlagResult:
+    """Test every group at every cut of the decision, correct over all of them, and list the flagged.
 
-def correct_over_all(asked: Sequence[tuple[Disparities, Wanted]]) -> list[Tested]:
-    """Test every group of every metric, and correct over all of them at once."""
-    p = [group_p_values(disparities.gaps, wanted.direction, wanted.band) for disparities, wanted in asked]
-    adjusted = CORRECTIONS[asked[0][1].correction](np.concatenate(p))
-    places = np.cumsum([values.size for values in p])[:-1]
-    return [
-        Tested(disparities, wanted, values, corrected, disparities.gaps.limits(wanted.confidence_level))
-        for (disparities, wanted), values, corrected in zip(asked, p, np.split(adjusted, places), strict=True)
-    ]
-
-
-def answer(audit: Audit, tested: Sequence[Tested], criterion: str = "") -> FlagResult:
-    """List the flagged groups, of one metric or of all metrics of a criterion."""
-    first, questions = tested[0], []
-    for part in tested:
-        asked = part.disparities, part.wanted.direction, part.wanted.band
-        questions.append((_question(*asked), _null(*asked)))
+    `others` are the p-values of other rates that are corrected together with these, as one criterion.
+    """
+    direction, band = wanted.direction, wanted.band
+    parts = _tested(list(cuts.values()), wanted, others)
+    first = across_cuts(cuts, " at any cut of the decision")
     return FlagResult(
-        question=" ".join(question for question, _ in questions),
-        null=" ".join(null for _, null in questions),
-        verdict=_verdict(tested, criterion),
-        estimates=tuple(_rows(tested, named=bool(criterion))),
-        details=_details(tested, criterion),
-        notes=tuple(
-            dict.fromkeys(
-                note
-                for part in tested
-                for note in (
-                    *audit.notes(complete=False),
-                    *common_notes(part.disparities),
-                    *_notes(tested, part),
-                )
-            )
+        question=_question(first, direction, band),
+        null=_null(first, direction, band),
+        verdict=_verdict(parts, wanted),
+        estimates=tuple(
+            {**row, "cut": name or None}
+            for name, part in zip(cuts, parts, strict=True)
+            for row in _rows(part, wanted)
         ),
-        provenance=_provenance(audit, first, tested, criterion),
+        details=_details(cuts, parts, wanted),
+        notes=(
+            *audit.notes(complete=False),
+            *cut_notes(audit),
+            *common_notes(first),
+            *_notes(list(cuts.values()), wanted.correction),
+        ),
+        provenance=audit.provenance(
+            first.source,
+            arguments={
+                "metric": first.metric.to_dict(),
+                "by": first.by,
+                "target": plain_target(first),
+                "tolerance": list(band),
+                "direction": direction,
+            },
+        ),
     )
 
 
-def _provenance(audit: Audit, first: Tested, tested: Sequence[Tested], criterion: str) -> dict[str, Any]:
-    disparities, wanted = first.disparities, first.wanted
-    found = audit.provenance(
-        disparities.source,
-        arguments={
-            "metric": criterion or disparities.metric.to_dict(),
-            "by": disparities.by,
-            "target": plain_target(disparities),
-            "tolerance": list(wanted.band),
-            "direction": wanted.direction,
-        },
-    )
-    if len(tested) > 1:
-        digests = [audit.provenance(part.disparities.source)["data"] for part in tested]
-        found["data"] = sha256("".join(digests).encode()).hexdigest()[:16]
-    return found
+def _tested(cuts: list[Disparities], wanted: Wanted, others: Sequence[Floats]) -> list[Tested]:
+    """One correction over all groups of all cuts."""
+    p = [group_p_values(cut.gaps, wanted.direction, wanted.band) for cut in cuts]
+    ends = np.cumsum([part.size for part in p])
+    adjusted = np.split(CORRECTIONS[wanted.correction](np.concatenate([*p, *others])), ends)[: len(p)]
+    limits = [cut.gaps.limits(wanted.confidence_level) for cut in cuts]
+    return [Tested(*part) for part in zip(cuts, p, adjusted, limits, strict=True)]
 
 
-def _details(tested: Sequence[Tested], criterion: str) -> dict[str, Any]:
+def _details(cuts: dict[str, Disparities], parts: list[Tested], wanted: Wanted) -> dict[str, Any]:
     """What charts and sentences need besides the table."""
-    disparities, wanted = tested[0].disparities, tested[0].wanted
+    first = across_cuts(cuts)
     listed = [
-        group
-        for part in tested
-        for group in (*part.disparities.groups, *(item.group for item in part.disparities.untested))
+        group for cut in cuts.values() for group in (*cut.groups, *(item.group for item in cut.untested))
     ]
-    same = all(part.wanted.direction == wanted.direction for part in tested)
-    return {
-        "label": criterion.replace("_", " ") or disparities.metric.label,
-        "value_kind": disparities.value_kind,
-        "target": disparities.target_label,
-        "direction": wanted.direction if same else "harmed",
+    details = {
+        "label": first.metric.label,
+        "value_kind": first.value_kind,
+        "target": first.target_label,
+        "direction": wanted.direction,
         "tolerance": list(wanted.band),
-        "scale": disparities.scale,
-        "within": list(disparities.inference.within or ()),
+        "scale": first.scale,
+        "within": list(first.inference.within or ()),
         "fdr": wanted.fdr,
         "correction": wanted.correction,
         "confidence_level": wanted.confidence_level,
-        "tested": sum(len(part.disparities.groups) for part in tested),
-        "flagged": sum(int(part.flagged.sum()) for part in tested),
-        "left_out": [item for part in tested for item in part.disparities.left_out],
+        "tested": sum(len(cut.groups) for cut in cuts.values()),
+        "flagged": sum(int((part.adjusted <= wanted.fdr).sum()) for part in parts),
+        "left_out": [item for cut in cuts.values() for item in cut.left_out],
         "places": [group.place for group in listed],
-        **({"criterion": criterion} if criterion else {}),
     }
+    return {**details, **cut_details(cuts)}
 
 
 def group_p_values(gaps: Gaps, direction: str, band: tuple[float, float]) -> Floats:
@@ -178,18 +164,8 @@ def find_flag_band(
     return find_band(WHO, tolerance, metric) or (0.0, 0.0)
 
 
-def _rows(tested: Sequence[Tested], named: bool) -> list[dict[str, Any]]:
-    """The table; metrics are named where a criterion joins several."""
-    lines = []
-    for part in tested:
-        label = {"metric_label": part.disparities.metric.label} if named and len(tested) > 1 else {}
-        lines += [{**row, **label} for row in _metric_rows(part)]
-    return lines
-
-
-def _metric_rows(part: Tested) -> list[dict[str, Any]]:
-    disparities, wanted = part.disparities, part.wanted
-    p, adjusted, limits = part.p, part.adjusted, part.limits
+def _rows(part: Tested, wanted: Wanted) -> list[dict[str, Any]]:
+    disparities, p, adjusted, limits = part.disparities, part.p, part.adjusted, part.limits
     gaps, count, rate = disparities.gaps, disparities.count, disparities.rate
     target_rate = disparities.target_rate
     lines = []
@@ -228,7 +204,25 @@ def _metric_rows(part: Tested) -> list[dict[str, Any]]:
         lines[-1].update(disparities.unpaired(index))
         if disparities.within is not None:
             lines[-1].update(adjusted_cells(disparities.within, wanted.confidence_level, index))
+        if disparities.bounds is not None:
+            lines[-1].update(_bound_cells(disparities, flagged, wanted, index))
     return lines + [_untested_row(disparities, item) for item in disparities.untested]
+
+
+def _bound_cells(disparities: Disparities, flagged: bool, wanted: Wanted, index: int) -> dict[str, Any]:
+    """What stands in a row where outcomes are unknown; they may decide whether the gap goes beyond the tolerance."""
+    gaps, differences = disparities.gaps, disparities.differences
+    assert disparities.bounds is not None
+    assert isinstance(gaps, EndGaps)
+    assert isinstance(differences, EndGaps)
+    cells = range_cells(disparities.bounds, gaps, differences, index)
+    least = -np.inf if gaps.scale == "difference" else 0.0
+    low, high = wanted.band
+    band = {"above": (least, high), "below": (low, np.inf)}.get(wanted.direction, (low, high))
+    ends = float(gaps.least.estimate[index]), float(gaps.most.estimate[index])
+    if not flagged and gaps.reason[index] is None and open_because(*ends, band):
+        cells.update(State("undetermined", DEPENDS).cells())
+    return cells
 
 
 def _why_undetermined(gaps: Gaps, limits: tuple[Floats, Floats], index: int) -> str | None:
@@ -258,6 +252,8 @@ def _untested_row(disparities: Disparities, item: Untested) -> dict[str, Any]:
     why = item.state.reason
     mask = disparities.cells.mask(item.group)
     rate = float(disparities.atoms.pooled(mask[None])[1][0]) if item.n else undefined(why)
+    if disparities.bounds is not None:
+        rate = undefined(DEPENDS)
     missing = ("target_rate", "difference", "difference_low", "difference_high", "p_value", "p_adjusted")
     return {
         **_base(disparities, item.group, item.n),
@@ -318,42 +314,46 @@ def _null(disparities: Disparities, direction: str, band: tuple[float, float]) -
     return f"The group's {label} is not {_beyond(direction, band, binary, disparities.scale)} {target}."
 
 
-def _verdict(tested: Sequence[Tested], criterion: str) -> Verdict:
-    total = sum(len(part.disparities.groups) for part in tested)
-    what = "groups" if len(tested) == 1 else f"rates of groups ({criterion.replace('_', ' ')})"
-    flagged = [(part, int(index)) for part in tested for index in np.flatnonzero(part.flagged)]
+def _verdict(parts: list[Tested], wanted: Wanted) -> Verdict:
+    tested = sum(len(part.disparities.groups) for part in parts)
+    what = "groups" if len(parts) == 1 else "comparisons (groups at cuts)"
+    flagged = [(part, int(i)) for part in parts for i in np.flatnonzero(part.adjusted <= wanted.fdr)]
     if not flagged:
-        text = f"none of {total} {what} flagged: this does not show that they are treated equally"
-        return Verdict("none-flagged", text)
+        unknown = "" if parts[0].disparities.bounds is None else f", which {DEPENDS}"
+        return Verdict(
+            "none-flagged",
+            f"none of {tested} {what} flagged{unknown}: this does not show that they are treated equally",
+        )
     harmed = [(part, i) for part, i in flagged if part.disparities.effect(i) != "favoured"]
-    worst, i = max(harmed or flagged, key=lambda found: _distance(*found))
-    disparities = worst.disparities
-    text = sentence(
+    worst, i = max(harmed or flagged, key=lambda item: _size(item[0], item[1], wanted.direction))
+    disparities, limits = worst.disparities, worst.limits
+    ends = float(limits[0][i]), float(limits[1][i])
+    text = bounded_sentence(disparities, i, ends, wanted.confidence_level) if disparities.bounds else sentence(
         disparities.metric.label, disparities.groups[i].label, disparities.target_label,
-        float(disparities.gaps.estimate[i]), float(worst.limits[0][i]), float(worst.limits[1][i]),
-        worst.wanted.confidence_level, unit_of(disparities.binary, disparities.scale), disparities.effect(i),
+        float(disparities.gaps.estimate[i]), *ends,
+        wanted.confidence_level, unit_of(disparities.binary, disparities.scale), disparities.effect(i),
     )  # fmt: skip
-    return Verdict("flagged", f"{len(flagged)} of {total} {what} flagged; furthest: {text}")
+    return Verdict("flagged", f"{len(flagged)} of {tested} {what} flagged; furthest: {text}")
 
 
-def _distance(part: Tested, index: int) -> float:
-    """How far the gap lies on the side that is looked at."""
+def _size(part: Tested, index: int, direction: str) -> float:
+    """How far a gap goes in the direction that is flagged."""
     gap = float(part.disparities.gaps.estimate[index])
-    return {"above": gap, "below": -gap}.get(part.wanted.direction, abs(gap))
+    return gap if direction == "above" else -gap if direction == "below" else abs(gap)
 
 
-def _notes(tested: Sequence[Tested], part: Tested) -> list[Note]:
-    disparities, correction = part.disparities, part.wanted.correction
-    words, total = CORRECTION_WORDS[correction], sum(len(one.disparities.groups) for one in tested)
-    what = "groups" if len(tested) == 1 else "rates of groups"
+def _notes(cuts: list[Disparities], correction: str) -> list[Note]:
+    words = CORRECTION_WORDS[correction]
+    tested = sum(len(cut.groups) for cut in cuts)
+    family = f"all {tested} groups" if len(cuts) == 1 else f"all {tested} groups and cuts"
     notes = [
         Note(
             "one-family",
-            f"{words} over all {total} {what} at once. Intervals are pointwise: a flagged group's "
+            f"{words} over {family} at once. Intervals are pointwise: a flagged group's "
             "was selected, so read it with its adjusted p-value.",
         )
     ]
-    if correction == "bh" and disparities.overlapping:
+    if correction == "bh" and (len(cuts) > 1 or cuts[0].overlapping):
         notes.append(
             Note(
                 "bh-dependence",

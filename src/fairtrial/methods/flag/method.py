@@ -34,7 +34,7 @@ Correction = Annotated[
     shows="disparity",
     result=FlagResult,
     complete_rows=False,
-    evidence=("weight", "unit", "pair"),
+    evidence=("weight", "unit", "pair", "order", "unlabelled"),
 )
 def flag(
     audit: Audit,
@@ -106,21 +106,28 @@ def flag(
     >>> [row["group"] for row in result.estimates if row["flagged"]]
     ['race: African-American', 'race: African-American, sex: Male']
     """
-    from fairtrial.methods.flag.answer import Wanted, answer, correct_over_all, find_direction, find_flag_band
+    from fairtrial.methods.flag.answer import Wanted, answer, find_direction, find_flag_band
+    from fairtrial.methods.flag.criterion import answer_criterion
+    from fairtrial.methods.gaps.cuts import cuts_of, refuse_cuts
     from fairtrial.methods.gaps.disparities import find_disparities
     from fairtrial.methods.gaps.inference_asked import Inference
     from fairtrial.methods.gaps.tolerance import check_band
     from fairtrial.metrics.table import find_criterion
 
     criterion, metrics = find_criterion("flag", metric, within)
+    refuse_cuts("flag", audit, metrics)
     tested = []
     for asked in metrics:
         chosen = find_direction(direction, asked, audit.favourable)
         band = find_flag_band(tolerance, chosen, asked, scale)
-        disparities = find_disparities(
-            "flag", audit, asked, by=by, depth=depth, target=target, minimum=minimum,
-            inference=Inference(likelihood, target_method, scale=scale, within=within),
-        )  # fmt: skip
-        check_band("flag", band, disparities)
-        tested.append((disparities, Wanted(band, chosen, fdr, correction, confidence_level)))
-    return answer(audit, correct_over_all(tested), criterion if len(tested) > 1 else "")
+        cuts = {}
+        for name, cut, at_cut in cuts_of(asked, audit):
+            cuts[name] = find_disparities(
+                "flag", cut, at_cut, by=by, depth=depth, target=target, minimum=minimum,
+                inference=Inference(likelihood, target_method, scale=scale, within=within),
+            )  # fmt: skip
+            check_band("flag", band, cuts[name])
+        tested.append((cuts, Wanted(band, chosen, fdr, correction, confidence_level)))
+    if len(tested) == 1:
+        return answer(audit, *tested[0])
+    return answer_criterion(audit, criterion, [(cuts[""], wanted) for cuts, wanted in tested])

@@ -32,7 +32,7 @@ Minimum = Annotated[
     shows="disparity",
     result=MeasureResult,
     complete_rows=False,
-    evidence=("weight", "unit", "pair"),
+    evidence=("weight", "unit", "pair", "order", "unlabelled"),
 )
 def measure(
     audit: Audit,
