@@ -18,6 +18,7 @@ from fairtrial.results.masking import hidden_values, mask_entry, mask_groups, ma
 from fairtrial.results.result import Result
 from fairtrial.results.text import left_out_texts
 from fairtrial.trial.family import Entry, conclude, correct, corrected_claims
+from fairtrial.trial.publishing.scrubbing import scrub
 from fairtrial.trial.results_file import SCHEMA
 from fairtrial.trial.spec import Section, Spec
 
@@ -188,7 +189,7 @@ class Trial:
             "run": self.run,
         }
         plain: dict[str, Any] = json.loads(json.dumps(content, allow_nan=False, default=str))
-        return plain
+        return scrub(plain) if self.spec.report.publish else plain
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write the report, one self-contained HTML file, and return its path."""

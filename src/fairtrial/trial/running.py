@@ -24,11 +24,14 @@ from fairtrial.trial.data_facts import data_facts
 from fairtrial.trial.folder_lock import locked
 from fairtrial.trial.keeping import Keeper, identity_of, section_key
 from fairtrial.trial.presets import complete
+from fairtrial.trial.publishing.checking import tells_of_few
+from fairtrial.trial.publishing.making import make_plan
+from fairtrial.trial.publishing.plan import Plan
 from fairtrial.trial.record import Answer, Status, Trial
 from fairtrial.trial.spec import Section, Spec, load_spec, open_audit
 from fairtrial.trial.spec.open_audit import check_sections
 from fairtrial.trial.spec.speech import TOML
-from fairtrial.trial.spec.tables import ALPHA, JOBS, SEED, Run
+from fairtrial.trial.spec.tables import ALPHA, JOBS, PUBLISH, SEED, Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +87,13 @@ def run(
     jobs: Annotated[int | None, JOBS] = None,
     seed: Annotated[int | None, SEED] = None,
     alpha: Annotated[float | None, ALPHA] = None,
+    publish: Annotated[bool | None, PUBLISH] = None,
     progress: Listen = None,
     cancel: Cancel = None,
 ) -> Trial:
     """Run a whole audit from its spec.
 
-    What is given here for `jobs`, `seed` and `alpha` takes the place of what stands under [run] in the spec.
+    What is given here for `jobs`, `seed`, `alpha` and `publish` takes the place of what the spec says.
 
     Parameters
     ----------
@@ -127,12 +131,19 @@ def run(
     if resume and out is None:
         required = Words("needs {}, the folder of the run to go on with", Named("out"))
         raise InputError("run", Fault("resume", required))
-    loaded = _loaded(spec, {"seed": seed, "jobs": jobs, "alpha": alpha}, rows_at_hand=data is not None)
+    loaded = _loaded(
+        spec, {"seed": seed, "jobs": jobs, "alpha": alpha}, publish, rows_at_hand=data is not None
+    )
     audit = open_audit(loaded, data)
     sections, notes = _questions(loaded, audit)
+    plan = make_plan(loaded, audit, sections) if loaded.report.publish else None
+    if plan is not None:
+        loaded, audit = plan.translated(loaded), plan.audit
+        sections, notes = _questions(loaded, audit)
+        sections = plan.admitted(sections)
     folder = None if out is None else _folder(out)
     runner = _Runner(
-        loaded, audit, data is not None, progress or (lambda event: None), cancel or (lambda: False)
+        loaded, audit, data is not None, progress or (lambda event: None), cancel or (lambda: False), plan
     )
     if folder is None:
         return runner.run(sections, notes, None)
@@ -146,13 +157,18 @@ def run(
 
 
 def _loaded(
-    spec: str | os.PathLike[str] | Mapping[str, Any] | Spec, given: Mapping[str, Any], *, rows_at_hand: bool
+    spec: str | os.PathLike[str] | Mapping[str, Any] | Spec,
+    given: Mapping[str, Any],
+    publish: bool | None,
+    *,
+    rows_at_hand: bool,
 ) -> Spec:
-    """The checked spec, with what the call gives in place of its own [run]."""
+    """The checked spec, with what the call gives in place of its own."""
     loaded = load_spec(spec, rows_at_hand=rows_at_hand)
     own = {name: value for name, value in given.items() if value is not None}
     chosen: Run = replace(loaded.run, **own)
-    return replace(loaded, run=chosen)
+    report = loaded.report if publish is None else replace(loaded.report, publish=publish)
+    return replace(loaded, run=chosen, report=report)
 
 
 def _questions(spec: Spec, audit: Audit) -> tuple[tuple[Section, ...], list[str]]:
@@ -171,6 +187,18 @@ def _folder(out: str | os.PathLike[str]) -> Path:
     )
 
 
+def _told(plan: Plan, answers: list[Answer]) -> list[Answer]:
+    """The answers that tell of nobody few, without what is about single people."""
+    kept = []
+    for answer in answers:
+        result = None if answer.result is None else answer.result.to_publish()
+        if result is not None and tells_of_few(result, plan.limit):
+            plan.leave_out(answer.section, "its numbers would tell of few people")
+        else:
+            kept.append(replace(answer, result=result))
+    return kept
+
+
 def _save(trial: Trial, folder: Path, tell: Tell) -> None:
     clock = time.monotonic()
     tell(Event("report", "Writing the report", "running"))
@@ -187,6 +215,7 @@ class _Runner:
     in_memory: bool
     tell: Tell
     cancel: Callable[[], bool]
+    plan: Plan | None = None
     keeper: Keeper | None = None
     stopped: bool = False
 
@@ -202,6 +231,9 @@ class _Runner:
         for section in sections:
             self._tell(section, "waiting")
         answers = [self._answer(section, section_key(section, identity)) for section in sections]
+        if self.plan is not None:
+            answers = _told(self.plan, answers)
+            notes = [*self.plan.notes, *notes]
         said = [*notes, *(keeper.said if keeper is not None else [])]
         if keeper is not None and keeper.damage:
             self._tell_said([keeper.damage])

@@ -39,6 +39,7 @@ Vector = Annotated[
     order=20,
     shows="certificate",
     result=CertifyResult,
+    of_groups=True,
     complete_rows=False,
 )
 def certify(

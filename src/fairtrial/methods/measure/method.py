@@ -30,6 +30,7 @@ Minimum = Annotated[
     order=10,
     shows="disparity",
     result=MeasureResult,
+    of_groups=True,
     complete_rows=False,
 )
 def measure(

@@ -14,6 +14,7 @@ PRESETS: tuple[str, ...] = get_args(Preset)
 
 SEED = Option("Same seed, same numbers.", least=0)
 JOBS = Option("Parallel workers; numbers do not depend on it.", least=1)
+PUBLISH = Option("For strangers: small groups are joined, so that no count of few people can be worked out.")
 ALPHA = Option("Chance of even one false finding in the whole trial.", above=0, below=0.5)
 
 
@@ -38,6 +39,7 @@ class Report:
     context: Annotated[str, Option("What the system does, for whom, and since when.")] = ""
     decision: Annotated[str, Option("What will be decided on the strength of the report.")] = ""
     suppress_below: Annotated[int, Option("Numbers about fewer people are masked.", least=0)] = 10
+    publish: Annotated[bool, PUBLISH] = False
 
 
 @dataclass(frozen=True, slots=True)
