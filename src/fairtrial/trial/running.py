@@ -111,6 +111,8 @@ def run(
         Same seed, same numbers.
     alpha : float or None, default None
         Chance of even one false finding in the whole trial.
+    publish : bool or None, default None
+        For strangers: small groups are joined, so that no count of few people can be worked out.
     progress : callable or None, default None
         Called as the run goes on. Python only: it is a function; the command line shows the sections.
     cancel : callable or None, default None

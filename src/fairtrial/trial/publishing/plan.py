@@ -10,6 +10,8 @@ from fairtrial.data.audit import Audit
 from fairtrial.data.groups import find_groups
 from fairtrial.methods.declaration import find_method
 from fairtrial.metrics.groups import Group
+from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.table import find_metrics
 from fairtrial.options import Argument
 from fairtrial.trial.publishing.crossing import Crossings
 from fairtrial.trial.publishing.joining import few
@@ -76,7 +78,9 @@ class Plan:
     # -- which questions, of which groups ---------------------------------------------------------------------------
     def admitted(self, sections: Sequence[Section]) -> tuple[Section, ...]:
         """The questions that may be published, with the intersections that may."""
-        kept = [section for section in sections if self._may_be_told(section)]
+        crossed = any(self._crossed(section) for section in sections)
+        told = [self._told(section, crossed) for section in sections]
+        kept = [section for section in told if section is not None]
         asked = {section.id: self._crossed(section) for section in kept}
         crossings = None
         if any(asked.values()):
@@ -95,17 +99,34 @@ class Plan:
                 f"{self.limit} people could be worked out with them."
             )
 
-    def _may_be_told(self, section: Section) -> bool:
+    def _told(self, section: Section, crossed: bool) -> Section | None:
+        """The question without metrics that count people by more than the cases, where they are few."""
         if not find_method(section.method).of_groups:
             self.leave_out(section, "its numbers are about other people than the groups")
-            return False
-        for metric in metrics_of(section) or []:
-            names = self.audit.groups if tells_more(metric) else ()
-            counts = [further_counts(self.audit, name, metric, self.roles) for name in names]
-            if any(few(one, self.limit).any() for one in counts):
-                self.leave_out(section, f"the {metric.label} would tell of few people")
-                return False
-        return True
+            return None
+        metrics = metrics_of(section) or []
+        refused = [
+            metric for metric in metrics if tells_more(metric) and self._few_by(section, metric, crossed)
+        ]
+        if not refused:
+            return section
+        labels = ", ".join(metric.label for metric in refused)
+        asked = section.arguments.get("metrics")
+        names = {metric.name for metric in refused}
+        left = [item for item in (asked if isinstance(asked, list) else []) if not _names(item) & names]
+        if not left:
+            self.leave_out(section, f"it would tell of few people: {labels}")
+            return None
+        self.notes.append(f"Not published: {labels} ({section.id}), because it would tell of few people.")
+        return replace(section, arguments={**section.arguments, "metrics": left})
+
+    def _few_by(self, section: Section, metric: Metric, crossed: bool) -> bool:
+        """Whether the metric tells of few people in a group asked about, or in an intersection where any are asked."""
+        _, groups, _ = self._groups(section)
+        names = dict.fromkeys(name for group in groups for name in group.attributes)
+        tables = [list(self.audit.groups)] if crossed else [[name] for name in names]
+        counts = [further_counts(self.audit, by, metric, self.roles) for by in tables]
+        return any(few(one, self.limit).any() for one in counts)
 
     def _groups(self, section: Section) -> tuple[Argument | None, list[Group], bool]:
         """The argument that lists groups, the groups asked for, and whether intersections are chosen by a depth."""
@@ -146,3 +167,7 @@ class Plan:
             self.leave_out(section, "it asks for intersections of few people")
             return None
         return replace(section, arguments={**section.arguments, by.name: listed, "depth": 1})
+
+
+def _names(item: Any) -> set[str]:
+    return {metric.name for metric in find_metrics("publish", item)}

@@ -25,7 +25,7 @@ def scrub(content: dict[str, Any]) -> dict[str, Any]:
         "sha256": None,
         "digest": WITHHELD,
         "missing": [
-            {**item, "missing": None if item["missing"] else 0} for item in content["data"]["missing"]
+            {**item, "missing": 0 if item["missing"] == 0 else None} for item in content["data"]["missing"]
         ],
     }
     asked = dict(content["spec"]["content"])

@@ -75,11 +75,11 @@ def _persons(audit: Audit, attribute: str, roles: Sequence[str]) -> tuple[tuple[
     return coded.labels, counts
 
 
-def further_counts(audit: Audit, attribute: str, metric: Metric, roles: Sequence[str]) -> Ints:
+def further_counts(audit: Audit, by: Sequence[str], metric: Metric, roles: Sequence[str]) -> Ints:
     """Counts that a metric tells beyond the cases: by the score's bins, or by a condition or value of its own."""
     if metric.each is not None or any(part.name == "score_bin" for part in _parts(metric)):
-        return audit.cells((attribute,), roles=("score_bin", *roles)).rows
-    cells = audit.cells((attribute,), [metric], roles, unknown=audit.missing == "drop")
+        return audit.cells(by, roles=("score_bin", *roles)).rows
+    cells = audit.cells(by, [metric], roles, unknown=audit.missing == "drop")
     inside = cells.count[metric.name]
     found = [inside, cells.rows - inside]
     if cells.binary[metric.name]:
