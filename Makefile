@@ -21,7 +21,7 @@ PARTS ?=
 coverage: MARKED ?= not validity
 test-lowest: MARKED ?= not spark and not browser
 
-.PHONY: help demo test check coverage test-lowest snapshot hooks bench bench-check validity truth fuzz attack papers docs
+.PHONY: help demo test check coverage test-lowest test-integrations release snapshot hooks bench bench-check validity truth fuzz attack papers docs
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -51,6 +51,14 @@ coverage: ## which lines the tests run: prints the table of what is missing, wri
 test-lowest: ## the tests with every dependency at its lower bound in pyproject.toml, in .venv-lowest
 	@$(PYTHON) scripts/environment.py lowest
 	@NUMBA_CACHE_DIR="$(CURDIR)/.cache/numba-lowest" .venv-lowest/bin/python $(PYTEST) -W default -m "$(MARKED)" tests
+
+test-integrations: ## the tests against real MLflow and model cards, in .venv-integrations
+	@$(PYTHON) scripts/environment.py integrations
+	@.venv-integrations/bin/python -m pytest -q integrations
+
+release: ## build wheel and sdist, check them, and run the fast tests against the wheel in .venv-release
+	@$(PYTHON) scripts/environment.py release
+	@$(PYTHON) scripts/release.py
 
 snapshot: ## compare every number of every method with the kept ones
 	@$(PYTHON) scripts/environment.py test

@@ -1,6 +1,6 @@
 """Make the virtual environment that the Makefile's targets run in.
 
-    python3 scripts/environment.py demo | test | docs | bench | lowest
+    python3 scripts/environment.py demo | test | docs | bench | lowest | integrations | release
 
 Needs nothing but Python 3.11 with pip; needs no root, no writable HOME, no ensurepip, and never touches the
 system's or the user's packages. A stamp inside the environment, keyed on pyproject.toml, this file and the
@@ -23,6 +23,11 @@ STAGES = {
     "docs": (".venv", ["-e", ".[test,lint,docs]"]),
     "bench": (".venv-bench", ["-e", ".", "pandas", "polars"]),
     "lowest": (".venv-lowest", ["-e", ".[test]"]),
+    "release": (".venv-release", [".[test]", "build", "twine", "check-wheel-contents"]),
+    "integrations": (
+        ".venv-integrations",
+        ["-e", ".", "pandas", "pytest", "pyyaml", "mlflow", "huggingface_hub"],
+    ),
 }
 PEERS = ["fairlearn", "aif360", "aequitas", "statsmodels"]
 

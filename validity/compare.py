@@ -21,6 +21,7 @@ from validity.explain_designs import (
     population,
     truth_of,
 )
+from validity.printed_numbers import printed
 from validity.whole_functions import lines
 
 
@@ -126,4 +127,5 @@ CELLS: list[Cell] = [
     _cell("no change shown, ppv", "groups alike, ppv, 300/120 people; 4 features", no_change((300, 120), "ppv"),
           claim="size"),
     *lines("compare"),
+    *printed("compare"),
 ]  # fmt: skip

@@ -45,6 +45,7 @@ from validity.explain_designs import (
 from validity.explain_few import CELLS as FEW
 from validity.explain_few import EVERY
 from validity.explain_more import CELLS as OTHERS
+from validity.printed_numbers import printed
 from validity.whole_functions import lines
 
 
@@ -189,6 +190,9 @@ _ADULT, _TENTH, _FEW = (2862, 501), (286, 50), (57, 20)
 _FIXED = "4 features, classifiers fixed; share of contributions missed"
 _ALIKE = "groups alike, 4 features"
 _SMALL = (300, 120)
+_OF_PANEL = tuple(
+    f"explain.panel.{name}_{end}" for name in ("difference", "value") for end in ("low", "high")
+)
 
 
 def _cell(name: str, design: str, run: Run, **more: object) -> Cell:
@@ -200,7 +204,8 @@ CELLS: list[Cell] = [
     _cell("Shapley gap contributions, tpr, 2862/501", _FIXED, _coverage(_ADULT, "tpr", _GAP, _SHAPLEY)),
     _cell("Shapley gap contributions, tpr, 286/50", _FIXED, _coverage(_TENTH, "tpr", _GAP, _SHAPLEY)),
     _cell("Shapley gap contributions, tpr, 57/20", _FIXED, _coverage(_FEW, "tpr", _GAP, _SHAPLEY)),
-    _cell("the other four values' gap contributions, tpr, 286/50", _FIXED, _coverage(_TENTH, "tpr", _GAP, _PANEL)),
+    _cell("the other four values' gap contributions, tpr, 286/50", _FIXED, _coverage(_TENTH, "tpr", _GAP, _PANEL),
+          covers=_OF_PANEL),
     _cell("the other four values' gap contributions, tpr, 57/20", _FIXED, _coverage(_FEW, "tpr", _GAP, _PANEL)),
     _cell("contributions to both groups' values, tpr, 286/50", _FIXED, _coverage(_TENTH, "tpr", _VALUES, slice(0, 5))),
     _cell("Shapley gap contributions, ppv, 2000/600", _FIXED, _coverage((2000, 600), "ppv", _GAP, _SHAPLEY)),
@@ -217,7 +222,8 @@ CELLS: list[Cell] = [
             (11, 151, _ADULT, 0),
         )
     ],
-    _cell("no driver flagged, tpr, 286/50", _ALIKE, _family(_TENTH, "tpr"), claim="size"),
+    _cell("no driver flagged, tpr, 286/50", _ALIKE, _family(_TENTH, "tpr"), claim="size",
+          covers=("explain.panel.p_value",)),
     _cell("every feature starred by itself, tpr, 286/50", _ALIKE, _family(_TENTH, "tpr", adjust=False), claim="size",
           variant="paper", counterpart="no driver flagged, tpr, 286/50"),
     _cell("no driver flagged, tpr, 57/20", _ALIKE, _family(_FEW, "tpr"), claim="size"),
@@ -225,7 +231,8 @@ CELLS: list[Cell] = [
     _cell("test of two groups, 2862/501", "rate .8", _first_stage_size(_ADULT, 0.8), claim="size"),
     _cell("test of two groups, 57/20", "rate .8", _first_stage_size(_FEW, 0.8), claim="size"),
     _cell("test of two groups, 300/10", "rate .02", _first_stage_size((300, 10), 0.02), claim="size"),
-    _cell("test of four groups, 300/150/80/40", "rate .6", _first_stage_size((300, 150, 80, 40), 0.6), claim="size"),
+    _cell("test of four groups, 300/150/80/40", "rate .6", _first_stage_size((300, 150, 80, 40), 0.6), claim="size",
+          covers=("explain.omnibus.p_value",)),
     _cell("interval of the first-stage gap, 2862/501", "rates .841, .600", _gap_coverage(_ADULT, (0.841, 0.6), False)),
     _cell("interval of the first-stage gap, 57/20", "rates .841, .600", _gap_coverage(_FEW, (0.841, 0.6), False)),
     _cell(
@@ -236,4 +243,5 @@ CELLS: list[Cell] = [
     *OTHERS,
     *FEW,
     *lines("explain"),
+    *printed("explain"),
 ]  # fmt: skip

@@ -7,13 +7,14 @@ true contribution is then known (a rate's is the rate times Σ_S c_k(S)), whatev
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 from scipy import special, stats
 
 from fairtrial.inference.evidence.atoms import Atoms
 from fairtrial.inference.multiplicity import holm
-from fairtrial.inference.rates.paired import change_limits
+from fairtrial.inference.rates.pairs import PairsLaw
 from fairtrial.methods.explain.first_stage import gap_tests
 from fairtrial.methods.explain.solver.coalitions import Contributions, RowForm, Targets, contributions
 from fairtrial.methods.explain.solver.esl import Floats, b_sequence, coefficients
@@ -187,6 +188,14 @@ def mitigation(
     return run
 
 
+@cache
+def _change_limits(n: int, level: float) -> tuple[np.ndarray, np.ndarray]:
+    """Of every table of n people, in the order of `_missed_change`."""
+    gained, lost = (part.ravel().astype(float) for part in np.meshgrid(np.arange(n + 1), np.arange(n + 1)))
+    kept = gained + lost <= n
+    return PairsLaw(gained[kept], lost[kept], np.full(int(kept.sum()), float(n))).limits(level)
+
+
 def _missed_change(n: int, before: float, after: float, level: float, plain: bool) -> float:
     """The chance that the interval misses after − before, decisions sharing a disposition."""
     both = stats.multivariate_normal.cdf(special.ndtri([before, after]), cov=[[1.0, 0.8], [0.8, 1.0]])
@@ -204,7 +213,7 @@ def _missed_change(n: int, before: float, after: float, level: float, plain: boo
         half = -special.ndtri((1 - level) / 2) * np.sqrt(((gained + lost) / n - change**2) / n)
         low, high = change - half, change + half
     else:
-        low, high = change_limits(gained, lost, np.full(gained.shape, float(n)), level)
+        low, high = _change_limits(n, level)
     wrong = (after - before < low - 1e-9) | (after - before > high + 1e-9)
     return float(chance[wrong].sum())
 
@@ -372,7 +381,8 @@ CELLS: list[Cell] = [
     *_coverage_lines(),
     *_ratio_lines(),
     *_power_lines(),
-    _cell("mitigation: change of a rate", _PAIRED, mitigation(), "coverage", exact=True),
+    _cell("mitigation: change of a rate", _PAIRED, mitigation(), "coverage", exact=True,
+          covers=tuple(f"explain.pareto.changes.difference_{end}" for end in ("low", "high"))),
     _cell("mitigation by the usual standard error", _PAIRED, mitigation(plain=True), "coverage", exact=True,
           variant="paper", counterpart="mitigation: change of a rate"),
     _cell("mitigation: change of a rate, 99%", _PAIRED, mitigation(0.99), "coverage", nominal=0.01, exact=True,

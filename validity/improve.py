@@ -24,6 +24,7 @@ from validity.improve_designs import (
 from validity.improve_fixed import CELLS as FIXED
 from validity.improve_more import CELLS as OTHERS
 from validity.improve_rare import CELLS as RARE
+from validity.improve_unlabelled import CELLS as UNLABELLED
 
 PORTFOLIO_SHORT = 8  # a whole analysis takes seconds: enough to fail when most repeats go wrong
 MISLED = 1.2  # the one parameter in which the two portfolio simulations differ; 0 is the frontier
@@ -166,5 +167,6 @@ CELLS = [
     ),
     *OTHERS,
     *RARE,
+    *UNLABELLED,
     *FIXED,
 ]

@@ -227,6 +227,7 @@ CELLS = [
             f"accuracies that differ by exactly the margin, {discordant:.0%} of decisions discordant",
             partial(margin_rejections, rows=rows, discordant=discordant, margin=margin, loss=margin),
             short=400 if rows == 1000 else 0,
+            covers=("improve.margins.p_value",),
         )
         for rows, discordant, margin in (
             (300, 0.2, 0.02),

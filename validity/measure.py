@@ -15,10 +15,13 @@ from fairtrial.inference.rates.binary_gaps import PartCounts, gap_limits, gap_p
 from fairtrial.inference.rates.proportions import RateMethod, rate_interval
 from fairtrial.inference.rates.two_rates import ratio_interval
 from validity.board import Cell, Claim
+from validity.measure_arrays import CELLS as ARRAYS
 from validity.measure_designs import Draw, Errors, Random, linear, repeated, survey
 from validity.measure_labels import CELLS as LABELS
 from validity.measure_means import CELLS as MEANS
 from validity.measure_pvalues import CELLS as P_VALUES
+from validity.ordered_cuts import CELLS as ORDERED
+from validity.printed_numbers import printed
 from validity.skewed_means import MEASURE as SKEWED
 from validity.skewed_means import POWER as POWER_OF_MEANS
 from validity.whole_functions import lines
@@ -232,6 +235,9 @@ CELLS = [
         claim="size",
     ),
     *MEANS,
+    *ARRAYS,
     *P_VALUES,
+    *(cell for cell in ORDERED if cell.method == "measure"),
     *lines("measure"),
+    *printed("measure"),
 ]  # fmt: skip

@@ -19,6 +19,7 @@ from fairtrial.methods.scan.solver.matched import ContrastDraw
 from fairtrial.methods.scan.solver.matched_search import MatchedSearch
 from fairtrial.methods.scan.solver.scan_table import CountedRows, ScanTable, build_table
 from validity.board import Cell
+from validity.printed_numbers import printed
 from validity.scan_rules import Prepared, in_strata, search_of
 from validity.whole_functions import lines
 
@@ -123,4 +124,5 @@ CELLS: list[Cell] = [
     _cell("no scan remains, three attributes", "6 scans of three attributes of two values, 400 people",
           partial(any_found, make=partial(people, arity=(2, 2, 2), dependence=0.3))),
     *lines("scan_all"),
+    *printed("scan_all"),
 ]  # fmt: skip

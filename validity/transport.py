@@ -21,6 +21,7 @@ from fairtrial.methods.transport.solver.rate_contrasts import (
     overlapping_families,
 )
 from validity.board import Cell
+from validity.printed_numbers import printed
 from validity.whole_functions import lines
 
 Floats = NDArray[np.float64]
@@ -421,4 +422,5 @@ CELLS: list[Cell] = [
         "paper-compas-discrete", _COMPAS, _article(_compas()), variant="paper", counterpart="compas-discrete"
     ),
     *lines("transport"),
+    *printed("transport"),
 ]

@@ -117,6 +117,9 @@ def _size_cells() -> list[Cell]:
 
 
 # -- the average gap: ever missing, ever certifying wrongly -----------------------------------------------------
+_LIMITS = tuple(f"watch.{name}_{end}" for name in ("difference", "ratio") for end in ("low", "high"))
+
+
 def ever_missing(design: Design, looks: int = LOOKS, every: int = 1) -> Run:
     def run(repeats: int, generator: Generator) -> np.ndarray:
         wrong = np.zeros(repeats, dtype=bool)
@@ -176,7 +179,7 @@ def _average_cells() -> list[Cell]:
     found = [
         Cell("watch", f"interval ever missing: {name}", design.text, "coverage",
              ever_missing(design, every=25 if design.asked.ratio else 1), short=400 if name in MISSING_SHORT else 0,
-             covers=("watch.difference_low", "watch.ratio_low"))
+             covers=_LIMITS)
         for name, design in MOVING.items()
     ]  # fmt: skip
     return found + [

@@ -1,5 +1,6 @@
 # The public names: what `fairtrial.X` finds, on first use (see __init__.py), and what type checkers see.
 from .data.audit import Audit as Audit
+from .datasets import list_datasets as list_datasets
 from .datasets import load as load
 from .errors import FairtrialError as FairtrialError
 from .errors import FairtrialWarning as FairtrialWarning
@@ -27,6 +28,8 @@ from .methods.scan.method import scan as scan
 from .methods.scan.method import scan_all as scan_all
 from .methods.scan.result import ScanAllResult as ScanAllResult
 from .methods.scan.result import ScanResult as ScanResult
+from .methods.tabulate.method import tabulate as tabulate
+from .methods.tabulate.result import TabulateResult as TabulateResult
 from .methods.transport.method import transport as transport
 from .methods.transport.result import TransportResult as TransportResult
 from .methods.watch.method import watch as watch

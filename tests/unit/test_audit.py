@@ -213,8 +213,9 @@ def test_labels_as_the_command_line_gives_them():
         assert made.positive == {"decision": "yes"}
     both = Audit(people, decision="d", outcome="y", positive=[("decision", "yes"), ("outcome", 1)])
     assert both.positive == {"decision": "yes", "outcome": 1}
-    with pytest.raises(InputError, match="'positive' must be one label, or one each"):
-        Audit(people, decision="d", positive=["yes", "no"])
+    assert Audit(people, decision="d", positive=["yes", "no"]).positive == {"decision": ["yes", "no"]}
+    with pytest.raises(InputError, match="'positive' must be labels that count as 1"):
+        Audit(people, decision="d", positive=["yes", ("outcome", 1)])
     assert read["bins"]("s=0.3,0.6") == ("s", [0.3, 0.6])
 
 

@@ -22,6 +22,14 @@ EXPECTED = {
         "capital_gain capital_loss hours_per_week native_country income split",
     ),
     "ricci": (118, "position oral written race combined passed"),
+    "german": (
+        1000,
+        "status duration credit_history purpose credit_amount savings present_employment installment_rate status_sex "
+        "other_debtors present_residence_since property age installment_plans housing number_of_existing_credits job "
+        "number_of_people_liable_for telephone foreign_worker credit",
+    ),
+    "loans": (6000, "ethnicity age income debt_ratio score approved repaid"),
+    "care": (8000, "race sex age conditions cost risk_score enrolled conditions_next_year cost_next_year"),
 }
 IDENTIFYING = {"name", "first", "last", "dob", "id", "c_case_number", "r_case_number", "vr_case_number"}
 
@@ -49,6 +57,22 @@ def test_backends_hold_the_same_values(name: str) -> None:
     assert fairtrial.load(name, backend="polars").to_arrow().to_pylist() == arrow.to_pylist()
     assert fairtrial.load(name).equals(fairtrial.load(name, backend="pandas"))
     assert fairtrial.load(name).equals(arrow.to_pandas())
+
+
+def test_the_list_names_every_bundled_file() -> None:
+    bundled = {path.name for path in files("fairtrial.datasets").iterdir() if path.name.endswith(".parquet")}
+    assert {f"{name}.parquet" for name in fairtrial.list_datasets()} == bundled
+
+
+def test_made_up_data_have_the_truth_that_their_page_tells() -> None:
+    loans = fairtrial.load("loans", backend="pandas")
+    assert (loans["repaid"].isna() == (loans["approved"] == "no")).all()
+    approved = loans[loans["approved"] == "yes"].assign(good=lambda people: people["repaid"] == "yes")
+    repaid = approved.groupby("ethnicity")["good"].mean()
+    assert repaid["minority"] > repaid["majority"]  # more is asked of them
+    care = fairtrial.load("care", backend="pandas")
+    alike = care[care["risk_score"].between(0.4, 0.6)].groupby("race")["conditions_next_year"].mean()
+    assert alike["Black"] > 1.2 * alike["White"]  # at the same score they are more ill
 
 
 def test_small_enough_to_bundle() -> None:

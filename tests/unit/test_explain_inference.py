@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from fairtrial import Audit, explain
-from fairtrial.inference.rates.paired import change_limits, change_p, score_limits
+from fairtrial.inference.rates.pairs import PairsLaw
 from fairtrial.methods.explain.solver.coalitions import RowForm, contributions
 from fairtrial.methods.explain.solver.esl import b_sequence, coefficients
 from fairtrial.methods.explain.solver.esl_groups import multi_attribute_targets, pair_targets
 from fairtrial.methods.explain.solver.influence import interval, two_sided_p
 from oracles.esl import DEFINITIONS
-from oracles.quarter_rows import bonett_price_limits, quarter_interval, tango_limits
+from oracles.quarter_rows import bonett_price_limits, mid_p_limits, quarter_interval, tango_limits
 
 # Shapley's coefficients of the first of three features: decisions of the coalitions 1, 2, 12, 3, 13, 23, 123 whose
 # form Σ c·Ŷ is 0, ½ and 1.
@@ -100,22 +101,24 @@ def test_contributions_of_rates_whose_denominator_moves_rest_on_those_counted():
 @pytest.mark.parametrize("counts", [(0, 0, 25), (1, 0, 30), (0, 3, 20), (7, 2, 40), (12, 12, 60)])
 @pytest.mark.parametrize("level", [0.9, 0.95, 0.999])
 def test_changes_of_paired_decisions(counts, level):
-    """Tango's limits where the likelihood's own maximum puts them, and never sharper than Bonett and Price's."""
-    gained, lost, size = (np.array([float(x)]) for x in counts)
-    score = score_limits(gained, lost, size, level)
+    """Never sharper than Tango's limits, found where the likelihood's own maximum puts them, nor Bonett and Price's."""
+    law = PairsLaw(*(np.array([float(x)]) for x in counts))
     # the oracle searches the likelihood for its maximum, to about 1e-6
     by_search = tango_limits(*counts, level)
-    assert (score[0][0], score[1][0]) == pytest.approx(by_search, abs=2e-5)
+    critical = stats.norm.isf((1 - level) / 2)
+    for limit, z in zip(by_search, (critical, -critical), strict=True):
+        assert abs(limit) == 1 or law.score(np.array([limit]))[0] == pytest.approx(z, abs=2e-3)
     adjusted = bonett_price_limits(*counts, level)
-    low, high = change_limits(gained, lost, size, level)
-    expected = (min(by_search[0], adjusted[0]), max(by_search[1], adjusted[1]))
-    assert (low[0], high[0]) == pytest.approx(expected, abs=2e-5)
-    p = float(change_p(gained, lost, size)[0])
-    assert (p <= 1 - level) == (not low[0] <= 0 <= high[0])
+    (low,), (high,) = law.limits(level)
+    outer = min(by_search[0], adjusted[0]), max(by_search[1], adjusted[1])
+    assert low <= outer[0] + 2e-5
+    assert high >= outer[1] - 2e-5
+    assert max(outer[0] - low, high - outer[1]) < 0.015, "the exact tail is a bound, not another law"
+    assert (law.p_equal()[0] <= 1 - level) == (not low <= 0 <= high)
 
 
 def test_tango_gives_the_numbers_of_the_method_page():
-    low, high = change_limits(np.array([0.0, 1.0]), np.zeros(2), np.array([25.0, 30.0]), 0.95)
+    low, high = PairsLaw(np.array([0.0, 1.0]), np.zeros(2), np.array([25.0, 30.0])).limits(0.95)
     assert low == pytest.approx([-0.133192, -0.083964], abs=1e-6)
     assert high == pytest.approx([0.133192, 0.166704], abs=1e-6)
 
@@ -134,7 +137,7 @@ def test_mitigation_has_the_interval_of_paired_decisions():
     assert found["x"]["difference"] == pytest.approx(0.1)
     for group, counts in (("x", (3, 1, 20)), ("y", (0, 0, 20))):
         limits = (found[group]["difference_low"], found[group]["difference_high"])
-        both = tango_limits(*counts), bonett_price_limits(*counts)
+        both = tango_limits(*counts), bonett_price_limits(*counts), mid_p_limits(*counts)
         assert limits == pytest.approx((min(x[0] for x in both), max(x[1] for x in both)), abs=2e-5)
 
 

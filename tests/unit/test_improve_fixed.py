@@ -278,22 +278,6 @@ def test_a_fitted_model_and_a_saved_rule_are_fixed_rules(tmp_path):
         improve(audit_of(data), "accuracy", "tpr", banned=["proxy"], **{**asked, "candidates": [rule]})
 
 
-def test_outcomes_of_the_approved_alone_are_refused_with_what_can_be_tested():
-    data = misled_people()
-    data["outcome"] = data["outcome"].astype(float).where(data["decision"] == 1)
-    audit = audit_of(data, missing="drop")
-    with pytest.raises(
-        NotApplicable, match="known for 100% of the people decided 1 and 0% of those decided 0"
-    ) as error:
-        improve(audit, "accuracy", "selection_rate", **FIXED)
-    assert "a payoff that is known for everybody, with a gap in selection rate" in str(error.value)
-    asked = {**FIXED, "margin_kind": "absolute", "sign": {"group": "a"}}
-    possible = audit_of(data, outcome=None, features=[])
-    assert improve(possible, Payoff("profit", "margin"), "selection_rate", **asked).details["rows"] == len(
-        data
-    )
-
-
 def test_an_accuracy_without_groups():
     """AUC, log loss and profit of everyone together; the area is scikit-learn's."""
     from sklearn.metrics import roc_auc_score

@@ -33,6 +33,6 @@ def tidy(text: str) -> list[str]:
 
 def test_readme_shows_real_output() -> None:
     pairs = outputs(README.read_text(encoding="utf-8"))
-    assert len(pairs) == 4
+    assert len(pairs) == 5
     for written, printed in pairs:
         assert tidy(written) == tidy(printed)

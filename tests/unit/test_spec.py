@@ -71,7 +71,8 @@ def test_a_good_spec_is_read_with_its_names_replaced(tmp_path: Path) -> None:
         "fpr",
         {"name": "late", "value": "priors_count", "given": {"role.decision": 1}},
     ]
-    assert spec.sections[0].arguments["by"] == ["race", {"race": "African-American", "sex": "Male"}]
+    assert spec.sections[0].arguments["by"] == ["race", {"black_men": "black_men"}]
+    assert spec.names.groups == {"black_men": {"race": "African-American", "sex": "Male"}}
     assert spec.sections[1].title == "And the rest?"
     assert spec.report.suppress_below == 10
 

@@ -165,10 +165,10 @@ def test_other_methods_refuse_by_name():
     with pytest.raises(
         NotApplicable, match="transport: 'weight' is not honoured by transport yet; measure does"
     ):
-        audit.refuse("transport")
+        audit.refuse("transport", "weight")
     with pytest.raises(NotApplicable, match="'unit' is not honoured"):
-        Audit(frame(), decision="d", unit="person").refuse("explain")
-    Audit(frame(), decision="d").refuse("explain")
+        Audit(frame(), decision="d", unit="person").refuse("explain", "weight", "unit")
+    Audit(frame(), decision="d").refuse("explain", "weight", "unit", "pair")
 
 
 def test_notes_say_how():

@@ -1,47 +1,39 @@
-"""Every p-value and interval that a table prints has a line of the board that names it, or is listed here as open."""
+"""Every p-value and limit that a result prints, in its table or in its details, has a line of the board that names it.
+
+What this does not see: numbers that a sentence or a note words without a column or a key of their own (they are read
+off one that has it), counts people would need (`plan` is on the board as a whole), and charts, which read the tables.
+"""
 
 from __future__ import annotations
 
+import re
+import warnings
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import fairtrial
 from fairtrial.methods.declaration import declared_methods
+from validity import whole_functions
 from validity.board import cells
 
-# Printed, and on the board by lines that do not say so (most of measure, certify, flag, improve), or by none (others):
-# to be named or made. A new number must not join them.
-OPEN = {
-    "certify.certificate_high",
-    "certify.certificate_low",
-    "certify.p_adjusted",
-    "certify.p_value",
-    "certify.ratio_certificate_high",
-    "certify.ratio_certificate_low",
-    "certify.ratio_together_high",
-    "certify.ratio_together_low",
-    "certify.together_high",
-    "certify.together_low",
-    "compare.difference_high",
-    "compare.difference_low",
-    "compare.p_adjusted",
-    "compare.p_value",
-    "explain.rate_high",
-    "explain.rate_low",
-    "flag.p_adjusted",
-    "flag.p_value",
-    "improve.p_delta_method",
-    "improve.p_split",
-    "improve.p_value",
-    "measure.difference_high",
-    "measure.difference_low",
-    "measure.p_adjusted",
-    "measure.p_value",
-    "measure.rate_high",
-    "measure.rate_low",
-    "scan_all.rate_high",
-    "scan_all.rate_low",
-    "transport.difference_high",
-    "transport.difference_low",
-    "watch.difference_high",
-    "watch.ratio_high",
+# A key of the details that holds a p-value or a limit of an interval.
+INFERRED = re.compile(r"(^|_)p(_value|_adjusted|_split|_delta_method)?(_|$)|(^|_)(low|high)$")
+# Ends of the bars of a histogram.
+BARS = {
+    "scan.null_histogram.low",
+    "scan.null_histogram.high",
+    "transport.histogram.low",
+    "transport.histogram.high",
 }
+
+
+def named() -> set[str]:
+    return {number for cell in cells() for number in cell.covers}
 
 
 def declared() -> set[str]:
@@ -54,8 +46,93 @@ def declared() -> set[str]:
     }
 
 
-def test_every_printed_number_has_a_line_or_is_listed_as_open():
-    named = {number for cell in cells() for number in cell.covers}
-    assert declared() - named == OPEN, (
-        "give a new number its line (covers=), and take it from the list once it has one"
+def test_every_printed_number_has_a_line():
+    assert declared() - named() == set(), "give a new number its line (covers=)"
+
+
+def _numbers(value: Any, path: str) -> Iterator[str]:
+    """'method.key.key' of every p-value and limit in the details."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _numbers(inner, f"{path}.{key}")
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _numbers(inner, path)
+    elif isinstance(value, float) and INFERRED.search(path.rsplit(".", 1)[-1]):
+        yield path
+
+
+@cache
+def results() -> dict[str, list[Any]]:
+    """Every method asked once or twice, so that all it can put into its details is there."""
+    random = np.random.default_rng(0)
+    people = whole_functions.audit(random, 800, ["sex", "race", "age"])
+    table = whole_functions.people(random, 500)
+    second = pa.array((np.asarray(table["score"]) >= 0.45).astype(np.int64))
+    rules = fairtrial.Audit(
+        table.append_column("other", second), outcome="outcome", score="score", threshold=0.5, groups=["sex"]
     )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        explained = whole_functions.explanations(table, 0.4, 0.6)
+        groups: list[Any] = [{"race": "a"}, {"race": "b"}]
+        return {
+            "measure": [fairtrial.measure(people, ["fpr", "selection_rate"])],
+            "certify": [
+                fairtrial.certify(people, "fpr", tolerance=0.1),
+                fairtrial.certify(people, "fpr", by=groups, target={"race": "c"}, vector=[0.0, 0.0]),
+            ],
+            "flag": [fairtrial.flag(people, "fpr", direction="differs")],
+            "scan": [fairtrial.scan(people, "fpr", protected={"sex": "f"}, permutations=99, jobs=1)],
+            "scan_all": [fairtrial.scan_all(people, "fpr", by="sex", permutations=199, jobs=1)],
+            "transport": [fairtrial.transport(people, "equalized_odds", by="sex")],
+            "explain": explained,
+            "compare": [fairtrial.compare(*explained)],
+            "improve": [
+                fairtrial.improve(
+                    rules, "accuracy", "selection_rate", candidates=["other"], fitted_elsewhere=True,
+                    bootstrap=199, jobs=1,
+                )
+            ],
+            "plan": [fairtrial.plan("fpr", rate=0.2, tolerance=0.05)],
+        }  # fmt: skip
+
+
+def test_every_method_is_asked():
+    assert set(results()) | {"watch"} == set(declared_methods()), (
+        "watch keeps no p-value or limit in its details"
+    )
+
+
+@pytest.mark.parametrize("method", sorted(set(declared_methods()) - {"watch"}))
+def test_every_number_in_the_details_has_a_line(method):
+    found = {number for result in results()[method] for number in _numbers(result.details, method)}
+    assert found - BARS - named() == set(), "give a new number its line (covers=)"
+
+
+@pytest.mark.parametrize("method", sorted(set(declared_methods()) - {"watch"}))
+def test_every_further_table_has_lines(method):
+    found = {
+        f"{method}.{table.name}.{column.name}"
+        for result in results()[method]
+        for table in result.further_tables()
+        for column in table.columns
+        if column.kind == "p" or column.is_low or column.is_high
+    }
+    assert found - named() == set()
+
+
+def test_what_lines_name_exists():
+    """A line cannot name what is printed nowhere."""
+    columns = {
+        f"{name}.{column.name}"
+        for name, found in declared_methods().items()
+        for column in found.result.columns
+    }
+    keys = {
+        number
+        for method, given in results().items()
+        for result in given
+        for number in _numbers(result.details, method)
+    }
+    assert named() - columns - keys == set()

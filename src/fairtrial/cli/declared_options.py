@@ -38,8 +38,16 @@ def read_one(argument: Argument, text: Any) -> Any:
         return argument.read(text)
     values = [argument.read(part) for part in text]
     if all(isinstance(value, tuple) for value in values):
-        return dict(values)
+        return _table(values)
     return values[0] if len(values) == 1 and isinstance(values[0], str) and str in argument.kinds else values
+
+
+def _table(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Pairs as a dict; a name that was typed several times has a list."""
+    found: dict[str, list[Any]] = {}
+    for name, value in pairs:
+        found.setdefault(name, []).append(value)
+    return {name: values[0] if len(values) == 1 else values for name, values in found.items()}
 
 
 def parameter_name(argument: Argument) -> str:

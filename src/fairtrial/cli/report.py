@@ -21,13 +21,16 @@ def report(
     out: Annotated[
         str | None, typer.Option("--out", help="The page to write; default: report.html beside it.")
     ] = None,
+    card: Annotated[
+        str | None, typer.Option("--card", help="Also write a model card's section on fairness to this file.")
+    ] = None,
     pdf: Annotated[bool, typer.Option("--pdf", help="Also write it as PDF, through Chromium.")] = False,
     publish: Annotated[
         bool, typer.Option("--publish", help="Refuse results that were not made for strangers.")
     ] = False,
 ) -> None:
     """Render the report of saved results again."""
-    from fairtrial.trial.report import write_report
+    from fairtrial.trial.report import card_markdown, write_report
 
     chromium = find_chromium() if pdf else None
     if pdf and chromium is None:
@@ -41,10 +44,15 @@ def report(
         cure = "run the audit with --publish"
         raise InputError("report", Fault("publish", required, cure=cure))
     page = check_output_file("report", out if out is not None else folder / "report.html")
+    card_file = check_output_file("report", card) if card is not None else None
     try:
         write_report(content, page)
+        if card_file is not None:
+            card_file.write_text(card_markdown(content), encoding="utf-8")
     except OSError as error:
         raise InputError("report", Fault("", f"cannot write {str(page)!r}: {error.strerror}")) from None
     typer.echo(f"report   {page}")
+    if card_file is not None:
+        typer.echo(f"card     {card_file}")
     if chromium is not None:
         typer.echo(f"pdf      {print_pdf(chromium, page)}")

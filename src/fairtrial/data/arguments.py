@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
@@ -19,22 +20,69 @@ def label(text: str) -> str | tuple[str, str]:
     return (name, rest) if name in ("decision", "outcome") and rest else text
 
 
+def definition(text: str) -> tuple[str, dict[str, Any]]:
+    """A text of the command line: a group's name and its conditions.
+
+    >>> definition("young women: sex=F|X, age>=18, age<25")
+    ('young women', {'sex': ['F', 'X'], 'age': {'least': 18.0, 'below': 25.0}})
+    """
+    name, _, rest = text.partition(":")
+    conditions: dict[str, Any] = {}
+    last = ""
+    for part in rest.split(","):
+        found = re.match(r"\s*(.+?)\s*(>=|<=|<|>|=)\s*(.*?)\s*$", part)
+        if found is None:
+            if not isinstance(conditions.get(last), str):
+                raise ValueError("'young women: sex=Female, age<25'")
+            conditions[last] += f",{part}"  # a label may hold a comma
+            continue
+        last, sign, value = found.groups()
+        if sign == "=":
+            conditions[last] = value.split("|") if "|" in value else value
+        else:
+            conditions.setdefault(last, {})[_RANGES[sign]] = options.number_or_text(value)
+    return name.strip(), conditions
+
+
+_RANGES = {">=": "least", "<=": "most", ">": "above", "<": "below"}
+
+
 def plain_label(text: str) -> str:
     """A text of the command line, as it is."""
     return text
+
+
+def unlabelled(text: str) -> Any:
+    """A text of the command line.
+
+    >>> unlabelled("bounds"), unlabelled("odds=1.5,alike=region|income")
+    ('bounds', {'odds': 1.5, 'alike': ['region', 'income']})
+    """
+    found = options.group(text)
+    if isinstance(found, dict) and isinstance(found.get("odds"), str):
+        return {**found, "odds": options.number_or_text(str(found["odds"]))}
+    return found
 
 
 Data = Annotated[
     object,
     Option("A dataframe of any kind, a dict of columns, or a path or glob of CSV or Parquet files."),
 ]
-Outcome = Annotated[str | None, Option("Column of what really happened: 0 and 1, two labels, or numbers.")]
-Decision = Annotated[str | None, Option("Column of the decision: 0 and 1, or two labels.")]
+Outcome = Annotated[str | None, Option("Column of what really happened: 0 and 1, labels, or numbers.")]
+Decision = Annotated[str | None, Option("Column of the decision: 0 and 1, or labels.")]
 Score = Annotated[str | None, Option("Column of the score that the decision rests on.")]
 Threshold = Annotated[float | None, Option("Makes the decision from the score: 1 where score ≥ threshold.")]
 Groups = Annotated[
     str | Sequence[str],
     Option("Columns whose groups are compared where a method is not told otherwise.", many=True, flag="by"),
+]
+Define = Annotated[
+    Mapping[str, Any] | None,
+    Option(
+        "Groups of your own, such as 'young women: sex=Female, age<25'; in Python also masks or functions.",
+        form=definition,
+        many=True,
+    ),
 ]
 Features = Annotated[
     str | Sequence[str],
@@ -43,9 +91,17 @@ Features = Annotated[
 Positive = Annotated[
     object,
     Option(
-        "The label that counts as 1, for decision and outcome alike or one each, such as decision=yes.",
+        "The labels that count as 1, for decision and outcome alike or of each, such as decision=yes.",
         form=label,
         many=True,
+    ),
+]
+Order = Annotated[
+    Sequence[Any] | None,
+    Option(
+        "The decision's labels from low to high: every cut between them is looked at, all at once.",
+        many=True,
+        form=plain_label,
     ),
 ]
 Favourable = Annotated[
@@ -67,5 +123,16 @@ Missing = Annotated[
     Literal["error", "drop", "category"],
     Option("Missing values are an error, drop their row, or are a group of their own."),
 ]
+Unlabelled = Annotated[
+    Literal["bounds"] | Mapping[str, Any] | None,
+    Option(
+        "Unknown outcomes: bounds over all of them, or odds=2,alike=region within those of people alike.",
+        form=unlabelled,
+    ),
+]
 Weight = Annotated[str | None, Option("Column of survey weights.")]
 Unit = Annotated[str | None, Option("Column that names the person of repeated rows.")]
+Pair = Annotated[
+    str | None,
+    Option("Column that names the person whose answers in different groups are compared, one row each."),
+]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 
 from fairtrial.data import arguments as a
+from fairtrial.data.arrays import FromArrays
 from fairtrial.data.cells import (
     Cells,
     Coded,
@@ -21,6 +23,7 @@ from fairtrial.data.cells import (
     distinct,
     sum_by,
 )
+from fairtrial.data.definitions import definition_words, recorded_definition, register
 from fairtrial.data.features import Features
 from fairtrial.data.query import Query, Table, check_asked, count_lacking, evaluate, refuse_real_outcome
 from fairtrial.data.schema import ROLE_NAMES, Declared, column_list, positive_labels
@@ -30,7 +33,7 @@ from fairtrial.metrics.metric import Metric
 from fairtrial.options import plain
 
 
-class Audit(Features):
+class Audit(FromArrays, Features):
     """Decisions, outcomes or scores of people, and who they are: the input of every method.
 
     Parameters
@@ -38,29 +41,37 @@ class Audit(Features):
     data : object
         A dataframe of any kind, a dict of columns, or a path or glob of CSV or Parquet files.
     outcome : str or None, default None
-        Column of what really happened: 0 and 1, two labels, or numbers.
+        Column of what really happened: 0 and 1, labels, or numbers.
     decision : str or None, default None
-        Column of the decision: 0 and 1, or two labels.
+        Column of the decision: 0 and 1, or labels.
     score : str or None, default None
         Column of the score that the decision rests on.
     threshold : float or None, default None
         Makes the decision from the score: 1 where score ≥ threshold.
     groups : str or list, default ()
         Columns whose groups are compared where a method is not told otherwise.
+    define : dict or None, default None
+        Groups of your own, such as 'young women: sex=Female, age<25'; in Python also masks or functions.
     features : str or list, default ()
         Columns that models see and subgroups are built from.
     positive : object, default None
-        The label that counts as 1, for decision and outcome alike or one each, such as decision=yes.
+        The labels that count as 1, for decision and outcome alike or of each, such as decision=yes.
+    order : list or None, default None
+        The decision's labels from low to high: every cut between them is looked at, all at once.
     favourable : object, default None
         The decision that is good for a person: 1, 0 or its label; findings then say who is harmed.
     bins : dict or None, default None
         Cuts of continuous columns: edges, such as age=25,45 or age=62, or equal parts, such as age=4.
     missing : {'error', 'drop', 'category'}, default 'error'
         Missing values are an error, drop their row, or are a group of their own.
+    unlabelled : {'bounds'} or dict or None, default None
+        Unknown outcomes: bounds over all of them, or odds=2,alike=region within those of people alike.
     weight : str or None, default None
         Column of survey weights.
     unit : str or None, default None
         Column that names the person of repeated rows.
+    pair : str or None, default None
+        Column that names the person whose answers in different groups are compared, one row each.
 
     Examples
     --------
@@ -82,28 +93,37 @@ class Audit(Features):
         score: a.Score = None,
         threshold: a.Threshold = None,
         groups: a.Groups = (),
+        define: a.Define = None,
         features: a.Features = (),
         positive: a.Positive = None,
+        order: a.Order = None,
         favourable: a.Favourable = None,
         bins: a.Bins = None,
         missing: a.Missing = "error",
+        unlabelled: a.Unlabelled = None,
         weight: a.Weight = None,
         unit: a.Unit = None,
+        pair: a.Pair = None,
     ) -> None:
         given = {name: plain(value) for name, value in locals().items() if name not in ("self", "data")}
+        given["define"] = None  # looked at by itself: a mask is no number
         if not isinstance(bins, Mapping | None):
             required = "must be a table of attributes with their edges or a number of bins"
             raise InputError("Audit", Fault("bins", required, got=bins))
         source = Source(data)
+        defined = register(source, data, {} if define is None else define)
         declared = Declared(
             columns={name: given[name] for name in ROLE_NAMES},
             threshold=given["threshold"],
-            groups=column_list("groups", groups),
+            groups=column_list("groups", groups) or tuple(defined),
             features=column_list("features", features),
             positive=positive_labels(positive),
             favourable=given["favourable"],
             bins=dict(bins or {}),
             missing=given["missing"],
+            unlabelled=given["unlabelled"],
+            define=defined,
+            order=given["order"],
         )
         declared.check(source.columns, given, Audit.__init__)
         super().__init__(source, declared)
@@ -146,7 +166,7 @@ class Audit(Features):
         tuple of two pairs
             Empty where no row with a missing outcome is left out.
         """
-        if self.missing != "drop" or self.outcome is None or not self.has("decision"):
+        if not self.keeps_unlabelled or self.outcome is None or not self.has("decision"):
             return ()
         if self._labelled is None:
             cells = self.cells((), roles=("decision", "outcome"), unknown=True)
@@ -167,6 +187,12 @@ class Audit(Features):
         """
         roles = [name for name in ("decision", "outcome", "score") if self.has(name)]
         faults = Faults("Audit")
+        if self.order is not None:
+            roles.remove("decision")
+            try:
+                self.cuts()
+            except InputError as error:
+                faults.extend(error)
         try:
             assert self.favourable in (None, 0, 1)
         except InputError as error:
@@ -223,6 +249,12 @@ class Audit(Features):
             if getattr(self, name) is not None
         }
         about = {"data": digest, "roles": roles, "missing": self.missing, "frame": self.frame}
+        if self.unlabelled is not None:
+            about["unlabelled"] = self.unlabelled.to_dict()
+        if self.order is not None:
+            about["order"] = list(self.order)
+        if self.define:
+            about["define"] = {name: recorded_definition(part) for name, part in self.define.items()}
         return {**about, "favourable": self.favourable, **facts}
 
     def notes(self, *, complete: bool = True) -> tuple[Note, ...]:
@@ -239,7 +271,10 @@ class Audit(Features):
             Assumptions, and what was left out.
         """
         notes = []
-        if self.unit is None:
+        if self.pair is not None:
+            text = "People are taken as independent of each other; each person's answers are compared with one another."
+            notes.append(Note("independent-pairs", text))
+        elif self.unit is None:
             text = "Rows are taken as independent people; a unit names repeated ones."
             notes.append(Note("independent-rows", text))
         if self.has("decision") or self.has("score"):
@@ -248,6 +283,9 @@ class Audit(Features):
         if constant is not None:
             notes.append(constant)
             warnings.warn(constant.text, FairtrialWarning, stacklevel=3)
+        if self.define:
+            said = "; ".join(f"{name}: {definition_words(part)}" for name, part in self.define.items())
+            notes.append(Note("defined-groups", f"Groups defined for this audit: {said}."))
         for name, labels in self.alike.items():
             if labels:
                 shown = ", ".join(repr(label) for label in labels[:6])
@@ -261,20 +299,64 @@ class Audit(Features):
             notes.append(Note("dropped-missing", text, dropped))
         return tuple(notes)
 
-    def refuse(self, who: str, *, weight: bool = True, unit: bool = True) -> None:
-        """Refuse survey weights and repeated rows by name, for methods that do not honour them yet.
+    def refuse(self, who: str, *roles: str) -> None:
+        """Refuse survey weights, repeated rows, pairs or unknown outcomes by name, for methods that do not honour them.
 
         Parameters
         ----------
         who : str
             The method that refuses.
-        weight, unit : bool
-            Whether the role is refused.
+        *roles : str
+            'weight', 'unit', 'pair' or 'unlabelled'.
         """
-        for name, refused in (("weight", weight), ("unit", unit)):
-            if refused and getattr(self, name) is not None:
+        for name in roles:
+            if getattr(self, name) is not None:
                 required = Words("is not honoured by {} yet; {} does", Use(who), Use("measure"))
                 raise NotApplicable(who, Fault(name, required, cure="Make an Audit without it"))
+
+    def cuts(self) -> list[tuple[str, Self]]:
+        """An ordered decision cut between any two of its labels: 'refer or above', and the audit of that decision.
+
+        Returns
+        -------
+        list of pairs
+            From the lowest cut to the highest; cuts that part the same people are one.
+        """
+        assert self.order is not None
+        told = self.decision_labels()
+        strange = [label for label in told if label not in self.order]
+        if strange:
+            required = f"lacks labels of {self.subject('decision')}: {', '.join(map(repr, strange[:6]))}"
+            raise InputError("Audit", Fault("order", required, cure="Give every label its place"))
+        present = [label for label in self.order if label in told]
+        found = []
+        for place in range(1, max(len(present), 2)):
+            other = copy(self)
+            other.order, other._labelled, other.constant_decision = None, None, None
+            other.positive = {**self.positive, "decision": present[place:] or present}
+            other._favourable = self.favourable
+            name = f"{present[min(place, len(present) - 1)]}{' or above' if place < len(present) - 1 else ''}"
+            found.append((name, other))
+        return found
+
+    def lacking(self, columns: Collection[str]) -> Audit:
+        """The same audit, whose rows may lack these columns: they are kept, with NaN.
+
+        Parameters
+        ----------
+        columns : collection of str
+            Columns of roles, features or numbers.
+
+        Returns
+        -------
+        Audit
+            Of the same data.
+        """
+        other = copy(self)
+        other.may_lack = frozenset(columns)
+        other._dropped = None
+        other.forget()
+        return other
 
     def forget(self) -> None:
         """Forget what was read so far; for a copy whose bins are others."""
@@ -317,7 +399,7 @@ class Audit(Features):
         query = Query(self, who)
         query.ask(by, metrics, roles, unknown=unknown)
         table = query.grouped()
-        columns = self._labels(table, by)
+        columns = self.labels_of(table, by)
         keys = [coded.codes.astype(np.int64) for coded in columns.values()]
         role_values = [table.role(name) for name in roles]
         first, inverse = distinct(keys, role_values, len(table.n))
@@ -356,6 +438,7 @@ class Audit(Features):
         roles: Sequence[str] = (),
         columns: Sequence[str] = (),
         units: bool = False,
+        pairs: bool = False,
         complete: bool = True,
         who: str = "Audit",
     ) -> Rows:
@@ -377,6 +460,8 @@ class Audit(Features):
             Columns read as numbers.
         units : bool
             Whether the person of each row is wanted.
+        pairs : bool
+            Whether the person whose answers are compared is wanted.
         complete : bool
             Whether rows that lack anything the audit names are left out.
         who : str
@@ -393,22 +478,23 @@ class Audit(Features):
         for name in columns:
             self.check_column(who, "columns", name)
             query.number_column(name)
-        if units:
-            query.unit()
+        persons = [role for role, wanted in (("unit", units), ("pair", pairs)) if wanted]
+        for role in persons:
+            query.person(role)
         table = query.plain()
-        found = Rows(n=len(table.n), attributes=self._labels(table, attributes))
+        found = Rows(n=len(table.n), attributes=self.labels_of(table, attributes))
         found.roles.update((name, table.role(name)) for name in roles)
-        found.columns.update((name, table.total[f"column {name}"]) for name in columns)
+        found.columns.update((name, table.value(f"column {name}")) for name in columns)
         for metric in metrics:
             moments = self._evaluated(who, metric, table)
             found.values[metric.name], found.given[metric.name] = moments.total, moments.count > 0
-        if units:
-            found.attributes["unit"] = table.labels[f"unit {self.unit}"]
+        found.attributes.update((role, table.labels[f"{role} {getattr(self, role)}"]) for role in persons)
         object.__setattr__(found, "digest", digest_of(found))
         return found
 
     # -- checks and helpers ---------------------------------------------------------------------------------
-    def _labels(self, table: Table, attributes: Sequence[str]) -> dict[str, Coded]:
+    def labels_of(self, table: Table, attributes: Sequence[str]) -> dict[str, Coded]:
+        """The labels of a query's lines, remembered as the attributes' levels."""
         found = {name: table.labels[name] for name in attributes}
         self._levels.update({name: coded.labels for name, coded in found.items()})
         return found

@@ -10,6 +10,7 @@ import narwhals as nw
 
 from fairtrial.data.expressions import missing_counts, present
 from fairtrial.data.source import Kind, Source, collect
+from fairtrial.errors import Fault, InputError
 
 if TYPE_CHECKING:
     from fairtrial.data.fingerprint import Fingerprint
@@ -27,6 +28,7 @@ class Columns(ABC):
         self._dropped: tuple[int, int] | None = None
         self._rows: int | None = None
         self._lacks: dict[str, bool] = {}
+        self.may_lack: frozenset[str] = frozenset()  # columns whose missing values are kept, as NaN
         self._fingerprints: dict[tuple[str, ...], Fingerprint] = {}
 
     @property
@@ -34,11 +36,20 @@ class Columns(ABC):
     def declared(self) -> list[str]:
         """The columns that are named, each once."""
 
+    @property
+    def needed(self) -> list[str]:
+        """The named columns that a complete row has."""
+        return [name for name in self.declared if name not in self.may_lack]
+
     def kind(self, column: str) -> Kind:
         """What a column holds: 'bool', 'int', 'float', 'text' or 'other'."""
         if column not in self._kinds:
             declared = self.declared  # together: a CSV file is then read once
             self._kinds.update(self.source.kinds(declared if column in declared else [column]))
+        if self._kinds[column] == "unfit":
+            required = "holds values that are neither numbers, texts nor dates"
+            cure = "make a column of numbers or labels from it"
+            raise InputError("Audit", Fault("data", required, subject=repr(column), cure=cure))
         return self._kinds[column]
 
     def lazy(
@@ -84,7 +95,7 @@ class Columns(ABC):
         if self.missing != "drop":
             return 0, 0
         if self._dropped is None:
-            declared = self.declared or [self.source.any_column]
+            declared = self.needed or [self.source.any_column]
             flag = nw.lit(1).cast(nw.Int64)
             for name in declared:
                 flag = nw.when(present(name, self.kind(name))).then(flag).otherwise(nw.lit(0).cast(nw.Int64))

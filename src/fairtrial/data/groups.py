@@ -75,10 +75,19 @@ def intersections(audit: Audit, attributes: Sequence[str], depth: int) -> list[G
     found = []
     for size in range(1, min(depth, len(attributes)) + 1):
         for chosen in combinations(attributes, size):
-            for values in product(*(audit.levels(name) for name in chosen)):
+            for values in product(*(_compared_levels(audit, name) for name in chosen)):
                 pairs = zip(chosen, values, strict=True)
                 found.append(Group(tuple((name, (value,)) for name, value in pairs)))
     return found
+
+
+def _compared_levels(audit: Audit, name: str) -> tuple[str, ...]:
+    """The groups of an attribute; of a defined group it alone, since those who are not in it mirror it."""
+    if name not in audit.define:
+        return audit.levels(name)
+    if name not in audit.levels(name):
+        raise InputError("Audit", Fault("define", "is met by nobody", subject=repr(name)))
+    return (name,)
 
 
 def _entries(who: str, audit: Audit, by: object, argument: str) -> list[str | Mapping[str, Any]]:

@@ -22,8 +22,8 @@ from fairtrial.data.reading import (
     read_ints,
     read_labels,
     read_numbers,
+    read_persons,
     read_role,
-    read_units,
 )
 from fairtrial.data.roles import Roles
 from fairtrial.data.schema import column_fault
@@ -54,7 +54,12 @@ class Table:
         """A role's value of every line; of the score's bins their codes."""
         if name == "score_bin":
             return self.labels[SCORE_BIN].codes.astype(float)
-        return next(known[name] for known in (self.binary, self.numbers, self.total) if name in known)
+        known = next((known[name] for known in (self.binary, self.numbers) if name in known), None)
+        return self.value(name) if known is None else known
+
+    def value(self, name: str) -> Floats:
+        """A number of every row, NaN where there is none."""
+        return np.where(self.count[name] > 0, self.total[name], np.nan)
 
     def known(self, value: Role) -> Bools:
         """Which lines have all that a binary value needs."""
@@ -85,7 +90,7 @@ class Query:
         # Rows are left out where an attribute, role or column asked for is missing; what only a metric needs leaves
         # its row out of that metric alone. Complete rows lack nothing that the audit names.
         self.partial = roles.missing == "drop" and not complete
-        self.required: set[str] = set(roles.declared) if complete else set()
+        self.required: set[str] = set(roles.needed) if complete else set()
         self.keys: dict[str, nw.Expr] = {}
         self.values: dict[str, nw.Expr] = {}
         self.parts: dict[str, Role] = {}  # the roles among the values
@@ -120,11 +125,13 @@ class Query:
             "label", name, lambda: nw.col(column) if column != name else self.roles.attribute_expression(name)
         )
 
-    def unit(self) -> None:
-        column = str(self.roles.unit)
+    def person(self, role: str) -> None:
+        """Who a row is about: the column of 'unit' or of 'pair'."""
+        column = str(getattr(self.roles, role))
+        self.roles.kind(column)  # refuses what names nobody
         self.columns.add(column)
         self._require(column)
-        self._key("unit", column, lambda: nw.col(column))
+        self._key(role, column, lambda: nw.col(column))
 
     def role(self, name: str) -> None:
         self.columns.update(self.roles.role_columns(name))
@@ -168,7 +175,7 @@ class Query:
 
     def _require(self, *columns: str) -> None:
         if self.partial:
-            self.required.update(columns)
+            self.required.update(set(columns) - self.roles.may_lack)
 
     def number_column(self, name: str) -> None:
         """A column of numbers that every row must have."""
@@ -273,19 +280,34 @@ class Query:
         faults.raise_any()
         return table
 
+    def _partial(self, *columns: str) -> bool:
+        """Whether a line without what these columns hold is no fault."""
+        return self.partial or set(columns) <= self.roles.may_lack
+
     def _read_key(self, table: Table, kind: str, name: str, column: Any, faults: Faults) -> None:
         if kind == "label":
-            table.labels[name] = read_labels(self.roles, name, column, table.n, faults, self.partial)
-        elif kind == "unit":
-            table.labels[f"unit {name}"] = read_units(name, column, faults)
+            table.labels[name] = read_labels(self.roles, name, column, table.n, faults, self._partial(name))
+        elif kind in ("unit", "pair"):
+            table.labels[f"{kind} {name}"] = read_persons(kind, name, column, faults)
         elif kind == "expression":
             table.binary[f"given {name}"] = np.nan_to_num(read_floats(column))
         elif kind == "number":
-            table.numbers[name] = read_numbers(self.roles, name, column, table.n, faults, self.partial)
+            partial = self._partial(*self.roles.role_columns(name))
+            table.numbers[name] = read_numbers(self.roles, name, column, table.n, faults, partial)
         else:
-            table.binary[name] = read_role(self.roles, name, column, table.n, faults, self.partial)
+            partial = self._partial(*self.roles.role_columns(name))
+            partial |= name == "outcome" and self.roles.unlabelled is not None
+            table.binary[name] = read_role(self.roles, name, column, table.n, faults, partial)
             if name == "outcome" and self.roles.kind(str(self.roles.outcome)) == "int":
                 table.numbers[name] = read_floats(column)
+
+    def _columns_of(self, name: str) -> list[str]:
+        """The columns that a value is read from."""
+        part = self.parts.get(name)
+        roles = () if part is None else part.needs
+        return [column for need in roles for column in self.roles.role_columns(need)] or [
+            name.removeprefix("column ")
+        ]
 
     def _check_values(self, table: Table, name: str, faults: Faults) -> None:
         part = self.parts.get(name)
@@ -297,7 +319,11 @@ class Query:
             else:
                 faults.add(self.roles.fault(needs, NOT_FINITE))
         missing = int((table.n - table.count[name]).sum())
-        if missing and not self.partial and not (name == "outcome" and "outcome" in table.binary):
+        if (
+            missing
+            and not self._partial(*self._columns_of(name))
+            and not (name == "outcome" and "outcome" in table.binary)
+        ):
             faults.add(self.roles.missing_fault(missing, *needs))
 
 

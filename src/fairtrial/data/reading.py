@@ -28,7 +28,7 @@ def read_floats(column: Any) -> Floats:
     """Numbers, NaN where there is none."""
     import pyarrow as pa
 
-    return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
 def read_numbers(
@@ -50,39 +50,50 @@ def read_role(roles: Roles, name: str, column: Any, n: Ints, faults: Faults, par
         column = column.dictionary_decode()
     if str(column.type).endswith("string"):
         values = roles.text_role(name, column, faults)
+        told = (
+            {canonical(value) for value in column.unique().to_pylist()} if name in roles.positive else set()
+        )
     else:
-        values = _number_role(roles, name, np.asarray(column.to_numpy(zero_copy_only=False), dtype=float))
+        numbers = np.asarray(column.to_numpy(zero_copy_only=False), dtype=float)
+        values, told = _number_role(roles, name, numbers)
     missing = int(n[np.isnan(values)].sum())
     if missing and not partial:
         faults.add(roles.missing_fault(missing, name))
-    fault = _role_fault(roles, name, values, n)
+    fault = _role_fault(roles, name, values, n, told)
     if fault is not None:
         faults.add(fault)
     elif name == "outcome":
         roles.found_real_outcome = bool((values == OTHER).any())
     if name == "decision":
-        told = np.unique(values[~np.isnan(values)])
-        if told.size == 1 and told[0] in (0.0, 1.0):
-            roles.constant_decision = int(told[0])
+        decided = np.unique(values[~np.isnan(values)])
+        if decided.size == 1 and decided[0] in (0.0, 1.0):
+            roles.constant_decision = int(decided[0])
     return values
 
 
-def _number_role(roles: Roles, name: str, values: Floats) -> Floats:
+def _number_role(roles: Roles, name: str, values: Floats) -> tuple[Floats, set[str]]:
+    """A role's numbers as 0, 1 and OTHER, and which labels that count as 1 were among them."""
     if name == "decision" and roles.decision is None:
-        return values
-    if roles.kind(str(getattr(roles, name))) == "float":
-        return values  # made 0, 1 and OTHER by the query
-    if name in roles.positive:
-        return np.where(np.isnan(values), np.nan, values == label_number(roles.positive[name]))
-    return np.where(np.isnan(values) | (values == 0) | (values == 1), values, OTHER)
+        return values, set()
+    labels = roles.counted(name)
+    if labels and roles.kind(str(getattr(roles, name))) == "float":  # the query tells which label it is
+        told = {label for place, label in enumerate(labels, start=1) if (values == place).any()}
+        return np.where(np.isnan(values), np.nan, values > 0), told
+    if labels:
+        told = {label for label in labels if (values == label_number(label)).any()}
+        counted = np.isin(values, [label_number(label) for label in labels])
+        return np.where(np.isnan(values), np.nan, counted), told
+    return np.where(np.isnan(values) | (values == 0) | (values == 1), values, OTHER), set()
 
 
-def _role_fault(roles: Roles, name: str, values: Floats, n: Ints) -> Fault | None:
+def _role_fault(roles: Roles, name: str, values: Floats, n: Ints, told: set[str]) -> Fault | None:
     if name in roles.positive:
-        if (values == 1).any():
+        absent = [label for label in roles.counted(name) if label not in told]
+        if not absent:
             return None
-        required = f"label {roles.positive[name]!r} does not occur in {roles.subject(name)}"
-        return Fault("positive", required)
+        listed = " and ".join(repr(label) for label in absent)
+        do = f"label {listed} does" if len(absent) == 1 else f"labels {listed} do"
+        return Fault("positive", f"{do} not occur in {roles.subject(name)}")
     if name != "decision" or not (values == OTHER).any():
         return None
     if roles.decision is None:
@@ -122,7 +133,7 @@ def _levels_fault(roles: Roles, name: str, levels: int) -> Fault:
     return _label_fault(roles, name, f"has {levels:,} levels, more than {MAX_LEVELS:,}", cure)
 
 
-def read_units(name: str, column: Any, faults: Faults) -> Coded:
+def read_persons(role: str, name: str, column: Any, faults: Faults) -> Coded:
     """Persons as integers; their names are not kept."""
     encoded = column.dictionary_encode()
     codes = np.asarray(encoded.indices.fill_null(-1), dtype=np.int32)
@@ -130,8 +141,8 @@ def read_units(name: str, column: Any, faults: Faults) -> Coded:
     missing = int(np.isin(codes, [-1, *nobody]).sum())
     if missing:
         required = f"is missing in {missing:,} rows"
-        subject = f"{name!r} (unit)"
-        faults.add(Fault("unit", required, subject=subject, cure="every row needs its person"))
+        subject = f"{name!r} ({role})"
+        faults.add(Fault(role, required, subject=subject, cure="every row needs its person"))
     return Coded(codes, ())
 
 
@@ -145,10 +156,15 @@ def _check_collisions(roles: Roles, name: str, raw: list[Any], texts: list[str],
             faults.add(_label_fault(roles, name, required))
         elif value in (INFINITE, float("inf"), float("-inf")):
             faults.add(_label_fault(roles, name, NOT_FINITE))
-        elif text in seen and seen[text] != value:  # 0.0 and -0.0 are equal
+        elif text in seen and seen[text] != value and not _are_zero(seen[text], value):
             required = f"has the labels {seen[text]!r} and {value!r}, which are one label here; make them one"
             faults.add(_label_fault(roles, name, required))
         seen[text] = value
+
+
+def _are_zero(one: Any, other: Any) -> bool:
+    """Zero with and without its sign is one label, as a text as well."""
+    return canonical(one) == "0" and str(one).lstrip("-") == str(other).lstrip("-")
 
 
 def _label_fault(roles: Roles, name: str, required: str, cure: str | Words = "") -> Fault:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import narwhals as nw
@@ -10,6 +11,7 @@ import numpy as np
 
 from fairtrial.data.cells import Floats
 from fairtrial.data.columns import Columns
+from fairtrial.data.definitions import definition_expression
 from fairtrial.data.expressions import (
     EXPRESSIONS,
     bin_expression,
@@ -19,10 +21,10 @@ from fairtrial.data.expressions import (
     one_or_zero,
     present,
 )
-from fairtrial.data.schema import ROLE_NAMES, Declared, column_fault, is_number
+from fairtrial.data.schema import ROLE_NAMES, Declared, column_fault, find_unlabelled, is_number, labels_of
 from fairtrial.data.source import Source, collect
 from fairtrial.errors import Fault, Faults, InputError, Note, Set, Words
-from fairtrial.labels import MISSING, canonical
+from fairtrial.labels import MISSING, canonical, is_missing
 from fairtrial.metrics.values import Role
 
 OTHER = 2.0  # stands for a number that is neither 0 nor 1 in the key of a binary role
@@ -36,14 +38,22 @@ class Roles(Columns):
         super().__init__(source)
         columns = declared.columns
         self.outcome, self.decision, self.score = columns["outcome"], columns["decision"], columns["score"]
-        self.weight, self.unit = columns["weight"], columns["unit"]
+        self.weight, self.unit, self.pair = columns["weight"], columns["unit"], columns["pair"]
         self.threshold, self.missing = declared.threshold, declared.missing
         self.groups, self.features = declared.groups, declared.features
         self.positive = {
             name: label for name, label in declared.positive.items() if columns[name] is not None
         }
         self.bins = declared.bins
+        self.unlabelled = find_unlabelled(declared.unlabelled)
+        self.define = declared.define
+        source.expression_of = partial(definition_expression, self)
         self._favourable = declared.favourable
+        self.order: tuple[str, ...] | None = (
+            None  # the decision's labels from low to high, where it has an order
+        )
+        if declared.order is not None:
+            self.order = tuple(canonical(label) for label in labels_of(declared.order))
         self.found_real_outcome: bool | None = None  # known once the outcome was read
         self.constant_decision: int | None = None  # the value of a decision that was read and never varies
         self._edges: dict[str, list[float]] = {}
@@ -54,7 +64,13 @@ class Roles(Columns):
     def declared(self) -> list[str]:
         """The columns that the audit names, each once."""
         roles = [getattr(self, name) for name in ROLE_NAMES if getattr(self, name) is not None]
-        return list(dict.fromkeys([*roles, *self.groups, *self.features]))
+        alike = () if self.unlabelled is None else self.unlabelled.alike
+        return list(dict.fromkeys([*roles, *self.groups, *self.features, *alike]))
+
+    @property
+    def keeps_unlabelled(self) -> bool:
+        """Whether rows without an outcome may be there: they are dropped where they are needed, or reckoned with."""
+        return self.missing == "drop" or self.unlabelled is not None
 
     def has(self, name: str) -> bool:
         """Whether the audit has the role; a score with a threshold gives a decision.
@@ -62,7 +78,7 @@ class Roles(Columns):
         Parameters
         ----------
         name : str
-            'outcome', 'decision', 'score', 'weight' or 'unit'.
+            'outcome', 'decision', 'score', 'weight', 'unit' or 'pair'.
 
         Returns
         -------
@@ -73,27 +89,44 @@ class Roles(Columns):
             return self.decision is not None or (self.score is not None and self.threshold is not None)
         return getattr(self, name) is not None
 
+    def counted(self, name: str) -> list[str]:
+        """The labels of a binary role that count as 1, as canonical texts; none where nobody said which."""
+        return [canonical(label) for label in labels_of(self.positive[name])] if name in self.positive else []
+
     @property
     def favourable(self) -> int | None:
         """The decision that is good for a person, 0 or 1; None where nobody said which."""
         if self._favourable is None:
             return None
         label = {"true": "1", "false": "0"}.get(canonical(self._favourable), canonical(self._favourable))
-        if "decision" in self.positive and canonical(self.positive["decision"]) == canonical(
-            self._favourable
-        ):
+        if self.order is not None:
+            return self._favourable_end(canonical(self._favourable))
+        if canonical(self._favourable) in self.counted("decision"):
             return 1
         if label in ("0", "1"):
             return int(label)
         return self._favourable_label(label)
 
+    def _favourable_end(self, label: str) -> int:
+        """Of decisions with an order one end is good for a person."""
+        assert self.order is not None
+        ends = {self.order[0]: 0, self.order[-1]: 1}
+        if label not in ends:
+            required = f"must be an end of the order: {self.order[0]!r} or {self.order[-1]!r}"
+            raise InputError("Audit", Fault("favourable", required, got=self._favourable))
+        return ends[label]
+
+    def decision_labels(self) -> list[str]:
+        """The labels that the decision takes."""
+        column = self.source.label_column(str(self.decision), self.kind(str(self.decision)))
+        raw = collect(self.lazy([column]).select(nw.col(column).alias("x")).unique())["x"].to_pylist()
+        return sorted({canonical(value) for value in raw} - {MISSING})
+
     def _favourable_label(self, label: str) -> int:
         """A label that is not the positive one is decision 0, if it occurs."""
-        column = str(self.decision)
         labels: list[str] = []
         if self.decision is not None and "decision" in self.positive:
-            raw = collect(self.lazy([column]).select(nw.col(column).alias("x")).unique())["x"].to_pylist()
-            labels = sorted({canonical(value) for value in raw} - {MISSING})
+            labels = self.decision_labels()
         if label not in labels:
             listed = f" or one of its labels {', '.join(map(repr, labels))}" if labels else ""
             required = f"must be a decision that is good for a person: 1 or 0{listed}"
@@ -178,10 +211,12 @@ class Roles(Columns):
             return nw.when(infinite(score)).then(nw.lit(OTHER)).otherwise(decided)
         column = str(getattr(self, name))
         kind = self.kind(column)
+        if kind == "other":
+            raise InputError("Audit", self.fault([name], "must hold 0 and 1, two labels or numbers"))
         if kind != "float":
             return nw.col(column)  # grouped as it is: engines are fastest so
         if name in self.positive:
-            return self._is_positive(name, column)
+            return self._which_positive(name, column)
         number = clean_number(column, kind)
         return (
             nw.when((number == 0) | (number == 1))
@@ -190,8 +225,19 @@ class Roles(Columns):
         )
 
     def _is_positive(self, name: str, column: str) -> nw.Expr:
-        number, label = clean_number(column, self.kind(column)), label_number(self.positive[name])
-        return one_or_zero(number == label, number != label)
+        return (
+            nw.when(self._which_positive(name, column) > 0)
+            .then(nw.lit(1.0))
+            .otherwise(nw.when(~clean_number(column, self.kind(column)).is_null()).then(nw.lit(0.0)))
+        )
+
+    def _which_positive(self, name: str, column: str) -> nw.Expr:
+        """Which of the labels that count as 1 a number is, from 1 on; 0 for any other."""
+        number = clean_number(column, self.kind(column))
+        which: nw.Expr = nw.when(~number.is_null()).then(nw.lit(0.0))
+        for place, label in reversed(list(enumerate(self.counted(name), start=1))):
+            which = nw.when(number == label_number(label)).then(nw.lit(float(place))).otherwise(which)
+        return which
 
     def number(self, name: str) -> nw.Expr:
         """A role as a real number; text labels as 0 and 1."""
@@ -282,8 +328,14 @@ class Roles(Columns):
         """A column of texts where numbers are needed."""
         frame = self.lazy([column]).select(nw.col(column).alias("x")).unique().head(1000)
         raw = collect(frame)["x"].to_pylist()
-        strange = sorted(str(value) for value in raw if value is not None and not is_number(value))[:3]
-        required = f"must hold numbers, got {', '.join(map(repr, strange)) or 'no values'}"
+        present = sorted(str(value) for value in raw if not is_missing(value))
+        strange = [value for value in present if not is_number(value)]
+        required = "must hold numbers"
+        if (
+            not strange and present
+        ):  # a column of numbers is text where one of them has too many digits for a float
+            strange, required = [max(present, key=len)], "must hold numbers of at most 15 digits"
+        required += f", got {', '.join(map(repr, strange[:3])) or 'no values'}"
         return Fault("metric" if use == "value" else use, required, subject=f"{column!r} ({use})")
 
     def check_column(self, who: str, argument: str, name: object) -> None:
@@ -308,8 +360,8 @@ class Roles(Columns):
         encoded = column.dictionary_encode()
         labels = [canonical(value) for value in encoded.dictionary.to_pylist()]
         if name in self.positive:
-            positive = canonical(self.positive[name])
-            numbers = [np.nan if label == MISSING else float(label == positive) for label in labels]
+            counted = self.counted(name)
+            numbers = [np.nan if label == MISSING else float(label in counted) for label in labels]
         else:
             numbers = [_BINARY_LABELS.get(label, 0.0) for label in labels]
             strange = sorted({label for label in labels if label not in _BINARY_LABELS})
@@ -339,9 +391,8 @@ class Roles(Columns):
             answer = collect(
                 self.lazy([name]).select(number).filter(~nw.col("x").is_null()).select(*quantiles)
             )
-            edges = sorted(
-                {float(column[0].as_py()) for column in answer.values() if column[0].as_py() is not None}
-            )
+            found = [column[0].as_py() for column in answer.values()]
+            edges = sorted({float(edge) + 0.0 for edge in found if edge is not None})  # −0 is 0
             if not edges:
                 fault = Fault("bins", "has no values to cut into bins", subject=repr(name))
                 raise InputError("Audit", fault)

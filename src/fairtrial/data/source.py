@@ -6,7 +6,7 @@ import contextlib
 import importlib.util
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import narwhals as nw
@@ -15,7 +15,7 @@ import numpy as np
 from fairtrial.errors import Fault, InputError, Set, Words
 
 Frame = Literal["pandas", "polars", "pyarrow"]
-Kind = Literal["bool", "int", "float", "text", "other"]
+Kind = Literal["bool", "int", "float", "text", "other", "unfit"]
 WHO = "Audit"
 BATCH = 1 << 18  # rows that are looked at together
 
@@ -31,6 +31,8 @@ class Source:
         self.frame: Frame = "pyarrow"
         self.orders: dict[str, tuple[str, ...]] = {}  # categories that have an order, as declared
         self.ordered = True
+        self.derived: dict[str, tuple[str, ...]] = {}  # columns made of others, with those
+        self.expression_of: Callable[[str], nw.Expr] | None = None  # says how they are made
         # A relation of the caller's own has one connection, which refuses a second call at the same time.
         self.alone: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
         self._open(data)
@@ -73,6 +75,53 @@ class Source:
 
     def lazy(self, columns: Sequence[str]) -> nw.LazyFrame[Any]:
         """The chosen columns as a lazy frame, run where the data lives."""
+        made = [name for name in columns if name in self.derived]
+        if not made:
+            return self._lazy_own(columns)
+        assert self.expression_of is not None
+        expressions = [self.expression_of(name).alias(name) for name in made]
+        needed = {name for part in made for name in self._made_of(part)}
+        own = sorted(needed | (set(columns) - set(made)))
+        return self._lazy_own(own).with_columns(*expressions).select(list(columns))
+
+    def _made_of(self, name: str) -> list[str]:
+        """The columns behind a derived one, with their labels as written."""
+        kinds = self.kinds(self.derived[name])
+        return [part for column, kind in kinds.items() for part in (column, self.label_column(column, kind))]
+
+    def derive(self, name: str, made_of: Sequence[str]) -> None:
+        """One more column of texts, made of others when it is read."""
+        self.derived[name] = tuple(made_of)
+        self.columns = (*self.columns, name)
+
+    @property
+    def rows_in_memory(self) -> bool:
+        """Whether the rows are at hand in their order, so that a mask can name some of them."""
+        return self._files is None and self.ordered
+
+    def count(self) -> int:
+        """The number of rows in memory."""
+        if self._eager is not None:
+            return len(self._eager)
+        return int(self._lazy_own([self.columns[0]]).select(nw.len()).collect().item())
+
+    def add_labels(self, name: str, mask: Any, otherwise: str) -> None:
+        """One more column: `name` where the mask holds, `otherwise` where it does not, null where it is null."""
+        import pyarrow as pa
+        from pyarrow import compute
+
+        texts = compute.if_else(pa.array(mask, type=pa.bool_()), name, otherwise)
+        if self._eager is not None:
+            self._arrow[name] = texts
+        else:
+            import polars as pl
+
+            assert self._lazy is not None
+            column = pl.Series(name, pl.from_arrow(texts))
+            self._lazy = nw.from_native(self._lazy.to_native().with_columns(column))
+        self.columns = (*self.columns, name)
+
+    def _lazy_own(self, columns: Sequence[str]) -> nw.LazyFrame[Any]:
         if self._lazy is not None:
             return self._lazy.select(list(columns))
         relation = self._relation(columns) if self._files is None else self._files.relation(columns)
@@ -104,12 +153,12 @@ class Source:
 
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
         """The chosen columns as Arrow, a part of the rows at a time."""
-        if self._eager is not None:
+        if self._eager is not None and not set(columns) & set(self.derived):
             yield from self._table(columns).to_batches(max_chunksize=BATCH)
             return
         frame = self.lazy(columns)
         if frame.implementation.is_duckdb():
-            with self.alone:
+            with self.alone, reading():
                 yield from _reader(frame.to_native())
         else:
             yield from frame.collect("pyarrow").to_native().to_batches(max_chunksize=BATCH)
@@ -125,22 +174,27 @@ class Source:
             spark.sum(spark.xxhash64(spark.lit(salt), *quoted).cast("decimal(38,0)")).cast("string")
             for salt in (1, 2)
         ]
-        answer = self._lazy.to_native().select(spark.count(spark.lit(1)).cast("string"), *sums).collect()
+        answer = (
+            self.lazy(columns).to_native().select(spark.count(spark.lit(1)).cast("string"), *sums).collect()
+        )
         return [str(value) for value in answer[0]]
 
     def kinds(self, columns: Sequence[str]) -> dict[str, Kind]:
         """What each column holds."""
-        if self._eager is not None:
-            schema = nw.from_native(self._table(columns)).schema
-            return {name: _kind(schema[name]) for name in columns}
-        return {name: _kind(dtype) for name, dtype in self.lazy(columns).collect_schema().items()}
+        own = [name for name in columns if name not in self.derived]
+        found: dict[str, Kind] = dict.fromkeys(self.derived, "text")
+        if own and self._eager is not None:
+            schema = nw.from_native(self._table(own)).schema
+            found.update({name: _kind(schema[name]) for name in own})
+        elif own:
+            schema = self._lazy_own(own).collect_schema()
+            found.update({name: _kind(dtype) for name, dtype in schema.items()})
+        return {name: found[name] for name in columns}
 
     def categories(self, name: str) -> tuple[str, ...]:
         """The values of an ordered category, in their order; nothing where the column is none."""
         frame = self._eager if self._eager is not None else self._lazy
-        if frame is None:
-            return ()
-        dtype = frame.collect_schema()[name]
+        dtype = None if frame is None else frame.collect_schema().get(name)
         return tuple(dtype.categories) if isinstance(dtype, nw.Enum) else ()
 
 
@@ -183,25 +237,66 @@ def _array(name: str, column: Any) -> Any:
 
     from fairtrial.labels import canonical, is_missing
 
+    column = _fit_array(name, column)
+    for kind in (None, pa.uint64()):  # whole numbers above those that have a sign
+        try:
+            return pa.array(column, type=kind, from_pandas=True)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+            break
+        except OverflowError:
+            continue
+    return pa.array([None if is_missing(value) else canonical(value) for value in column], type=pa.string())
+
+
+def _fit_array(name: str, column: Any) -> Any:
+    """An array of a kind that Arrow has; complex numbers are no values of people."""
+    kind = getattr(column, "dtype", None)
+    if getattr(kind, "kind", "") == "c":
+        required = "holds complex numbers, which are neither numbers nor labels here"
+        raise InputError(WHO, Fault("data", required, subject=repr(name)))
+    if getattr(kind, "kind", "") == "m":
+        return np.asarray(column).astype("timedelta64[us]")
+    wide = getattr(kind, "kind", "") == "f" and getattr(kind, "itemsize", 8) > 8
+    return np.asarray(column, dtype=np.float64) if wide else column
+
+
+@contextlib.contextmanager
+def reading() -> Iterator[None]:
+    """What DuckDB has against the data, as a fault."""
     try:
-        return pa.array(column, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-        return pa.array(
-            [None if is_missing(value) else canonical(value) for value in column], type=pa.string()
-        )
+        yield
+    except Exception as error:
+        from fairtrial.data.files import check_interrupted, of_the_data
+
+        check_interrupted(error)
+        if not of_the_data(error):
+            raise
+        raise InputError(WHO, Fault("data", f"cannot be read: {str(error).splitlines()[0]}")) from None
+
+
+def is_frame(data: object) -> bool:
+    """Whether this is a dataframe in memory."""
+    return isinstance(nw.from_native(data, pass_through=True), nw.DataFrame)
+
+
+def series_kind(values: object) -> Frame | None:
+    """The kind of library a series comes from; None where it is no series."""
+    series = nw.from_native(values, series_only=True, pass_through=True)
+    return _frame_kind(series.to_frame()) if isinstance(series, nw.Series) else None
+
+
+def arrow_of(name: str, values: Any) -> Any:
+    """An array, a list or a series as one Arrow array."""
+    series = nw.from_native(values, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        return _arrow_column(series.alias("values").to_frame(), "values").combine_chunks()
+    return _array(name, values)
 
 
 def collect(frame: nw.LazyFrame[Any]) -> dict[str, Any]:
     """Run the query; columns as PyArrow arrays."""
-    try:
+    with reading():
         table = frame.collect("pyarrow").to_native()
-    except Exception as error:
-        if (
-            type(error).__name__ not in ("InvalidInputException", "IOException")
-            or not frame.implementation.is_duckdb()
-        ):
-            raise
-        raise InputError(WHO, Fault("data", f"cannot be read: {str(error).splitlines()[0]}")) from None
     return {name: table.column(name).combine_chunks() for name in table.column_names}
 
 
@@ -301,8 +396,10 @@ def _arrow_column(frame: nw.DataFrame[Any], name: str) -> Any:
     import pyarrow as pa
 
     try:
-        return frame.select(name).to_arrow().column(name)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError):
+        return _without_halves(frame.select(name).to_arrow().column(name))
+    except pa.ArrowNotImplementedError:
+        return _array(name, frame.get_column(name).to_numpy())
+    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, OverflowError):
         from fairtrial.labels import canonical, is_missing
 
         texts: list[str | None] = []
@@ -318,7 +415,21 @@ def _arrow_column(frame: nw.DataFrame[Any], name: str) -> Any:
         return pa.array(texts, type=pa.string())
 
 
+UNFIT = (nw.List, nw.Array, nw.Struct, nw.Object, nw.Duration)
+
+
+def _without_halves(column: Any) -> Any:
+    """Floats of two bytes as those of four, since DuckDB has none."""
+    import pyarrow as pa
+
+    if column.type != pa.float16():
+        return column
+    return pa.chunked_array([pa.array(column.to_numpy().astype(np.float32), from_pandas=True)])
+
+
 def _kind(dtype: nw.dtypes.DType) -> Kind:
+    if isinstance(dtype, UNFIT):
+        return "unfit"
     if dtype == nw.Boolean:
         return "bool"
     if dtype.is_integer():

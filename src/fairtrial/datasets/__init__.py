@@ -6,9 +6,10 @@ from importlib.resources import as_file, files
 from importlib.util import find_spec
 from typing import Any, Literal, get_args
 
+from fairtrial.datasets.extracts import load_acs, load_hmda
 from fairtrial.errors import MissingExtra, check_choice
 
-__all__ = ["DATASETS", "load"]
+__all__ = ["DATASETS", "list_datasets", "load", "load_acs", "load_hmda"]
 
 Backend = Literal["pandas", "polars", "pyarrow"]
 
@@ -16,7 +17,26 @@ DATASETS: dict[str, str] = {
     "compas": "7,214 people scored by the COMPAS recidivism tool in Broward County, Florida, 2013-2014",
     "adult": "48,842 people of the 1994 US census, and whether each earns more than 50,000 dollars",
     "ricci": "118 firefighters who sat the New Haven promotion examination behind Ricci v. DeStefano",
+    "german": "1,000 borrowers of a German bank in the 1970s, and whether each was a good credit risk",
+    "loans": "6,000 made-up applicants for a loan; whether it was paid back is known for the approved alone",
+    "care": "8,000 made-up patients, of whom a score of cost enrols some in a programme for the ill",
 }
+
+
+def list_datasets() -> dict[str, str]:
+    """The bundled datasets: what `load` knows by name, and what each is.
+
+    Returns
+    -------
+    dict
+        A sentence per name.
+
+    Examples
+    --------
+    >>> list(list_datasets())
+    ['compas', 'adult', 'ricci', 'german', 'loans', 'care']
+    """
+    return dict(DATASETS)
 
 
 def load(name: str, *, backend: Backend | None = None) -> Any:
@@ -24,7 +44,7 @@ def load(name: str, *, backend: Backend | None = None) -> Any:
 
     Parameters
     ----------
-    name : {'compas', 'adult', 'ricci'}
+    name : {'compas', 'adult', 'ricci', 'german', 'loans', 'care'}
         Which dataset.
     backend : {'pandas', 'polars', 'pyarrow'}, optional
         The kind of frame; pandas when it is installed, otherwise PyArrow, which always is.

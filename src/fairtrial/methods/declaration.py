@@ -53,6 +53,8 @@ class Method:
     of_groups : bool
         Whether all its numbers are about the audit's groups, or random parts of them: only then can it be published
         by joining small groups.
+    evidence : tuple of str
+        Which of the audit's 'weight', 'unit', 'pair' and 'order' it honours; the others are refused by name.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Method:
     no_command: str = ""
     variant_of: str = ""
     of_groups: bool = False
+    evidence: tuple[str, ...] = ()
 
     @property
     def arguments(self) -> tuple[Argument, ...]:
@@ -88,12 +91,14 @@ class Method:
         return tuple(names[: names.index("audit")]) if self.takes_audit else ()
 
 
+# what says how rows stand for people, and a decision of more than two values
+EVIDENCE = ("weight", "unit", "pair", "order", "unlabelled")
 _DECLARED: dict[str, Method] = {}
 
 
 def method(
     *, question: str, short: str, help: str, order: int, shows: Shows | None, result: type[R], no_command: str = "",
-    variant_of: str = "", complete_rows: bool = True, of_groups: bool = False,
+    variant_of: str = "", complete_rows: bool = True, evidence: tuple[str, ...] = (), of_groups: bool = False,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:  # fmt: skip
     """Declare a function as a method: its arguments are checked, and every front end finds it.
 
@@ -106,7 +111,7 @@ def method(
             bound = bind(function, args, kwargs)
             audit: Any = bound.arguments.get("audit")
             if "audit" in bound.arguments:
-                _check_audit(function.__name__, audit, complete_rows)
+                _check_audit(function.__name__, audit, complete_rows, evidence)
             with nullcontext() if audit is None else audit.source.alone:
                 answer = function(*bound.args, **bound.kwargs)
             bound.apply_defaults()
@@ -114,21 +119,23 @@ def method(
 
         _DECLARED[function.__name__] = Method(
             name=function.__name__, question=question, short=short, help=help, order=order, shows=shows,
-            function=public, result=result, no_command=no_command, variant_of=variant_of, of_groups=of_groups,
+            function=public, result=result, no_command=no_command, variant_of=variant_of, evidence=evidence,
+            of_groups=of_groups,
         )  # fmt: skip
         return public
 
     return declare
 
 
-def _check_audit(who: str, audit: object, complete_rows: bool) -> None:
-    """The first argument must be an Audit, whose rows stand for the people audited."""
+def _check_audit(who: str, audit: object, complete_rows: bool, evidence: tuple[str, ...]) -> None:
+    """The first argument must be an Audit, whose rows stand for the people audited as the method can honour."""
     from fairtrial.data.audit import Audit
 
     if not isinstance(audit, Audit):
         required = f"must be an Audit, got {type(audit).__name__}"
         cure = "say what the columns mean: Audit(data, decision=…, outcome=…, groups=…)"
         raise InputError(who, Fault("audit", required, cure=cure))
+    audit.refuse(who, *(name for name in EVIDENCE if name not in evidence))
     if complete_rows:
         from fairtrial.methods.gaps.known_outcomes import refuse_selective_rows
 

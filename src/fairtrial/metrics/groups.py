@@ -38,8 +38,12 @@ class Group:
     @property
     def label(self) -> str:
         """'African-American', or with attributes 'race: African-American, sex: Male'."""
-        parts = [(name, " or ".join(values)) for name, values in self.where]
-        return ", ".join(f"{name}: {values}" if self.named else values for name, values in parts)
+        return ", ".join(self._part(name, values) for name, values in self.where)
+
+    def _part(self, name: str, values: tuple[str, ...]) -> str:
+        """One attribute's values; a defined group and who is not in it say their attribute themselves."""
+        joined = " or ".join(values)
+        return f"{name}: {joined}" if self.named and joined not in (name, f"not {name}") else joined
 
     @property
     def place(self) -> list[list[str]]:
@@ -54,7 +58,12 @@ def told_apart(groups: Sequence[Group], beside: Collection[str] = ()) -> list[Gr
     """The groups with their attributes in their labels, where more than one attribute is in play or a value says
     nothing without it; `beside` names attributes that are in play besides theirs."""
     attributes = {name for group in groups for name in group.attributes} | set(beside)
-    bare = any(_says_nothing(value) for group in groups for _, values in group.where for value in values)
+    bare = any(
+        _says_nothing(value) and value not in (name, f"not {name}")
+        for group in groups
+        for name, values in group.where
+        for value in values
+    )
     if len(attributes) < 2 and not bare:
         return list(groups)
     return [replace(group, named=True) for group in groups]

@@ -17,7 +17,7 @@ _CHUNK = 1 << 20
 def data_facts(spec: Spec, audit: Audit, in_memory: bool) -> dict[str, Any]:
     """Source, digests, sizes, roles, people per group and missing values."""
     missing, total = count_missing(audit)
-    roles = ("outcome", "decision", "score", "threshold", "weight", "unit")
+    roles = ("outcome", "decision", "score", "threshold", "weight", "unit", "pair")
     return {
         "source": "in memory" if in_memory else spec.data.dataset or spec.data.source,
         "sha256": None if in_memory else source_digest(spec),
@@ -43,7 +43,7 @@ def group_sizes(audit: Audit, attribute: str) -> list[dict[str, Any]]:
 
 def count_missing(audit: Audit) -> tuple[list[dict[str, Any]], int]:
     """Missing values of every column the audit uses, and the number of rows."""
-    names = [getattr(audit, name) for name in ("outcome", "decision", "score", "weight", "unit")]
+    names = [getattr(audit, name) for name in ("outcome", "decision", "score", "weight", "unit", "pair")]
     used = list(dict.fromkeys([*[name for name in names if name], *audit.groups, *audit.features]))
     counts, total = missing_counts(audit.source, used)
     return [{"column": name, "missing": counts[name]} for name in used], total

@@ -78,9 +78,12 @@ def _among(metric: Metric, roles: Mapping[str, Any]) -> str | None:
 
 
 def _label(roles: Mapping[str, Any], name: str, value: int) -> str:
-    """How the file writes it: the label that counts as 1, or what is not that label."""
+    """How the file writes it: the labels that count as 1, or what is none of them."""
     positive = roles.get("positive") or {}
     label = positive.get(name) if isinstance(positive, Mapping) else positive
     if label is None:
         return str(value)
-    return str(label) if value == 1 else f"not {label}"
+    several = [str(one) for one in label] if isinstance(label, list | tuple) else [str(label)]
+    if len(several) == 1:
+        return several[0] if value == 1 else f"not {several[0]}"
+    return " or ".join(several) if value == 1 else f"neither {' nor '.join(several)}"

@@ -197,8 +197,20 @@ class Trial:
 
         return write_report(self.to_dict(), path)
 
+    def to_markdown(self) -> str:
+        """The verdict, the findings and a line per question as Markdown, for a pull request."""
+        from fairtrial.trial.report import summary_markdown
+
+        return summary_markdown(self.to_dict())
+
+    def model_card(self, *, model: str | None = None) -> str:
+        """A model card's section on fairness, as the model hubs read it; `model` names the model."""
+        from fairtrial.trial.report import card_markdown
+
+        return card_markdown(self.to_dict(), model=model)
+
     def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write results.json, report.html, tables and charts into `folder`; results.json comes last."""
+        """Write results.json, report.html, summary.md, tables and charts into `folder`."""
         from fairtrial.trial.report import write_all
 
         return write_all(self.to_dict(), folder)

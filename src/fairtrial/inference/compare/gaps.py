@@ -46,6 +46,8 @@ class Gaps(ABC):
     reason: list[str | None]
     scale: Scale = "difference"
     covariance: Floats | None = None  # of all gaps, where it is not that of the atoms
+    people: Floats | None = None  # in each group, where that is not the number of the atoms' rows
+    rates: Floats | None = None  # of group and target, where they are not those of the atoms
     carried_by: Floats | None = None  # about how many values carry a mean, where that bounds its inference
 
     @abstractmethod
@@ -55,6 +57,10 @@ class Gaps(ABC):
     @abstractmethod
     def limits(self, level: float) -> tuple[Floats, Floats]:
         """Pointwise limits at this level; NaN where there is no inference."""
+
+    def certificate_limits(self, level: float) -> tuple[Floats, Floats]:
+        """Limits of two one-sided tests, each at half of what is left of this level."""
+        return self.limits(level)
 
     def limits_together(self, level: float, each: float) -> tuple[Floats, Floats]:
         """Limits that cover all gaps at once: `level` from their joint normal law, `each` by Bonferroni."""

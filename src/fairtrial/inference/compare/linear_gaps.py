@@ -29,14 +29,14 @@ class LinearGaps(Gaps):
         groups = comparison.member.shape[0]
         self.mean, self.size = np.zeros((2, groups)), np.ones((2, groups))
         self.variances, self.df = np.zeros((3, groups)), np.ones(groups)
-        self.people = np.zeros(groups)
+        self.people: Floats = np.zeros(groups)
         self.reason: list[str | None] = []
         influences = np.zeros((groups, sums.units))
         known = comparison.known
         for index in range(groups):
             member, reference = comparison.member[index], comparison.reference[index]
             influences[index] = self._one(sums, index, member, reference, known)
-        self.known = known
+        self.known, self.rates = known, self.mean
         self.law = self._law(known)
         self.estimate, self.error = self._estimates(known), self.law.error
         self.covariance = self.together = influences @ influences.T
@@ -116,11 +116,6 @@ class LinearGaps(Gaps):
         return JointTest(
             statistic, rank, max(p, SMALLEST_P), "Hotelling, degrees of freedom of the smallest group"
         )
-
-    @property
-    def rate(self) -> Floats:
-        """The group's own weighted mean."""
-        return np.asarray(self.mean[0])
 
     def root(self, gap: Floats) -> Floats:
         return np.where(self.defined, self.law.root(gap), 0.0)

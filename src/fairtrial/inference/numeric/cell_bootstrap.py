@@ -8,7 +8,7 @@ distinct rows and take one matrix product per group: the same distribution as re
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -66,6 +66,29 @@ class LevelCells:
     @property
     def utilities(self) -> int:
         return int(self.values.shape[1])
+
+    def only(self, utility: int) -> LevelCells:
+        """The same cells with one of the utilities."""
+        return replace(self, values=self.values[:, [utility]])
+
+    def sums(self, weights: Floats) -> Floats:
+        """Σ u and Σ w per group and pooled under each row of weights: (draws, M, 2, G+1, 2)."""
+        return group_sums(self, self.values, weights)
+
+    def influence(self, sums: Floats, estimate: Floats) -> Floats:
+        """ψ = (u − U·w)/mean(w) inside the group and 0 outside it, one row per cell."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            u, w = self.values[..., 0, None], self.values[..., 1, None]
+            psi = (u - estimate * w) / (sums[..., 1] / self.rows)
+        return np.where(np.isfinite(psi), psi, 0.0) * self.members[:, None, None, :]
+
+    @property
+    def members(self) -> Floats:
+        """(cells, G+1): 1 where a cell is of the group; all are of the last one, everybody."""
+        member = np.zeros((self.counts.size, self.groups + 1))
+        member[np.arange(self.counts.size), self.group] = 1.0
+        member[:, -1] = 1.0
+        return member
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -160,19 +183,19 @@ def draw_counts(counts: Integers, draws: int, rng: np.random.Generator) -> Integ
 
 def bootstrap_levels(cells: LevelCells, draws: int, rng: np.random.Generator) -> Levels:
     """Estimate every level, its bootstrap draws (Appendix A) and its influence values."""
-    sums = _group_sums(cells, cells.counts[None, :].astype(np.float64))[0]
+    sums = cells.sums(cells.counts[None, :].astype(np.float64))[0]
     rare_rows = int(cells.counts[cells.counts <= RARE_COUNT].sum())
     block = max(1, BLOCK_NUMBERS // max(cells.counts.size, rare_rows))
     drawn = np.empty((draws, cells.utilities, 2, cells.groups + 1))
     for start in range(0, draws, block):
         size = min(block, draws - start)
         weights = draw_counts(cells.counts, size, rng).astype(np.float64)
-        drawn[start : start + size] = _ratio(_group_sums(cells, weights))
+        drawn[start : start + size] = _ratio(cells.sums(weights))
     estimate = _ratio(sums)
     return Levels(
         estimate=estimate,
         draws=drawn,
-        influence=_influence(cells, sums, estimate),
+        influence=cells.influence(sums, estimate),
         support=_support(cells),
         counts=cells.counts,
     )
@@ -187,27 +210,20 @@ def adverse_levels(
     of shape (G+1, 2 rules, 2): the worst change that could have been seen, one for each group and one for everybody
     pooled. A sample that does not hold the rare large loss shows no sign of it; the adverse row stands for it.
     """
-    flat = cells.values[:, utility].reshape(cells.counts.size, 4)
-    edges = np.searchsorted(cells.group, np.arange(cells.groups + 1))
+    cells, each = cells.only(utility), np.moveaxis(adverse, 0, 1)
     block = max(1, BLOCK_NUMBERS // cells.counts.size)
     drawn = np.empty((draws, 2, cells.groups + 1))
     for start in range(0, draws, block):
         size = min(block, draws - start)
         weights = rng.standard_gamma(cells.counts.astype(np.float64), size=(size, cells.counts.size))
-        sums = np.zeros((size, cells.groups + 1, 4))
-        for group in range(cells.groups):
-            inside = slice(edges[group], edges[group + 1])
-            sums[:, group] = weights[:, inside] @ flat[inside]
-        sums[:, -1] = sums[:, :-1].sum(axis=1)
         more = rng.standard_exponential((size, cells.groups + 1))
-        sums += more[..., None] * adverse.reshape(cells.groups + 1, 4)
-        drawn[start : start + size] = np.moveaxis(_ratio(sums.reshape(size, -1, 2, 2)), 1, 2)
+        drawn[start : start + size] = _ratio(cells.sums(weights)[:, 0] + more[:, None, :, None] * each)
     return drawn
 
 
-def _group_sums(cells: LevelCells, weights: Floats) -> Floats:
-    """Σ u and Σ w per group and pooled under each row of weights: (draws, M, 2, G+1, 2)."""
-    flat = cells.values.reshape(cells.counts.size, -1)
+def group_sums(cells: LevelCells, values: Floats, weights: Floats) -> Floats:
+    """Sums of any values of the cells per group and pooled under each row of weights: (draws, M, 2, G+1, 2)."""
+    flat = values.reshape(cells.counts.size, -1)
     sums = np.zeros((weights.shape[0], cells.groups + 1, flat.shape[1]))
     edges = np.searchsorted(cells.group, np.arange(cells.groups + 1))
     for group in range(cells.groups):
@@ -223,24 +239,8 @@ def _ratio(sums: Floats) -> Floats:
         return np.where(sums[..., 1] > 0, sums[..., 0] / sums[..., 1], np.nan)
 
 
-def _influence(cells: LevelCells, sums: Floats, estimate: Floats) -> Floats:
-    """ψ = (u − U·w)/mean(w) inside the group and 0 outside it, one row per cell."""
-    member = np.zeros((cells.counts.size, cells.groups + 1))
-    member[np.arange(cells.counts.size), cells.group] = 1.0
-    member[:, -1] = 1.0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        u, w = cells.values[..., 0, None], cells.values[..., 1, None]
-        psi = (u - estimate * w) / (sums[..., 1] / cells.rows)
-    return np.where(np.isfinite(psi), psi, 0.0) * member[:, None, None, :]
-
-
 def _support(cells: LevelCells) -> Integers:
     positive = (cells.values[..., 1] > 0).astype(np.float64)
-    flat = LevelCells(
-        counts=cells.counts,
-        group=cells.group,
-        values=np.stack([positive, positive], axis=-1),
-        groups=cells.groups,
-    )
-    sums = _group_sums(flat, cells.counts[None, :].astype(np.float64))[0]
+    both = np.stack([positive, positive], axis=-1)
+    sums = group_sums(cells, both, cells.counts[None, :].astype(np.float64))[0]
     return np.asarray(np.rint(sums[..., 0]), dtype=np.int64)

@@ -41,6 +41,7 @@ Vector = Annotated[
     result=CertifyResult,
     of_groups=True,
     complete_rows=False,
+    evidence=("weight", "unit", "pair", "order", "unlabelled"),
 )
 def certify(
     audit: Audit,
@@ -126,7 +127,10 @@ def certify(
 violated for none; Other would need an audit of about 83,405 rows with the same shares to be certified
     """
     from fairtrial.methods.certify.answer import Wanted, answer
-    from fairtrial.methods.gaps.disparities import Inference, find_disparities
+    from fairtrial.methods.certify.ordered import answer_cuts
+    from fairtrial.methods.gaps.cuts import cuts_of
+    from fairtrial.methods.gaps.disparities import find_disparities
+    from fairtrial.methods.gaps.inference_asked import Inference
     from fairtrial.methods.gaps.scales import find_ratio_band, one_sided
     from fairtrial.methods.gaps.tolerance import check_band, find_band
     from fairtrial.metrics.table import find_metric
@@ -136,9 +140,12 @@ violated for none; Other would need an audit of about 83,405 rows with the same 
         find_ratio_band("certify", tolerance) if scale == "ratio" else find_band("certify", tolerance, asked)
     )
     band = one_sided(band, direction, scale)
-    disparities = find_disparities(
-        "certify", audit, asked, by=by, depth=depth, target=target, minimum=minimum,
-        inference=Inference(likelihood, target_method, rate_interval, refinement, scale, within),
-    )  # fmt: skip
-    check_band("certify", band, disparities)
-    return answer(audit, disparities, Wanted(band, rule, vector, confidence_level, power, seed))
+    cuts = {}
+    for name, cut, at_cut in cuts_of(asked, audit):
+        cuts[name] = find_disparities(
+            "certify", cut, at_cut, by=by, depth=depth, target=target, minimum=minimum,
+            inference=Inference(likelihood, target_method, rate_interval, refinement, scale, within),
+        )  # fmt: skip
+        check_band("certify", band, cuts[name])
+    wanted = Wanted(band, rule, vector, confidence_level, power, seed)
+    return answer(audit, cuts[""], wanted) if "" in cuts else answer_cuts(audit, cuts, wanted)

@@ -163,7 +163,7 @@ class _Imputation:
     """One fitted model and the background rows whose values stand in for absent columns."""
 
     fitted: Any
-    positive: str | None
+    positive: frozenset[str]
     inputs: ModelInputs
     columns: list[str]
     background: NDArray[np.intp]
@@ -218,8 +218,8 @@ def _impute_task(wanted: Wanted, inputs: ModelInputs, masks: Masks) -> work.Task
     return task
 
 
-def _fitted(wanted: Wanted, inputs: ModelInputs, columns: list[str]) -> tuple[Any, str | None]:
-    """The caller's fitted model and its label that counts as 1, or a fit on the rows set aside for that."""
+def _fitted(wanted: Wanted, inputs: ModelInputs, columns: list[str]) -> tuple[Any, frozenset[str]]:
+    """The caller's fitted model and its labels that count as 1, or a fit on the rows set aside for that."""
     explained = inputs.explained
     if isinstance(inputs.model, Predictor) or is_fitted(inputs.model):
         inputs.check_fitted(columns)
@@ -229,9 +229,9 @@ def _fitted(wanted: Wanted, inputs: ModelInputs, columns: list[str]) -> tuple[An
         raise InputError(WHO, Fault("model", "is not fitted", cure=cure))
     copy = seeded_clone(inputs.model, _random_state(wanted))
     if wanted.imitates:
-        return copy.fit(inputs.take(columns, explained.train), _audited(wanted, explained)), None
+        return copy.fit(inputs.take(columns, explained.train), _audited(wanted, explained)), frozenset()
     check_both_outcomes(explained)
-    return copy.fit(inputs.take(columns, explained.train), _training_outcome(explained)), None
+    return copy.fit(inputs.take(columns, explained.train), _training_outcome(explained)), frozenset()
 
 
 def _audited(wanted: Wanted, explained: ExplainedRows) -> Floats:

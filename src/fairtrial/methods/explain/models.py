@@ -26,8 +26,7 @@ class Predictor:
         self.model = model
         self.ask = getattr(model, "predict", model)
         self.threshold = audit.threshold
-        given = [audit.positive[role] for role in ("decision", "outcome") if role in audit.positive]
-        self.positive = {canonical(label) for label in given}
+        self.positive = {*audit.counted("decision"), *audit.counted("outcome")}
 
     def __call__(self, features: Any, scores: bool) -> Floats:
         """Decisions as 0/1, or numbers as they are."""
@@ -131,7 +130,7 @@ def seeded_clone(model: Any, state: int) -> Any:
     return copy.set_params(**unset) if unset else copy
 
 
-def decide(fitted: Any, features: Any, scores: bool, positive: str | None = None) -> Floats:
+def decide(fitted: Any, features: Any, scores: bool, positive: frozenset[str] = frozenset()) -> Floats:
     """Decisions as 0/1, or the probability of 1 (or a score)."""
     if isinstance(fitted, Predictor):
         return fitted(features, scores)
@@ -142,15 +141,17 @@ def decide(fitted: Any, features: Any, scores: bool, positive: str | None = None
             required = f"{type(fitted).__name__} gives no probabilities (predict_proba)"
             raise InputError(WHO, Fault("model", required))
         probabilities = fitted.predict_proba(features)
-        return np.asarray(probabilities[:, _positive_class(fitted, positive)], dtype=np.float64)
-    decided = np.asarray(fitted.predict(features)) == fitted.classes_[_positive_class(fitted, positive)]
+        return np.asarray(probabilities[:, _positive_classes(fitted, positive)].sum(axis=1), dtype=np.float64)
+    decided = np.isin(
+        np.asarray(fitted.predict(features)), fitted.classes_[_positive_classes(fitted, positive)]
+    )
     return np.asarray(decided, dtype=np.float64)
 
 
-def _positive_class(fitted: Any, positive: str | None) -> int:
-    """Where the label that counts as 1 is among the model's classes; the last one when the audit names none."""
+def _positive_classes(fitted: Any, positive: frozenset[str]) -> list[int]:
+    """Where the labels that count as 1 are among the model's classes; the last one when the audit names none."""
     labels = [canonical(label) for label in fitted.classes_]
-    return labels.index(positive) if positive in labels else -1
+    return [place for place, label in enumerate(labels) if label in positive] or [-1]
 
 
 BY_NAME = "a model that picks columns by name"
@@ -163,8 +164,8 @@ class ModelInputs:
         self.explained = explained
         self.model = model
         self.threshold = audit.threshold if isinstance(model, Predictor) else None
-        # the outcome's label that counts as 1, where the audit names it
-        self.positive = canonical(audit.positive["outcome"]) if "outcome" in audit.positive else None
+        # the outcome's labels that count as 1, where the audit names them
+        self.positive = frozenset(audit.counted("outcome"))
         self.columns: dict[str, NDArray[Any]] | None = None
         self.codes: dict[str, tuple[NDArray[np.int64], int]] = {}
         if _wants_names(model):

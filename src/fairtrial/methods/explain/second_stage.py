@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.inference.rates.paired import change_limits, change_p
+from fairtrial.inference.rates.pairs import PairsLaw
 from fairtrial.methods.explain.allocation import Allocation
 from fairtrial.methods.explain.solver.coalitions import CoalitionRates, Contributions, Targets, contributions
 from fairtrial.methods.explain.solver.esl import (
@@ -99,9 +99,10 @@ def _removal(game: TwoStageGame, found: Estimates) -> Estimates:
     inside = (game.group[None, :] == np.arange(game.groups)[:, None]).astype(np.float64)
     gained, lost = inside @ (moved > 0), inside @ (moved < 0)
     size = np.broadcast_to((inside @ (game.form.weight0 > 0))[:, None], gained.shape)
-    low, high = change_limits(gained, lost, size, game.level)
+    law = PairsLaw(gained.ravel(), lost.ravel(), size.ravel())
+    told = (*law.limits(game.level), law.p_equal())
     gone = np.isnan(found.value)
-    parts = (low[:, None], high[:, None], change_p(gained, lost, size)[:, None])
+    parts = (part.reshape(gained.shape)[:, None] for part in told)
     low, high, p = (np.where(gone, np.nan, part) for part in parts)
     return Estimates(found.value, low, high, found.error, p)
 

@@ -35,6 +35,7 @@ Correction = Annotated[
     result=FlagResult,
     of_groups=True,
     complete_rows=False,
+    evidence=("weight", "unit", "pair", "order", "unlabelled"),
 )
 def flag(
     audit: Audit,
@@ -107,16 +108,20 @@ def flag(
     ['race: African-American', 'race: African-American, sex: Male']
     """
     from fairtrial.methods.flag.answer import Wanted, answer, find_direction, find_flag_band
-    from fairtrial.methods.gaps.disparities import Inference, find_disparities
+    from fairtrial.methods.gaps.cuts import cuts_of
+    from fairtrial.methods.gaps.disparities import find_disparities
+    from fairtrial.methods.gaps.inference_asked import Inference
     from fairtrial.methods.gaps.tolerance import check_band
     from fairtrial.metrics.table import find_metric
 
     asked = find_metric("flag", metric)
     chosen = find_direction(direction, asked, audit.favourable)
     band = find_flag_band(tolerance, chosen, asked, scale)
-    disparities = find_disparities(
-        "flag", audit, asked, by=by, depth=depth, target=target, minimum=minimum,
-        inference=Inference(likelihood, target_method, scale=scale, within=within),
-    )  # fmt: skip
-    check_band("flag", band, disparities)
-    return answer(audit, disparities, Wanted(band, chosen, fdr, correction, confidence_level))
+    cuts = {}
+    for name, cut, at_cut in cuts_of(asked, audit):
+        cuts[name] = find_disparities(
+            "flag", cut, at_cut, by=by, depth=depth, target=target, minimum=minimum,
+            inference=Inference(likelihood, target_method, scale=scale, within=within),
+        )  # fmt: skip
+        check_band("flag", band, cuts[name])
+    return answer(audit, cuts, Wanted(band, chosen, fdr, correction, confidence_level))

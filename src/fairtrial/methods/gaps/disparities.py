@@ -14,8 +14,10 @@ from fairtrial.data.groups import by_attributes, compared_groups
 from fairtrial.errors import FairtrialWarning, Fault, InputError, NotApplicable, Note
 from fairtrial.inference.bounds import bounded
 from fairtrial.inference.compare.choose_gaps import make_gaps
+from fairtrial.inference.compare.end_gaps import EndGaps
 from fairtrial.inference.compare.gaps import Gaps
 from fairtrial.inference.compare.linear_gaps import LinearGaps
+from fairtrial.inference.compare.pair_gaps import PairGaps
 from fairtrial.inference.evidence.atoms import Atoms, Bools, Comparison, gap_covariance
 from fairtrial.inference.joint.joint_test import JointTest, joint_test, shrunk, without_undefined
 from fairtrial.inference.joint.region import quadratic_test
@@ -23,9 +25,17 @@ from fairtrial.inference.means.target_methods import estimate_gaps
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.binary_gaps import no_gap
 from fairtrial.inference.rates.two_rates import Scale
-from fairtrial.inference.simultaneous import simultaneous_level
+from fairtrial.inference.simultaneous import bonferroni_level, simultaneous_level
 from fairtrial.methods.gaps.atom_codes import atom_of_rows
+from fairtrial.methods.gaps.inference_asked import Inference, refuse_ways
 from fairtrial.methods.gaps.known_outcomes import left_out_details, refuse_selective
+from fairtrial.methods.gaps.outcome_bounds import (
+    OutcomeBounds,
+    bound_gaps,
+    bounds_note,
+    find_unknown,
+)
+from fairtrial.methods.gaps.paired_rows import PairedRows, paired_gaps
 from fairtrial.methods.gaps.scales import refuse_ratio_of_means
 from fairtrial.methods.gaps.sorted_groups import (
     MOST_ROWS,
@@ -36,6 +46,7 @@ from fairtrial.methods.gaps.sorted_groups import (
     opposite,
     sort_groups,
     target_cells,
+    with_target,
 )
 from fairtrial.methods.gaps.weighted_rows import WeightedRows
 from fairtrial.methods.gaps.within import Within, adjust, refuse_within, within_columns
@@ -43,18 +54,6 @@ from fairtrial.metrics.groups import Group, Target
 from fairtrial.metrics.harm import Effect, effect_of, harmed_side
 from fairtrial.metrics.metric import Direction, Metric
 from fairtrial.metrics.values import Role
-
-
-@dataclass(frozen=True, slots=True)
-class Inference:
-    """How gaps are inferred, as the caller asked."""
-
-    likelihood: str = "empirical"
-    target_method: str = "profile"
-    rate_interval: str = "bounded"
-    refinement: str | None = None
-    scale: Scale = "difference"
-    within: Any = None  # the columns people must be alike in
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,6 +78,8 @@ class Disparities:
     harmed: Direction | None = None  # the side on which a group is harmed, where it is known
     beside: Gaps | None = None  # the differences, where ratios are tested
     within: Within | None = None
+    paired: PairedRows | None = None
+    bounds: OutcomeBounds | None = None  # where outcomes are unknown; the gaps are then known by their ends
 
     @property
     def differences(self) -> Gaps:
@@ -89,10 +90,20 @@ class Disparities:
         """Whether a group's gap harms or favours it, where that is known."""
         return effect_of(float(self.gaps.estimate[index]), self.harmed, no_gap(self.scale))
 
+    def unpaired(self, index: int) -> dict[str, int]:
+        """The cell with the people of one answer only, where pairs are compared."""
+        if self.paired is None:
+            return {}
+        sides = self.comparison.member[index], self.comparison.reference[index]
+        return {"unpaired": self.paired.pairs(*sides).alone}
+
     @property
     def source(self) -> Cells | Rows:
         """What the numbers were computed from."""
-        return self.cells if self.weighted is None else self.weighted.rows
+        if self.bounds is not None:
+            return self.bounds.kinds
+        rows = self.weighted or self.paired
+        return self.cells if rows is None else rows.rows
 
     @property
     def scale(self) -> Scale:
@@ -109,14 +120,15 @@ class Disparities:
     @property
     def count(self) -> Floats:
         """People of each group."""
-        if isinstance(self.gaps, LinearGaps):
+        if self.gaps.people is not None:
             return self.gaps.people
         return self.atoms.pooled(self.comparison.member)[0]
 
     @property
     def rate(self) -> Floats:
-        if isinstance(self.gaps, LinearGaps):
-            return self.gaps.rate
+        """Each group's rate; where only its ends are known, the least that is possible."""
+        if self.gaps.rates is not None:
+            return np.asarray(self.gaps.rates[0])
         return np.nan_to_num(self.atoms.pooled(self.comparison.member)[1])
 
     @property
@@ -125,8 +137,8 @@ class Disparities:
             return self.comparison.known
         if isinstance(self.target, Estimate):
             return np.full(self.rate.shape, self.target.value)
-        if isinstance(self.gaps, LinearGaps):
-            return np.asarray(self.gaps.mean[1])
+        if self.gaps.rates is not None:
+            return np.asarray(self.gaps.rates[1])
         return np.nan_to_num(self.atoms.pooled(self.comparison.reference)[1])
 
     @property
@@ -172,6 +184,8 @@ class Disparities:
         defined = self.gaps.defined
         if not defined.any():
             return level
+        if self.bounds is not None:
+            return bonferroni_level(int(defined.sum()), level)
         if self.gaps.covariance is not None:
             return simultaneous_level(self.gaps.covariance[np.ix_(defined, defined)], level, seed)
         member, reference = self.comparison.member[defined], self.comparison.reference[defined]
@@ -179,7 +193,7 @@ class Disparities:
 
     def joint(self) -> JointTest:
         """Test that every group's gap is zero."""
-        if isinstance(self.gaps, LinearGaps):
+        if isinstance(self.gaps, LinearGaps | PairGaps | EndGaps):
             return self.gaps.joint()
         gap, covariance = self.differences.estimate, self.differences.covariance
         if covariance is not None:
@@ -217,10 +231,12 @@ def find_disparities(
     refuse_selective(who, audit, [metric])
     attributes = by_attributes(who, audit, by)
     inference = replace(inference, within=within_columns(who, audit, inference.within, attributes))
-    cells = target_cells(who, audit, metric, (*attributes, *inference.within), compared)
+    asked_for = with_target((*attributes, *inference.within), compared)
+    unknown = find_unknown(who, audit, metric, asked_for, compared)
+    cells = target_cells(who, audit, metric, asked_for, compared, unknown)
     groups, named = compared_groups(who, audit, by, depth, compared if isinstance(compared, Target) else None)
     compared = named or compared
-    found = sort_groups(who, audit, metric, cells, groups, compared, minimum)
+    found = sort_groups(who, audit, metric, cells, groups, compared, minimum, unknown)
     if not found.tested:
         reasons = "; ".join(f"{item.group.label}: {item.state.reason}" for item in found.untested[:5])
         raise InputError(who, Fault("", f"there is no group to test ({reasons})"))
@@ -253,7 +269,15 @@ def compare_sorted(
         )  # fmt: skip
     if inference.within:
         refuse_within(who, audit, target, atoms.binary)
-    if found.weighted is None:
+    gaps: Gaps
+    bounds: OutcomeBounds | None = None
+    if found.unknown is not None:
+        assert audit.unlabelled is not None
+        gaps, bounds = bound_gaps(who, found.unknown, audit.unlabelled, comparison, atoms, inference)
+        notes = [bounds_note(bounds)]
+    elif found.paired is not None:
+        gaps, notes = paired_gaps(who, found.paired, comparison, inference)
+    elif found.weighted is None:
         gaps, notes = _gaps(who, audit, metric, cells, atoms, comparison, target, inference)
     else:
         gaps, notes = _weighted_gaps(who, found.weighted, comparison, target, inference)
@@ -264,6 +288,8 @@ def compare_sorted(
         who, metric, by, minimum, inference, target, [group for group, _ in found.tested], found.untested,
         found.absent, cells, atoms, comparison, gaps if within is None else within.gaps, notes, found.weighted,
         harmed_side(metric, audit.favourable), plain.gaps if inference.scale == "ratio" else None, within,
+        found.paired,
+        bounds,
     )  # fmt: skip
 
 
@@ -287,16 +313,7 @@ def _weighted_gaps(
     inference: Inference,
 ) -> tuple[Gaps, list[Note]]:
     """Gaps of weighted rows and of persons with several rows; other ways of inference are refused by name."""
-    faults = [
-        Fault(name, "is not for weighted rows or persons with several rows", cure="Leave it out")
-        for name, asked, usual in (
-            ("likelihood", inference.likelihood, "empirical"),
-            ("target_method", inference.target_method, "profile"),
-            ("rate_interval", inference.rate_interval, "bounded"),
-            ("refinement", inference.refinement, None),
-        )
-        if asked != usual
-    ]
+    faults = refuse_ways(inference, "weighted rows or persons with several rows")
     if isinstance(target, Estimate):
         faults.append(Fault("target", "of your own estimate is not for weighted rows or repeated persons"))
     if faults:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairtrial.inference.compare.end_gaps import EndGaps
 from fairtrial.inference.compare.gaps import Gaps
 from fairtrial.inference.joint.joint_test import JointTest
 from fairtrial.inference.multiplicity import holm
@@ -15,7 +16,9 @@ from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.binary_gaps import no_gap
 from fairtrial.inference.simultaneous import bonferroni_level
 from fairtrial.methods.gaps.disparities import Disparities
+from fairtrial.methods.gaps.labels_needed import LabelsNeeded, labels_needed, needed_cell, needed_words
 from fairtrial.methods.gaps.needed import Needed, find_needed, hint_words
+from fairtrial.methods.gaps.outcome_bounds import DEPENDS, open_because, range_cells, range_sentence
 from fairtrial.methods.gaps.scales import ratio_cells
 from fairtrial.methods.gaps.states import DESCRIBED, FAVOURED, TOO_FEW
 from fairtrial.methods.gaps.within import adjusted_cells
@@ -46,6 +49,8 @@ class Judgement:
     verdict: NDArray[np.str_]
     family: NDArray[np.str_]
     needed: Needed
+    labels: list[LabelsNeeded | None]
+    power: float
 
 
 def judge(
@@ -60,7 +65,7 @@ def judge(
     together_level = disparities.together(level, seed)
     each = bonferroni_level(int(gaps.defined.sum()), level)
     pointwise, together = gaps.limits(level), gaps.limits_together(together_level, each)
-    certificate = gaps.limits(certificate_level)
+    certificate = gaps.certificate_limits(certificate_level)
     p = gaps.p_equal() if band is None else gaps.p_inside(*band)
     adjusted = holm(p)
     nothing = no_gap(gaps.scale)
@@ -72,6 +77,8 @@ def judge(
         # A side without a limit is a refusal: too few values carry the mean.
         unlimited = np.isinf(pointwise[0]) | np.isinf(pointwise[1])
         verdict = np.where(unlimited & (p > alpha), "undetermined", verdict)
+        if disparities.bounds is not None:  # some gaps between the ends are none
+            verdict = np.where(_open(gaps, (low, high)), "undetermined", verdict)
         family = np.where(violated_at_once, "violated", "no violation shown")
     else:
         verdict = _verdicts(certified(gaps, band, certificate_level), p <= alpha)
@@ -80,10 +87,33 @@ def judge(
     known = gaps.defined & (not disparities.constant_after_dropping)
     verdict = np.where(known, verdict, "undetermined")
     family = np.where(known, family, "undetermined")
+    undetermined = verdict == "undetermined"
     return Judgement(
         band, level, certificate_level, together_level, pointwise, together, certificate, p, adjusted, verdict, family,
-        find_needed(disparities, band, verdict == "undetermined", level, power),
+        find_needed(disparities, band, undetermined, level, power),
+        _labels(disparities, band, undetermined, 1.0 - level, power), power,
     )  # fmt: skip
+
+
+def _open(gaps: Gaps, band: tuple[float, float]) -> NDArray[np.bool_]:
+    """Whether unknown outcomes decide on which side of the tolerance a gap lies."""
+    assert isinstance(gaps, EndGaps)
+    ends = zip(gaps.least.estimate, gaps.most.estimate, strict=True)
+    return np.array([bool(open_because(float(least), float(most), band)) for least, most in ends])
+
+
+def _labels(
+    disparities: Disparities, band: tuple[float, float] | None, undetermined: Any, alpha: float, power: float
+) -> list[LabelsNeeded | None]:
+    """How many labels would settle each group that is undetermined; None where it is settled or none would."""
+    nothing: list[LabelsNeeded | None] = [None] * len(disparities.groups)
+    gaps, bounds = disparities.gaps, disparities.bounds
+    if band is None or bounds is None or not isinstance(gaps, EndGaps):
+        return nothing
+    return [
+        labels_needed(bounds, gaps, index, band, alpha, power) if open_ and gaps.defined[index] else None
+        for index, open_ in enumerate(undetermined)
+    ]
 
 
 def certified(gaps: Gaps, band: tuple[float, float], level: float) -> NDArray[np.bool_]:
@@ -92,7 +122,7 @@ def certified(gaps: Gaps, band: tuple[float, float], level: float) -> NDArray[np
     With small counts the p-values come from binomial tails. The interval alone would certify a group at the band's
     edge too often: .090 instead of .05 for 100 people at a rate of .5% against a known 5% ± 4.5 points.
     """
-    low, high = gaps.limits(level)
+    low, high = gaps.certificate_limits(level)
     nothing = np.zeros(gaps.estimate.shape)
     closed = np.isfinite(band[0]) and not (gaps.scale == "ratio" and band[0] <= 0), np.isfinite(band[1])
     above = gaps.tails(np.full(gaps.estimate.shape, band[0]))[0] if closed[0] else nothing
@@ -160,9 +190,28 @@ def group_rows(disparities: Disparities, judgement: Judgement) -> list[dict[str,
             }
             lines[-1].update(dict.fromkeys(DIFFERENCES_ONLY))
             lines[-1].update(ratio_cells(gaps, disparities.differences, judgement.level, index, limits))
+        lines[-1].update(disparities.unpaired(index))
         if disparities.within is not None:
             lines[-1].update(adjusted_cells(disparities.within, judgement.level, index))
+        if disparities.bounds is not None:
+            lines[-1].update(_bound_cells(disparities, judgement, index))
     return lines
+
+
+def _bound_cells(disparities: Disparities, judgement: Judgement, index: int) -> dict[str, Any]:
+    """What stands in a row where outcomes are unknown."""
+    gaps, differences = disparities.gaps, disparities.differences
+    assert disparities.bounds is not None
+    assert isinstance(gaps, EndGaps)
+    assert isinstance(differences, EndGaps)
+    cells = range_cells(disparities.bounds, gaps, differences, index)
+    if judgement.verdict[index] == "undetermined" and gaps.reason[index] is None:
+        band = judgement.band or (no_gap(gaps.scale), no_gap(gaps.scale))
+        ends = float(gaps.least.estimate[index]), float(gaps.most.estimate[index])
+        cells["state_reason"] = open_because(*ends, band) or None
+        if judgement.band is not None:
+            cells["labels_needed"] = needed_cell(judgement.labels[index])
+    return cells
 
 
 def _effect(disparities: Disparities, judged: str, index: int) -> Effect:
@@ -202,12 +251,46 @@ def overall_verdict(disparities: Disparities, judgement: Judgement, joint: Joint
     if (judgement.verdict == "certified").all():
         return Verdict("certified", f"certified: {statement(disparities, judgement)}")
     certified = int((judgement.verdict == "certified").sum())
-    hint = hint_words(disparities, judgement.needed)
+    if disparities.bounds is not None and _open(disparities.gaps, judgement.band).any():
+        return _depends(disparities, judgement, band)
+    hint = hint_words(disparities, judgement.needed) + _labels_hint(disparities, judgement)
     return Verdict(
         "undetermined",
         f"undetermined: {disparities.metric.label} is certified within {band} of {disparities.target_label} for "
         f"{certified} of {counted(len(disparities.groups), 'group')} and violated for none{hint}",
     )
+
+
+def _depends(disparities: Disparities, judgement: Judgement, band: str) -> Verdict:
+    """What is undetermined because of unknown outcomes: how far they may move the gap, and what would settle it."""
+    assert judgement.band is not None
+    gaps = disparities.gaps
+    assert isinstance(gaps, EndGaps)
+    waiting = np.flatnonzero(_open(gaps, judgement.band))
+    width = gaps.most.estimate - gaps.least.estimate
+    widest = int(waiting[np.argmax(width[waiting])])
+    told = gap_sentence(disparities, judgement, widest)
+    others = f" (widest of {waiting.size} groups)" if waiting.size > 1 else ""
+    return Verdict(
+        "undetermined",
+        f"undetermined: {DEPENDS}: {told}{others}; tolerance {band}{_labels_hint(disparities, judgement)}",
+    )
+
+
+def _labels_hint(disparities: Disparities, judgement: Judgement) -> str:
+    """The group that needs most labels to be settled, and how many."""
+    known = [(found.labels, index) for index, found in enumerate(judgement.labels) if found is not None]
+    if not known:
+        return ""
+    _, index = max(known)
+    found = judgement.labels[index]
+    assert found is not None
+    unit = unit_of(disparities.binary, disparities.scale)
+    size = number_words(abs(found.gap), unit)
+    gap = f"a gap of {size} points" if unit == "points" else f"a ratio of {size}"
+    gap = "no gap" if found.gap == no_gap(disparities.scale) else gap
+    several = f" ({disparities.groups[index].label})" if len(disparities.groups) > 1 else ""
+    return f"; {needed_words(found, gap, judgement.power)}{several}"
 
 
 def statement(disparities: Disparities, judgement: Judgement) -> str:
@@ -290,9 +373,23 @@ def _paper_verdict(disparities: Disparities, judgement: Judgement, joint: JointT
 
 def gap_sentence(disparities: Disparities, judgement: Judgement, index: int) -> str:
     """'false positive rate of A is 21.4 points above B, 95% interval 18.2 to 24.5'."""
-    gap = float(disparities.gaps.estimate[index])
     low, high = (float(side[index]) for side in judgement.pointwise)
+    if disparities.bounds is not None:
+        return bounded_sentence(disparities, index, (low, high), judgement.level)
+    gap = float(disparities.gaps.estimate[index])
     return sentence(
         disparities.metric.label, disparities.groups[index].label, disparities.target_label, gap, low, high,
         judgement.level, unit_of(disparities.binary, disparities.scale), disparities.effect(index),
+    )  # fmt: skip
+
+
+def bounded_sentence(disparities: Disparities, index: int, limits: tuple[float, float], level: float) -> str:
+    """'true positive rate of F is 3.1 to 12.0 points below M, whatever the unknown outcomes are; 95% limits …'."""
+    gaps, bounds = disparities.gaps, disparities.bounds
+    assert bounds is not None
+    assert isinstance(gaps, EndGaps)
+    ends = float(gaps.least.estimate[index]), float(gaps.most.estimate[index])
+    return range_sentence(
+        disparities.metric.label, disparities.groups[index].label, disparities.target_label, ends, limits, level,
+        unit_of(disparities.binary, disparities.scale), disparities.effect(index), bounds.assumed.words,
     )  # fmt: skip

@@ -19,7 +19,7 @@ from fairtrial.results.column import undefined
 FURTHEST = 1000.0
 PRECISION = 1.02
 # Counts of the target that are looked at: fewer where many groups are.
-NODES, MANY_GROUPS, FEW_NODES = 9, 50, 5
+NODES, MANY_GROUPS, FEW_NODES = 25, 50, 9
 
 TOO_SMALL_TARGET = "the target has too few people for a certificate, whatever the group's size"
 NO_ZERO = "the tolerance does not contain zero"
@@ -65,8 +65,9 @@ def find_needed(
 
 
 def _planned(disparities: Disparities, band: Band | None) -> bool:
-    """Whether sizes can be said: of plain differences; ratios, strata, weights and one-sided bands have none."""
+    """Whether sizes can be said: of plain differences; ratios, strata, weights, pairs and one-sided bands have none."""
     plain = disparities.scale == "difference" and disparities.weighted is None and disparities.within is None
+    plain &= disparities.paired is None and disparities.bounds is None
     return plain and (band is None or bool(np.isfinite(band).all()))
 
 

@@ -12,6 +12,7 @@ from fairtrial.inference.numeric.roots import Floats
 from fairtrial.results.column import undefined
 
 Limits = tuple[Floats, Floats]
+FOUR_FIFTHS = (0.8, 1.25)
 RATIO_BAND = (
     "of a ratio must be a number between 0 and 1, such as 0.8 for four fifths, or two numbers [low, high]"
 )

@@ -11,9 +11,11 @@ import numpy as np
 from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Cells
 from fairtrial.data.groups import check_target
+from fairtrial.data.unknown_outcomes import OutcomeCells
 from fairtrial.errors import Fault, InputError
 from fairtrial.inference.evidence.atoms import Atoms, Bools
 from fairtrial.methods.gaps.atom_codes import atom_of_rows
+from fairtrial.methods.gaps.paired_rows import PairedRows, paired_rows
 from fairtrial.methods.gaps.states import EVERYONE, FEW_IN_TARGET, NO_TARGET, NOBODY, REFERENCE, TOO_FEW
 from fairtrial.methods.gaps.weighted_rows import WeightedRows, weighted_rows
 from fairtrial.metrics.groups import Group, Target, find_target
@@ -72,6 +74,8 @@ class SortedGroups:
     untested: list[Untested]
     absent: int
     weighted: WeightedRows | None = None
+    paired: PairedRows | None = None
+    unknown: OutcomeCells | None = None  # where outcomes are unknown
 
 
 def sort_groups(
@@ -82,6 +86,7 @@ def sort_groups(
     groups: Sequence[Group],
     target: Target | Estimate,
     minimum: int,
+    unknown: OutcomeCells | None = None,
 ) -> SortedGroups:
     """The finest groups of one metric, and which of `groups` are large enough to be compared with the target."""
     masked = [(group, cells.mask(group)) for group in groups]
@@ -89,16 +94,41 @@ def sort_groups(
     weighted = weighted_rows(who, audit, cells, metric)
     atoms = find_atoms(who, audit, cells, metric) if weighted is None else weighted.atoms
     tested, untested = _sort_out(present, cells, atoms, target, minimum)
-    return SortedGroups(cells, atoms, tested, untested, len(masked) - len(present), weighted)
+    paired = paired_rows(who, audit, cells, metric, target)
+    if paired is not None and isinstance(target, Target):
+        tested, few = _enough_pairs(paired, tested, cells, target, minimum)
+        untested += few
+    return SortedGroups(cells, atoms, tested, untested, len(masked) - len(present), weighted, paired, unknown)
+
+
+def _enough_pairs(
+    paired: PairedRows, tested: list[tuple[Group, Bools]], cells: Cells, target: Target, minimum: int
+) -> tuple[list[tuple[Group, Bools]], list[Untested]]:
+    """Groups with enough people who have both answers, and the others; everything that makes pairs is checked."""
+    kept, few = [], []
+    for group, mask in tested:
+        compared = paired.complete(group, mask, opposite(mask, cells, target))
+        if compared < minimum:
+            reason = f"fewer than {minimum} people with both answers"
+            few.append(Untested(group, compared, State(TOO_FEW.code, reason)))
+        else:
+            kept.append((group, mask))
+    return kept, few
+
+
+def with_target(attributes: Sequence[str], target: Target | Estimate) -> tuple[str, ...]:
+    """The attributes asked for and the reference's own."""
+    group = target.group if isinstance(target, Target) else None
+    return tuple(dict.fromkeys([*attributes, *(group.attributes if group is not None else ())]))
 
 
 def target_cells(
-    who: str, audit: Audit, metric: Metric, attributes: tuple[str, ...], target: Target | Estimate
-) -> Cells:
-    """The cells of the attributes asked for and of the reference's own."""
+    who: str, audit: Audit, metric: Metric, attributes: tuple[str, ...], target: Target | Estimate,
+    unknown: OutcomeCells | None = None,
+) -> Cells:  # fmt: skip
+    """The cells of these attributes, with everyone the metric may be about where outcomes are unknown."""
     group = target.group if isinstance(target, Target) else None
-    own = group.attributes if group is not None else ()
-    cells = audit.cells(tuple(dict.fromkeys([*attributes, *own])), [metric], who=who)
+    cells = audit.cells(attributes, [metric], who=who) if unknown is None else unknown.cells
     if isinstance(target, Target):
         check_target(who, audit, target)
     if group is not None and cells.count[metric.name][cells.mask(group)].sum() == 0:

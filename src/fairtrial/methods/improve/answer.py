@@ -81,7 +81,7 @@ def answer(audit: Audit, wanted: Wanted, settings: Settings) -> ImproveResult:
         verdict=verdict_of(details),
         estimates=estimates_of(tested, contest),
         details=details,
-        notes=(*audit.notes(), *ready.notes, *_notes(tested, contest, ready.stated)),
+        notes=(*ready.audit.notes(), *ready.notes, *_notes(tested, contest, ready.stated)),
         provenance=audit.provenance(ready.rows, arguments=_resolved(details, wanted), seed=settings.seed),
         objects={"rule": rule, "seconds": seconds_of(found)},
     )
@@ -189,6 +189,7 @@ def details_of(tested: TestedSplits, contest: Contest, refitted: dict[str, Any])
         "all_rows": settings.aggregate == "all rows",
         "splits_against_manipulation": splits_against_manipulation(settings.alpha),
         "rows": contest.rows,
+        "unlabelled": _unlabelled(tested, contest),
         "candidates": tested.variants,
         "claim": _claim(contest),
         "few_losses": _few_losses(tested),
@@ -227,6 +228,25 @@ def _accuracy_claim(contest: Contest) -> dict[str, Any]:
         "rates": [worth.label for worth in claim.accuracies if _is_rate(contest, worth)],
         "margins": [(0.0 - np.array(deltas)).tolist() for deltas in claim.accuracy_delta],
         "weighted": None if claim.weights is None else weighted,
+    }
+
+
+def _unlabelled(tested: TestedSplits, contest: Contest) -> dict[str, Any] | None:
+    """Whose outcome is unknown, which parts of the claim need it, and the p-value were it at its best."""
+    found = contest.unlabelled
+    if found is None:
+        return None
+    best = combine_p_values([float(p) for p in tested.arrays["p_best"]], tested.settings.aggregate)
+    odds = found.assumed.odds
+    return {
+        "unknown": found.unknown,
+        "assumed": "bounds" if math.isinf(odds) else "odds",
+        "odds": None if math.isinf(odds) else odds,
+        "alike": list(found.assumed.alike),
+        "needed_by": list(
+            dict.fromkeys(worth.label for worth in contest.claim.worths if found.matters(worth))
+        ),
+        "p_value_at_best": best,
     }
 
 

@@ -36,6 +36,14 @@ def number_or_named(text: str) -> Any:
     return dict(options.named_number(part.strip()) for part in text.split(","))
 
 
+def bounds_or_odds(text: str) -> Any:
+    """'bounds', or 'odds=2' and 'odds=2,alike=band|region'."""
+    found = options.group(text)
+    if isinstance(found, dict) and isinstance(found.get("odds"), str):
+        return {**found, "odds": options.number_or_text(str(found["odds"]))}
+    return found
+
+
 Utility = str | Metric | Payoff | Mapping[str, Any]
 OneCandidate = str | ScikitEstimator | OwnCandidate | Callable[..., Callable[..., Any]]
 
@@ -52,9 +60,9 @@ Fairness = Annotated[
 Candidates = Annotated[
     OneCandidate | Sequence[OneCandidate],
     Option(
-        "The rules to try: portfolio, frontier, reductions, group-thresholds, the programs F.5, F.6 and P', columns "
-        "with a rule's decisions or scores; in Python also scikit-learn estimators and functions from training data to "
-        "a rule.",
+        "The rules to try: portfolio, frontier, tuned, reductions, group-thresholds, the programs F.5, F.6 and P', "
+        "columns with a rule's decisions or scores; in Python also scikit-learn estimators and functions from training "
+        "data to a rule.",
         many=True,
         flag="candidate",
     ),
@@ -119,6 +127,14 @@ Monotone = Annotated[
         many=True,
     ),
 ]
+IndependentGiven = Annotated[
+    str | Sequence[str] | None,
+    Option(
+        "Columns given which decisions may not depend on the group, such as grade: rules that do (Mantel and Haenszel, "
+        "1%) are not permissible.",
+        many=True,
+    ),
+]
 Permissible = Annotated[
     Callable[[Any, Any], bool] | None,
     Option(
@@ -167,6 +183,14 @@ Reference = Annotated[
 FittedElsewhere = Annotated[
     bool, Option("States that candidate columns and fitted models were not fitted on these rows.")
 ]
+Unlabelled = Annotated[
+    str | Mapping[str, Any] | None,
+    Option(
+        "What is assumed of people whose outcome is unknown: bounds for nothing, or odds=2,alike=band for odds at most "
+        "twice, or half, those of the same group with a known outcome who are alike in these columns.",
+        form=bounds_or_odds,
+    ),
+]
 Folds = Annotated[
     int, Option("Parts of a training half in which candidates are judged out of fold.", least=2)
 ]
@@ -194,9 +218,11 @@ class Wanted:
     earlier: object
     candidates: object
     fitted_elsewhere: bool
+    unlabelled: object
     folds: int
     capacity: float | str | None
     blind: bool
     banned: tuple[str, ...]
     monotone: Mapping[str, int]
+    independent_given: str | Sequence[str] | None
     permissible: Callable[[Any, Any], bool] | None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,11 @@ from fairtrial.inference.numeric.cell_bootstrap import LevelCells, Levels, adver
 from fairtrial.methods.improve.candidates.adverse import adverse_rows
 from fairtrial.methods.improve.candidates.contest import Contest, Decided
 from fairtrial.methods.improve.candidates.utilities import Area
+from fairtrial.methods.improve.sampled_levels import Compared, Sampled, Tested
 from fairtrial.methods.improve.solver.area import AreaComponent, area_component
 from fairtrial.methods.improve.solver.improvement import (
     Component,
+    MarginKind,
     Pair,
     Part,
     accuracy_components,
@@ -33,22 +35,6 @@ Floats = NDArray[np.float64]
 CERTAIN = 50.0
 # Margins whose p-values stand beside the one that was asked for
 MARGINS = (0.0, 0.01, 0.02, 0.05)
-
-
-class Tested(Protocol):
-    """What every part of the claim can be asked."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def part(self) -> Part: ...
-    @property
-    def tie(self) -> float: ...
-    def statistic(self, delta: float) -> float: ...
-    def standard_error(self, delta: float) -> float: ...
-    def p_value(self, delta: float) -> float: ...
-    def delta_method(self, delta: float) -> float | None: ...
-    def largest_delta(self, level: float) -> float: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,15 +107,6 @@ class ClaimTest:
         return found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Compared:
-    """The rows of a test with both rules' decisions and scores of them."""
-
-    index: NDArray[np.intp]
-    old: Decided
-    new: Decided
-
-
 def examine(
     contest: Contest,
     compared: Compared,
@@ -137,20 +114,21 @@ def examine(
     draws: int,
     rng: np.random.Generator,
     everyone: tuple[Decided, Decided] | None = None,
+    *,
+    optimistic: bool = False,
 ) -> ClaimTest:
-    """Every component on the given rows.
+    """Every component on the given rows, each where unknown outcomes are worst for it, or best where `optimistic`.
 
     `worst` has each fairness metric's pair of the status quo, from a training half or stated; None where it is not.
     `everyone` has both rules' decisions for all rows of the file, in which the worst change is looked for.
     """
-    claim = contest.claim
-    cells = contest.cells(compared.index, compared.old, compared.new)
-    levels = bootstrap_levels(cells, draws, rng)
+    claim, sampled = contest.claim, Sampled(contest, compared, draws, rng, optimistic=optimistic)
     components: list[Tested] = []
     deltas: list[float] = []
     block: list[int] = []
     losses: list[int] = []
     for m, accuracy_delta in enumerate(claim.accuracy_delta):
+        cells, levels = sampled.accuracy(m)
         accuracy: Sequence[Tested] = _area(contest, compared, m)
         if not accuracy:
             accuracy = _accuracy_parts(contest, cells, levels, m, rng, everyone)
@@ -158,13 +136,12 @@ def examine(
         deltas += accuracy_delta
         block += [m] * len(accuracy)
         losses += _losses(contest, cells, levels, m)
-    logs = log_levels(levels) if claim.scale == "ratio" else None
     for m, pair in enumerate(worst, start=len(claim.accuracies)):
-        fairness = _fairness_parts(contest, levels if logs is None else logs, m, pair)
+        fairness = _fairness_parts(contest, sampled, m, pair)
         components += fairness
         deltas += [claim.fairness_delta] * len(fairness)
         block += [m] * len(fairness)
-    return ClaimTest(components, deltas, block, levels, losses)
+    return ClaimTest(components, deltas, block, sampled.shown(components, deltas, block), losses)
 
 
 def _area(contest: Contest, compared: Compared, m: int) -> list[AreaComponent]:
@@ -192,21 +169,38 @@ def _accuracy_parts(
     return accuracy_components(levels, m, names, kind=claim.kind, weights=weights, adverse=adverse)
 
 
-def _fairness_parts(contest: Contest, levels: Levels, m: int, worst: Pair | None) -> list[Tested]:
+def _fairness_parts(contest: Contest, sampled: Sampled, m: int, worst: Pair | None) -> list[Tested]:
+    claim = contest.claim
+    if claim.method == "paper":
+        ratio, levels = claim.scale == "ratio", sampled.plain[1]
+        kind: MarginKind = "relative" if ratio else claim.kind
+        levels = log_levels(levels) if ratio else levels
+        return [paper_fairness_component(levels, m, kind=kind, pairs=claim.pairs, one_sided=claim.one_sided)]
+    if worst is not None:
+        return [*_smooth_parts(contest, sampled, m, worst)]
+    directions = [_smooth_parts(contest, sampled, m, pair) for pair in claim.pairs]
+    return [*directions[0]] if len(directions) == 1 else [AnyDirection("gap, either direction", directions)]
+
+
+def _smooth_parts(contest: Contest, sampled: Sampled, m: int, worst: Pair) -> list[Component]:
+    """The inequalities of one direction, each on its own completion of what is unknown."""
     claim, names = contest.claim, [*contest.names, "everyone"]
     ratio = claim.scale == "ratio"
     how: Any = {
         "kind": "relative" if ratio else claim.kind,
-        "pairs": claim.pairs,
-        "one_sided": claim.one_sided,
+        "worst": worst,
+        "law": "normal" if ratio else "reflected",
     }
-    if claim.method == "paper":
-        return [paper_fairness_component(levels, m, **how)]
-    how["law"] = "normal" if ratio else "reflected"
-    if worst is not None:
-        return [*smooth_fairness_components(levels, m, names, worst=worst, **how)]
-    directions = [smooth_fairness_components(levels, m, names, worst=pair, **how) for pair in claim.pairs]
-    return [*directions[0]] if len(directions) == 1 else [AnyDirection("gap, either direction", directions)]
+    found: list[Component] = []
+    for pair in claim.pairs:
+        levels = sampled.gap(m, worst, pair)
+        levels = log_levels(levels) if ratio else levels
+        found += smooth_fairness_components(levels, m, names, pairs=[pair], one_sided=False, **how)
+    if claim.one_sided:
+        levels = sampled.gap(m, worst, None)
+        levels = log_levels(levels) if ratio else levels
+        found += smooth_fairness_components(levels, m, names, pairs=[], one_sided=True, **how)
+    return found
 
 
 def _losses(contest: Contest, cells: LevelCells, levels: Levels, m: int) -> list[int]:
@@ -227,7 +221,11 @@ def _losses(contest: Contest, cells: LevelCells, levels: Levels, m: int) -> list
 
 def status_quo_pairs(contest: Contest, old: Decided, index: NDArray[np.intp]) -> list[Pair]:
     """The worst pair of the status quo in some rows, per fairness metric."""
-    levels = bootstrap_levels(contest.cells(index, old, old), 0, np.random.default_rng(0))
+    cells = contest.cells(index, old, old)
+    if contest.unlabelled is not None:  # in the middle of both ends: only the direction is taken from it
+        ends = contest.ends(index, old, old)
+        cells = replace(ends.low, values=(ends.low.values + ends.high) / 2)
+    levels = bootstrap_levels(cells, 0, np.random.default_rng(0))
     first = len(contest.claim.accuracies)
     return [worst_pair(estimate[0, :-1], contest.claim.pairs) for estimate in levels.estimate[first:]]
 
@@ -243,6 +241,14 @@ def z_values(tested: ClaimTest) -> list[float]:
             certain = CERTAIN * float(np.sign(round(estimate, 12)))
             found.append(estimate / error if error > component.tie else certain)
     return found
+
+
+def levels_of(contest: Contest, compared: Compared, worst: Sequence[Pair | None]) -> Levels:
+    """The levels of both rules alone, without a test."""
+    if contest.unlabelled is not None:
+        return examine(contest, compared, worst, 0, np.random.default_rng(0)).levels
+    cells = contest.cells(compared.index, compared.old, compared.new)
+    return bootstrap_levels(cells, 0, np.random.default_rng(0))
 
 
 def gap_levels(contest: Contest, estimate: Floats) -> Floats:

@@ -18,18 +18,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial.errors import FairtrialError, Fault, NotApplicable
-from fairtrial.inference.numeric.cell_bootstrap import bootstrap_levels
 from fairtrial.methods.improve.candidates.constraints import check_rule, permissible
 from fairtrial.methods.improve.candidates.contest import WHO, Candidate, Contest, Decided
+from fairtrial.methods.improve.candidates.filling import filled_in
 from fairtrial.methods.improve.candidates.rules import Index, Rule, refusal
 from fairtrial.methods.improve.claim_tests import (
     ClaimTest,
-    Compared,
     examine,
     gap_levels,
+    levels_of,
     status_quo_pairs,
     z_values,
 )
+from fairtrial.methods.improve.sampled_levels import Compared
 from fairtrial.methods.improve.solver.improvement import Pair
 from fairtrial.work import Arrays
 
@@ -77,8 +78,9 @@ def fitted(
     contest: Contest, candidate: Candidate, index: Index | None, rng: np.random.Generator
 ) -> dict[str, Rule]:
     """The candidate's rules, fitted on some rows or all; whatever goes wrong inside it is told with its name."""
+    rows = np.arange(contest.rows) if index is None else index
     try:
-        return candidate.fit(contest, np.arange(contest.rows) if index is None else index, rng)
+        return candidate.fit(filled_in(contest, rows, rng), rows, rng)
     except FairtrialError:
         raise
     except Exception as error:
@@ -102,7 +104,7 @@ def judged_out_of_fold(
         rules = fitted(contest, candidate, train, rng)
         inputs, before = contest.inputs.part(test), contest.status_quo_of(test, train)
         for one, name in zip(found, names, strict=True):
-            one.update(_on_test(contest, test, before, rules[name].outcome_of(inputs)))
+            one.update(_on_test(contest, Compared(test, before, rules[name].outcome_of(inputs)), worst))
     for one, name in zip(found, names, strict=True):
         if not allowed[name]:
             one.update(merit=-np.inf, within=0.0)
@@ -149,8 +151,8 @@ def _judged(
     }
 
 
-def _on_test(contest: Contest, test: Index, old: Decided, new: Decided) -> dict[str, Any]:
-    levels = bootstrap_levels(contest.cells(test, old, new), 0, np.random.default_rng(0))
+def _on_test(contest: Contest, compared: Compared, worst: Sequence[Pair]) -> dict[str, Any]:
+    levels = levels_of(contest, compared, worst)
     accuracies = len(contest.claim.accuracies)
     return {
         "test_accuracy": levels.estimate[:accuracies, 1],

@@ -14,7 +14,7 @@ from fairtrial.results.text import format_value
 def question_of(details: Mapping[str, Any]) -> str:
     """What was asked, in words."""
     claim = details["claim"]
-    return f"Was there a rule with {accuracy_words(claim)}, and {_fairness_words(claim)}?"
+    return f"Was there a rule with {accuracy_words(claim)}, and {_fairness_words(claim)}{_assumed(details)}?"
 
 
 def null_of(details: Mapping[str, Any]) -> str:
@@ -25,7 +25,21 @@ def null_of(details: Mapping[str, Any]) -> str:
         who = "The fixed rule does not have" if len(details["splits"]) == 1 else "None of the fixed rules has"
     conceded = any(margin > 0 for margins in claim["margins"] for margin in margins)
     accuracy = f"{accuracy_words(claim)} ({'non-inferiority' if conceded else 'superiority'})"
-    return f"{who} both {accuracy} and {_fairness_words(claim)} (superiority)."
+    return f"{who} both {accuracy} and {_fairness_words(claim)} (superiority){_assumed(details)}."
+
+
+def _assumed(details: Mapping[str, Any]) -> str:
+    """What of the unknown outcomes a claim holds for; nothing where it needs none."""
+    unlabelled = details["unlabelled"]
+    if unlabelled is None or not unlabelled["needed_by"]:
+        return ""
+    if unlabelled["odds"] is None:
+        return ", whatever the unknown outcomes are"
+    alike = " and ".join(["the group", *unlabelled["alike"]])
+    return (
+        f", if the odds of unknown outcomes are at most {number(unlabelled['odds'])} times, or a "
+        f"{number(unlabelled['odds'])}th of, those of people alike in {alike} whose outcome is known"
+    )
 
 
 def accuracy_words(claim: Mapping[str, Any]) -> str:
@@ -92,22 +106,33 @@ def verdict_of(details: Mapping[str, Any]) -> Verdict:
     p_text = format_value(p_value, "p")
     shown = f"p {p_text}" if p_text.startswith("<") else f"p = {p_text}"
     how = f"{shown}, {_rule_words(details)}"
-    claimed = accuracy_words(details["claim"])
+    claimed = f"{accuracy_words(details['claim'])}{_assumed(details)}"
     if p_value < details["alpha"]:
         text = f"a less discriminatory alternative exists, with {claimed}: {_changes(details)} ({how})"
         return Verdict("alternative-exists", text)
-    few = details["few_losses"]
-    if few is not None:
-        seen = f"{few:,} {'person who fares' if few == 1 else 'people who fare'} worse"
-        text = (
-            f"undetermined: whether {details['claim']['accuracy_labels'][0]} falls rests on {seen} in the rows tested "
-            f"({how})"
-        )
-        return Verdict("undetermined", text)
+    why = _undetermined(details)
+    if why:
+        return Verdict("undetermined", f"undetermined: {why} ({how})")
     text = (
         f"no less discriminatory alternative with {claimed} was shown ({how}): not evidence that none exists"
     )
     return Verdict("none-shown", text)
+
+
+def _undetermined(details: Mapping[str, Any]) -> str:
+    """Why the data cannot tell: few losses, or unknown outcomes; empty where neither is why."""
+    few, unlabelled = details["few_losses"], details["unlabelled"]
+    if unlabelled is not None and unlabelled["p_value_at_best"] < details["alpha"]:
+        allowed = "" if unlabelled["odds"] is None else f" within odds of {number(unlabelled['odds'])}"
+        best = format_value(unlabelled["p_value_at_best"], "p")
+        return (
+            f"it depends on the {unlabelled['unknown']:,} people whose outcome is unknown; were their outcomes"
+            f"{allowed} best for the claim, p would be {best}"
+        )
+    if few is None:
+        return ""
+    seen = f"{few:,} {'person who fares' if few == 1 else 'people who fare'} worse"
+    return f"whether {details['claim']['accuracy_labels'][0]} falls rests on {seen} in the rows tested"
 
 
 def _rule_words(details: Mapping[str, Any]) -> str:
@@ -148,12 +173,30 @@ def sentences_of(details: Mapping[str, Any]) -> list[str]:
     """What the result shows and what it does not."""
     proved = sorted({split["proved"] for split in details["splits"] if split["proved"]})
     return [
+        *_unknown(details),
         *_splits(details),
         *_margins(details),
         *_without_loss(details),
         *_search(details),
         *_after_refit(details),
         *[f"The program {text}." for text in proved],
+    ]
+
+
+def _unknown(details: Mapping[str, Any]) -> list[str]:
+    """Which parts of the claim rest on unknown outcomes."""
+    unlabelled = details["unlabelled"]
+    if unlabelled is None:
+        return []
+    people = f"{unlabelled['unknown']:,} of {details['rows']:,} people"
+    if not unlabelled["needed_by"]:
+        return [
+            f"The outcome is unknown for {people}; no part of the claim needs it, so all of them are in the test."
+        ]
+    parts = " and ".join(unlabelled["needed_by"])
+    return [
+        f"The outcome is unknown for {people}. Levels of {parts} are those at which the claim holds least; nobody was "
+        "left out."
     ]
 
 

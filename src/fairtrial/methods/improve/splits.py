@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from fairtrial.methods.improve.candidates.adapters import FixedRule
-from fairtrial.methods.improve.candidates.constraints import check_rule
-from fairtrial.methods.improve.candidates.contest import Candidate, Contest
+from fairtrial.methods.improve.candidates.constraints import check_permissible, check_rule
+from fairtrial.methods.improve.candidates.contest import Candidate, Contest, Decided
 from fairtrial.methods.improve.candidates.rules import Floats, Index, Rule
 from fairtrial.methods.improve.candidates.stated import Stated
-from fairtrial.methods.improve.claim_tests import ClaimTest, Compared, examine, gap_levels, status_quo_pairs
+from fairtrial.methods.improve.claim_tests import ClaimTest, examine, gap_levels, status_quo_pairs
+from fairtrial.methods.improve.sampled_levels import Compared
 from fairtrial.methods.improve.search import Found, fitted, judged_out_of_fold, variants_of
 from fairtrial.methods.improve.solver.all_splits import (
     Aggregation,
@@ -129,11 +130,9 @@ def run_challenge(
         candidate, name = variants[k]
         rule = fitted(contest if stated.earlier is None else stated.earlier, candidate, None, rng)[name]
         check_rule(rule, contest, everyone)
+        check_permissible(rule, contest, everyone)
         old, new = stated.status_quo(contest), rule.outcome_of(contest.inputs)
-        tested = examine(
-            contest, Compared(everyone, old, new), stated.pairs, settings.bootstrap, rng, (old, new)
-        )
-        numbers = _numbers_of(tested, contest, settings)
+        numbers = _tested_ends(contest, Compared(everyone, old, new), stated.pairs, settings, rng, (old, new))
         statement = np.array([rule.statement[:STATEMENT]], dtype=f"<U{STATEMENT}")
         return {"chosen": np.array([k]), "merit": np.array([np.nan]), "statement": statement, **numbers}
 
@@ -170,21 +169,39 @@ def _test_split(
     check_rule(rule, contest, train)
     new, new_score = rule.outcome_of(contest.inputs)
     old, old_score = contest.status_quo(train)
-    tested = examine(
+    numbers = _tested_ends(
         contest,
         Compared(test, contest.status_quo_of(test, train), (new[test], new_score[test])),
         status_quo_pairs(contest, contest.status_quo_of(train), train),
-        settings.bootstrap,
+        settings,
         rng,
         ((old, old_score), (new, new_score)),
     )
     statement = np.array([rule.statement[:STATEMENT]], dtype=f"<U{STATEMENT}")
-    return {"statement": statement, **_numbers_of(tested, contest, settings)}
+    return {"statement": statement, **numbers}
+
+
+def _tested_ends(
+    contest: Contest,
+    compared: Compared,
+    pairs: Sequence[Pair | None],
+    settings: Settings,
+    rng: np.random.Generator,
+    everyone: tuple[Decided, Decided],
+) -> Arrays:
+    """The test's numbers, and its p-value were everything that is unknown at its best for the claim."""
+    tested = examine(contest, compared, pairs, settings.bootstrap, rng, everyone)
+    numbers = _numbers_of(tested, contest, settings)
+    best = float(numbers["p"].max())
+    if contest.unlabelled is not None and any(map(contest.unlabelled.matters, contest.claim.worths)):
+        hoped = examine(contest, compared, pairs, settings.bootstrap, rng, everyone, optimistic=True)
+        best = max(c.p_value(d) for c, d in hoped.pairs) if enough_people(hoped, contest) else 1.0
+    return {**numbers, "p_best": np.array([best])}
 
 
 def _numbers_of(tested: ClaimTest, contest: Contest, settings: Settings) -> Arrays:
     """What is kept of one test, each with a first axis of length one."""
-    enough = _enough_people(tested, contest)
+    enough = enough_people(tested, contest)
     pairs = tested.pairs
     margins = tested.margin_p_values(contest.margin_units)
     return {
@@ -211,7 +228,7 @@ def _corners(tested: ClaimTest, settings: Settings, enough: bool) -> list[tuple[
     return found
 
 
-def _enough_people(tested: ClaimTest, contest: Contest) -> bool:
+def enough_people(tested: ClaimTest, contest: Contest) -> bool:
     """Whether every level that is tested rests on enough people."""
     claim, support = contest.claim, tested.levels.support
     first = len(claim.accuracies)
@@ -266,7 +283,7 @@ def search(
 ) -> Found | None:
     """Every variant in every training part, out of fold and on the rows kept for testing; None for a single one."""
     widths = [len(candidate.variants(contest)) for candidate in candidates]
-    if sum(widths) == 1 and contest.constraints.permissible is None:
+    if sum(widths) == 1 and contest.constraints.permissible is None and contest.strata is None:
         return None
 
     def task(part: range, rng: np.random.Generator) -> Arrays:

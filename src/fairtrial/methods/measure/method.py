@@ -32,6 +32,7 @@ Minimum = Annotated[
     result=MeasureResult,
     of_groups=True,
     complete_rows=False,
+    evidence=("weight", "unit", "pair", "order", "unlabelled"),
 )
 def measure(
     audit: Audit,

@@ -10,12 +10,16 @@ import numpy as np
 from fairtrial.data.cells import Cells
 from fairtrial.data.groups import check_target, compared_groups
 from fairtrial.inference.compare.choose_gaps import make_gaps
+from fairtrial.inference.compare.end_gaps import EndGaps
 from fairtrial.inference.compare.gaps import Gaps, part_counts
 from fairtrial.inference.compare.linear_gaps import LinearGaps
+from fairtrial.inference.compare.pair_gaps import first_answers
 from fairtrial.inference.evidence.atoms import Comparison
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.binary_gaps import gap_limits
-from fairtrial.methods.gaps.disparities import Disparities, Inference, compare_sorted
+from fairtrial.methods.gaps.disparities import Disparities, compare_sorted
+from fairtrial.methods.gaps.inference_asked import Inference
+from fairtrial.methods.gaps.outcome_bounds import find_unknown, own_rates
 from fairtrial.methods.gaps.sorted_groups import SortedGroups, opposite, sort_groups
 from fairtrial.methods.gaps.states import NOBODY, REFERENCE
 from fairtrial.methods.measure.lines import Line, Plan, add_impact_ratios
@@ -37,13 +41,17 @@ def cell_lines(plan: Plan) -> tuple[Plan, list[Line], list[Disparities], Cells]:
     lines: list[Line] = []
     compared: list[Disparities] = []
     for metric in plan.metrics:
-        found = sort_groups(WHO, plan.audit, metric, cells, groups, plan.target, plan.minimum)
+        unknown = find_unknown(WHO, plan.audit, metric, plan.attributes, plan.target)
+        own_cells = cells if unknown is None else unknown.cells
+        cells.left_out.update(own_cells.left_out)
+        found = sort_groups(WHO, plan.audit, metric, own_cells, groups, plan.target, plan.minimum, unknown)
         own = _rate_lines(plan, metric, found, groups)
         lines += own.values()
         if found.tested:
             compared.append(_compared(plan, metric, found))
             _fill(own, compared[-1], plan)
-    add_impact_ratios(lines, plan.audit.favourable, plan.level)
+    if plan.audit.pair is None:  # rates of the same people: their ratio has no law here
+        add_impact_ratios(lines, plan.audit.favourable, plan.level)
     return plan, lines, compared, cells
 
 
@@ -65,10 +73,15 @@ def _rate_lines(
     count, total = member @ found.cells.count[metric.name], member @ found.cells.total[metric.name]
     others = opposite(member, found.cells, plan.target) @ found.atoms.count
     low, high = own.limits(plan.level)
-    level = own.rate if isinstance(own, LinearGaps) else total / np.maximum(count, 1)
+    level = own.rates[0] if own.rates is not None else total / np.maximum(count, 1)
     untested = {item.group: item.state for item in found.untested}
     lines = {}
-    people = own.people if isinstance(own, LinearGaps) else count
+    people = count if own.people is None else own.people
+    rates = None
+    if found.unknown is not None:
+        assert plan.audit.unlabelled is not None
+        own, rates = own_rates(found.unknown, plan.audit.unlabelled, member)
+        low, high = own.limits(plan.level)
     for i, group in enumerate(groups):
         n = int(people[i])
         line = Line(
@@ -78,6 +91,9 @@ def _rate_lines(
         if n:
             line.level, line.low, line.high = float(level[i]), float(low[i]), float(high[i])
             line.events = round(float(total[i])) if atoms.binary else None
+            if rates is not None:
+                line.level = None
+                line.rate_ends = float(rates.group[0].rate[i]), float(rates.group[1].rate[i])
         line.untested = untested.get(group)
         if not n and line.untested is None:
             line.untested = State(NOBODY.code, "nobody is in this group")
@@ -103,7 +119,9 @@ def _fill(lines: dict[Group, Line], disparities: Disparities, plan: Plan) -> Non
     p = gaps.p_equal(0.0)
     target_rate = disparities.target_rate
     standardized = _standardized(disparities)
-    ratios = _ratio_limits(disparities, low, high, plan.level)
+    ratios = None if disparities.bounds else _ratio_limits(disparities, low, high, plan.level)
+    if disparities.paired is not None:
+        _fill_pairs(lines, disparities, plan)
     for i, group in enumerate(disparities.groups):
         line = lines[group]
         line.undetermined = gaps.reason[i]
@@ -111,11 +129,29 @@ def _fill(lines: dict[Group, Line], disparities: Disparities, plan: Plan) -> Non
         line.difference_low, line.difference_high = float(low[i]), float(high[i])
         line.open_because = gaps.why_no_limit(i) if np.isinf([low[i], high[i]]).any() else None
         line.p_value = float(p[i])
+        if disparities.bounds is not None and isinstance(gaps, EndGaps):
+            line.unknown, line.assumption = int(disparities.bounds.open[i]), disparities.bounds.assumed.words
+            line.gap_ends = float(gaps.least.estimate[i]), float(gaps.most.estimate[i])
+            continue
         if standardized is not None and np.isfinite(standardized[i]):  # without spread there is none
             line.standardized = float(standardized[i])
-        line.ratio = _ratio(line)
+        line.ratio = None if disparities.paired is not None else _ratio(line)
         if ratios is not None and line.ratio is not None and np.isfinite(ratios[0][i]):
             line.ratio_low, line.ratio_high = float(ratios[0][i]), float(ratios[1][i])
+
+
+def _fill_pairs(lines: dict[Group, Line], disparities: Disparities, plan: Plan) -> None:
+    """The group's own rate among the people who are compared, so that rates and difference are of the same people."""
+    assert disparities.paired is not None
+    samples = disparities.paired.samples(disparities.comparison)
+    own = first_answers(samples, disparities.binary, plan.interval or "bounded")  # type: ignore[arg-type]
+    low, high = own.limits(plan.level)
+    for i, group in enumerate(disparities.groups):
+        line, sample = lines[group], samples[i]
+        line.n = line.target_n = sample.first.size
+        line.unpaired = sample.alone
+        line.level, line.low, line.high = float(own.estimate[i]), float(low[i]), float(high[i])
+        line.events = round(float(sample.first.sum())) if disparities.binary else None
 
 
 def _ratio(line: Line) -> float | None:
@@ -132,6 +168,8 @@ def _ratio_limits(
 ) -> tuple[Floats, Floats] | None:
     """Limits of the ratio: those of the rate over a known number, or of the ratio's own law."""
     known = disparities.comparison.known
+    if disparities.paired is not None:
+        return None
     if known is not None:
         with np.errstate(divide="ignore", invalid="ignore"):
             ends = (known + low) / known, (known + high) / known
@@ -151,6 +189,8 @@ def _standardized(disparities: Disparities) -> Floats | None:
     """The difference over the root mean of the two variances, of real values with people opposite."""
     comparison, atoms = disparities.comparison, disparities.atoms
     if atoms.binary or comparison.known is not None or disparities.weighted is not None:
+        return None
+    if disparities.paired is not None:
         return None
     sides = [atoms.pooled(side) for side in (comparison.member, comparison.reference)]
     variances = [m2 / np.maximum(count - 1.0, 1.0) for count, _, m2 in sides]

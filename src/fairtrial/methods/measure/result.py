@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from fairtrial.methods.gaps.columns import UNKNOWN_COLUMNS, UNPAIRED
 from fairtrial.methods.gaps.states import (
     DESCRIBED,
     EFFECT,
@@ -48,9 +49,11 @@ class MeasureResult(Result):
         Column("target_n", "target's n", "people", shown=False),
         *with_limits("difference", "difference", "points"),
         *with_limits("ratio", "ratio", "ratio", shown=False),
+        *UNKNOWN_COLUMNS[:5],
         *with_limits("impact_ratio", "impact ratio", "ratio"),
         Column("four_fifths", "shown under four fifths", "flag"),
         Column("standardized", "standardized difference", "number"),
+        UNPAIRED,
         Column("p_value", "p", "p", shown=False),
         Column("p_adjusted", "adjusted p", "p"),
         replace(EFFECT, shown=False),  # the finding says it

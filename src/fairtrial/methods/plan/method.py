@@ -20,7 +20,8 @@ Disparity = Annotated[
 ]
 TargetKnown = Annotated[bool, Option("Whether the target is a known number.")]
 TargetRatio = Annotated[
-    float, Option("How many members the target has per member of the group; 1: equally many.", above=0)
+    float,
+    Option("How many members the target has per member of the group; 1: equally many.", above=0, most=1e6),
 ]
 Groups = Annotated[
     int,

@@ -149,7 +149,6 @@ def scan(
         confidence_level=confidence_level,
     )  # fmt: skip
     s.check_settings("scan", settings)
-    audit.refuse("scan")
     group = find_protected("scan", audit, protected)
     against = None if reference is None else find_protected("scan", audit, reference, "reference")
     asked = find_metric("scan", metric)
@@ -301,7 +300,6 @@ def scan_all(
     )  # fmt: skip
     s.check_settings("scan_all", settings)
     asked = find_metric("scan_all", metric)
-    audit.refuse("scan_all")
     refuse_selective("scan_all", audit, [asked])
     attributes = by_attributes("scan_all", audit, by or None)
     every = EveryClass(asked, attributes, named_features(audit, features), listed(within))

@@ -187,7 +187,6 @@ def transport(
     from fairtrial.methods.transport.compared_rates import Between
     from fairtrial.methods.transport.moves import Moves, feature_lists
 
-    audit.refuse("transport")
     wanted = Wanted(tolerance, direction, calibration, bandwidth, minimum, confidence_level, seed)
     check_calibration(wanted)
     named = feature_lists(immutable=immutable, discrete=discrete)

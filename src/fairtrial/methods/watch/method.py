@@ -71,6 +71,7 @@ AlertFile = Annotated[
     shows="disparity",
     result=WatchResult,
     complete_rows=False,
+    evidence=("unit",),
 )
 def watch(
     state: State,

@@ -110,7 +110,6 @@ def restore(file: StateFile, asked: Asked) -> tuple[Monitor, str]:
 # -- the question -----------------------------------------------------------------------------------------------
 def question(audit: Audit, metric: Metric, chosen: Options) -> Asked:
     """The options, checked against the data."""
-    audit.refuse(WHO, unit=False)
     refuse_selective(WHO, audit, [metric])
     audit.check_column(WHO, "period", chosen.period)
     target = find_target(WHO, chosen.target)

@@ -360,6 +360,9 @@ def correction_text(content: Mapping[str, Any]) -> str:
         return "This trial holds no p-value that would have to be corrected."
     tests = correction["tests"]
     significant = sum(entry["significant"] for entry in content["family"])
+    if tests == 1:
+        found = "significant" if significant else "not significant"
+        return f"This trial holds one test, which needs no correction: it is {found} at {correction['alpha']:.0%}."
     disparity = sum(shows(entry["method"]) == "disparity" for entry in content["family"])
     others = "" if disparity == tests else f", {disparity} of them of a disparity,"
     return (

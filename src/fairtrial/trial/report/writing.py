@@ -16,6 +16,7 @@ from fairtrial.results.charts.drawing import ChartFailed, cleaned, svg
 from fairtrial.results.charts.page import DARK, asset, json_text, script_text, security_policy, vega_bundle
 from fairtrial.results.result import Result
 from fairtrial.trial.report.builder import build_page
+from fairtrial.trial.report.markdown import summary_markdown
 from fairtrial.trial.report.tables import csv_text, write_parquet
 from fairtrial.trial.results_file import check_schema, load_results
 from fairtrial.work.whole_files import write_whole
@@ -82,6 +83,7 @@ def write_all(content: Mapping[str, Any], folder: str | os.PathLike[str]) -> Pat
     write_whole(
         target / "results.json", json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     )
+    write_whole(target / "summary.md", summary_markdown(content))
     page = build_page(content)
     for section, shown in zip(content["sections"], page["sections"], strict=True):
         if section in answered:

@@ -29,6 +29,8 @@ def open_audit(spec: Spec, data: object = None) -> Audit:
     rows = data if data is not None else _source(spec, faults)
     faults.raise_any()
     arguments = dict(spec.data.roles)
+    if spec.names.groups:
+        arguments["define"] = dict(spec.names.groups)
     if spec.preset == "employment":
         _employment_defaults(arguments)
     try:
@@ -39,7 +41,7 @@ def open_audit(spec: Spec, data: object = None) -> Audit:
         audit.check()
     except InputError as error:
         for fault in error.faults:
-            faults.add(_place(fault, spec.data.roles), fault)
+            faults.add(_place(fault, spec), fault)
         faults.raise_any()
         raise
     return audit
@@ -52,10 +54,19 @@ def _employment_defaults(arguments: dict[str, Any]) -> None:
     arguments.setdefault("missing", "category")
 
 
-def _place(fault: Fault, roles: dict[str, Any]) -> tuple[str, ...]:
+def _place(fault: Fault, spec: Spec) -> tuple[str, ...]:
     """Where the audit's faults are in the file; a decision that is not written there is made from the score."""
-    if fault.argument == "decision" and "decision" not in roles:
+    if fault.argument == "decision" and "decision" not in spec.data.roles:
         return ("data", "score")
+    if fault.argument == "define":
+        named = [name for name in spec.content.get("groups", {}) if fault.subject == repr(name)]
+        return (
+            ("groups", named[0])
+            if named
+            else ("data", "define")
+            if "define" in spec.data.roles
+            else ("groups",)
+        )
     return ("data", fault.argument) if fault.argument in data_keys() else ("data",)
 
 

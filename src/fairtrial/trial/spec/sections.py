@@ -45,7 +45,7 @@ class Names:
         if isinstance(value, str) and value in self.metrics and admits_metrics(argument):
             return {"name": value, **self.metrics[value]}
         if isinstance(value, str) and value in self.groups and admits_groups(argument):
-            return dict(self.groups[value])
+            return {value: value}  # the audit knows the group by its name
         return value
 
 

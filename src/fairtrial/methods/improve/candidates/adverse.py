@@ -7,6 +7,8 @@ by the caller (`Payoff(at_least=…)`).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,7 +26,12 @@ def adverse_rows(
 ) -> Floats:
     """(groups + everybody, 2 rules, u and w): the change that lowers each level's improvement most."""
     worth = contest.claim.accuracies[m]
-    changes = scored_changes(worth, contest, everyone) if by_score(worth) else switched(worth, contest)
+    ends = [contest]
+    if contest.unlabelled is not None:
+        ends.append(replace(contest, seen=contest.unlabelled.high))
+    changes = np.concatenate(
+        [scored_changes(worth, end, everyone) if by_score(worth) else switched(worth, end) for end in ends]
+    )
     totals = np.zeros((len(contest.names) + 1, 2))
     for g in range(len(contest.names)):
         totals[g] = cells.counts[cells.group == g] @ cells.values[cells.group == g, m, :, 1]

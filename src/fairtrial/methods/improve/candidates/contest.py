@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from fairtrial.errors import Fault, Faults, InputError, NotApplicable, Set, Use, Words
 from fairtrial.inference.numeric.cell_bootstrap import LevelCells, Utility, level_cells
+from fairtrial.inference.numeric.partly_known import Ends
 from fairtrial.labels import canonical
 from fairtrial.methods.improve.arguments import Wanted
 from fairtrial.methods.improve.candidates.rules import (
@@ -22,6 +23,7 @@ from fairtrial.methods.improve.candidates.rules import (
     Rule,
     capacity_threshold,
 )
+from fairtrial.methods.improve.candidates.unlabelled import Unlabelled
 from fairtrial.methods.improve.candidates.utilities import Area, Observed, Worth, evaluate
 from fairtrial.methods.improve.payoff import Payoff
 from fairtrial.methods.improve.solver.improvement import MarginKind, Pair, directed_pairs, gap_of
@@ -94,6 +96,10 @@ class Contest:
     feature_of: NDArray[np.int64]
     reading: Reading
     folds: int
+    unlabelled: Unlabelled | None = None
+    strata: NDArray[np.int64] | None = (
+        None  # alike in the columns given which decisions may not depend on the group
+    )
 
     @property
     def rows(self) -> int:
@@ -118,6 +124,10 @@ class Contest:
             rate = self.claim.kind == "relative" or (np.abs(u) <= 1).all()
             units.append(1.0 if rate else abs(float(u.sum() / max(w.sum(), 1.0))) or 1.0)
         return tuple(units)
+
+    @property
+    def lacks_features(self) -> bool:
+        return bool(np.isnan(self.inputs.matrix).any())
 
     def share(self, index: Index) -> float:
         """How many of these rows a rule may select: the capacity, or as many as the status quo does."""
@@ -158,6 +168,30 @@ class Contest:
             utilities.append(Utility(name=worth.name, u0=u0, w0=w0, u1=u1, w1=w1))
         return level_cells(self.group[index], len(self.names), utilities)
 
+    def ends(self, index: Index, old: Decided, new: Decided) -> Ends:
+        """The same cells with both ends of what is unknown; people alike and known outcomes are told apart."""
+        assert self.unlabelled is not None
+        unlabelled, utilities = self.unlabelled, []
+        for seen in (self.seen.part(index), unlabelled.high.part(index)):
+            for worth in self.claim.worths:
+                (u0, w0), (u1, w1) = (evaluate(worth, seen, *decided) for decided in (old, new))
+                utilities.append(Utility(name=worth.name, u0=u0, w0=w0, u1=u1, w1=w1))
+        known, nothing = unlabelled.known[index], np.zeros(index.size)
+        outcome = nothing if self.seen.outcome is None else np.where(known, self.seen.outcome[index], -1.0)
+        stratum = (
+            nothing if math.isinf(unlabelled.assumed.odds) else unlabelled.stratum[index].astype(np.float64)
+        )
+        utilities.append(Utility(name="", u0=stratum, w0=outcome, u1=nothing, w1=nothing))
+        both = level_cells(self.group[index], len(self.names), utilities)
+        count, keys = len(self.claim.worths), both.values[:, -1, 0]
+        return Ends(
+            low=replace(both, values=both.values[:, :count]),
+            high=both.values[:, count : 2 * count],
+            outcome=np.where(keys[:, 1] < 0, np.nan, keys[:, 1]),
+            stratum=keys[:, 0].astype(np.int64),
+            odds=unlabelled.assumed.odds,
+        )
+
 
 class Candidate(Protocol):
     """A way to find rules. `fit` returns one rule for each of its variants, fitted on the rows of `index`."""
@@ -195,12 +229,17 @@ def find_claim(
         pairs=tuple(directed_pairs(len(groups), reference, wanted.direction)),
         one_sided=one_sided,
         weights=weights,
-        kind=wanted.margin_kind,
+        kind=_kind(wanted),
         scale=wanted.scale,
         method=wanted.method,
         accuracy_delta=_accuracy_deltas(wanted, [worth.name for worth in worths[0]], labels, parts),
         fairness_delta=_reduction(wanted),
     )
+
+
+def _kind(wanted: Wanted) -> MarginKind:
+    """With nothing conceded shares and units are the same claim, and bounds are drawn in units."""
+    return "absolute" if wanted.unlabelled is not None else wanted.margin_kind
 
 
 def _weights(wanted: Wanted, labels: list[str]) -> tuple[float, ...] | None:
@@ -337,6 +376,8 @@ def refuse_equal_levels(contest: Contest) -> None:
     """Assumption 1: without a disparity of the status quo there is nothing to reduce."""
     decision, score = contest.status_quo(np.arange(contest.rows))
     for worth in contest.claim.fairness:
+        if contest.unlabelled is not None and contest.unlabelled.matters(worth):
+            continue  # whether there is a disparity rests on what is unknown
         u, w = evaluate(worth, contest.seen, decision, score)
         totals = np.bincount(contest.group, w, len(contest.names))
         if (totals <= 0).any():

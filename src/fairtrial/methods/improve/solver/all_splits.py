@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 if TYPE_CHECKING:
-    from fairtrial.methods.improve.claim_tests import Tested
+    from fairtrial.methods.improve.sampled_levels import Tested
 
 Aggregation = Literal["median", "running-median", "single", "all rows"]
 

@@ -1,0 +1,18 @@
+"""The model card is one that the hub's own reader takes."""
+
+from __future__ import annotations
+
+from huggingface_hub import ModelCard
+
+from fairtrial.trial import Trial
+
+
+def test_the_hubs_reader_finds_every_rate(trial: Trial) -> None:
+    card = ModelCard(trial.model_card(model="promotion"))
+    assert card.data.library_name == "fairtrial"
+    assert card.data.model_name == "promotion"
+    found = {result.metric_name: result.metric_value for result in card.data.eval_results}
+    for row in trial.results["measure"].estimates:
+        assert found[f"selection_rate, {row['group']}"] == round(row["rate"], 6)
+    assert "<b>" not in card.text
+    assert trial.verdict.text.split(":")[0].capitalize() in card.text

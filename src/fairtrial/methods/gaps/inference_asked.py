@@ -1,0 +1,35 @@
+"""How gaps are to be inferred, as the caller asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fairtrial.errors import Fault
+from fairtrial.inference.rates.two_rates import Scale
+
+
+@dataclass(frozen=True, slots=True)
+class Inference:
+    """How gaps are inferred, as the caller asked."""
+
+    likelihood: str = "empirical"
+    target_method: str = "profile"
+    rate_interval: str = "bounded"
+    refinement: str | None = None
+    scale: Scale = "difference"
+    within: Any = None  # the columns people must be alike in
+
+
+def refuse_ways(inference: Inference, evidence: str) -> list[Fault]:
+    """Other ways of inference than the evidence's own, by name."""
+    return [
+        Fault(name, f"is not for {evidence}", cure="Leave it out")
+        for name, asked, usual in (
+            ("likelihood", inference.likelihood, "empirical"),
+            ("target_method", inference.target_method, "profile"),
+            ("rate_interval", inference.rate_interval, "bounded"),
+            ("refinement", inference.refinement, None),
+        )
+        if asked != usual
+    ]

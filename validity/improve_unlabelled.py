@@ -1,0 +1,93 @@
+"""Outcomes that are known for some: bounds and stated odds, where the claim is false at the worst end by nothing.
+
+The candidate is clearly better for group a and shrinks the gap; for group b its accuracy is exactly the status quo's at
+the end of what the unknown outcomes may be.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from validity.board import Cell
+from validity.challenges import Challenge
+
+Floats = NDArray[np.float64]
+Random = np.random.Generator
+
+ROLES = {"outcome": "outcome", "decision": "decision", "groups": "group", "missing": "drop"}
+ASKED: dict[str, Any] = {
+    "accuracy": "accuracy",
+    "fairness": "selection_rate",
+    "sign": {"group": "a"},
+    "bootstrap": 499,
+}
+# kinds of people (decision now, decision of the candidate, outcome or −1 where nobody knows it)
+KINDS = np.array([(1, 0, 0), (1, 0, 1), (0, 1, -1), (1, 1, 1), (1, 1, 0), (0, 0, -1)])
+# group a: 20% are rejected rightly; of those who stay selected 80% are positive
+BETTER = (0.2, 0.0, 0.0, 0.44, 0.11, 0.25)
+
+
+def shares_at(odds: float | None) -> tuple[float, ...]:
+    """Group b's kinds so that its accuracy is the status quo's at the worst end: 15% are selected anew.
+
+    Bounds: as many are rejected rightly as are selected anew. Odds: at the lower limit of the unknown rate the newly
+    selected gain `gain` on average, and as many are rejected wrongly. Of the labelled 70% are positive.
+    """
+    new = 0.15
+    if odds is None:
+        return (new, 0.0, new, 0.2, 0.05, 1.0 - 2 * new - 0.25)
+    lowest = 0.7 / (0.7 + odds * 0.3)
+    lost = new * (2 * lowest - 1)
+    right, wrong = max(-lost, 0.0), max(lost, 0.0)
+    return (right, wrong, new, 0.28 - wrong, 0.12 - right, 1.0 - new - 0.4)
+
+
+# nobody of group b is rejected, 15% are selected anew, and 70% of the labelled are positive
+GAINS = (0.0, 0.0, 0.15, 0.28, 0.12, 0.45)
+
+
+def people(rng: Random, size: int, shares: tuple[float, ...]) -> dict[str, NDArray[Any]]:
+    """`size` people of each group; `shares` are group b's kinds."""
+    kinds = np.concatenate([rng.choice(6, size, p=BETTER), rng.choice(6, size, p=shares)])
+    old, new, outcome = KINDS[kinds].T
+    known = np.where(outcome < 0, np.nan, outcome).astype(np.float64)
+    return {"group": np.repeat(["a", "b"], size), "outcome": known, "decision": old, "other": new}
+
+
+def end_errors(repeats: int, rng: Random, *, size: int, odds: float | None) -> Floats:
+    """How often the claim is shown though it is false at the end that is worst for it."""
+    stated: Any = "bounds" if odds is None else {"odds": odds}
+    shares = shares_at(odds)
+    challenge = Challenge(people(rng, size, shares), ROLES, unlabelled=stated, **ASKED)
+    return np.array([_at_most(challenge.p_value(people(rng, size, shares), rng)) for _ in range(repeats)])
+
+
+def shown(repeats: int, rng: Random, *, size: int, odds: float) -> Floats:
+    """Power: at the lower limit the newly selected gain, and nobody loses."""
+    challenge = Challenge(people(rng, size, GAINS), ROLES, unlabelled={"odds": odds}, **ASKED)
+    return np.array([_at_most(challenge.p_value(people(rng, size, GAINS), rng)) for _ in range(repeats)])
+
+
+def _at_most(p: float | None) -> bool:
+    return p is not None and p <= 0.05
+
+
+CELLS = [
+    *(
+        Cell("improve", f"unknown outcomes, {'bounds' if odds is None else f'odds of {odds:g}'}, {size} a group",
+             "one group's accuracy is the status quo's at the worst end, the gap shrinks", "size",
+             partial(end_errors, size=size, odds=odds), short=200 if size == 300 and odds in (None, 2.0) else 0)
+        for size in (300, 1000)
+        for odds in (None, 1.0, 2.0, 4.0)
+    ),
+    *(
+        Cell("improve", f"power, unknown outcomes within odds of 1.5, {size} a group",
+             "15% are selected anew, who gain on average at the lower limit of the odds too", "power",
+             partial(shown, size=size, odds=1.5), nominal=promised, short=0, long=1000)
+        for size, promised in ((300, 0.2), (1000, 0.6))
+    ),
+]  # fmt: skip
