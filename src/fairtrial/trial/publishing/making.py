@@ -25,6 +25,7 @@ def make_plan(spec: Spec, audit: Audit, sections: Sequence[Section]) -> Plan:
         cure = Words("choose {} or more", Set("suppress_below", 10))
         required = "needs a number of people below which a count must not be found out"
         raise InputError("run", Fault("publish", required, cure=cure))
+    _check_roles(audit)
     roles = case_roles(audit, sections)
     _check_everyone(audit, roles, limit)
     kept, gone = _parts(audit, roles, limit)
@@ -34,6 +35,14 @@ def make_plan(spec: Spec, audit: Audit, sections: Sequence[Section]) -> Plan:
     stands_for = {name: _stands_for(audit, published, name, parts) for name, parts in kept.items()}
     notes = _notes(stands_for, gone, limit)
     return Plan(audit, published, limit, roles, stands_for, gone, notes)
+
+
+def _check_roles(audit: Audit) -> None:
+    """What counts people in ways that joining groups does not cover."""
+    for name in ("order", "pair"):
+        if getattr(audit, name) is not None:
+            required = Words("does not cover what {} counts yet", Set(name, of="Audit"))
+            raise InputError("run", Fault("publish", required, cure="Make an audit without it"))
 
 
 def _check_everyone(audit: Audit, roles: Sequence[str], limit: int) -> None:
@@ -56,7 +65,7 @@ def _check_everyone(audit: Audit, roles: Sequence[str], limit: int) -> None:
 
 def _totals(audit: Audit, by: Sequence[str], roles: Sequence[str]) -> Counter[tuple[str, ...]]:
     """People of every case; a missing role is a case of its own."""
-    cells = audit.cells(by, roles=roles, unknown=audit.missing == "drop")
+    cells = audit.cells(by, roles=roles, unknown=audit.keeps_unlabelled)
     totals: Counter[tuple[str, ...]] = Counter()
     for line, rows in enumerate(cells.rows):
         totals[tuple(str(cells.roles[name][line]) for name in roles)] += int(rows)

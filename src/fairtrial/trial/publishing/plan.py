@@ -102,7 +102,7 @@ class Plan:
     def _told(self, section: Section, crossed: bool) -> Section | None:
         """The question without metrics that count people by more than the cases, where they are few."""
         if not find_method(section.method).of_groups:
-            self.leave_out(section, "its numbers are about other people than the groups")
+            self.leave_out(section, "it counts people by more than their group, decision and outcome")
             return None
         metrics = metrics_of(section) or []
         refused = [

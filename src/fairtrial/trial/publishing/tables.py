@@ -47,7 +47,7 @@ def level_counts(audit: Audit, attribute: str, roles: Sequence[str]) -> tuple[tu
     """The labels of an attribute, and how many people each has of every case."""
     if audit.unit is not None:
         return _persons(audit, attribute, roles)
-    cells = audit.cells((attribute,), roles=roles, unknown=audit.missing == "drop")
+    cells = audit.cells((attribute,), roles=roles, unknown=audit.keeps_unlabelled)
     labels = cells.labels[attribute]
     return labels, by_case(cells, cells.codes[:, 0].astype(np.int64), len(labels))
 
@@ -79,7 +79,7 @@ def further_counts(audit: Audit, by: Sequence[str], metric: Metric, roles: Seque
     """Counts that a metric tells beyond the cases: by the score's bins, or by a condition or value of its own."""
     if metric.each is not None or any(part.name == "score_bin" for part in _parts(metric)):
         return audit.cells(by, roles=("score_bin", *roles)).rows
-    cells = audit.cells(by, [metric], roles, unknown=audit.missing == "drop")
+    cells = audit.cells(by, [metric], roles, unknown=audit.keeps_unlabelled)
     inside = cells.count[metric.name]
     found = [inside, cells.rows - inside]
     if cells.binary[metric.name]:
