@@ -45,7 +45,7 @@ class Case:
 
     def published(self, *, publish: bool, page: bool = True) -> Published:
         """All that is given out."""
-        spec = {**self.spec, "report": {"publish": publish}}
+        spec = {**self.spec, "run": {"publish": publish}}
         trial = fairtrial.run(spec, data=self.frame)
         content = trial.to_dict()
         tables = {

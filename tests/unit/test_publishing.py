@@ -160,7 +160,10 @@ def test_few_without_a_group_are_refused_with_the_cure() -> None:
 
 def test_publishing_needs_a_limit() -> None:
     with pytest.raises(InputError, match="number of people below"):
-        run({"data": DATA, "measure": {}, "report": {"suppress_below": 0, "publish": True}}, data=FRAME)
+        run(
+            {"data": DATA, "measure": {}, "report": {"suppress_below": 0}, "run": {"publish": True}},
+            data=FRAME,
+        )
 
 
 def test_no_path_no_host_no_fingerprint(tmp_path: Path) -> None:
@@ -169,7 +172,7 @@ def test_no_path_no_host_no_fingerprint(tmp_path: Path) -> None:
     FRAME.to_csv(folder / "people.csv", index=False)
     (folder / "audit.toml").write_text(
         f'[data]\nsource = "{folder}/people.csv"\ndecision = "d"\noutcome = "y"\ngroups = ["g"]\n'
-        '[measure]\nmetrics = ["fpr"]\n# mail: somebody\n[report]\npublish = true\n'
+        '[measure]\nmetrics = ["fpr"]\n# mail: somebody\n[run]\npublish = true\n'
     )
     run(folder / "audit.toml", out=tmp_path / "out")
     texts = {path.name: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}

@@ -174,7 +174,7 @@ class Trial:
         verdict = self._verdict(family)
         content = {
             "schema": SCHEMA,
-            "report": asdict(self.spec.report),
+            "report": {**asdict(self.spec.report), "publish": self.spec.run.publish},
             "preset": self.spec.preset,
             "status": "complete" if self.complete else "incomplete",
             "verdict": {"code": verdict.code, "text": verdict.text},
@@ -189,7 +189,7 @@ class Trial:
             "run": self.run,
         }
         plain: dict[str, Any] = json.loads(json.dumps(content, allow_nan=False, default=str))
-        return scrub(plain) if self.spec.report.publish else plain
+        return scrub(plain) if self.spec.run.publish else plain
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write the report, one self-contained HTML file, and return its path."""

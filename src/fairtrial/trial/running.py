@@ -94,7 +94,7 @@ def run(
 ) -> Trial:
     """Run a whole audit from its spec.
 
-    What is given here for `jobs`, `seed`, `alpha` and `publish` takes the place of what the spec says.
+    What is given here for `jobs`, `seed`, `alpha` and `publish` takes the place of what stands under [run] in the spec.
 
     Parameters
     ----------
@@ -134,12 +134,11 @@ def run(
     if resume and out is None:
         required = Words("needs {}, the folder of the run to go on with", Named("out"))
         raise InputError("run", Fault("resume", required))
-    loaded = _loaded(
-        spec, {"seed": seed, "jobs": jobs, "alpha": alpha}, publish, rows_at_hand=data is not None
-    )
+    given = {"seed": seed, "jobs": jobs, "alpha": alpha, "publish": publish}
+    loaded = _loaded(spec, given, rows_at_hand=data is not None)
     audit = open_audit(loaded, data)
     sections, notes = _questions(loaded, audit)
-    plan = make_plan(loaded, audit, sections) if loaded.report.publish else None
+    plan = make_plan(loaded, audit, sections) if loaded.run.publish else None
     if plan is not None:
         loaded, audit = plan.translated(loaded), plan.audit
         sections, notes = _questions(loaded, audit)
@@ -170,18 +169,13 @@ def _not_written(folder: Path, error: NotWritten | OSError) -> NotWritten:
 
 
 def _loaded(
-    spec: str | os.PathLike[str] | Mapping[str, Any] | Spec,
-    given: Mapping[str, Any],
-    publish: bool | None,
-    *,
-    rows_at_hand: bool,
+    spec: str | os.PathLike[str] | Mapping[str, Any] | Spec, given: Mapping[str, Any], *, rows_at_hand: bool
 ) -> Spec:
-    """The checked spec, with what the call gives in place of its own."""
+    """The checked spec, with what the call gives in place of its own [run]."""
     loaded = load_spec(spec, rows_at_hand=rows_at_hand)
     own = {name: value for name, value in given.items() if value is not None}
     chosen: Run = replace(loaded.run, **own)
-    report = loaded.report if publish is None else replace(loaded.report, publish=publish)
-    return replace(loaded, run=chosen, report=report)
+    return replace(loaded, run=chosen)
 
 
 def _questions(spec: Spec, audit: Audit) -> tuple[tuple[Section, ...], list[str]]:

@@ -39,7 +39,6 @@ class Report:
     context: Annotated[str, Option("What the system does, for whom, and since when.")] = ""
     decision: Annotated[str, Option("What will be decided on the strength of the report.")] = ""
     suppress_below: Annotated[int, Option("Numbers about fewer people are masked.", least=0)] = 10
-    publish: Annotated[bool, PUBLISH] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +48,7 @@ class Run:
     seed: Annotated[int, SEED] = 0
     jobs: Annotated[int, JOBS] = 1
     alpha: Annotated[float, ALPHA] = 0.05
+    publish: Annotated[bool, PUBLISH] = False
 
 
 @dataclass(frozen=True, slots=True)
