@@ -15,6 +15,8 @@ PRESETS: tuple[str, ...] = get_args(Preset)
 SEED = Option("Same seed, same numbers.", least=0)
 JOBS = Option("Parallel workers; numbers do not depend on it.", least=1)
 ALPHA = Option("Chance of even one false finding in the whole trial.", above=0, below=0.5)
+Correction = Literal["holm", "max-t"]
+CORRECTION = Option("holm needs no assumption; max-t uses how tests of the same people depend on each other.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ class Run:
     seed: Annotated[int, SEED] = 0
     jobs: Annotated[int, JOBS] = 1
     alpha: Annotated[float, ALPHA] = 0.05
+    correction: Annotated[Correction, CORRECTION] = "holm"
 
 
 @dataclass(frozen=True, slots=True)
