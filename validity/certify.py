@@ -32,6 +32,7 @@ from validity.certify_edges import CELLS as EDGES
 from validity.certify_edges import known_rate_certificate
 from validity.certify_options import CELLS as OTHERS
 from validity.certify_shapes import CERTIFY as SHAPES
+from validity.gap_criteria import CELLS as CRITERIA
 from validity.gap_evidence import CELLS as EVIDENCE
 from validity.gap_evidence import POWER as EVIDENCE_POWER
 from validity.gap_pairs import CELLS as PAIRS
@@ -325,6 +326,7 @@ CELLS: list[Cell] = [
     *UNKNOWN_OUTCOMES,
     *PAIRS,
     *PAIRS_POWER,
+    *CRITERIA,
     *(cell for cell in ORDERED if cell.method == "certify"),
     *lines("certify"),
     *printed("certify"),

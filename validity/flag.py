@@ -25,6 +25,7 @@ from validity.certify_designs import (
     stacked_parts,
 )
 from validity.certify_shapes import FLAG as SHAPES
+from validity.gap_criteria import FLAGS as CRITERIA
 from validity.printed_numbers import printed
 from validity.skewed_means import FLAG as SKEWED
 from validity.whole_functions import lines
@@ -190,6 +191,7 @@ _TINY = "20 groups of 3 people beside 940, rate 40%"
 
 CELLS: list[Cell] = [
     *SKEWED,
+    *CRITERIA,
     _cell("no disparity, rest", _OVERLAPPING, false_flags(0.0, 1000, "rest")),
     _cell("no disparity, overall", "23 overlapping groups against overall, n 1000, two-sided",
           false_flags(0.0, 1000, "overall")),

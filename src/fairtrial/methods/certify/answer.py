@@ -35,11 +35,26 @@ class Wanted:
     seed: int
 
 
-def answer(audit: Audit, disparities: Disparities, wanted: Wanted) -> CertifyResult:
-    """Judge every group against the band and all of them together."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """The gaps of one metric with their verdicts and their joint test."""
+
+    disparities: Disparities
+    wanted: Wanted
+    judgement: Judgement
+    joint: JointTest
+
+
+def judge_one(disparities: Disparities, wanted: Wanted, others: Sequence[Floats] = ()) -> Judged:
+    """Judge every group against the band, and all of them together; `others` are p-values judged with these."""
+    judgement = judge(disparities, wanted.band, wanted.confidence_level, wanted.power, wanted.seed, others)
+    return Judged(disparities, wanted, judgement, disparities.joint())
+
+
+def answer(audit: Audit, judged: Judged) -> CertifyResult:
+    """What was found of one metric."""
+    disparities, wanted, judgement, joint = judged.disparities, judged.wanted, judged.judgement, judged.joint
     band = wanted.band
-    judgement = judge(disparities, band, wanted.confidence_level, wanted.power, wanted.seed)
-    joint = disparities.joint()
     return CertifyResult(
         question=question_words(disparities, band),
         null=null_words(disparities, band),
