@@ -78,6 +78,7 @@ class Line:
     unpaired: int | None = None  # people with one of two answers only
     untested: State | None = None
     is_reference: bool = False
+    threshold: float | None = None  # where the gap is largest, over all thresholds of a score
 
     @property
     def too_few(self) -> bool:
