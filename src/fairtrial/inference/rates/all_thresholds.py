@@ -87,6 +87,10 @@ LOCAL_LEVELS = (
     ),  # 10,000,000
 )
 
+SURE = (
+    0.92  # the table is drawn and interpolated: without it exact errors reach 5.17% for 5% and 1.08% for 1%
+)
+
 
 def local_level(n: Floats, level: float) -> Floats:
     """The error at each threshold with which n people's band errs in 1 - level of samples anywhere."""
@@ -96,7 +100,7 @@ def local_level(n: Floats, level: float) -> Floats:
     place = int(np.clip(np.searchsorted(-errors, -error) - 1, 0, len(errors) - 2))
     share = (error - errors[place]) / (errors[place + 1] - errors[place])
     at_error = (1.0 - share) * table[:, place] + share * table[:, place + 1]
-    wanted = np.exp(np.interp(np.log(np.maximum(n, 1.0)), sizes, at_error))
+    wanted = SURE * np.exp(np.interp(np.log(np.maximum(n, 1.0)), sizes, at_error))
     return np.asarray(np.minimum(wanted, 1.0 - level))
 
 

@@ -31,9 +31,12 @@ class Areas:
     square_of_positives: Floats
     square_of_negatives: Floats
 
-    def limits(self, level: float | Floats) -> tuple[Floats, Floats]:
+    def limits(self, level: float) -> tuple[Floats, Floats]:
         """Limits of each area."""
-        error = np.broadcast_to(1.0 - np.asarray(level, dtype=np.float64), self.area.shape)
+        return self.limits_at(np.full(self.area.shape, 1.0 - level))
+
+    def limits_at(self, error: Floats) -> tuple[Floats, Floats]:
+        """Limits of each area that both err so often."""
         low, high = self._side(error, 0.0), self._side(error, 1.0)
         return np.where(self.area > 0, low, 0.0), np.where(self.area < 1, high, 1.0)
 
@@ -68,10 +71,14 @@ class Areas:
         return people, np.maximum(freedom, 1.0)
 
 
-def gap_limits(first: Areas, second: Areas, level: float | Floats) -> tuple[Floats, Floats]:
+def gap_limits(first: Areas, second: Areas, level: float) -> tuple[Floats, Floats]:
     """Limits of the difference of two independent areas."""
-    low1, high1 = first.limits(level)
-    low2, high2 = second.limits(level)
+    return _gap_limits_at(first, second, np.full(first.area.shape, 1.0 - level))
+
+
+def _gap_limits_at(first: Areas, second: Areas, error: Floats) -> tuple[Floats, Floats]:
+    low1, high1 = first.limits_at(error)
+    low2, high2 = second.limits_at(error)
     gap = first.area - second.area
     return (
         np.maximum(gap - np.hypot(first.area - low1, high2 - second.area), -1.0),
@@ -85,7 +92,7 @@ def gap_p(first: Areas, second: Areas) -> Floats:
     inner, outer = np.zeros(gap.shape), np.full(gap.shape, LARGEST_ROOT)
     for _ in range(60):
         root = (inner + outer) / 2.0
-        low, high = gap_limits(first, second, 1.0 - 2.0 * ndtr(-root))
+        low, high = _gap_limits_at(first, second, 2.0 * ndtr(-root))
         beyond = np.where(gap > 0, low > 0, high < 0)
         inner, outer = np.where(beyond, root, inner), np.where(beyond, outer, root)
     return np.asarray(np.where(gap == 0, 1.0, np.clip(2.0 * ndtr(-inner), SMALLEST, 1.0)))

@@ -34,7 +34,7 @@ def share_curves(
         if own.size < plan.minimum:
             continue
         k = table.at_or_above(own, thresholds)
-        kept, steps = apart(k, own.size)
+        kept, steps = apart(k[None], np.array([float(own.size)]))
         low, high = band(k[kept], own.size, plan.level)
         rate = k[kept] / own.size
         if flipped:
@@ -44,17 +44,21 @@ def share_curves(
     return points
 
 
-def apart(k: Floats, n: int) -> tuple[NDArray[np.intp], Floats]:
-    """Which points to keep so that between two of them, and beyond the last, there are none or at least ten people."""
-    kept, steps, last = [], [], float(n)
-    for place, count in enumerate(k):
-        if last - count >= STEP and (count == 0 or count >= STEP):
+def apart(counts: Floats, sizes: Floats) -> tuple[NDArray[np.intp], Floats]:
+    """Which points to keep so that between two of them, and beyond the last, there are none or at least ten people.
+
+    `counts` has a line of people at or above each threshold for every kind of people, `sizes` how many there are of it.
+    """
+    kept: list[int] = []
+    steps: list[float] = []
+    last = sizes
+    for place, now in enumerate(counts.T):
+        step = last - now
+        few = ((step > 0) & (step < STEP)) | ((now > 0) & (now < STEP))
+        if not few.any() and (step.any() or not kept):
             kept.append(place)
-            steps.append(last - count)
-            last = float(count)
-        elif not kept and count == n:
-            kept.append(place)
-            steps.append(float(n))
+            steps.append(float(step[step > 0].min(initial=sizes.min())))
+            last = now
     return np.array(kept, dtype=np.intp), np.array(steps)
 
 
@@ -80,14 +84,11 @@ def roc_curves(plan: Plan, people: ScoredPeople) -> list[dict[str, Any]]:
         own = [table.places(inside) for table in tables]
         if sum(places.size for places in own) < plan.minimum or min(places.size for places in own) < STEP:
             continue
-        k = [table.at_or_above(places, thresholds) for table, places in zip(tables, own, strict=True)]
-        kept = np.array(
-            sorted(set(apart(k[0], own[0].size)[0]) & set(apart(k[1], own[1].size)[0])), dtype=np.intp
+        k = np.array(
+            [table.at_or_above(places, thresholds) for table, places in zip(tables, own, strict=True)]
         )
-        columns: dict[str, Floats] = {
-            "people": np.full(kept.size, float(STEP)),
-            "threshold": thresholds[kept],
-        }
+        kept, steps = apart(k, np.array([float(places.size) for places in own]))
+        columns: dict[str, Floats] = {"people": steps, "threshold": thresholds[kept]}
         for name, count, places in zip(("tpr", "fpr"), k, own, strict=True):
             low, high = band(count[kept], places.size, level)
             columns |= {name: count[kept] / places.size, f"{name}_low": low, f"{name}_high": high}

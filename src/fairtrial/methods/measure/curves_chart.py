@@ -56,13 +56,15 @@ def _drawn(result: Result, name: str) -> list[dict[str, Any]]:
 
 def _banded(points: list[dict[str, Any]], x: str, x_title: str, y_title: str) -> Any:
     base = alt.Chart(alt.Data(values=points)).encode(
-        x=alt.X(f"{x}:Q", title=x_title, scale=alt.Scale(zero=False)), color=GROUP
+        x=alt.X(f"{x}:Q", title=x_title, scale=alt.Scale(zero=False))
     )
-    area = base.mark_area(opacity=0.15, interpolate="linear").encode(
-        y=alt.Y("low:Q", axis=AXIS, title=y_title), y2="high:Q"
+    shade = alt.Fill("group:N", legend=None)
+    area = base.mark_area(opacity=0.15).encode(
+        y=alt.Y("low:Q", axis=AXIS, title=y_title), y2="high:Q", fill=shade
     )
     line = base.mark_line(strokeWidth=2).encode(
         y=alt.Y("rate:Q", axis=AXIS, title=y_title),
+        color=GROUP,
         tooltip=[
             alt.Tooltip("group:N"),
             alt.Tooltip(f"{x}:Q", format=".4g"),
