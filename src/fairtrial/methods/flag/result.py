@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fairtrial.methods.gaps.columns import ADJUSTED_COLUMNS, CUT, RATIO_COLUMNS, UNKNOWN_COLUMNS
+from fairtrial.methods.gaps.columns import ADJUSTED_COLUMNS, CUT, PART, RATIO_COLUMNS, UNKNOWN_COLUMNS
 from fairtrial.methods.gaps.states import DESCRIBED, EFFECT, FAVOURED, UNTESTED
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.column import Column, Primary, StateKind, scalar, state_columns, with_limits
@@ -25,6 +25,7 @@ class FlagResult(Result):
     columns: ClassVar[tuple[Column, ...]] = (
         Column("metric", "metric", "text", shown=False),
         Column("value_kind", "values are", "text", shown=False),
+        PART,
         Column("group", "group", "text"),
         CUT,
         Column("depth", "depth", "count", shown=False),

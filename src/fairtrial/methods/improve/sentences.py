@@ -35,7 +35,7 @@ def _assumed(details: Mapping[str, Any]) -> str:
         return ""
     if unlabelled["odds"] is None:
         return ", whatever the unknown outcomes are"
-    alike = " and ".join(["the group", *unlabelled["alike"]])
+    alike = " and ".join(unlabelled["alike"])
     return (
         f", if the odds of unknown outcomes are at most {number(unlabelled['odds'])} times, or a "
         f"{number(unlabelled['odds'])}th of, those of people alike in {alike} whose outcome is known"

@@ -14,7 +14,8 @@ from fairtrial.methods.gaps.disparities import Disparities
 from fairtrial.methods.gaps.known_outcomes import left_out_details, left_out_notes, refuse_selective
 from fairtrial.methods.gaps.outcome_bounds import DEPENDS
 from fairtrial.methods.gaps.states import DESCRIBED, FAVOURED
-from fairtrial.methods.gaps.tolerance import inference_notes
+from fairtrial.methods.gaps.tolerance import inference_notes, plain_band
+from fairtrial.methods.gaps.words import band_words
 from fairtrial.methods.measure.lines import Line, Plan
 from fairtrial.methods.measure.rates import cell_lines
 from fairtrial.methods.measure.result import MeasureResult
@@ -62,13 +63,15 @@ def answer(plan: Plan) -> MeasureResult:
     alpha = 1 - level
     return MeasureResult(
         question=f"What are the rates by {', '.join(plan.attributes)}?",
-        null=f"Every group's rate equals that of {plan.target.label}.",
-        verdict=verdict_of(lines, alpha, level),
+        null=_null(plan),
+        verdict=verdict_of(lines, alpha, plan),
         estimates=tuple(row_of(line, alpha) for line in lines),
         details={
             "labels": {metric.name: metric.label for metric in metrics},
             "described": [metric.name for metric in metrics if describes_people(metric)],
             "confidence_level": level,
+            "scale": plan.scale,
+            "tolerance": plain_band(plan.band),
             "left_out": left_out,
             "places": [line.group.place for line in lines],
         },
@@ -166,6 +169,7 @@ def row_of(line: Line, alpha: float) -> dict[str, Any]:
         "four_fifths": line.four_fifths,
         "standardized": line.standardized,
         "unpaired": line.unpaired,
+        "scale": line.scale if line.scale == "ratio" else None,
         "p_value": known(line.p_value, "no p-value"),
         "p_adjusted": known(line.p_adjusted, "no p-value"),
         "effect": line.effect if line.state(alpha).code in ("harmed", FAVOURED.code) else None,
@@ -178,6 +182,17 @@ def row_of(line: Line, alpha: float) -> dict[str, Any]:
     if line.is_reference:
         row.update(dict.fromkeys(COMPARED), target=None, target_n=0)
     return row
+
+
+def _null(plan: Plan) -> str:
+    if plan.band is None:
+        return f"Every group's rate equals that of {plan.target.label}."
+    return f"Every group's rate lies within {_band(plan)} of {plan.target.label}."
+
+
+def _band(plan: Plan) -> str:
+    assert plan.band is not None
+    return band_words(plan.band, all(metric.binary is not False for metric in plan.metrics), plan.scale)
 
 
 def _bound_cells(line: Line) -> dict[str, Any]:
@@ -198,7 +213,7 @@ def _bound_cells(line: Line) -> dict[str, Any]:
     return cells
 
 
-def verdict_of(lines: list[Line], alpha: float, level: float) -> Verdict:
+def verdict_of(lines: list[Line], alpha: float, plan: Plan) -> Verdict:
     """The strongest finding: a group that is harmed or differs before one that is favoured, people's traits last."""
     for codes, verdict in FINDINGS:
         found = [line for line in lines if line.state(alpha).code in codes]
@@ -207,7 +222,8 @@ def verdict_of(lines: list[Line], alpha: float, level: float) -> Verdict:
             more = f" (strongest of {len(found)} findings)" if len(found) > 1 else ""
             word = strongest.effect or "differs"
             about = "; it describes the people, not the decisions" if verdict == DESCRIBED.code else ""
-            return Verdict(verdict, f"{word}: {strongest.sentence(level)}{more}{about}")
+            beyond = "" if plan.band is None else f"; tolerance {_band(plan)}"
+            return Verdict(verdict, f"{word}: {strongest.sentence(plan.level)}{more}{about}{beyond}")
     if not any(line.p_value is not None and line.undetermined is None for line in lines):
         return Verdict("not-tested", "no comparison could be made: see the reasons in the table")
     if any(line.state(alpha).reason == DEPENDS for line in lines):

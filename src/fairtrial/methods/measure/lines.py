@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from fairtrial.data.audit import Audit
 from fairtrial.inference.rates.highest import pairs_of_groups, ratio_to_highest
+from fairtrial.inference.rates.two_rates import Scale
 from fairtrial.methods.gaps.outcome_bounds import DEPENDS, range_sentence
 from fairtrial.methods.gaps.scales import FOUR_FIFTHS
 from fairtrial.methods.gaps.states import DESCRIBED, TOO_FEW
@@ -35,6 +37,13 @@ class Plan:
     interval: str | None
     minimum: int
     level: float
+    scale: Scale = "difference"
+    bands: Mapping[str, tuple[float, float] | None] = field(default_factory=dict)
+
+    @property
+    def band(self) -> tuple[float, float] | None:
+        """The tolerance, the same for all metrics."""
+        return next(iter(self.bands.values()), None)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -79,6 +88,7 @@ class Line:
     untested: State | None = None
     is_reference: bool = False
     threshold: float | None = None  # where the gap is largest, over all thresholds of a score
+    scale: Scale = "difference"  # on which the gap is tested and told
 
     @property
     def too_few(self) -> bool:
@@ -115,10 +125,12 @@ class Line:
                 self.metric.label, self.group.label, self.target, self.gap_ends, limits, level, unit_of(self.binary),
                 "", self.assumption,
             )  # fmt: skip
-        gap, low, high = self.difference or 0.0, self.difference_low or 0.0, self.difference_high or 0.0
-        return sentence(
-            self.metric.label, self.group.label, self.target, gap, low, high, level, unit_of(self.binary)
-        )
+        told = (self.difference, self.difference_low, self.difference_high)
+        if self.scale == "ratio":
+            told = (self.ratio, self.ratio_low, self.ratio_high)
+        gap, low, high = (0.0 if value is None else value for value in told)
+        unit = unit_of(self.binary, self.scale)
+        return sentence(self.metric.label, self.group.label, self.target, gap, low, high, level, unit)
 
 
 def add_impact_ratios(lines: list[Line], favourable: int | None, level: float) -> None:

@@ -8,6 +8,7 @@ from fairtrial.data.audit import Audit
 from fairtrial.data.groups import MINIMUM_SIZE
 from fairtrial.methods import arguments as a
 from fairtrial.methods.declaration import method
+from fairtrial.methods.gaps import arguments as g
 from fairtrial.methods.measure.result import MeasureResult
 from fairtrial.options import Option
 
@@ -47,6 +48,8 @@ def measure(
     by: a.By = None,
     depth: a.Depth = 1,
     target: a.AnyTarget = "rest",
+    tolerance: a.Tolerance = None,
+    scale: g.Scale = "difference",
     interval: Interval = None,
     thresholds: Thresholds = None,
     minimum: Minimum = MINIMUM_SIZE,
@@ -68,6 +71,10 @@ def measure(
     target : str or float or dict, default 'rest'
         What each group is compared with: rest, overall, a number, or a reference group such as
         race=Caucasian.
+    tolerance : float or list or None, default None
+        The largest gap that is tolerated, 0.05, or two numbers low,high.
+    scale : {'difference', 'ratio'}, default 'difference'
+        How a rate is compared: its difference to the target's, or its ratio to it (four fifths is 0.8).
     interval : {'bounded', 'wilson', 'likelihood', 'half-count', 'exact'} or None, default None
         Of single rates, and of rates against a known number; default: bounded, Wilson's but never inside
         the exact one.
@@ -94,6 +101,7 @@ def measure(
 (strongest of 2 findings)
     """
     from fairtrial.data.groups import by_attributes
+    from fairtrial.methods.gaps.tolerance import find_scaled_band
     from fairtrial.methods.measure.answer import answer, each_bin
     from fairtrial.methods.measure.lines import Plan
     from fairtrial.methods.measure.thresholds_answer import answer_thresholds
@@ -104,5 +112,8 @@ def measure(
     compared = find_target("measure", target)
     own = compared.group.attributes if compared.group else ()
     attributes = tuple(dict.fromkeys([*by_attributes("measure", audit, by), *own]))
-    plan = Plan(audit, asked, attributes, by, depth, compared, interval, minimum, confidence_level)
+    bands = {one.name: find_scaled_band("measure", tolerance, one, scale) for one in asked}
+    plan = Plan(
+        audit, asked, attributes, by, depth, compared, interval, minimum, confidence_level, scale, bands
+    )
     return answer(plan) if thresholds is None else answer_thresholds(plan)

@@ -23,6 +23,7 @@ from fairtrial.metrics.values import role
 from fairtrial.results.column import State
 
 WHO = "measure"
+EVIDENCE = ("weight", "unit", "pair", "order", "unlabelled")  # what a law over all thresholds does not honour
 FEWEST = 5  # people with and without the outcome that an area needs
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -62,7 +63,11 @@ def check_thresholds(plan: Plan) -> None:
         faults.append(Fault("target", "must be everyone else or a reference group over all thresholds"))
     if plan.interval is not None:
         faults.append(Fault("interval", "cannot be chosen over all thresholds: bands are exact ones"))
-    for name in ("weight", "unit", "pair", "order"):
+    if plan.band is not None:
+        faults.append(Fault("tolerance", "is not for all thresholds: their gaps are tested against none"))
+    if plan.scale != "difference":
+        faults.append(Fault("scale", "must be 'difference' over all thresholds", got=plan.scale))
+    for name in EVIDENCE:
         if getattr(audit, name) is not None:
             required = Words("is not honoured with {}", Set("thresholds", "all"))
             faults.append(Fault(name, required, cure="Make an Audit without it"))

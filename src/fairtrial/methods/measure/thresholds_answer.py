@@ -41,7 +41,7 @@ def answer_thresholds(plan: Plan) -> MeasureResult:
     return MeasureResult(
         question=f"What are the rates by {', '.join(plan.attributes)}, at every threshold of {audit.score}?",
         null=f"At every threshold each group's rate equals that of {plan.target.label}.",
-        verdict=verdict_of(lines, alpha, plan.level),
+        verdict=verdict_of(lines, alpha, plan),
         estimates=tuple(row_of(line, alpha) for line in lines),
         details={**_details(plan, lines), "curves": all_curves(plan, people, tables)},
         notes=(
@@ -66,6 +66,8 @@ def _details(plan: Plan, lines: list[Line]) -> dict[str, Any]:
         "labels": {metric.name: metric.label for metric in (*asked, AREA)},
         "described": [],
         "confidence_level": plan.level,
+        "scale": plan.scale,
+        "tolerance": None,
         "left_out": [],
         "places": [line.group.place for line in lines],
         "thresholds": "all",
