@@ -15,6 +15,7 @@ from fairtrial.methods.improve.result import ImproveResult
     help="Was there a fairer way, just as good? A test for a less discriminatory alternative.",
     order=70,
     shows="alternative",
+    of_groups=True,
     result=ImproveResult,
     evidence=("unlabelled",),
     complete_rows=False,  # it refuses selective labels itself, with what can be tested
