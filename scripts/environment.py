@@ -87,7 +87,7 @@ def project():
 def lowest_pins():
     """Each direct dependency of the package and of its tests at its lower bound; pip picks the indirect ones."""
     extras = project()["optional-dependencies"]
-    wanted = project()["dependencies"] + extras["fair"] + extras["export"] + extras["test"]
+    wanted = project()["dependencies"] + extras["fair"] + extras["export"] + extras["web"] + extras["test"]
     bounds = [requirement.split(">=") for requirement in wanted if not requirement.startswith("fairtrial[")]
     return [f"{name}=={bound.split(',')[0]}" for name, bound in bounds]
 

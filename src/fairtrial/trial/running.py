@@ -145,6 +145,14 @@ def run(
     return trial
 
 
+def check_spec(
+    spec: str | os.PathLike[str] | Mapping[str, Any] | Spec, *, data: object = None
+) -> tuple[Section, ...]:
+    """All faults of a spec and its data in one message, before any work; else the questions that a run would ask."""
+    loaded = load_spec(spec, rows_at_hand=data is not None)
+    return _questions(loaded, open_audit(loaded, data))[0]
+
+
 def _loaded(
     spec: str | os.PathLike[str] | Mapping[str, Any] | Spec, given: Mapping[str, Any], *, rows_at_hand: bool
 ) -> Spec:
