@@ -131,12 +131,16 @@ def _init_words(roles: Mapping[str, Any]) -> list[str]:
 
 
 def _edit(spec: Path, roles: Mapping[str, Any]) -> None:
-    """What init cannot know and its user writes into the file: repeated people, weights, cuts, features."""
-    lines = {name: json.dumps(roles[name]) for name in ("unit", "weight", "features") if name in roles}
+    """What init cannot know and its user writes into the file: repeated people, weights, cuts, features, an order."""
+    lines = {
+        name: json.dumps(roles[name]) for name in ("unit", "weight", "features", "order") if name in roles
+    }
     if "bins" in roles:
         cuts = ", ".join(f"{name} = {json.dumps(edges)}" for name, edges in roles["bins"].items())
         lines["bins"] = f"{{ {cuts} }}"
     text = spec.read_text(encoding="utf-8")
+    if "order" in roles:  # in the place of the label that init took for 1
+        text = "\n".join(line for line in text.splitlines() if not line.startswith("positive =")) + "\n"
     for name, value in lines.items():
         kept = [line for line in text.splitlines() if not line.startswith(f"{name} =")]
         text = "\n".join(kept).replace("[data]", f"[data]\n{name} = {value}", 1) + "\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from truth.scenario import Ask, Expect, Scenario, file_of
+from truth.scenario import Ask, Expect, File, Scenario, file_of
 from truth.world import Generator, People, World, by_label, happens, labels, logistic
 
 SHARES = {"Black": 0.45, "White": 0.55}
@@ -37,7 +37,67 @@ INIT = (
 )  # fmt: skip
 FPR = Expect("found", "fpr", {"race": "Black"}, "above")
 
+BANDS = ("reject", "refer", "accept")
+
+
+def bands(refer: float, accept: float) -> World:
+    """A score cut into three bands; for one group the two cuts are shifted by so much."""
+
+    def world(generator: Generator, size: int) -> People:
+        race = labels(generator, size, SHARES)
+        true = generator.standard_normal(size)
+        outcome = happens(generator, logistic(1.5 * true))
+        shift = [by_label(race, {"Black": one}) for one in (refer, accept)]
+        band = (true >= -0.4 + shift[0]).astype(float) + (true >= 0.6 + shift[1])
+        return People({"race": race}, band, outcome, order=BANDS)
+
+    return world
+
+
+def in_bands(people: People, generator: Generator) -> File:
+    return {**people.groups, "band": np.array(BANDS)[people.decision.astype(int)], "repaid": people.outcome}
+
+
+BAND_ROLES = {
+    "decision": "band", "order": list(BANDS), "outcome": "repaid", "groups": ["race"], "favourable": "accept",
+}  # fmt: skip
+BAND_INIT = ("--decision", "band", "--outcome", "repaid", "--group", "race")
+ACCEPT = Expect("found", "selection_rate [accept]", {"race": "Black"}, "below", effect="harmed")
+REFER = Expect("found", "selection_rate [refer or above]")
+
 SCENARIOS = [
+    Scenario(
+        name="score bands, one cut higher for one group",
+        story="Bands reject, refer, accept: Black applicants are referred alike, but accepted at a higher score only.",
+        world=bands(0.0, 0.4),
+        size=4000,
+        seen=in_bands,
+        roles=BAND_ROLES,
+        init=BAND_INIT,
+        asks=(
+            measured("selection_rate", "tpr"),
+            Ask("certify", {"metric": "selection_rate", "by": "race", "target": WHITE, "tolerance": 0.05}),
+            Ask("flag", {"metric": "selection_rate", "by": "race", "target": WHITE}),
+        ),
+        must=(ACCEPT, Expect("found", "tpr [accept]", {"race": "Black"}, "below")),
+        rarely=(REFER,),
+        short=True,
+    ),
+    Scenario(
+        name="score bands, the same cuts for everybody",
+        story="Bands reject, refer, accept, cut alike for groups of the same scores.",
+        world=bands(0.0, 0.0),
+        size=12000,
+        seen=in_bands,
+        roles=BAND_ROLES,
+        init=BAND_INIT,
+        asks=(
+            measured("selection_rate", "tpr"),
+            Ask("certify", {"metric": "selection_rate", "by": "race", "target": WHITE, "tolerance": 0.05}),
+        ),
+        must=(Expect("certified", "selection_rate [accept]", {"race": "Black"}),),
+        rarely=(REFER, Expect("found", "selection_rate [accept]")),
+    ),
     Scenario(
         name="a score that overstates one group's risk",
         story="Black people get a higher score than people who reoffend as often.",

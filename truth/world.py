@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ class People:
     score: Floats | None = None
     columns: Mapping[str, Labels] = field(default_factory=dict)  # what else the file has
     weight: Floats | None = None  # how many people a row stands for
+    order: tuple[str, ...] = ()  # labels of a decision of more than two values, whose places `decision` holds
 
     @property
     def size(self) -> int:
@@ -73,6 +74,10 @@ World = Callable[[Generator, int], People]
 
 def true_rate(people: People, metric: str, inside: Bools) -> float:
     """The metric's rate among these people, from its definition in words."""
+    if people.order and metric.endswith("]"):  # 'tpr [refer or above]'
+        metric, _, cut = metric.removesuffix("]").partition(" [")
+        place = people.order.index(cut.removesuffix(" or above"))
+        people = replace(people, decision=(people.decision >= place).astype(float), order=())
     value, given = _value_and_condition(people, metric)
     counted = inside & given
     weight = np.ones(people.size) if people.weight is None else people.weight

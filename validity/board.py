@@ -25,8 +25,8 @@ import numpy as np
 Claim = Literal["size", "coverage", "false flagging rate", "wrong certification", "power"]
 # every public function that returns a p-value, an interval, or a number of people to be sure with
 METHODS = (
-    "measure", "certify", "flag", "plan", "scan", "scan_all", "transport", "explain", "compare", "improve", "watch",
-    "run",
+    "measure", "tabulate", "certify", "flag", "plan", "scan", "scan_all", "transport", "explain", "compare", "improve",
+    "watch", "run",
 )  # fmt: skip
 POWER_TO_LOSE = 0.1  # against the usual valid method
 MODULES = {"run": "trial"}  # the others are listed in the module of their name

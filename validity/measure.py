@@ -20,6 +20,7 @@ from validity.measure_designs import Draw, Errors, Random, linear, repeated, sur
 from validity.measure_labels import CELLS as LABELS
 from validity.measure_means import CELLS as MEANS
 from validity.measure_pvalues import CELLS as P_VALUES
+from validity.ordered_cuts import CELLS as ORDERED
 from validity.printed_numbers import printed
 from validity.skewed_means import MEASURE as SKEWED
 from validity.skewed_means import POWER as POWER_OF_MEANS
@@ -236,6 +237,7 @@ CELLS = [
     *MEANS,
     *ARRAYS,
     *P_VALUES,
+    *(cell for cell in ORDERED if cell.method == "measure"),
     *lines("measure"),
     *printed("measure"),
 ]  # fmt: skip

@@ -28,6 +28,8 @@ from .methods.scan.method import scan as scan
 from .methods.scan.method import scan_all as scan_all
 from .methods.scan.result import ScanAllResult as ScanAllResult
 from .methods.scan.result import ScanResult as ScanResult
+from .methods.tabulate.method import tabulate as tabulate
+from .methods.tabulate.result import TabulateResult as TabulateResult
 from .methods.transport.method import transport as transport
 from .methods.transport.result import TransportResult as TransportResult
 from .methods.watch.method import watch as watch

@@ -79,6 +79,10 @@ CASES: dict[str, Case] = {
         lambda frame: ft.measure(audit(frame), ["fpr", "ppv", "brier"], target=reference(frame)),
         gap="difference", points=("rate", "difference"),
     ),
+    "tabulate": Case(
+        lambda frame: ft.tabulate(audit(frame), "credit-decisions", target=reference(frame)),
+        gap="difference", points=("rate", "ratio", "difference", "odds_ratio"),
+    ),
     "certify": Case(
         lambda frame: ft.certify(audit(frame), "fpr", target=reference(frame)),
         gap="difference", points=("rate", "difference"),

@@ -27,6 +27,7 @@ def whole_spec(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         },
         "report": {"title": "Every question", "decision": "Whether it may be used.", "context": "A test."},
         "measure": [{"metrics": ["fpr", "ppv"], "by": ["race"], "target": WHITE}, {"metrics": ["calibration"]}],
+        "tabulate": [{"table": "local-law-144"}, {"table": "bias-record"}],
         "certify": {"metric": "fpr", "by": ["sex"], "tolerance": 0.05},
         "flag": {"metric": "fpr", "direction": "above", "depth": 2},
         "scan": {"metric": "fpr", "protected": BLACK, "features": features, "permutations": 99},

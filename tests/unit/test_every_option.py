@@ -16,6 +16,7 @@ from fairtrial.cli.declared_options import parameter_name, read_one
 from fairtrial.cli.method_commands import Question, questions
 from fairtrial.data.arguments import definition
 from fairtrial.methods.declaration import Method, declared_methods, trial_methods
+from fairtrial.methods.tabulate.method import entry
 from fairtrial.options import Argument, arguments_of
 from fairtrial.trial import run
 from fairtrial.trial.spec.argument_kinds import admits_groups, admits_metrics
@@ -38,6 +39,7 @@ def typed(argument: Argument) -> str:
     texts = [str(choice) for choice in argument.choices]
     texts += ["race=A"] if admits_groups(argument) else ["fpr"] if admits_metrics(argument) else []
     texts += ["young: age<25"] if argument.option.form is definition else []
+    texts += ['{"group": {"race": "A"}}'] if argument.option.form is entry else []
     texts += ["age=4"] if argument.option.form else []
     texts += ["0.75", "0.3", "3", "1", "5", "700", "x"]
     for text in texts:

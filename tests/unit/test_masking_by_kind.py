@@ -27,6 +27,7 @@ NO_SHARE = {
     ("scan", "expected"): "an expectation, not a count",
     ("scan", "target_expected"): "an expectation, not a count",
     ("scan_all", "expected"): "an expectation, not a count",
+    ("tabulate", "share"): "of everyone, who are not in the row; n itself stands beside it",
 }
 LIMITS = ("_low", "_high")
 

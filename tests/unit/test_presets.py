@@ -65,9 +65,17 @@ def test_local_law_144_impact_ratios() -> None:
     for name, ratio in expected.items():
         assert rows[name]["impact_ratio_low"] <= ratio <= rows[name]["impact_ratio_high"] + 1e-12
     assert "(missing)" not in "".join(rows)
-    notes = " ".join(trial.notes)
-    assert "race is unknown for 37 people" in notes
-    assert "Pacific Islander" in notes
+    table = trial.results["tabulate-1"]
+    listed = {row["group"]: row for row in table.estimates}
+    assert listed["(unknown)"]["n"] == 37
+    left = {name for name, row in listed.items() if row["state"] == "left out"}
+    sexes = ("Female", "Male")
+    assert left == {"race: Pacific Islander", *(f"race: Pacific Islander, sex: {sex}" for sex in sexes)}
+    named = next(note.text for note in table.notes if note.code == "small-categories")
+    assert all(name in named for name in left)
+    assert {
+        name: row["impact_ratio"] for name, row in listed.items() if row.get("impact_ratio") is not None
+    } == (pytest.approx(expected, abs=1e-12))
     assert rows["race: Pacific Islander"]["impact_ratio"] is None
     assert rows["race: Pacific Islander"]["rate"] is not None, "left out of the ratios, not out of the table"
 
@@ -79,7 +87,10 @@ def test_scores_are_cut_at_the_sample_median() -> None:
     expected = impact_ratios(frame, above, smallest=40)
     rows = {row["group"]: row["impact_ratio"] for row in trial.results["measure"].estimates}
     assert {name: rows[name] for name in expected} == pytest.approx(expected, abs=1e-12)
-    assert any("above the sample median" in note for note in trial.notes)
+    table = trial.results["tabulate-1"]
+    assert {row["metric"] for row in table.estimates} == {"scoring_rate", "not included"}
+    median = f"above the sample's median score, {frame['score'].median():g}."
+    assert any(median in note.text for note in table.notes)
 
 
 def test_small_categories_can_be_kept() -> None:
@@ -142,10 +153,12 @@ def test_healthcare_measures_need_among_the_selected() -> None:
 @pytest.mark.parametrize(
     ("preset", "methods"),
     [
-        ("employment", ["measure", "certify", "flag"]),
-        ("lending", ["measure", "measure", "certify", "certify", "flag"]),
+        ("employment", ["measure", "tabulate", "tabulate", "certify", "flag"]),
+        ("lending", ["measure", "measure", *["tabulate"] * 6, "certify", "certify", "flag"]),
+        ("insurance", ["measure", "measure", *["tabulate"] * 7, "certify", "certify", "flag"]),
         ("risk-score", ["measure", "measure", "flag", "transport"]),
-        ("healthcare", ["measure", "flag"]),
+        ("healthcare", ["measure", "tabulate", "flag"]),
+        ("public-sector", ["measure", "tabulate", "flag"]),
     ],
 )
 def test_a_section_of_ones_own_takes_the_place_of_the_presets(preset: str, methods: list[str]) -> None:

@@ -471,6 +471,7 @@ def runs(folder: Path) -> dict[str, Callable[[], Any]]:
         "transport": lambda: ft.transport(audit, "statistical_parity"),
         "watch": lambda: ft.watch(str(folder / "state.jsonl"), audit, "selection_rate", period="w"),
         "plan": lambda: ft.plan("selection_rate", rate=0.2, disparity=0.3),
+        "tabulate": lambda: ft.tabulate(audit, "adverse-impact"),
     }
 
 
@@ -496,7 +497,8 @@ MODULES = {
     "explain": ("explain.answer", "explain.verdict_and_notes", "explain.words", "explain.criterion"),
     "compare": ("explain.two_rules",),
     "improve": ("improve.sentences",), "transport": ("transport.sentences", "transport.result"),
-    "watch": ("watch.sentences",), "plan": ("plan.answer", "plan.monitoring", "plan.result"),
+    "watch": ("watch.sentences",), "tabulate": ("tabulate.answer",),
+    "plan": ("plan.answer", "plan.monitoring", "plan.result"),
 }  # fmt: skip
 WRITTEN_OUT = {
     "methods.gaps.words",

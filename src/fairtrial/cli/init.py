@@ -35,7 +35,7 @@ def init(
     yes: Annotated[bool, typer.Option("--yes", help="Ask nothing, take the guesses.")] = False,
     preset: Annotated[
         str | None,
-        typer.Option("--preset", help="employment, lending, risk-score or healthcare; default: a guess."),
+        typer.Option("--preset", help=f"{', '.join(PRESETS)}; default: a guess."),
     ] = None,
     decision: Annotated[str | None, typer.Option("--decision", help="Column of the decision.")] = None,
     outcome: Annotated[str | None, typer.Option("--outcome", help="Column of what really happened.")] = None,

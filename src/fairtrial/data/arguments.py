@@ -52,6 +52,18 @@ def plain_label(text: str) -> str:
     return text
 
 
+def unlabelled(text: str) -> Any:
+    """A text of the command line.
+
+    >>> unlabelled("bounds"), unlabelled("odds=1.5,alike=region|income")
+    ('bounds', {'odds': 1.5, 'alike': ['region', 'income']})
+    """
+    found = options.group(text)
+    if isinstance(found, dict) and isinstance(found.get("odds"), str):
+        return {**found, "odds": options.number_or_text(str(found["odds"]))}
+    return found
+
+
 Data = Annotated[
     object,
     Option("A dataframe of any kind, a dict of columns, or a path or glob of CSV or Parquet files."),
@@ -67,7 +79,7 @@ Groups = Annotated[
 Define = Annotated[
     Mapping[str, Any] | None,
     Option(
-        "Groups of your own, such as 'young women: sex=Female, age<25'; in Python also masks or functions of rows.",
+        "Groups of your own, such as 'young women: sex=Female, age<25'; in Python also masks or functions.",
         form=definition,
         many=True,
     ),
@@ -79,9 +91,17 @@ Features = Annotated[
 Positive = Annotated[
     object,
     Option(
-        "The label or labels that count as 1, for decision and outcome alike or of each, such as decision=yes.",
+        "The labels that count as 1, for decision and outcome alike or of each, such as decision=yes.",
         form=label,
         many=True,
+    ),
+]
+Order = Annotated[
+    Sequence[Any] | None,
+    Option(
+        "The decision's labels from low to high: every cut between them is looked at, all at once.",
+        many=True,
+        form=plain_label,
     ),
 ]
 Favourable = Annotated[
@@ -102,6 +122,13 @@ Bins = Annotated[
 Missing = Annotated[
     Literal["error", "drop", "category"],
     Option("Missing values are an error, drop their row, or are a group of their own."),
+]
+Unlabelled = Annotated[
+    Literal["bounds"] | Mapping[str, Any] | None,
+    Option(
+        "Unknown outcomes: bounds over all of them, or odds=2,alike=region within those of people alike.",
+        form=unlabelled,
+    ),
 ]
 Weight = Annotated[str | None, Option("Column of survey weights.")]
 Unit = Annotated[str | None, Option("Column that names the person of repeated rows.")]

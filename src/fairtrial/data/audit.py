@@ -6,7 +6,7 @@ import hashlib
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -51,19 +51,21 @@ class Audit(FromArrays, Features):
     groups : str or list, default ()
         Columns whose groups are compared where a method is not told otherwise.
     define : dict or None, default None
-        Groups of your own, such as 'young women: sex=Female, age<25'; in Python also masks or functions
-        of rows.
+        Groups of your own, such as 'young women: sex=Female, age<25'; in Python also masks or functions.
     features : str or list, default ()
         Columns that models see and subgroups are built from.
     positive : object, default None
-        The label or labels that count as 1, for decision and outcome alike or of each, such as
-        decision=yes.
+        The labels that count as 1, for decision and outcome alike or of each, such as decision=yes.
+    order : list or None, default None
+        The decision's labels from low to high: every cut between them is looked at, all at once.
     favourable : object, default None
         The decision that is good for a person: 1, 0 or its label; findings then say who is harmed.
     bins : dict or None, default None
         Cuts of continuous columns: edges, such as age=25,45 or age=62, or equal parts, such as age=4.
     missing : {'error', 'drop', 'category'}, default 'error'
         Missing values are an error, drop their row, or are a group of their own.
+    unlabelled : {'bounds'} or dict or None, default None
+        Unknown outcomes: bounds over all of them, or odds=2,alike=region within those of people alike.
     weight : str or None, default None
         Column of survey weights.
     unit : str or None, default None
@@ -94,9 +96,11 @@ class Audit(FromArrays, Features):
         define: a.Define = None,
         features: a.Features = (),
         positive: a.Positive = None,
+        order: a.Order = None,
         favourable: a.Favourable = None,
         bins: a.Bins = None,
         missing: a.Missing = "error",
+        unlabelled: a.Unlabelled = None,
         weight: a.Weight = None,
         unit: a.Unit = None,
         pair: a.Pair = None,
@@ -117,7 +121,9 @@ class Audit(FromArrays, Features):
             favourable=given["favourable"],
             bins=dict(bins or {}),
             missing=given["missing"],
+            unlabelled=given["unlabelled"],
             define=defined,
+            order=given["order"],
         )
         declared.check(source.columns, given, Audit.__init__)
         super().__init__(source, declared)
@@ -160,7 +166,7 @@ class Audit(FromArrays, Features):
         tuple of two pairs
             Empty where no row with a missing outcome is left out.
         """
-        if self.missing != "drop" or self.outcome is None or not self.has("decision"):
+        if not self.keeps_unlabelled or self.outcome is None or not self.has("decision"):
             return ()
         if self._labelled is None:
             cells = self.cells((), roles=("decision", "outcome"), unknown=True)
@@ -181,6 +187,12 @@ class Audit(FromArrays, Features):
         """
         roles = [name for name in ("decision", "outcome", "score") if self.has(name)]
         faults = Faults("Audit")
+        if self.order is not None:
+            roles.remove("decision")
+            try:
+                self.cuts()
+            except InputError as error:
+                faults.extend(error)
         try:
             assert self.favourable in (None, 0, 1)
         except InputError as error:
@@ -237,6 +249,10 @@ class Audit(FromArrays, Features):
             if getattr(self, name) is not None
         }
         about = {"data": digest, "roles": roles, "missing": self.missing, "frame": self.frame}
+        if self.unlabelled is not None:
+            about["unlabelled"] = self.unlabelled.to_dict()
+        if self.order is not None:
+            about["order"] = list(self.order)
         if self.define:
             about["define"] = {name: recorded_definition(part) for name, part in self.define.items()}
         return {**about, "favourable": self.favourable, **facts}
@@ -284,19 +300,44 @@ class Audit(FromArrays, Features):
         return tuple(notes)
 
     def refuse(self, who: str, *roles: str) -> None:
-        """Refuse survey weights, repeated rows or pairs by name, for methods that do not honour them.
+        """Refuse survey weights, repeated rows, pairs or unknown outcomes by name, for methods that do not honour them.
 
         Parameters
         ----------
         who : str
             The method that refuses.
         *roles : str
-            'weight', 'unit' or 'pair'.
+            'weight', 'unit', 'pair' or 'unlabelled'.
         """
         for name in roles:
             if getattr(self, name) is not None:
                 required = Words("is not honoured by {} yet; {} does", Use(who), Use("measure"))
                 raise NotApplicable(who, Fault(name, required, cure="Make an Audit without it"))
+
+    def cuts(self) -> list[tuple[str, Self]]:
+        """An ordered decision cut between any two of its labels: 'refer or above', and the audit of that decision.
+
+        Returns
+        -------
+        list of pairs
+            From the lowest cut to the highest; cuts that part the same people are one.
+        """
+        assert self.order is not None
+        told = self.decision_labels()
+        strange = [label for label in told if label not in self.order]
+        if strange:
+            required = f"lacks labels of {self.subject('decision')}: {', '.join(map(repr, strange[:6]))}"
+            raise InputError("Audit", Fault("order", required, cure="Give every label its place"))
+        present = [label for label in self.order if label in told]
+        found = []
+        for place in range(1, max(len(present), 2)):
+            other = copy(self)
+            other.order, other._labelled, other.constant_decision = None, None, None
+            other.positive = {**self.positive, "decision": present[place:] or present}
+            other._favourable = self.favourable
+            name = f"{present[min(place, len(present) - 1)]}{' or above' if place < len(present) - 1 else ''}"
+            found.append((name, other))
+        return found
 
     def lacking(self, columns: Collection[str]) -> Audit:
         """The same audit, whose rows may lack these columns: they are kept, with NaN.
@@ -358,7 +399,7 @@ class Audit(FromArrays, Features):
         query = Query(self, who)
         query.ask(by, metrics, roles, unknown=unknown)
         table = query.grouped()
-        columns = self._labels(table, by)
+        columns = self.labels_of(table, by)
         keys = [coded.codes.astype(np.int64) for coded in columns.values()]
         role_values = [table.role(name) for name in roles]
         first, inverse = distinct(keys, role_values, len(table.n))
@@ -441,7 +482,7 @@ class Audit(FromArrays, Features):
         for role in persons:
             query.person(role)
         table = query.plain()
-        found = Rows(n=len(table.n), attributes=self._labels(table, attributes))
+        found = Rows(n=len(table.n), attributes=self.labels_of(table, attributes))
         found.roles.update((name, table.role(name)) for name in roles)
         found.columns.update((name, table.value(f"column {name}")) for name in columns)
         for metric in metrics:
@@ -452,7 +493,8 @@ class Audit(FromArrays, Features):
         return found
 
     # -- checks and helpers ---------------------------------------------------------------------------------
-    def _labels(self, table: Table, attributes: Sequence[str]) -> dict[str, Coded]:
+    def labels_of(self, table: Table, attributes: Sequence[str]) -> dict[str, Coded]:
+        """The labels of a query's lines, remembered as the attributes' levels."""
         found = {name: table.labels[name] for name in attributes}
         self._levels.update({name: coded.labels for name, coded in found.items()})
         return found

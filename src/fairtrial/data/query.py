@@ -128,6 +128,7 @@ class Query:
     def person(self, role: str) -> None:
         """Who a row is about: the column of 'unit' or of 'pair'."""
         column = str(getattr(self.roles, role))
+        self.roles.kind(column)  # refuses what names nobody
         self.columns.add(column)
         self._require(column)
         self._key(role, column, lambda: nw.col(column))
@@ -295,9 +296,18 @@ class Query:
             table.numbers[name] = read_numbers(self.roles, name, column, table.n, faults, partial)
         else:
             partial = self._partial(*self.roles.role_columns(name))
+            partial |= name == "outcome" and self.roles.unlabelled is not None
             table.binary[name] = read_role(self.roles, name, column, table.n, faults, partial)
             if name == "outcome" and self.roles.kind(str(self.roles.outcome)) == "int":
                 table.numbers[name] = read_floats(column)
+
+    def _columns_of(self, name: str) -> list[str]:
+        """The columns that a value is read from."""
+        part = self.parts.get(name)
+        roles = () if part is None else part.needs
+        return [column for need in roles for column in self.roles.role_columns(need)] or [
+            name.removeprefix("column ")
+        ]
 
     def _check_values(self, table: Table, name: str, faults: Faults) -> None:
         part = self.parts.get(name)
@@ -309,9 +319,11 @@ class Query:
             else:
                 faults.add(self.roles.fault(needs, NOT_FINITE))
         missing = int((table.n - table.count[name]).sum())
-        roles = [] if part is None else [column for need in needs for column in self.roles.role_columns(need)]
-        partial = self._partial(*roles or [name.removeprefix("column ")])
-        if missing and not partial and not (name == "outcome" and "outcome" in table.binary):
+        if (
+            missing
+            and not self._partial(*self._columns_of(name))
+            and not (name == "outcome" and "outcome" in table.binary)
+        ):
             faults.add(self.roles.missing_fault(missing, *needs))
 
 

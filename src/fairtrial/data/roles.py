@@ -21,10 +21,10 @@ from fairtrial.data.expressions import (
     one_or_zero,
     present,
 )
-from fairtrial.data.schema import ROLE_NAMES, Declared, column_fault, is_number, labels_of
+from fairtrial.data.schema import ROLE_NAMES, Declared, column_fault, find_unlabelled, is_number, labels_of
 from fairtrial.data.source import Source, collect
 from fairtrial.errors import Fault, Faults, InputError, Note, Set, Words
-from fairtrial.labels import MISSING, canonical
+from fairtrial.labels import MISSING, canonical, is_missing
 from fairtrial.metrics.values import Role
 
 OTHER = 2.0  # stands for a number that is neither 0 nor 1 in the key of a binary role
@@ -45,9 +45,15 @@ class Roles(Columns):
             name: label for name, label in declared.positive.items() if columns[name] is not None
         }
         self.bins = declared.bins
+        self.unlabelled = find_unlabelled(declared.unlabelled)
         self.define = declared.define
         source.expression_of = partial(definition_expression, self)
         self._favourable = declared.favourable
+        self.order: tuple[str, ...] | None = (
+            None  # the decision's labels from low to high, where it has an order
+        )
+        if declared.order is not None:
+            self.order = tuple(canonical(label) for label in labels_of(declared.order))
         self.found_real_outcome: bool | None = None  # known once the outcome was read
         self.constant_decision: int | None = None  # the value of a decision that was read and never varies
         self._edges: dict[str, list[float]] = {}
@@ -57,7 +63,13 @@ class Roles(Columns):
     def declared(self) -> list[str]:
         """The columns that the audit names, each once."""
         roles = [getattr(self, name) for name in ROLE_NAMES if getattr(self, name) is not None]
-        return list(dict.fromkeys([*roles, *self.groups, *self.features]))
+        alike = () if self.unlabelled is None else self.unlabelled.alike
+        return list(dict.fromkeys([*roles, *self.groups, *self.features, *alike]))
+
+    @property
+    def keeps_unlabelled(self) -> bool:
+        """Whether rows without an outcome may be there: they are dropped where they are needed, or reckoned with."""
+        return self.missing == "drop" or self.unlabelled is not None
 
     def has(self, name: str) -> bool:
         """Whether the audit has the role; a score with a threshold gives a decision.
@@ -86,19 +98,34 @@ class Roles(Columns):
         if self._favourable is None:
             return None
         label = {"true": "1", "false": "0"}.get(canonical(self._favourable), canonical(self._favourable))
+        if self.order is not None:
+            return self._favourable_end(canonical(self._favourable))
         if canonical(self._favourable) in self.counted("decision"):
             return 1
         if label in ("0", "1"):
             return int(label)
         return self._favourable_label(label)
 
+    def _favourable_end(self, label: str) -> int:
+        """Of decisions with an order one end is good for a person."""
+        assert self.order is not None
+        ends = {self.order[0]: 0, self.order[-1]: 1}
+        if label not in ends:
+            required = f"must be an end of the order: {self.order[0]!r} or {self.order[-1]!r}"
+            raise InputError("Audit", Fault("favourable", required, got=self._favourable))
+        return ends[label]
+
+    def decision_labels(self) -> list[str]:
+        """The labels that the decision takes."""
+        column = self.source.label_column(str(self.decision), self.kind(str(self.decision)))
+        raw = collect(self.lazy([column]).select(nw.col(column).alias("x")).unique())["x"].to_pylist()
+        return sorted({canonical(value) for value in raw} - {MISSING})
+
     def _favourable_label(self, label: str) -> int:
         """A label that is not the positive one is decision 0, if it occurs."""
-        column = str(self.decision)
         labels: list[str] = []
         if self.decision is not None and "decision" in self.positive:
-            raw = collect(self.lazy([column]).select(nw.col(column).alias("x")).unique())["x"].to_pylist()
-            labels = sorted({canonical(value) for value in raw} - {MISSING})
+            labels = self.decision_labels()
         if label not in labels:
             listed = f" or one of its labels {', '.join(map(repr, labels))}" if labels else ""
             required = f"must be a decision that is good for a person: 1 or 0{listed}"
@@ -183,6 +210,8 @@ class Roles(Columns):
             return nw.when(infinite(score)).then(nw.lit(OTHER)).otherwise(decided)
         column = str(getattr(self, name))
         kind = self.kind(column)
+        if kind == "other":
+            raise InputError("Audit", self.fault([name], "must hold 0 and 1, two labels or numbers"))
         if kind != "float":
             return nw.col(column)  # grouped as it is: engines are fastest so
         if name in self.positive:
@@ -298,8 +327,14 @@ class Roles(Columns):
         """A column of texts where numbers are needed."""
         frame = self.lazy([column]).select(nw.col(column).alias("x")).unique().head(1000)
         raw = collect(frame)["x"].to_pylist()
-        strange = sorted(str(value) for value in raw if value is not None and not is_number(value))[:3]
-        required = f"must hold numbers, got {', '.join(map(repr, strange)) or 'no values'}"
+        present = sorted(str(value) for value in raw if not is_missing(value))
+        strange = [value for value in present if not is_number(value)]
+        required = "must hold numbers"
+        if (
+            not strange and present
+        ):  # a column of numbers is text where one of them has too many digits for a float
+            strange, required = [max(present, key=len)], "must hold numbers of at most 15 digits"
+        required += f", got {', '.join(map(repr, strange[:3])) or 'no values'}"
         return Fault("metric" if use == "value" else use, required, subject=f"{column!r} ({use})")
 
     def check_column(self, who: str, argument: str, name: object) -> None:
@@ -355,9 +390,8 @@ class Roles(Columns):
             answer = collect(
                 self.lazy([name]).select(number).filter(~nw.col("x").is_null()).select(*quantiles)
             )
-            edges = sorted(
-                {float(column[0].as_py()) for column in answer.values() if column[0].as_py() is not None}
-            )
+            found = [column[0].as_py() for column in answer.values()]
+            edges = sorted({float(edge) + 0.0 for edge in found if edge is not None})  # −0 is 0
             if not edges:
                 fault = Fault("bins", "has no values to cut into bins", subject=repr(name))
                 raise InputError("Audit", fault)

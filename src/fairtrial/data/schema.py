@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from fairtrial.errors import Fault, Faults, InputError, Set, Words, did_you_mean, known_columns
+from fairtrial.errors import Example, Fault, Faults, InputError, Set, Words, did_you_mean, known_columns
+from fairtrial.labels import canonical
 from fairtrial.options import arguments_of, faults_of
 
 ROLE_NAMES = (
@@ -34,7 +35,9 @@ class Declared:
     favourable: object
     bins: dict[str, Any]
     missing: str
+    unlabelled: Any = None
     define: dict[str, Any] = field(default_factory=dict)
+    order: Any = None  # the decision's labels from low to high
 
     def check(self, known: Sequence[str], given: Mapping[str, Any], function: Callable[..., Any]) -> None:
         """All faults in one message, in the order of the arguments, before any data are read.
@@ -64,11 +67,29 @@ class Declared:
                 yield Fault("positive", required)
             elif not labels_of(self.positive[key]):
                 yield Fault("positive", f"names no label of the {key}")
+        yield from self._order_faults()
         if self.favourable is not None and not self._decides:
             cure = Words("name the decision's column with {}", Set("decision"))
             yield Fault("favourable", "needs a decision", cure=cure)
         for name, cut in self.bins.items():
             yield from _bin_faults(name, cut)
+        yield from unlabelled_faults(self.unlabelled, self.columns["outcome"], known)
+        if self.unlabelled is not None and self.order is not None:
+            yield Fault("unlabelled", "is not for a decision with an order yet", cure="Leave one of them out")
+
+    def _order_faults(self) -> Iterator[Fault]:
+        if self.order is None:
+            return
+        labels = [canonical(label) for label in labels_of(self.order)]
+        if len(labels) < 2 or len(set(labels)) < len(labels):
+            yield Fault("order", "must list two or more labels of the decision, each once", got=self.order)
+        if self.columns["decision"] is None:
+            cure = Words("name the decision's column with {}", Set("decision"))
+            yield Fault("order", "needs a column of decisions", cure=cure)
+        if "decision" in self.positive:
+            cure = Words("keep one of them; {} says it of the outcome alone", Set("positive", {"outcome": 1}))
+            subject = "'order' and 'positive'"
+            yield Fault("order", "both say which decisions count", subject=subject, cure=cure)
 
     @property
     def _decides(self) -> bool:
@@ -166,3 +187,72 @@ def _bin_faults(name: str, cut: Any) -> Iterator[Fault]:
         yield Fault("bins", f"of {name!r} must be a list of edges or a number of quantile bins", got=cut)
     elif any(high <= low for low, high in pairwise(cut)):
         yield Fault("bins", f"of {name!r} must be increasing", got=list(cut))
+
+
+@dataclass(frozen=True, slots=True)
+class Unlabelled:
+    """What is assumed of people whose outcome is unknown.
+
+    Their odds of outcome 1 are at most `odds` times those of the labelled people of the same group and decision who are
+    alike in the columns `alike`, and at least one `odds`th of them; without a limit nothing is assumed.
+    """
+
+    odds: float = np.inf
+    alike: tuple[str, ...] = ()
+
+    @property
+    def assumed(self) -> bool:
+        return bool(np.isfinite(self.odds))
+
+    @property
+    def words(self) -> str:
+        """What the numbers assume, for sentences."""
+        if not self.assumed:
+            return "whatever the unknown outcomes are"
+        alike = ["group and decision", *self.alike]
+        within = f"{', '.join(alike[:-1])} and {alike[-1]}" if len(alike) > 1 else alike[0]
+        if self.odds == 1:
+            return f"if the unlabelled fare like the labelled of the same {within}"
+        odds = f"within {self.odds:g} times those of the labelled of the same {within}"
+        return f"if the odds of the unlabelled are {odds}"
+
+    def to_dict(self) -> Any:
+        """The form used in files."""
+        return {"odds": self.odds, "alike": list(self.alike)} if self.assumed else "bounds"
+
+
+def find_unlabelled(given: Any) -> Unlabelled | None:
+    """What was declared, once it has no faults."""
+    if not isinstance(given, Mapping):
+        return None if given is None else Unlabelled()
+    alike = given.get("alike", ())
+    return Unlabelled(float(given["odds"]), (alike,) if isinstance(alike, str) else tuple(alike))
+
+
+def unlabelled_faults(given: Any, outcome: str | None, known: Sequence[str]) -> Iterator[Fault]:
+    """What is wrong with the declaration, from the columns' names alone."""
+    if given is None:
+        return
+    if outcome is None:
+        yield Fault("unlabelled", "is about people without an outcome, and the audit names no outcome")
+    if isinstance(given, Mapping):
+        yield from _table_faults(given, known)
+    elif given != "bounds":
+        required = Words("must be 'bounds' or a table such as {}", Example({"odds": 2, "alike": ["region"]}))
+        yield Fault("unlabelled", required, got=given)
+
+
+def _table_faults(given: Mapping[str, Any], known: Sequence[str]) -> Iterator[Fault]:
+    for key in given:
+        if key not in ("odds", "alike"):
+            yield Fault("unlabelled", f"has 'odds' and 'alike', not {key!r}")
+    odds = given.get("odds")
+    if not is_number(odds) or isinstance(odds, str) or float(odds) < 1:  # type: ignore[arg-type]
+        yield Fault("unlabelled", "needs 'odds', a number of at least 1", got=odds)
+    alike = given.get("alike", ())
+    listed = [alike] if isinstance(alike, str) else alike
+    if not isinstance(listed, list | tuple):
+        yield Fault("unlabelled", "needs a list of columns as 'alike'", got=alike)
+        return
+    found = (column_fault("unlabelled", name, known) for name in listed)
+    yield from (fault for fault in found if fault is not None)

@@ -51,7 +51,7 @@ class Method:
     variant_of : str
         The method whose question it asks in another way; who asked either has asked that question.
     evidence : tuple of str
-        Which of the audit's roles 'weight', 'unit' and 'pair' it honours; the others are refused by name.
+        Which of the audit's 'weight', 'unit', 'pair' and 'order' it honours; the others are refused by name.
     """
 
     name: str
@@ -87,8 +87,8 @@ class Method:
         return tuple(names[: names.index("audit")]) if self.takes_audit else ()
 
 
-# the roles that say how rows stand for people
-EVIDENCE = ("weight", "unit", "pair")
+# what says how rows stand for people, and a decision of more than two values
+EVIDENCE = ("weight", "unit", "pair", "order", "unlabelled")
 _DECLARED: dict[str, Method] = {}
 
 

@@ -134,6 +134,8 @@ def _claim(result: Claiming, row: Mapping[str, Any], who: str, against: str, jud
     details = result.details
     scale = str(details.get("scale", "difference"))
     size = scalar(row.get(scale))
+    if size is None:
+        size = _nearest(scalar(row.get(f"{scale}_least")), scalar(row.get(f"{scale}_most")), scale)
     band = details.get("tolerance")
     return Claim(
         method=result.kind,
@@ -148,6 +150,13 @@ def _claim(result: Claiming, row: Mapping[str, Any], who: str, against: str, jud
         verdict=judged,
         effect=str(row.get("effect") or ""),
     )
+
+
+def _nearest(least: float | None, most: float | None, scale: str) -> float | None:
+    """Of a gap between two ends, the one that is nearest to none."""
+    if least is None or most is None:
+        return None
+    return min(max(1.0 if scale == "ratio" else 0.0, least), most)
 
 
 def _end(value: float | None, open_end: float) -> float:

@@ -1,12 +1,13 @@
 """Presets: the questions a field usually asks, so that a short spec is a whole audit.
 
-A section written in the file takes the place of the preset's sections of the same method; the others stay.
+A section written in the file takes the place of the preset's sections of the same method (of the same table, where it
+is one of the field's tables); the others stay.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fairtrial.data.audit import Audit
@@ -16,7 +17,15 @@ from fairtrial.labels import MISSING, canonical
 from fairtrial.methods.declaration import trial_methods
 from fairtrial.methods.gaps.known_outcomes import selective_labels, spans_decisions
 from fairtrial.metrics.table import find_metrics
+from fairtrial.trial.preset_tables import (
+    Questions,
+    bias_record,
+    credit_tables,
+    employment_tables,
+    usual_entries,
+)
 from fairtrial.trial.spec import Section, Spec
+from fairtrial.trial.spec.tables import Lending
 
 SMALLEST_COMPARED = 10  # people; score intervals hold for groups this small
 NEED = {
@@ -28,8 +37,6 @@ NEED = {
     "harm": "a higher need among the selected means the group had to be sicker to be selected",
 }
 
-Questions = list[tuple[str, dict[str, Any]]]
-
 
 def complete(spec: Spec, audit: Audit) -> tuple[tuple[Section, ...], list[str]]:
     """The spec's own sections and its preset's, in the order of a trial, and what the reader must know of them."""
@@ -38,23 +45,33 @@ def complete(spec: Spec, audit: Audit) -> tuple[tuple[Section, ...], list[str]]:
     builder = {
         "employment": _employment,
         "lending": _lending,
+        "insurance": _insurance,
         "risk-score": _risk_score,
         "healthcare": _healthcare,
+        "public-sector": _public_sector,
     }
     questions, notes = builder[spec.preset](spec, audit)
     questions, refused = answerable(questions, audit)
     notes += refused
-    own = {section.method for section in spec.sections}
-    kept = [(method, arguments) for method, arguments in questions if method not in own]
-    sections: list[Section] = []
+    return tuple(_in_order(spec, questions)), notes
+
+
+def _in_order(spec: Spec, questions: Questions) -> Iterator[Section]:
+    """The file's own sections and those of the preset that none of them replaces."""
+    kept = _not_replaced(spec, questions)
     for name in trial_methods():
-        sections += [section for section in spec.sections if section.method == name]
+        mine = [section for section in spec.sections if section.method == name]
+        yield from mine
         added = [arguments for method, arguments in kept if method == name]
-        for index, arguments in enumerate(added):
-            identity = name if len(added) == 1 else f"{name}-{index + 1}"
+        for number, arguments in enumerate(added, len(mine) + 1):
+            identity = name if len(mine) + len(added) == 1 else f"{name}-{number}"
             title = arguments.pop("title", "")
-            sections.append(Section(identity, name, arguments, title, ("preset",)))
-    return tuple(sections), notes
+            yield Section(identity, name, arguments, title, ("preset",))
+
+
+def _not_replaced(spec: Spec, questions: Questions) -> Questions:
+    own = {(section.method, section.arguments.get("table")) for section in spec.sections}
+    return [(name, arguments) for name, arguments in questions if (name, arguments.get("table")) not in own]
 
 
 def answerable(questions: Questions, audit: Audit) -> tuple[Questions, list[str]]:
@@ -65,7 +82,7 @@ def answerable(questions: Questions, audit: Audit) -> tuple[Questions, list[str]
     kept: Questions = []
     refused: list[str] = []
     for method, arguments in questions:
-        asked, left = _metrics_left(method, arguments)
+        asked, left = ([], arguments) if method == "tabulate" else _metrics_left(method, arguments)
         refused += asked
         if left is not None and (method, left) not in kept:
             kept.append((method, left))
@@ -126,13 +143,7 @@ def _employment(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
         "with the highest one; it is marked where it is shown to be under 0.8, over all pairs. Four fifths is a rule "
         "of thumb of US practice that Local Law 144 does not contain."
     ]
-    if "decision" not in spec.data.roles and spec.data.roles.get("threshold", "median") == "median":
-        notes.append(
-            f"“Selected” means a score above the sample median ({audit.score} ≥ {audit.threshold:g}), the "
-            "scoring rate of Local Law 144."
-        )
-    notes += _unknowns(spec, audit) + _small_categories(spec, audit, smallest)
-    return questions, notes
+    return [*questions, *employment_tables(spec.employment, by)], notes
 
 
 def _four_fifths(audit: Audit, asked: Mapping[str, Any]) -> Questions:
@@ -155,81 +166,65 @@ def known_groups(audit: Audit, depth: int) -> list[Any]:
     return [group.to_dict() for group in groups if all(MISSING not in values for _, values in group.where)]
 
 
-def _unknowns(spec: Spec, audit: Audit) -> list[str]:
-    """Attributes that are unknown for some people."""
-    notes = []
-    for name in audit.groups:
-        if MISSING in audit.levels(name):
-            cells = audit.cells((name,))
-            code = cells.labels[name].index(MISSING)
-            unknown = int(cells.rows[cells.codes[:, 0] == code].sum())
-            few = _few(spec, unknown)
-            notes.append(f"{name} is unknown for {few or f'{unknown:,} people'}: counted here, not compared.")
-    return notes
-
-
-def _few(spec: Spec, count: int) -> str:
-    """What is published in place of a count that is masked; empty when it is not."""
-    below = spec.report.suppress_below
-    return f"fewer than {below} people" if count < below else ""
-
-
-def _small_categories(spec: Spec, audit: Audit, smallest: int) -> list[str]:
-    """Categories that are too small for an impact ratio."""
-    share, total = spec.employment.smallest_category, int(audit.cells(()).rows.sum())
-    left_out = []
-    for name in audit.groups:
-        cells = audit.cells((name,))
-        for (code,), n in zip(cells.codes, cells.rows, strict=True):
-            label = cells.labels[name][int(code)]
-            if n < smallest and label != MISSING:
-                left_out.append(f"{label} ({_few(spec, int(n)) or f'{n / total:.1%} of the people'})")
-    if not left_out:
-        return []
-    return [
-        f"Left out of the impact ratios, because under {share:.0%} of the people or under "
-        f"{SMALLEST_COMPARED} of them: {', '.join(left_out)}. Their selection rates are in the table."
-    ]
-
-
 def _lending(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
     """Approval rates and mean scores by attribute, compared with the reference groups that the file names."""
+    return _credit(spec, audit, "lending", spec.lending)
+
+
+def _insurance(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
+    """What lending asks, and the bias record."""
+    questions, notes = _credit(spec, audit, "insurance", spec.insurance)
+    groups = known_groups(audit, 1)
+    entries = usual_entries(groups, ["selection_rate"])
+    notes.append(
+        "Insurance: New York's Insurance Circular Letter No. 7 (11 July 2024) and Colorado's Regulation 10-1-1 "
+        "(14 November 2023) ask insurers to test for unfair discrimination; neither sets a threshold."
+    )
+    return [*questions, *bias_record(spec.bias, entries)], notes
+
+
+def _credit(spec: Spec, audit: Audit, name: str, settings: Lending) -> tuple[Questions, list[str]]:
+    """Rates, ratios, odds, scores and prices by attribute, each against its reference."""
     _need(spec, audit, "decision")
-    references = _references(spec, audit)
+    references = _references(spec, audit, name, settings)
     metrics = ["selection_rate", *(["mean_score"] if audit.has("score") else [])]
     questions: Questions = []
-    for name in audit.groups:
-        asked: dict[str, Any] = {"metrics": metrics, "by": [name]}
-        if name in references:
-            asked["target"] = {name: references[name]}
-        questions.append(("measure", {**asked, "title": f"What are the approval rates by {name}?"}))
+    for attribute in audit.groups:
+        asked: dict[str, Any] = {"metrics": metrics, "by": [attribute]}
+        if attribute in references:
+            asked["target"] = {attribute: references[attribute]}
+        questions.append(("measure", {**asked, "title": f"What are the approval rates by {attribute}?"}))
     questions.append(("flag", {"metric": "selection_rate", "depth": _depth(audit)}))
-    for name in audit.groups:
-        target = {"target": {name: references[name]}} if name in references else {}
-        questions += _four_fifths(audit, {"by": [name], **target})
+    for attribute in audit.groups:
+        target = {"target": {attribute: references[attribute]}} if attribute in references else {}
+        questions += _four_fifths(audit, {"by": [attribute], **target})
+    return [*questions, *credit_tables(settings, audit, references)], _credit_notes(audit, name, references)
+
+
+def _credit_notes(audit: Audit, name: str, references: Mapping[str, Any]) -> list[str]:
     notes = [
-        "Lending preset: the impact ratio is a group's rate of the favourable decision over that of the group of the "
-        "same attribute with the highest one."
+        f"{name.capitalize()} preset: the impact ratio is a group's rate of the favourable decision over that of the "
+        "group of the same attribute with the highest one."
     ]
-    without = [name for name in audit.groups if name not in references]
+    without = [attribute for attribute in audit.groups if attribute not in references]
     if without:
         notes.append(
             f"No reference group is named for {', '.join(without)}: each group is compared with everyone else. Name "
-            "the reference with references under [lending]."
+            f"the reference with references under [{name}]."
         )
     if audit.has("score"):
         notes.append(
             "The standardized difference of mean scores is in units of the root mean of the two groups' variances."
         )
-    return questions, notes
+    return notes
 
 
-def _references(spec: Spec, audit: Audit) -> dict[str, Any]:
+def _references(spec: Spec, audit: Audit, preset: str, settings: Lending) -> dict[str, Any]:
     """The reference group of each attribute, as the file names it; both must be in the data."""
     faults = spec.faults()
-    named = dict(spec.lending.references or {})
+    named = dict(settings.references or {})
     for name, label in named.items():
-        place = ("lending", "references")
+        place = (preset, "references")
         if name not in audit.groups:
             faults.add(
                 place, Fault("", f"names {name!r}, which is not one of the groups {list(audit.groups)}")
@@ -276,9 +271,30 @@ def _healthcare(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
         ),
         ("flag", {"metric": NEED, "depth": _depth(audit)}),
     ]
+    hazard = "has to be sicker than others to be selected"
+    questions += bias_record(spec.bias, usual_entries(known_groups(audit, 1), [NEED], hazard))
     notes = [
         "Healthcare preset: the outcome is taken as need. If the selected of one group are sicker than "
         "those of another, the first had to be sicker to be selected (Obermeyer, Powers, Vogeli and "
-        "Mullainathan, 2019)."
+        "Mullainathan, 2019). In the United States 45 CFR § 92.210 (6 May 2024) asks covered entities to look for and "
+        "reduce the risk of discrimination by patient care decision support tools; it sets no threshold."
+    ]
+    return questions, notes
+
+
+def _public_sector(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
+    """Selection and error rates, and the bias record of Article 10 of the EU's AI Act."""
+    _need(spec, audit, "decision")
+    complete_outcome = audit.has("outcome") and not audit.outcome_is_real and selective_labels(audit) is None
+    measures = ["selection_rate", *(["fpr", "fnr"] if complete_outcome else [])]
+    questions: Questions = [
+        ("measure", {"metrics": measures, "title": "What are the rates?"}),
+        ("flag", {"metric": "selection_rate", "depth": _depth(audit)}),
+        *bias_record(spec.bias, usual_entries(known_groups(audit, 1), measures)),
+    ]
+    notes = [
+        "Public-sector preset: the bias record names group, hazard, measure, threshold, mitigation and review, as a "
+        "way to write down what Article 10(2)(f) and (g) of Regulation (EU) 2024/1689 (13 June 2024) asks. Write it "
+        "under [[bias.records]]; what nobody stated is said to be not stated."
     ]
     return questions, notes

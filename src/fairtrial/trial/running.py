@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 from fairtrial import work
 from fairtrial.data.audit import Audit
-from fairtrial.errors import Cancelled, FairtrialWarning, Fault, InputError, Named, Words
+from fairtrial.errors import Cancelled, FairtrialWarning, Fault, InputError, Named, NotWritten, Set, Words
 from fairtrial.methods.declaration import Method, find_method
 from fairtrial.options import Option, checked
 from fairtrial.results.output import make_output_folder
@@ -29,6 +29,7 @@ from fairtrial.trial.spec import Section, Spec, load_spec, open_audit
 from fairtrial.trial.spec.open_audit import check_sections
 from fairtrial.trial.spec.speech import TOML
 from fairtrial.trial.spec.tables import ALPHA, JOBS, SEED, Run
+from fairtrial.work.whole_files import not_written
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,12 +137,15 @@ def run(
     )
     if folder is None:
         return runner.run(sections, notes, None)
-    with locked(folder):
-        keeper = Keeper(folder, resume=resume)
-        trial = runner.run(sections, notes, keeper)
-        _save(trial, folder, runner.tell)
-        if trial.complete:
-            keeper.discard()
+    try:
+        with locked(folder):
+            keeper = Keeper(folder, resume=resume)
+            trial = runner.run(sections, notes, keeper)
+            _save(trial, folder, runner.tell)
+            if trial.complete:
+                keeper.discard()
+    except (NotWritten, OSError) as error:
+        raise _not_written(folder, error) from None
     return trial
 
 
@@ -151,6 +155,13 @@ def check_spec(
     """All faults of a spec and its data in one message, before any work; else the questions that a run would ask."""
     loaded = load_spec(spec, rows_at_hand=data is not None)
     return _questions(loaded, open_audit(loaded, data))[0]
+
+
+def _not_written(folder: Path, error: NotWritten | OSError) -> NotWritten:
+    """The disk is full or the folder gone; the way to go on once that is mended."""
+    found = error if isinstance(error, NotWritten) else not_written("run", folder, error)
+    cure = Words("finished sections are kept: mend that, then go on with {}", Set("resume", True))
+    return NotWritten("run", [replace(fault, cure=cure) for fault in found.faults])
 
 
 def _loaded(
@@ -240,6 +251,8 @@ class _Runner:
         except (KeyboardInterrupt, Cancelled):
             self.stopped = True
             return self._ended(section, "stopped", clock, error="stopped before it was finished")
+        except NotWritten:
+            raise  # every other section would end so, too
         except InputError as error:
             return self._ended(section, "failed", clock, error=error.said(TOML))
         except Exception as error:

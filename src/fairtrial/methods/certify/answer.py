@@ -35,21 +35,36 @@ class Wanted:
     seed: int
 
 
-def answer(audit: Audit, disparities: Disparities, wanted: Wanted) -> CertifyResult:
-    """Judge every group against the band and all of them together."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """The gaps of one metric with their verdicts and their joint test."""
+
+    disparities: Disparities
+    wanted: Wanted
+    judgement: Judgement
+    joint: JointTest
+
+
+def judge_one(disparities: Disparities, wanted: Wanted, others: Sequence[Floats] = ()) -> Judged:
+    """Judge every group against the band, and all of them together; `others` are p-values judged with these."""
+    judgement = judge(disparities, wanted.band, wanted.confidence_level, wanted.power, wanted.seed, others)
+    return Judged(disparities, wanted, judgement, disparities.joint())
+
+
+def answer(audit: Audit, judged: Judged) -> CertifyResult:
+    """What was found of one metric."""
+    disparities, wanted, judgement, joint = judged.disparities, judged.wanted, judged.judgement, judged.joint
     band = wanted.band
-    judgement = judge(disparities, band, wanted.confidence_level, wanted.power, wanted.seed)
-    joint = disparities.joint()
     return CertifyResult(
-        question=_question(disparities, band),
-        null=_null(disparities, band),
+        question=question_words(disparities, band),
+        null=null_words(disparities, band),
         verdict=overall_verdict(disparities, judgement, joint, wanted.rule),
         estimates=tuple(group_rows(disparities, judgement)),
         details=_details(disparities, judgement, joint, wanted),
         notes=(
             *audit.notes(complete=False),
             *common_notes(disparities),
-            *_notes(judgement, wanted.rule, disparities),
+            *notes_of(judgement, wanted.rule, disparities),
         ),
         provenance=audit.provenance(
             disparities.source,
@@ -81,7 +96,7 @@ def _details(
         "rule": wanted.rule,
         "statement": None if wanted.band is None else statement(disparities, judgement),
         "joint": {
-            "statistic": joint.statistic, "df": joint.df, "p_value": joint.p_value, "rule": joint.rule,
+            "statistic": _finite(joint.statistic), "df": joint.df, "p_value": joint.p_value, "rule": joint.rule,
             "reason": joint.reason,
         },
         "untested": [item.to_dict() for item in disparities.untested],
@@ -93,7 +108,11 @@ def _details(
     return details
 
 
-def _question(disparities: Disparities, band: tuple[float, float] | None) -> str:
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None
+
+
+def question_words(disparities: Disparities, band: tuple[float, float] | None) -> str:
     label, target = disparities.metric.label, disparities.target_label
     if band is None:
         return f"Is the {label} of every group that of {target}?"
@@ -101,7 +120,7 @@ def _question(disparities: Disparities, band: tuple[float, float] | None) -> str
     return f"Is the {label} of every group within {text} of {target}?"
 
 
-def _null(disparities: Disparities, band: tuple[float, float] | None) -> str:
+def null_words(disparities: Disparities, band: tuple[float, float] | None) -> str:
     label, target = disparities.metric.label, disparities.target_label
     if band is None:
         return f"Every group's {label} equals that of {target}."
@@ -112,7 +131,7 @@ def _null(disparities: Disparities, band: tuple[float, float] | None) -> str:
     )
 
 
-def _notes(judgement: Judgement, rule: str, disparities: Disparities) -> list[Note]:
+def notes_of(judgement: Judgement, rule: str, disparities: Disparities) -> list[Note]:
     banded = judgement.band is not None
     certificate = (
         f"A group is certified when its {100 * judgement.certificate_level:g}% interval (two one-sided tests) lies "
@@ -177,11 +196,10 @@ def _vector(disparities: Disparities, vector: Mapping[str, float] | Sequence[flo
             raise InputError(WHO, Fault("vector", required))
         listed = [vector[label] for label in labels]
     else:
-        listed = list(vector)
-    values = np.array(listed, dtype=np.float64)
-    if values.shape != (len(labels),) or not np.isfinite(values).all():
-        raise InputError(WHO, Fault("vector", f"needs one finite disparity for each of {labels}", got=listed))
-    return values
+        listed = list(vector) if isinstance(vector, list | tuple) else []
+    if len(listed) != len(labels) or not all(isinstance(value, int | float) for value in listed):
+        raise InputError(WHO, Fault("vector", f"needs one finite disparity for each of {labels}", got=vector))
+    return np.array(listed, dtype=np.float64)
 
 
 def _refuse_irregular(disparities: Disparities) -> None:
@@ -190,9 +208,11 @@ def _refuse_irregular(disparities: Disparities) -> None:
     if isinstance(target, Estimate):
         required = "is not for a target you estimated yourself; ask for intervals instead"
         raise NotApplicable(WHO, Fault("vector", required))
-    other = (disparities.weighted, disparities.within, disparities.paired)
+    other = (disparities.weighted, disparities.within, disparities.paired, disparities.bounds)
     if any(evidence is not None for evidence in other) or disparities.scale == "ratio":
-        required = "is for plain differences: without weights, units, pairs, within and ratios"
+        required = (
+            "is for plain differences: without weights, units, pairs, within, unknown outcomes and ratios"
+        )
         raise NotApplicable(WHO, Fault("vector", required))
     if not disparities.gaps.defined.all():
         required = "needs every group to have variation; see the reasons in the table"

@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from fairtrial.methods.gaps.chart import gap_row
+from fairtrial.methods.gaps.chart import gap_rows, line_label
 from fairtrial.results.charts.forest import ForestRow, forest
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.charts.theme import COLOURS, finish
@@ -22,10 +22,14 @@ def pictures(result: Result) -> list[Picture]:
     tolerance = details["tolerance"] or [None, None]
     shown = details.get("scale", "difference") == "difference" and None not in tolerance
     band = (tolerance[0], tolerance[1]) if shown else None
-    rows = [gap_row(row, percent, result.state_of(row).text) for row in result.estimates]
+    rows = [
+        line
+        for row in result.estimates
+        for line in gap_rows(row, percent, result.state_of(row).text, line_label(row, details))
+    ]
     rows += [
         ForestRow(
-            label=str(item["group"]), panel="", estimate=None, low=None, high=None, n=int(item["n"]),
+            label=line_label(item, details), panel="", estimate=None, low=None, high=None, n=int(item["n"]),
             state="not tested", text=state_text(result, item),
         )
         for item in details["untested"]
@@ -45,7 +49,11 @@ def pictures(result: Result) -> list[Picture]:
 def _together(result: Result, rows: list[ForestRow]) -> Any:
     """The wider intervals that hold for all groups at once, drawn faintly behind."""
     values = [
-        {"label": str(row["group"]), "low": scalar(row["together_low"]), "high": scalar(row["together_high"])}
+        {
+            "label": line_label(row, result.details),
+            "low": scalar(row["together_low"]),
+            "high": scalar(row["together_high"]),
+        }
         for row in result.estimates
         if scalar(row["together_low"]) is not None and scalar(row["together_high"]) is not None
     ]

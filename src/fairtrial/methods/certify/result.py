@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fairtrial.methods.gaps.columns import ADJUSTED_COLUMNS, CERTIFIED_RATIO_COLUMNS
+from fairtrial.methods.gaps.columns import (
+    ADJUSTED_COLUMNS,
+    CERTIFIED_RATIO_COLUMNS,
+    CUT,
+    PART,
+    UNKNOWN_COLUMNS,
+)
 from fairtrial.methods.gaps.states import DESCRIBED, EFFECT, FAVOURED, UNTESTED
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.column import Column, Primary, StateKind, scalar, state_columns, with_limits
@@ -30,7 +36,9 @@ class CertifyResult(Result):
     columns: ClassVar[tuple[Column, ...]] = (
         Column("metric", "metric", "text", shown=False),
         Column("value_kind", "values are", "text", shown=False),
+        PART,
         Column("group", "group", "text"),
+        CUT,
         Column("n", "n", "people"),
         Column("rate", "rate", "rate", share_of="n"),
         Column("target", "compared with", "text", shown=False),
@@ -42,6 +50,7 @@ class CertifyResult(Result):
         Column("certificate_high", "high of the certificate", "points", shown=False),
         *CERTIFIED_RATIO_COLUMNS,
         *ADJUSTED_COLUMNS,
+        *UNKNOWN_COLUMNS,
         Column("p_value", "p", "p"),
         Column("p_adjusted", "adjusted p", "p"),
         EFFECT,
@@ -49,6 +58,7 @@ class CertifyResult(Result):
         Column("family_state", "verdict, all at once", "state", shown=False),
         Column("members_needed", "members needed", "count"),
         Column("rows_needed", "rows needed", "count", shown=False),
+        Column("labels_needed", "labels needed", "count"),
         Column("detectable", "detectable", "points"),
         Column("rule", "inference", "text", shown=False),
     )
@@ -97,9 +107,15 @@ class CertifyResult(Result):
         else:
             p, alpha = joint["p_value"], 1 - self.details["confidence_level"]
             outcome = "rejects" if p <= alpha else "does not reject"
+            over = f", corrected over {joint['cuts']} cuts" if joint.get("cuts") else ""
+            by = (
+                joint["rule"]
+                if joint["statistic"] is None
+                else f"χ² {joint['statistic']:.2f} on {joint['df']} degrees of freedom"
+            )
             sentences.append(
-                f"The joint test {outcome} that every disparity is zero (χ² {joint['statistic']:.2f} on "
-                f"{joint['df']} degrees of freedom, p {'< 0.001' if p < 0.001 else f'{p:.3f}'})."
+                f"The joint test {outcome} that every disparity is zero ({by}, p "
+                f"{'< 0.001' if p < 0.001 else f'{p:.3f}'}{over})."
             )
         if self.details["tolerance"] is None:
             sentences.append(
@@ -108,9 +124,10 @@ class CertifyResult(Result):
         open_ones = [row for row in self.estimates if row["state"] == "undetermined"]
         needed = [scalar(row["members_needed"]) for row in open_ones]
         if any(needed):
+            who = "groups and cuts" if "cuts" in self.details else "groups"
             most = max((n, str(row["group"])) for n, row in zip(needed, open_ones, strict=True) if n)
             sentences.append(
-                f"{len(open_ones)} of {len(self.estimates)} groups stay undetermined: the sample is too small for this "
+                f"{len(open_ones)} of {len(self.estimates)} {who} stay undetermined: the sample is too small for this "
                 f"tolerance. {most[1]} would need about {most[0]:,} members to be certified with 80% power if its "
                 "disparity were zero."
             )
@@ -122,4 +139,6 @@ class CertifyResult(Result):
         if self.details["tolerance"] is None:
             return [Primary(metric, "all groups", self.p_value, against=str(self.details["target"]))]
         tested = [row for row in self.estimates if scalar(row["p_value"]) is not None]
-        return [Primary.of_gap(row, metric, str(self.details["target"])) for row in tested]
+        labels = self.details.get("labels", {})
+        target = str(self.details["target"])
+        return [Primary.of_gap(row, str(labels.get(row["metric"], metric)), target) for row in tested]

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from fairtrial.data.audit import Audit
-from fairtrial.errors import Example, Fault, InputError, Note, Set, Words
+from fairtrial.errors import Fault, InputError, Note, Set, Words
+from fairtrial.inference.compare.end_gaps import EndGaps
 from fairtrial.inference.compare.gaps import Gaps
 from fairtrial.inference.multiplicity import CORRECTIONS
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.two_rates import Scale
 from fairtrial.methods.flag.result import FlagResult
+from fairtrial.methods.gaps.cuts import across_cuts, cut_details, cut_notes
 from fairtrial.methods.gaps.disparities import Disparities
-from fairtrial.methods.gaps.judgement import finite_or_reason
+from fairtrial.methods.gaps.judgement import bounded_sentence, finite_or_reason
+from fairtrial.methods.gaps.outcome_bounds import DEPENDS, open_because, range_cells
 from fairtrial.methods.gaps.scales import find_ratio_band, ratio_cells
 from fairtrial.methods.gaps.sorted_groups import Untested
 from fairtrial.methods.gaps.states import DESCRIBED, FAVOURED
@@ -23,7 +27,7 @@ from fairtrial.methods.gaps.tolerance import common_notes, find_band, plain_targ
 from fairtrial.methods.gaps.within import adjusted_cells
 from fairtrial.methods.gaps.words import disparity_words, sentence, unit_of
 from fairtrial.metrics.groups import Group
-from fairtrial.metrics.harm import describes_people, effect_of, harmed_side
+from fairtrial.metrics.harm import describes_people, effect_of, find_side, harmed_side
 from fairtrial.metrics.metric import Metric
 from fairtrial.results.column import State, Verdict, undefined
 
@@ -42,29 +46,48 @@ class Wanted:
     confidence_level: float
 
 
-def answer(audit: Audit, disparities: Disparities, wanted: Wanted) -> FlagResult:
-    """Test every group, correct over all of them, and list the flagged."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Tested:
+    """The gaps at one cut of the decision, with their p-values, adjusted over all cuts, and limits."""
+
+    disparities: Disparities
+    p: Floats
+    adjusted: Floats
+    limits: tuple[Floats, Floats]
+
+
+def answer(
+    audit: Audit, cuts: dict[str, Disparities], wanted: Wanted, others: Sequence[Floats] = ()
+) -> FlagResult:
+    """Test every group at every cut of the decision, correct over all of them, and list the flagged.
+
+    `others` are the p-values of other rates that are corrected together with these, as one criterion.
+    """
     direction, band = wanted.direction, wanted.band
-    p = group_p_values(disparities.gaps, direction, band)
-    adjusted = CORRECTIONS[wanted.correction](p)
-    limits = disparities.gaps.limits(wanted.confidence_level)
+    parts = _tested(list(cuts.values()), wanted, others)
+    first = across_cuts(cuts, " at any cut of the decision")
     return FlagResult(
-        question=_question(disparities, direction, band),
-        null=_null(disparities, direction, band),
-        verdict=_verdict(disparities, adjusted, limits, wanted),
-        estimates=tuple(_rows(disparities, p, adjusted, limits, wanted)),
-        details=_details(disparities, adjusted, wanted),
+        question=_question(first, direction, band),
+        null=_null(first, direction, band),
+        verdict=_verdict(parts, wanted),
+        estimates=tuple(
+            {**row, "cut": name or None}
+            for name, part in zip(cuts, parts, strict=True)
+            for row in _rows(part, wanted)
+        ),
+        details=_details(cuts, parts, wanted),
         notes=(
             *audit.notes(complete=False),
-            *common_notes(disparities),
-            *_notes(disparities, wanted.correction),
+            *cut_notes(audit),
+            *common_notes(first),
+            *_notes(list(cuts.values()), wanted.correction),
         ),
         provenance=audit.provenance(
-            disparities.source,
+            first.source,
             arguments={
-                "metric": disparities.metric.to_dict(),
-                "by": disparities.by,
-                "target": plain_target(disparities),
+                "metric": first.metric.to_dict(),
+                "by": first.by,
+                "target": plain_target(first),
                 "tolerance": list(band),
                 "direction": direction,
             },
@@ -72,25 +95,38 @@ def answer(audit: Audit, disparities: Disparities, wanted: Wanted) -> FlagResult
     )
 
 
-def _details(disparities: Disparities, adjusted: Floats, wanted: Wanted) -> dict[str, Any]:
+def _tested(cuts: list[Disparities], wanted: Wanted, others: Sequence[Floats]) -> list[Tested]:
+    """One correction over all groups of all cuts."""
+    p = [group_p_values(cut.gaps, wanted.direction, wanted.band) for cut in cuts]
+    ends = np.cumsum([part.size for part in p])
+    adjusted = np.split(CORRECTIONS[wanted.correction](np.concatenate([*p, *others])), ends)[: len(p)]
+    limits = [cut.gaps.limits(wanted.confidence_level) for cut in cuts]
+    return [Tested(*part) for part in zip(cuts, p, adjusted, limits, strict=True)]
+
+
+def _details(cuts: dict[str, Disparities], parts: list[Tested], wanted: Wanted) -> dict[str, Any]:
     """What charts and sentences need besides the table."""
-    listed = [*disparities.groups, *(item.group for item in disparities.untested)]
-    return {
-        "label": disparities.metric.label,
-        "value_kind": disparities.value_kind,
-        "target": disparities.target_label,
+    first = across_cuts(cuts)
+    listed = [
+        group for cut in cuts.values() for group in (*cut.groups, *(item.group for item in cut.untested))
+    ]
+    details = {
+        "label": first.metric.label,
+        "value_kind": first.value_kind,
+        "target": first.target_label,
         "direction": wanted.direction,
         "tolerance": list(wanted.band),
-        "scale": disparities.scale,
-        "within": list(disparities.inference.within or ()),
+        "scale": first.scale,
+        "within": list(first.inference.within or ()),
         "fdr": wanted.fdr,
         "correction": wanted.correction,
         "confidence_level": wanted.confidence_level,
-        "tested": len(disparities.groups),
-        "flagged": int((adjusted <= wanted.fdr).sum()),
-        "left_out": disparities.left_out,
+        "tested": sum(len(cut.groups) for cut in cuts.values()),
+        "flagged": sum(int((part.adjusted <= wanted.fdr).sum()) for part in parts),
+        "left_out": [item for cut in cuts.values() for item in cut.left_out],
         "places": [group.place for group in listed],
     }
+    return {**details, **cut_details(cuts)}
 
 
 def group_p_values(gaps: Gaps, direction: str, band: tuple[float, float]) -> Floats:
@@ -105,19 +141,10 @@ def group_p_values(gaps: Gaps, direction: str, band: tuple[float, float]) -> Flo
 
 
 def find_direction(direction: str | None, metric: Metric, favourable: int | None) -> str:
-    """The side that is flagged; the harmed one must be known from the audit or from the metric."""
-    side = harmed_side(metric, favourable)
+    """The side that is flagged; by default the harmed one where it is known."""
     if direction is None:
-        return side or "outside"
-    if direction != "harmed":
-        return direction
-    if side is None:
-        required = Words("of {} does not say who is harmed", Example("harmed"))
-        cure = Words("say which decision is good for a person with {}", Set("favourable", of="Audit"))
-        if describes_people(metric):
-            cure = Words("it describes the people, not the decisions; use {}", Set("direction", "differs"))
-        raise InputError(WHO, Fault("direction", required, cure=cure))
-    return side
+        return harmed_side(metric, favourable) or "outside"
+    return find_side(WHO, direction, metric, favourable) or direction
 
 
 def find_flag_band(
@@ -137,9 +164,8 @@ def find_flag_band(
     return find_band(WHO, tolerance, metric) or (0.0, 0.0)
 
 
-def _rows(
-    disparities: Disparities, p: Floats, adjusted: Floats, limits: tuple[Floats, Floats], wanted: Wanted
-) -> list[dict[str, Any]]:
+def _rows(part: Tested, wanted: Wanted) -> list[dict[str, Any]]:
+    disparities, p, adjusted, limits = part.disparities, part.p, part.adjusted, part.limits
     gaps, count, rate = disparities.gaps, disparities.count, disparities.rate
     target_rate = disparities.target_rate
     lines = []
@@ -178,7 +204,25 @@ def _rows(
         lines[-1].update(disparities.unpaired(index))
         if disparities.within is not None:
             lines[-1].update(adjusted_cells(disparities.within, wanted.confidence_level, index))
+        if disparities.bounds is not None:
+            lines[-1].update(_bound_cells(disparities, flagged, wanted, index))
     return lines + [_untested_row(disparities, item) for item in disparities.untested]
+
+
+def _bound_cells(disparities: Disparities, flagged: bool, wanted: Wanted, index: int) -> dict[str, Any]:
+    """What stands in a row where outcomes are unknown; they may decide whether the gap goes beyond the tolerance."""
+    gaps, differences = disparities.gaps, disparities.differences
+    assert disparities.bounds is not None
+    assert isinstance(gaps, EndGaps)
+    assert isinstance(differences, EndGaps)
+    cells = range_cells(disparities.bounds, gaps, differences, index)
+    least = -np.inf if gaps.scale == "difference" else 0.0
+    low, high = wanted.band
+    band = {"above": (least, high), "below": (low, np.inf)}.get(wanted.direction, (low, high))
+    ends = float(gaps.least.estimate[index]), float(gaps.most.estimate[index])
+    if not flagged and gaps.reason[index] is None and open_because(*ends, band):
+        cells.update(State("undetermined", DEPENDS).cells())
+    return cells
 
 
 def _why_undetermined(gaps: Gaps, limits: tuple[Floats, Floats], index: int) -> str | None:
@@ -208,6 +252,8 @@ def _untested_row(disparities: Disparities, item: Untested) -> dict[str, Any]:
     why = item.state.reason
     mask = disparities.cells.mask(item.group)
     rate = float(disparities.atoms.pooled(mask[None])[1][0]) if item.n else undefined(why)
+    if disparities.bounds is not None:
+        rate = undefined(DEPENDS)
     missing = ("target_rate", "difference", "difference_low", "difference_high", "p_value", "p_adjusted")
     return {
         **_base(disparities, item.group, item.n),
@@ -268,47 +314,46 @@ def _null(disparities: Disparities, direction: str, band: tuple[float, float]) -
     return f"The group's {label} is not {_beyond(direction, band, binary, disparities.scale)} {target}."
 
 
-def _verdict(
-    disparities: Disparities, adjusted: Floats, limits: tuple[Floats, Floats], wanted: Wanted
-) -> Verdict:
-    direction = wanted.direction
-    flagged = np.flatnonzero(adjusted <= wanted.fdr)
-    tested = len(disparities.groups)
-    if not flagged.size:
+def _verdict(parts: list[Tested], wanted: Wanted) -> Verdict:
+    tested = sum(len(part.disparities.groups) for part in parts)
+    what = "groups" if len(parts) == 1 else "comparisons (groups at cuts)"
+    flagged = [(part, int(i)) for part in parts for i in np.flatnonzero(part.adjusted <= wanted.fdr)]
+    if not flagged:
+        unknown = "" if parts[0].disparities.bounds is None else f", which {DEPENDS}"
         return Verdict(
             "none-flagged",
-            f"none of {tested} groups flagged: this does not show that they are treated equally",
+            f"none of {tested} {what} flagged{unknown}: this does not show that they are treated equally",
         )
-    gaps = disparities.gaps
-    size = (
-        gaps.estimate
-        if direction == "above"
-        else -gaps.estimate
-        if direction == "below"
-        else np.abs(gaps.estimate)
-    )
-    harmed = [i for i in flagged if disparities.effect(int(i)) != "favoured"]
-    told = np.array(harmed) if harmed else flagged
-    worst = int(told[np.argmax(size[told])])
-    text = sentence(
-        disparities.metric.label, disparities.groups[worst].label, disparities.target_label,
-        float(gaps.estimate[worst]), float(limits[0][worst]), float(limits[1][worst]),
-        wanted.confidence_level, unit_of(disparities.binary, disparities.scale),
-        disparities.effect(worst),
+    harmed = [(part, i) for part, i in flagged if part.disparities.effect(i) != "favoured"]
+    worst, i = max(harmed or flagged, key=lambda item: _size(item[0], item[1], wanted.direction))
+    disparities, limits = worst.disparities, worst.limits
+    ends = float(limits[0][i]), float(limits[1][i])
+    text = bounded_sentence(disparities, i, ends, wanted.confidence_level) if disparities.bounds else sentence(
+        disparities.metric.label, disparities.groups[i].label, disparities.target_label,
+        float(disparities.gaps.estimate[i]), *ends,
+        wanted.confidence_level, unit_of(disparities.binary, disparities.scale), disparities.effect(i),
     )  # fmt: skip
-    return Verdict("flagged", f"{flagged.size} of {tested} groups flagged; furthest: {text}")
+    return Verdict("flagged", f"{len(flagged)} of {tested} {what} flagged; furthest: {text}")
 
 
-def _notes(disparities: Disparities, correction: str) -> list[Note]:
+def _size(part: Tested, index: int, direction: str) -> float:
+    """How far a gap goes in the direction that is flagged."""
+    gap = float(part.disparities.gaps.estimate[index])
+    return gap if direction == "above" else -gap if direction == "below" else abs(gap)
+
+
+def _notes(cuts: list[Disparities], correction: str) -> list[Note]:
     words = CORRECTION_WORDS[correction]
+    tested = sum(len(cut.groups) for cut in cuts)
+    family = f"all {tested} groups" if len(cuts) == 1 else f"all {tested} groups and cuts"
     notes = [
         Note(
             "one-family",
-            f"{words} over all {len(disparities.groups)} groups at once. Intervals are pointwise: a flagged group's "
+            f"{words} over {family} at once. Intervals are pointwise: a flagged group's "
             "was selected, so read it with its adjusted p-value.",
         )
     ]
-    if correction == "bh" and disparities.overlapping:
+    if correction == "bh" and (len(cuts) > 1 or cuts[0].overlapping):
         notes.append(
             Note(
                 "bh-dependence",

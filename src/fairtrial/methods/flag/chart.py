@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from fairtrial.methods.gaps.chart import gap_row
+from fairtrial.methods.gaps.chart import gap_rows, line_label
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.charts.theme import COLOURS, finish
 from fairtrial.results.column import scalar
@@ -30,8 +30,12 @@ def _forest(result: Result) -> Picture:
     percent = details["value_kind"] == "percent"
     tested = [row for row in result.estimates if scalar(row["p_value"]) is not None]
     shown = sorted(tested, key=lambda row: float(row["p_adjusted"]))[:MOST_LINES]
-    shown.sort(key=lambda row: -float(scalar(row["difference"])))
-    rows = [gap_row(row, percent, result.state_of(row).text) for row in shown]
+    shown.sort(key=lambda row: -_size(row))
+    rows = [
+        line
+        for row in shown
+        for line in gap_rows(row, percent, result.state_of(row).text, line_label(row, details))
+    ]
     low, high = details["tolerance"]
     band = (low, high) if low < high and details.get("scale", "difference") == "difference" else None
     axis = f"{details['label']}: difference to {details['target']}"
@@ -42,6 +46,12 @@ def _forest(result: Result) -> Picture:
     if len(tested) > len(shown):
         title += f" (the {len(shown)} smallest p-values of {len(tested)})"
     return Picture("disparities", title, f"Disparity per group. {result.verdict.text}", finish(chart))
+
+
+def _size(row: dict[str, Any]) -> float:
+    """The gap, or the largest that is possible."""
+    known = scalar(row["difference"])
+    return float(scalar(row["difference_most"]) if known is None else known)
 
 
 def _grids(result: Result) -> list[Picture]:
@@ -67,11 +77,13 @@ def _grids(result: Result) -> list[Picture]:
 def _tile(result: Result, row: dict[str, Any], place: list[list[str]]) -> dict[str, Any]:
     names, values = [pair[0] for pair in place], [pair[1] for pair in place]
     percent = result.details["value_kind"] == "percent"
+    cut = result.details.get("cuts", {}).get(row["metric"])
     disparity = scalar(row["difference"])
     state = result.state_of(row).text
     kind: Any = "points" if percent else "number"
     return {
-        "panel": " × ".join(names),
+        "panel": " × ".join(names)
+        + (f", {row.get('metric_label') or cut}" if row.get("metric_label") or cut else ""),
         "column": values[-1],
         "line": ", ".join(values[:-1]) if len(values) > 1 else names[0],
         "group": str(row["group"]),

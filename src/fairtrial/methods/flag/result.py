@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fairtrial.methods.gaps.columns import ADJUSTED_COLUMNS, RATIO_COLUMNS
+from fairtrial.methods.gaps.columns import ADJUSTED_COLUMNS, CUT, PART, RATIO_COLUMNS, UNKNOWN_COLUMNS
 from fairtrial.methods.gaps.states import DESCRIBED, EFFECT, FAVOURED, UNTESTED
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.column import Column, Primary, StateKind, scalar, state_columns, with_limits
@@ -25,7 +25,9 @@ class FlagResult(Result):
     columns: ClassVar[tuple[Column, ...]] = (
         Column("metric", "metric", "text", shown=False),
         Column("value_kind", "values are", "text", shown=False),
+        PART,
         Column("group", "group", "text"),
+        CUT,
         Column("depth", "depth", "count", shown=False),
         Column("n", "n", "people"),
         Column("rate", "rate", "rate", share_of="n"),
@@ -33,6 +35,7 @@ class FlagResult(Result):
         *with_limits("difference", "difference", "points"),
         *RATIO_COLUMNS,
         *ADJUSTED_COLUMNS,
+        *UNKNOWN_COLUMNS,
         Column("p_value", "p", "p"),
         Column("p_adjusted", "adjusted p", "p"),
         Column("flagged", "flagged", "flag"),
@@ -86,4 +89,5 @@ class FlagResult(Result):
         """Every tested group's p-value, before the correction within this result."""
         label, target = str(self.details["label"]), str(self.details["target"])
         tested = [row for row in self.estimates if scalar(row["p_value"]) is not None]
-        return [Primary.of_gap(row, label, target) for row in tested]
+        labels = self.details.get("labels", {})
+        return [Primary.of_gap(row, str(labels.get(row["metric"], label)), target) for row in tested]

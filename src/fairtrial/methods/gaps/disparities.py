@@ -14,6 +14,7 @@ from fairtrial.data.groups import by_attributes, compared_groups
 from fairtrial.errors import FairtrialWarning, Fault, InputError, NotApplicable, Note
 from fairtrial.inference.bounds import bounded
 from fairtrial.inference.compare.choose_gaps import make_gaps
+from fairtrial.inference.compare.end_gaps import EndGaps
 from fairtrial.inference.compare.gaps import Gaps
 from fairtrial.inference.compare.linear_gaps import LinearGaps
 from fairtrial.inference.compare.pair_gaps import PairGaps
@@ -24,10 +25,16 @@ from fairtrial.inference.means.target_methods import estimate_gaps
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.binary_gaps import no_gap
 from fairtrial.inference.rates.two_rates import Scale
-from fairtrial.inference.simultaneous import simultaneous_level
+from fairtrial.inference.simultaneous import bonferroni_level, simultaneous_level
 from fairtrial.methods.gaps.atom_codes import atom_of_rows
 from fairtrial.methods.gaps.inference_asked import Inference, refuse_ways
 from fairtrial.methods.gaps.known_outcomes import left_out_details, refuse_selective
+from fairtrial.methods.gaps.outcome_bounds import (
+    OutcomeBounds,
+    bound_gaps,
+    bounds_note,
+    find_unknown,
+)
 from fairtrial.methods.gaps.paired_rows import PairedRows, paired_gaps
 from fairtrial.methods.gaps.scales import refuse_ratio_of_means
 from fairtrial.methods.gaps.sorted_groups import (
@@ -39,6 +46,7 @@ from fairtrial.methods.gaps.sorted_groups import (
     opposite,
     sort_groups,
     target_cells,
+    with_target,
 )
 from fairtrial.methods.gaps.weighted_rows import WeightedRows
 from fairtrial.methods.gaps.within import Within, adjust, refuse_within, within_columns
@@ -71,6 +79,7 @@ class Disparities:
     beside: Gaps | None = None  # the differences, where ratios are tested
     within: Within | None = None
     paired: PairedRows | None = None
+    bounds: OutcomeBounds | None = None  # where outcomes are unknown; the gaps are then known by their ends
 
     @property
     def differences(self) -> Gaps:
@@ -91,6 +100,8 @@ class Disparities:
     @property
     def source(self) -> Cells | Rows:
         """What the numbers were computed from."""
+        if self.bounds is not None:
+            return self.bounds.kinds
         rows = self.weighted or self.paired
         return self.cells if rows is None else rows.rows
 
@@ -115,6 +126,7 @@ class Disparities:
 
     @property
     def rate(self) -> Floats:
+        """Each group's rate; where only its ends are known, the least that is possible."""
         if self.gaps.rates is not None:
             return np.asarray(self.gaps.rates[0])
         return np.nan_to_num(self.atoms.pooled(self.comparison.member)[1])
@@ -136,7 +148,7 @@ class Disparities:
         if self.within is None:
             return self.target.label
         least = float(self.within.gaps.compared.min())
-        share = "all of them compared" if least >= 1 else f"{100 * least:.0f}% or more of a group compared"
+        share = "all of them compared" if least >= 1 else f"{int(100 * least)}% or more of a group compared"
         return f"{self.target.label} alike in {self.within.words} ({share})"
 
     @property
@@ -172,6 +184,8 @@ class Disparities:
         defined = self.gaps.defined
         if not defined.any():
             return level
+        if self.bounds is not None:
+            return bonferroni_level(int(defined.sum()), level)
         if self.gaps.covariance is not None:
             return simultaneous_level(self.gaps.covariance[np.ix_(defined, defined)], level, seed)
         member, reference = self.comparison.member[defined], self.comparison.reference[defined]
@@ -179,7 +193,7 @@ class Disparities:
 
     def joint(self) -> JointTest:
         """Test that every group's gap is zero."""
-        if isinstance(self.gaps, LinearGaps | PairGaps):
+        if isinstance(self.gaps, LinearGaps | PairGaps | EndGaps):
             return self.gaps.joint()
         gap, covariance = self.differences.estimate, self.differences.covariance
         if covariance is not None:
@@ -217,10 +231,12 @@ def find_disparities(
     refuse_selective(who, audit, [metric])
     attributes = by_attributes(who, audit, by)
     inference = replace(inference, within=within_columns(who, audit, inference.within, attributes))
-    cells = target_cells(who, audit, metric, (*attributes, *inference.within), compared)
+    asked_for = with_target((*attributes, *inference.within), compared)
+    unknown = find_unknown(who, audit, metric, asked_for, compared)
+    cells = target_cells(who, audit, metric, asked_for, compared, unknown)
     groups, named = compared_groups(who, audit, by, depth, compared if isinstance(compared, Target) else None)
     compared = named or compared
-    found = sort_groups(who, audit, metric, cells, groups, compared, minimum)
+    found = sort_groups(who, audit, metric, cells, groups, compared, minimum, unknown)
     if not found.tested:
         reasons = "; ".join(f"{item.group.label}: {item.state.reason}" for item in found.untested[:5])
         raise InputError(who, Fault("", f"there is no group to test ({reasons})"))
@@ -253,7 +269,13 @@ def compare_sorted(
         )  # fmt: skip
     if inference.within:
         refuse_within(who, audit, target, atoms.binary)
-    if found.paired is not None:
+    gaps: Gaps
+    bounds: OutcomeBounds | None = None
+    if found.unknown is not None:
+        assert audit.unlabelled is not None
+        gaps, bounds = bound_gaps(who, found.unknown, audit.unlabelled, comparison, atoms, inference)
+        notes = [bounds_note(bounds)]
+    elif found.paired is not None:
         gaps, notes = paired_gaps(who, found.paired, comparison, inference)
     elif found.weighted is None:
         gaps, notes = _gaps(who, audit, metric, cells, atoms, comparison, target, inference)
@@ -267,6 +289,7 @@ def compare_sorted(
         found.absent, cells, atoms, comparison, gaps if within is None else within.gaps, notes, found.weighted,
         harmed_side(metric, audit.favourable), plain.gaps if inference.scale == "ratio" else None, within,
         found.paired,
+        bounds,
     )  # fmt: skip
 
 

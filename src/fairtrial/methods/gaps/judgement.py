@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairtrial.inference.compare.end_gaps import EndGaps
 from fairtrial.inference.compare.gaps import Gaps
 from fairtrial.inference.joint.joint_test import JointTest
 from fairtrial.inference.multiplicity import holm
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.binary_gaps import no_gap
-from fairtrial.inference.simultaneous import bonferroni_level
+from fairtrial.inference.simultaneous import bonferroni_level, shared_level
 from fairtrial.methods.gaps.disparities import Disparities
+from fairtrial.methods.gaps.labels_needed import LabelsNeeded, labels_needed, needed_cell, needed_words
 from fairtrial.methods.gaps.needed import Needed, find_needed, hint_words
-from fairtrial.methods.gaps.scales import ratio_cells
+from fairtrial.methods.gaps.outcome_bounds import DEPENDS, open_because, range_cells, range_sentence
+from fairtrial.methods.gaps.scales import band_p_values, ratio_cells
 from fairtrial.methods.gaps.states import DESCRIBED, FAVOURED, TOO_FEW
 from fairtrial.methods.gaps.within import adjusted_cells
 from fairtrial.methods.gaps.words import band_words, groups_words, number_words, sentence, unit_of
@@ -46,23 +50,31 @@ class Judgement:
     verdict: NDArray[np.str_]
     family: NDArray[np.str_]
     needed: Needed
+    labels: list[LabelsNeeded | None]
+    power: float
 
 
 def judge(
-    disparities: Disparities, band: tuple[float, float] | None, level: float, power: float, seed: int
+    disparities: Disparities,
+    band: tuple[float, float] | None,
+    level: float,
+    power: float,
+    seed: int,
+    others: Sequence[Floats] = (),
 ) -> Judgement:
     """Certified: the (1-2a) interval inside the band. Violated: interval-null p at most a. Else undetermined.
 
     For all groups at once: Holm's p-value at most a, or the interval that holds for all at once outside the band.
+    `others` are the p-values of other rates that are judged together with these, as one criterion.
     """
-    gaps, alpha = disparities.gaps, 1.0 - level
+    gaps, alpha, rates = disparities.gaps, 1.0 - level, 1 + len(others)
     certificate_level = round(1.0 - 2.0 * alpha, 12)
-    together_level = disparities.together(level, seed)
-    each = bonferroni_level(int(gaps.defined.sum()), level)
+    together_level = disparities.together(shared_level(level, rates), seed)
+    each = bonferroni_level(int(gaps.defined.sum()), shared_level(level, rates))
     pointwise, together = gaps.limits(level), gaps.limits_together(together_level, each)
-    certificate = gaps.limits(certificate_level)
-    p = gaps.p_equal() if band is None else gaps.p_inside(*band)
-    adjusted = holm(p)
+    certificate = gaps.certificate_limits(certificate_level)
+    p = band_p_values(gaps, band)
+    adjusted = holm(np.concatenate([p, *others]))[: p.size]
     nothing = no_gap(gaps.scale)
     low, high = band or (nothing, nothing)
     with np.errstate(invalid="ignore"):
@@ -72,18 +84,43 @@ def judge(
         # A side without a limit is a refusal: too few values carry the mean.
         unlimited = np.isinf(pointwise[0]) | np.isinf(pointwise[1])
         verdict = np.where(unlimited & (p > alpha), "undetermined", verdict)
+        if disparities.bounds is not None:  # some gaps between the ends are none
+            verdict = np.where(_open(gaps, (low, high)), "undetermined", verdict)
         family = np.where(violated_at_once, "violated", "no violation shown")
     else:
         verdict = _verdicts(certified(gaps, band, certificate_level), p <= alpha)
-        family_level = disparities.together(certificate_level, seed)
+        family_level = disparities.together(shared_level(certificate_level, rates), seed)
         family = _verdicts(certified(gaps, band, family_level), violated_at_once)
     known = gaps.defined & (not disparities.constant_after_dropping)
     verdict = np.where(known, verdict, "undetermined")
     family = np.where(known, family, "undetermined")
+    undetermined = verdict == "undetermined"
     return Judgement(
         band, level, certificate_level, together_level, pointwise, together, certificate, p, adjusted, verdict, family,
-        find_needed(disparities, band, verdict == "undetermined", level, power),
+        find_needed(disparities, band, undetermined, level, power),
+        _labels(disparities, band, undetermined, 1.0 - level, power), power,
     )  # fmt: skip
+
+
+def _open(gaps: Gaps, band: tuple[float, float]) -> NDArray[np.bool_]:
+    """Whether unknown outcomes decide on which side of the tolerance a gap lies."""
+    assert isinstance(gaps, EndGaps)
+    ends = zip(gaps.least.estimate, gaps.most.estimate, strict=True)
+    return np.array([bool(open_because(float(least), float(most), band)) for least, most in ends])
+
+
+def _labels(
+    disparities: Disparities, band: tuple[float, float] | None, undetermined: Any, alpha: float, power: float
+) -> list[LabelsNeeded | None]:
+    """How many labels would settle each group that is undetermined; None where it is settled or none would."""
+    nothing: list[LabelsNeeded | None] = [None] * len(disparities.groups)
+    gaps, bounds = disparities.gaps, disparities.bounds
+    if band is None or bounds is None or not isinstance(gaps, EndGaps):
+        return nothing
+    return [
+        labels_needed(bounds, gaps, index, band, alpha, power) if open_ and gaps.defined[index] else None
+        for index, open_ in enumerate(undetermined)
+    ]
 
 
 def certified(gaps: Gaps, band: tuple[float, float], level: float) -> NDArray[np.bool_]:
@@ -92,7 +129,7 @@ def certified(gaps: Gaps, band: tuple[float, float], level: float) -> NDArray[np
     With small counts the p-values come from binomial tails. The interval alone would certify a group at the band's
     edge too often: .090 instead of .05 for 100 people at a rate of .5% against a known 5% ± 4.5 points.
     """
-    low, high = gaps.limits(level)
+    low, high = gaps.certificate_limits(level)
     nothing = np.zeros(gaps.estimate.shape)
     closed = np.isfinite(band[0]) and not (gaps.scale == "ratio" and band[0] <= 0), np.isfinite(band[1])
     above = gaps.tails(np.full(gaps.estimate.shape, band[0]))[0] if closed[0] else nothing
@@ -163,7 +200,25 @@ def group_rows(disparities: Disparities, judgement: Judgement) -> list[dict[str,
         lines[-1].update(disparities.unpaired(index))
         if disparities.within is not None:
             lines[-1].update(adjusted_cells(disparities.within, judgement.level, index))
+        if disparities.bounds is not None:
+            lines[-1].update(_bound_cells(disparities, judgement, index))
     return lines
+
+
+def _bound_cells(disparities: Disparities, judgement: Judgement, index: int) -> dict[str, Any]:
+    """What stands in a row where outcomes are unknown."""
+    gaps, differences = disparities.gaps, disparities.differences
+    assert disparities.bounds is not None
+    assert isinstance(gaps, EndGaps)
+    assert isinstance(differences, EndGaps)
+    cells = range_cells(disparities.bounds, gaps, differences, index)
+    if judgement.verdict[index] == "undetermined" and gaps.reason[index] is None:
+        band = judgement.band or (no_gap(gaps.scale), no_gap(gaps.scale))
+        ends = float(gaps.least.estimate[index]), float(gaps.most.estimate[index])
+        cells["state_reason"] = open_because(*ends, band) or None
+        if judgement.band is not None:
+            cells["labels_needed"] = needed_cell(judgement.labels[index])
+    return cells
 
 
 def _effect(disparities: Disparities, judged: str, index: int) -> Effect:
@@ -199,16 +254,50 @@ def overall_verdict(disparities: Disparities, judgement: Judgement, joint: Joint
         return _without_tolerance(disparities, judgement, joint)
     band = band_words(judgement.band, disparities.binary, disparities.scale)
     if (judgement.family == "violated").any():
-        return _violated(disparities, f"{_strongest(disparities, judgement)}; tolerance {band}")
+        return _violated(disparities, f"{strongest(disparities, judgement)}; tolerance {band}")
     if (judgement.verdict == "certified").all():
         return Verdict("certified", f"certified: {statement(disparities, judgement)}")
     certified = int((judgement.verdict == "certified").sum())
-    hint = hint_words(disparities, judgement.needed)
+    if disparities.bounds is not None and _open(disparities.gaps, judgement.band).any():
+        return _depends(disparities, judgement, band)
+    hint = hint_words(disparities, judgement.needed) + _labels_hint(disparities, judgement)
     return Verdict(
         "undetermined",
         f"undetermined: {disparities.metric.label} is certified within {band} of {disparities.target_label} for "
         f"{certified} of {counted(len(disparities.groups), 'group')} and violated for none{hint}",
     )
+
+
+def _depends(disparities: Disparities, judgement: Judgement, band: str) -> Verdict:
+    """What is undetermined because of unknown outcomes: how far they may move the gap, and what would settle it."""
+    assert judgement.band is not None
+    gaps = disparities.gaps
+    assert isinstance(gaps, EndGaps)
+    waiting = np.flatnonzero(_open(gaps, judgement.band))
+    width = gaps.most.estimate - gaps.least.estimate
+    widest = int(waiting[np.argmax(width[waiting])])
+    told = gap_sentence(disparities, judgement, widest)
+    others = f" (widest of {waiting.size} groups)" if waiting.size > 1 else ""
+    return Verdict(
+        "undetermined",
+        f"undetermined: {DEPENDS}: {told}{others}; tolerance {band}{_labels_hint(disparities, judgement)}",
+    )
+
+
+def _labels_hint(disparities: Disparities, judgement: Judgement) -> str:
+    """The group that needs most labels to be settled, and how many."""
+    known = [(found.labels, index) for index, found in enumerate(judgement.labels) if found is not None]
+    if not known:
+        return ""
+    _, index = max(known)
+    found = judgement.labels[index]
+    assert found is not None
+    unit = unit_of(disparities.binary, disparities.scale)
+    size = number_words(abs(found.gap), unit)
+    gap = f"a gap of {size} points" if unit == "points" else f"a ratio of {size}"
+    gap = "no gap" if found.gap == no_gap(disparities.scale) else gap
+    several = f" ({disparities.groups[index].label})" if len(disparities.groups) > 1 else ""
+    return f"; {needed_words(found, gap, judgement.power)}{several}"
 
 
 def statement(disparities: Disparities, judgement: Judgement) -> str:
@@ -248,7 +337,7 @@ def _violated(disparities: Disparities, text: str) -> Verdict:
     return Verdict("violated", f"violated: {text}")
 
 
-def _strongest(disparities: Disparities, judgement: Judgement) -> str:
+def strongest(disparities: Disparities, judgement: Judgement) -> str:
     """The violated group with the smallest p-value, a harmed one where there is one, and how many there are."""
     violated = np.flatnonzero(judgement.family == "violated")
     effects = [disparities.effect(int(i)) for i in violated]
@@ -265,7 +354,7 @@ def _without_tolerance(disparities: Disparities, judgement: Judgement, joint: Jo
     label = disparities.metric.label
     if joint.p_value <= 1.0 - judgement.level:
         if some:
-            return _violated(disparities, _strongest(disparities, judgement))
+            return _violated(disparities, strongest(disparities, judgement))
         text = f"the groups differ jointly (p {joint.p_value:.3f}), though no single group stands out"
         return _violated(disparities, f"{label}: {text}")
     alone = "; a single group stands out by itself, see the table" if some else ""
@@ -291,9 +380,23 @@ def _paper_verdict(disparities: Disparities, judgement: Judgement, joint: JointT
 
 def gap_sentence(disparities: Disparities, judgement: Judgement, index: int) -> str:
     """'false positive rate of A is 21.4 points above B, 95% interval 18.2 to 24.5'."""
-    gap = float(disparities.gaps.estimate[index])
     low, high = (float(side[index]) for side in judgement.pointwise)
+    if disparities.bounds is not None:
+        return bounded_sentence(disparities, index, (low, high), judgement.level)
+    gap = float(disparities.gaps.estimate[index])
     return sentence(
         disparities.metric.label, disparities.groups[index].label, disparities.target_label, gap, low, high,
         judgement.level, unit_of(disparities.binary, disparities.scale), disparities.effect(index),
+    )  # fmt: skip
+
+
+def bounded_sentence(disparities: Disparities, index: int, limits: tuple[float, float], level: float) -> str:
+    """'true positive rate of F is 3.1 to 12.0 points below M, whatever the unknown outcomes are; 95% limits …'."""
+    gaps, bounds = disparities.gaps, disparities.bounds
+    assert bounds is not None
+    assert isinstance(gaps, EndGaps)
+    ends = float(gaps.least.estimate[index]), float(gaps.most.estimate[index])
+    return range_sentence(
+        disparities.metric.label, disparities.groups[index].label, disparities.target_label, ends, limits, level,
+        unit_of(disparities.binary, disparities.scale), disparities.effect(index), bounds.assumed.words,
     )  # fmt: skip

@@ -57,12 +57,12 @@ def spans_decisions(metric: Metric) -> bool:
 def refuse_selective(who: str, audit: Audit, metrics: Sequence[Metric], argument: str = "metric") -> None:
     """Refuse metrics that the labelled rows alone cannot answer; the others stay possible."""
     asked = [metric for metric in metrics if spans_decisions(metric)]
-    found = selective_labels(audit) if asked else None
+    found = selective_labels(audit) if asked and audit.unlabelled is None else None
     if found is None:
         return
     faults = [
         Fault(argument, f"needs the outcome of people with either decision, but {found.words}",
-              subject=repr(metric.name), cure=CURE)
+              subject=repr(metric.name), cure=_cure(who))
         for metric in asked
     ]  # fmt: skip
     raise NotApplicable(who, faults)
@@ -72,6 +72,14 @@ CURE = (
     "Among the labelled alone it would be a number about other people. What can be said: selection_rate, and ppv and "
     "fdr of those with a known outcome"
 )
+BOUNDED = ("measure", "certify", "flag")  # methods that can reckon with unknown outcomes
+
+
+def _cure(who: str) -> str | Words:
+    if who not in BOUNDED:
+        return CURE
+    return Words(f"{CURE}; or what holds whatever the others would have done, with {{}}",
+                 Set("unlabelled", "bounds", of="Audit"))  # fmt: skip
 
 
 def refuse_selective_rows(who: str, audit: Audit) -> None:

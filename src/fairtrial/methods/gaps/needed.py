@@ -67,7 +67,7 @@ def find_needed(
 def _planned(disparities: Disparities, band: Band | None) -> bool:
     """Whether sizes can be said: of plain differences; ratios, strata, weights, pairs and one-sided bands have none."""
     plain = disparities.scale == "difference" and disparities.weighted is None and disparities.within is None
-    plain &= disparities.paired is None
+    plain &= disparities.paired is None and disparities.bounds is None
     return plain and (band is None or bool(np.isfinite(band).all()))
 
 

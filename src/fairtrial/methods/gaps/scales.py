@@ -12,6 +12,7 @@ from fairtrial.inference.numeric.roots import Floats
 from fairtrial.results.column import undefined
 
 Limits = tuple[Floats, Floats]
+FOUR_FIFTHS = (0.8, 1.25)
 RATIO_BAND = (
     "of a ratio must be a number between 0 and 1, such as 0.8 for four fifths, or two numbers [low, high]"
 )
@@ -47,6 +48,11 @@ def refuse_ratio_of_means(who: str, binary: bool) -> None:
     if not binary:
         required = "'ratio' is for rates; means are compared by their difference"
         raise NotApplicable(who, Fault("scale", required, cure="Leave it out"))
+
+
+def band_p_values(gaps: Gaps, band: tuple[float, float] | None) -> Floats:
+    """Of 'inside the band', or of no gap where there is none."""
+    return gaps.p_equal() if band is None else gaps.p_inside(*band)
 
 
 def ratio_cells(

@@ -11,6 +11,7 @@ import numpy as np
 from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Cells
 from fairtrial.data.groups import check_target
+from fairtrial.data.unknown_outcomes import OutcomeCells
 from fairtrial.errors import Fault, InputError
 from fairtrial.inference.evidence.atoms import Atoms, Bools
 from fairtrial.methods.gaps.atom_codes import atom_of_rows
@@ -74,6 +75,7 @@ class SortedGroups:
     absent: int
     weighted: WeightedRows | None = None
     paired: PairedRows | None = None
+    unknown: OutcomeCells | None = None  # where outcomes are unknown
 
 
 def sort_groups(
@@ -84,6 +86,7 @@ def sort_groups(
     groups: Sequence[Group],
     target: Target | Estimate,
     minimum: int,
+    unknown: OutcomeCells | None = None,
 ) -> SortedGroups:
     """The finest groups of one metric, and which of `groups` are large enough to be compared with the target."""
     masked = [(group, cells.mask(group)) for group in groups]
@@ -95,7 +98,7 @@ def sort_groups(
     if paired is not None and isinstance(target, Target):
         tested, few = _enough_pairs(paired, tested, cells, target, minimum)
         untested += few
-    return SortedGroups(cells, atoms, tested, untested, len(masked) - len(present), weighted, paired)
+    return SortedGroups(cells, atoms, tested, untested, len(masked) - len(present), weighted, paired, unknown)
 
 
 def _enough_pairs(
@@ -113,13 +116,19 @@ def _enough_pairs(
     return kept, few
 
 
-def target_cells(
-    who: str, audit: Audit, metric: Metric, attributes: tuple[str, ...], target: Target | Estimate
-) -> Cells:
-    """The cells of the attributes asked for and of the reference's own."""
+def with_target(attributes: Sequence[str], target: Target | Estimate) -> tuple[str, ...]:
+    """The attributes asked for and the reference's own."""
     group = target.group if isinstance(target, Target) else None
-    own = group.attributes if group is not None else ()
-    cells = audit.cells(tuple(dict.fromkeys([*attributes, *own])), [metric], who=who)
+    return tuple(dict.fromkeys([*attributes, *(group.attributes if group is not None else ())]))
+
+
+def target_cells(
+    who: str, audit: Audit, metric: Metric, attributes: tuple[str, ...], target: Target | Estimate,
+    unknown: OutcomeCells | None = None,
+) -> Cells:  # fmt: skip
+    """The cells of these attributes, with everyone the metric may be about where outcomes are unknown."""
+    group = target.group if isinstance(target, Target) else None
+    cells = audit.cells(attributes, [metric], who=who) if unknown is None else unknown.cells
     if isinstance(target, Target):
         check_target(who, audit, target)
     if group is not None and cells.count[metric.name][cells.mask(group)].sum() == 0:

@@ -60,9 +60,9 @@ Fairness = Annotated[
 Candidates = Annotated[
     OneCandidate | Sequence[OneCandidate],
     Option(
-        "The rules to try: portfolio, frontier, reductions, group-thresholds, the programs F.5, F.6 and P', columns "
-        "with a rule's decisions or scores; in Python also scikit-learn estimators and functions from training data to "
-        "a rule.",
+        "The rules to try: portfolio, frontier, tuned, reductions, group-thresholds, the programs F.5, F.6 and P', "
+        "columns with a rule's decisions or scores; in Python also scikit-learn estimators and functions from training "
+        "data to a rule.",
         many=True,
         flag="candidate",
     ),
@@ -124,6 +124,14 @@ Monotone = Annotated[
     Option(
         "Features with which a rule may never fall, income=1, or never rise, debt=-1.",
         form=options.named_number,
+        many=True,
+    ),
+]
+IndependentGiven = Annotated[
+    str | Sequence[str] | None,
+    Option(
+        "Columns given which decisions may not depend on the group, such as grade: rules that do (Mantel and Haenszel, "
+        "1%) are not permissible.",
         many=True,
     ),
 ]
@@ -216,4 +224,5 @@ class Wanted:
     blind: bool
     banned: tuple[str, ...]
     monotone: Mapping[str, int]
+    independent_given: str | Sequence[str] | None
     permissible: Callable[[Any, Any], bool] | None

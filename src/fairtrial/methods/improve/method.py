@@ -16,6 +16,7 @@ from fairtrial.methods.improve.result import ImproveResult
     order=70,
     shows="alternative",
     result=ImproveResult,
+    evidence=("unlabelled",),
     complete_rows=False,  # it refuses selective labels itself, with what can be tested
 )
 def improve(
@@ -38,6 +39,7 @@ def improve(
     blind: i.Blind = True,
     banned: i.Banned = (),
     monotone: i.Monotone = None,
+    independent_given: i.IndependentGiven = None,
     permissible: i.Permissible = None,
     method: i.FairnessTest = "smooth",
     aggregate: i.Aggregate = "median",
@@ -75,9 +77,9 @@ def improve(
         Attributes whose groups are compared, or groups such as race=Caucasian; default: the audit's
         groups.
     candidates : str or ScikitEstimator or OwnCandidate or callable or list, default 'portfolio'
-        The rules to try: portfolio, frontier, reductions, group-thresholds, the programs F.5, F.6 and P',
-        columns with a rule's decisions or scores; in Python also scikit-learn estimators and functions
-        from training data to a rule.
+        The rules to try: portfolio, frontier, tuned, reductions, group-thresholds, the programs F.5, F.6
+        and P', columns with a rule's decisions or scores; in Python also scikit-learn estimators and
+        functions from training data to a rule.
     margin : float or dict, default 0.0
         How much worse the accuracy may be: 0.02, or a=0.02,b=0.01 by group or by metric; 0 asks for more
         accuracy than now, a negative one for a gain of that size.
@@ -109,6 +111,9 @@ def improve(
         Features that no rule may use.
     monotone : dict or None, default None
         Features with which a rule may never fall, income=1, or never rise, debt=-1.
+    independent_given : str or list or None, default None
+        Columns given which decisions may not depend on the group, such as grade: rules that do (Mantel
+        and Haenszel, 1%) are not permissible.
     permissible : callable or None, default None
         A function of a fitted rule and its inputs that says whether the rule may be used. Python only: it
         is a function.
@@ -170,7 +175,7 @@ def improve(
         splits=splits, threshold=candidate_threshold, sign=sign, earlier=earlier, candidates=candidates,
         fitted_elsewhere=fitted_elsewhere, unlabelled=unlabelled, folds=folds, capacity=capacity, blind=blind,
         banned=(banned,) if isinstance(banned, str) else tuple(banned), monotone={} if monotone is None else monotone,
-        permissible=permissible,
+        independent_given=independent_given, permissible=permissible,
     )  # fmt: skip
     settings = Settings(
         splits=7 if splits is None else splits, train_share=train_share, bootstrap=bootstrap, aggregate=aggregate,

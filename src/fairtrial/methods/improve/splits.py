@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from fairtrial.methods.improve.candidates.adapters import FixedRule
-from fairtrial.methods.improve.candidates.constraints import check_rule
+from fairtrial.methods.improve.candidates.constraints import check_permissible, check_rule
 from fairtrial.methods.improve.candidates.contest import Candidate, Contest, Decided
 from fairtrial.methods.improve.candidates.rules import Floats, Index, Rule
 from fairtrial.methods.improve.candidates.stated import Stated
@@ -130,6 +130,7 @@ def run_challenge(
         candidate, name = variants[k]
         rule = fitted(contest if stated.earlier is None else stated.earlier, candidate, None, rng)[name]
         check_rule(rule, contest, everyone)
+        check_permissible(rule, contest, everyone)
         old, new = stated.status_quo(contest), rule.outcome_of(contest.inputs)
         numbers = _tested_ends(contest, Compared(everyone, old, new), stated.pairs, settings, rng, (old, new))
         statement = np.array([rule.statement[:STATEMENT]], dtype=f"<U{STATEMENT}")
@@ -282,7 +283,7 @@ def search(
 ) -> Found | None:
     """Every variant in every training part, out of fold and on the rows kept for testing; None for a single one."""
     widths = [len(candidate.variants(contest)) for candidate in candidates]
-    if sum(widths) == 1 and contest.constraints.permissible is None:
+    if sum(widths) == 1 and contest.constraints.permissible is None and contest.strata is None:
         return None
 
     def task(part: range, rng: np.random.Generator) -> Arrays:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from fairtrial.data.audit import Audit
 from fairtrial.errors import Fault, NotApplicable, Note, Set, Words, notes_where
 from fairtrial.inference.multiplicity import holm
 from fairtrial.inference.rates.binary_gaps import SMALLEST_P
+from fairtrial.methods.gaps.cuts import at_cut, cut_notes
+from fairtrial.methods.gaps.disparities import Disparities
 from fairtrial.methods.gaps.known_outcomes import left_out_details, left_out_notes, refuse_selective
+from fairtrial.methods.gaps.outcome_bounds import DEPENDS
 from fairtrial.methods.gaps.states import DESCRIBED, FAVOURED
-from fairtrial.methods.gaps.tolerance import inference_notes
+from fairtrial.methods.gaps.tolerance import inference_notes, plain_band
+from fairtrial.methods.gaps.words import band_words
 from fairtrial.methods.measure.lines import Line, Plan
 from fairtrial.methods.measure.rates import cell_lines
 from fairtrial.methods.measure.result import MeasureResult
@@ -41,27 +46,38 @@ def answer(plan: Plan) -> MeasureResult:
     if weighted and plan.interval is not None:
         required = "cannot be chosen together with weight or unit: intervals at effective counts are used"
         raise NotApplicable(WHO, Fault("interval", required))
-    refuse_selective(WHO, audit, plan.metrics, "metrics")
-    plan, lines, compared, cells = cell_lines(plan)
-    left_out = left_out_details(plan.metrics, cells.left_out) if audit.missing == "drop" else []
+    lines: list[Line] = []
+    compared: list[Disparities] = []
+    left_out: list[dict[str, Any]] = []
+    parts = _by_cut(plan)
+    for part in parts:
+        refuse_selective(WHO, part.audit, part.metrics, "metrics")
+        told, own, gaps, cells = cell_lines(part)
+        lines, compared = lines + own, compared + gaps
+        left_out += left_out_details(part.metrics, cells.left_out) if audit.missing == "drop" else []
+        plan = replace(plan, target=told.target)
+    metrics = [metric for part in parts for metric in part.metrics]
     for line in lines:
         line.harmed = harmed_side(line.metric, audit.favourable)
     _adjust(lines)
     alpha = 1 - level
     return MeasureResult(
         question=f"What are the rates by {', '.join(plan.attributes)}?",
-        null=f"Every group's rate equals that of {plan.target.label}.",
-        verdict=_verdict(lines, alpha, level),
+        null=_null(plan),
+        verdict=_verdict(lines, alpha, plan),
         estimates=tuple(_row(line, alpha) for line in lines),
         details={
-            "labels": {metric.name: metric.label for metric in plan.metrics},
-            "described": [metric.name for metric in plan.metrics if describes_people(metric)],
+            "labels": {metric.name: metric.label for metric in metrics},
+            "described": [metric.name for metric in metrics if describes_people(metric)],
             "confidence_level": level,
+            "scale": plan.scale,
+            "tolerance": plain_band(plan.band),
             "left_out": left_out,
             "places": [line.group.place for line in lines],
         },
         notes=(
             *audit.notes(complete=False),
+            *cut_notes(audit),
             *left_out_notes(left_out),
             *_notes(lines, plan.minimum),
             *inference_notes(compared),
@@ -75,6 +91,20 @@ def answer(plan: Plan) -> MeasureResult:
             },
         ),
     )
+
+
+def _by_cut(plan: Plan) -> list[Plan]:
+    """The plan at every cut of an ordered decision; metrics without the decision once."""
+    if plan.audit.order is None:
+        return [plan]
+    decided = [metric for metric in plan.metrics if "decision" in metric.needs]
+    others = [metric for metric in plan.metrics if metric not in decided]
+    cuts = plan.audit.cuts() if decided else []
+    plans = [
+        replace(plan, audit=audit, metrics=[at_cut(metric, name, audit) for metric in decided])
+        for name, audit in cuts
+    ]
+    return [*plans, replace(plan, metrics=others)] if others else plans
 
 
 def each_bin(audit: Audit, metric: Metric) -> list[Metric]:
@@ -139,17 +169,49 @@ def _row(line: Line, alpha: float) -> dict[str, Any]:
         "four_fifths": line.four_fifths,
         "standardized": line.standardized,
         "unpaired": line.unpaired,
+        "scale": line.scale if line.scale == "ratio" else None,
         "p_value": known(line.p_value, "no p-value"),
         "p_adjusted": known(line.p_adjusted, "no p-value"),
         "effect": line.effect if line.state(alpha).code in ("harmed", FAVOURED.code) else None,
         **line.state(alpha).cells(),
     }
+    if line.rate_ends is not None:
+        row.update(_bound_cells(line))
     if line.is_reference:
         row.update(dict.fromkeys(COMPARED), target=None, target_n=0)
     return row
 
 
-def _verdict(lines: list[Line], alpha: float, level: float) -> Verdict:
+def _null(plan: Plan) -> str:
+    if plan.band is None:
+        return f"Every group's rate equals that of {plan.target.label}."
+    return f"Every group's rate lies within {_band(plan)} of {plan.target.label}."
+
+
+def _band(plan: Plan) -> str:
+    assert plan.band is not None
+    return band_words(plan.band, all(metric.binary is not False for metric in plan.metrics), plan.scale)
+
+
+def _bound_cells(line: Line) -> dict[str, Any]:
+    """What stands in a row where outcomes are unknown: no estimate, but what it lies between."""
+    assert line.rate_ends is not None
+    unknown = undefined(line.undetermined or DEPENDS)
+    cells: dict[str, Any] = {
+        "unknown": line.unknown, "events": None, "rate": unknown, "rate_least": line.rate_ends[0],
+        "rate_most": line.rate_ends[1],
+    }  # fmt: skip
+    if line.gap_ends is not None:
+        cells |= {
+            "difference": unknown,
+            "difference_least": line.gap_ends[0],
+            "difference_most": line.gap_ends[1],
+        }
+        cells |= {"target_rate": unknown} if line.target_n else {}
+    return cells
+
+
+def _verdict(lines: list[Line], alpha: float, plan: Plan) -> Verdict:
     """The strongest finding: a group that is harmed or differs before one that is favoured, people's traits last."""
     for codes, verdict in FINDINGS:
         found = [line for line in lines if line.state(alpha).code in codes]
@@ -158,9 +220,12 @@ def _verdict(lines: list[Line], alpha: float, level: float) -> Verdict:
             more = f" (strongest of {len(found)} findings)" if len(found) > 1 else ""
             word = strongest.effect or "differs"
             about = "; it describes the people, not the decisions" if verdict == DESCRIBED.code else ""
-            return Verdict(verdict, f"{word}: {strongest.sentence(level)}{more}{about}")
+            beyond = "" if plan.band is None else f"; tolerance {_band(plan)}"
+            return Verdict(verdict, f"{word}: {strongest.sentence(plan.level)}{more}{about}{beyond}")
     if not any(line.p_value is not None and line.undetermined is None for line in lines):
         return Verdict("not-tested", "no comparison could be made: see the reasons in the table")
+    if any(line.state(alpha).reason == DEPENDS for line in lines):
+        return Verdict("none-shown", f"no difference shown, and none excluded: it {DEPENDS}")
     return Verdict(
         "none-shown",
         "no difference shown: none remains after adjustment (this is not a certificate of fairness)",

@@ -6,7 +6,8 @@ from typing import Any
 
 import altair as alt
 
-from fairtrial.results.charts.forest import ForestRow, forest
+from fairtrial.methods.gaps.chart import ends_text
+from fairtrial.results.charts.forest import ForestRow, both_ends, forest
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.charts.theme import finish
 from fairtrial.results.column import scalar
@@ -28,7 +29,7 @@ def pictures(result: Result) -> list[Picture]:
             rates,
         )
     ]
-    if any(scalar(row["difference"]) is not None for row in result.estimates):
+    if any(scalar(row["difference_low"]) is not None for row in result.estimates):
         title = f"Differences with {level} intervals"
         found.append(
             Picture("differences", title, f"Difference to the target per group. {result.verdict.text}", gaps)
@@ -51,7 +52,7 @@ def _panels(result: Result, names: list[str], *, difference: bool) -> Any:
         label = str(result.details["labels"][name])
         axis = f"difference in {label}" if difference else label
         chart = forest(
-            [_forest_row(result, row, difference, percent) for row in rows],
+            [line for row in rows for line in _forest_rows(result, row, difference, percent)],
             axis=axis,
             percent=percent,
             zero=difference,
@@ -61,15 +62,20 @@ def _panels(result: Result, names: list[str], *, difference: bool) -> Any:
     return finish(alt.vconcat(*charts).resolve_scale(color="shared", shape="shared"))
 
 
-def _forest_row(result: Result, row: dict[str, Any], difference: bool, percent: bool) -> ForestRow:
+def _forest_rows(result: Result, row: dict[str, Any], difference: bool, percent: bool) -> list[ForestRow]:
     stem = "difference" if difference else "rate"
     estimate, low, high = (scalar(row[name]) for name in (stem, f"{stem}_low", f"{stem}_high"))
     kind: Any = ("points" if difference else "rate") if percent else "number"
-    if estimate is None:
+    ends = scalar(row.get(f"{stem}_least")), scalar(row.get(f"{stem}_most"))
+    known_ends = None not in ends and low is not None
+    if known_ends:
+        text = ends_text(*ends, low, high, kind)
+    elif estimate is None:
         text = state_text(result, row)
     else:
         text = f"{format_value(estimate, kind)} ({format_value(low, kind)} to {format_value(high, kind)})"
-    return ForestRow(
+    found = ForestRow(
         label=str(row["group"]), panel=str(row["metric"]), estimate=estimate, low=low, high=high, n=int(row["n"]),
         state=result.state_of(row).text, text=text,
     )  # fmt: skip
+    return both_ends(found, *ends) if known_ends else [found]

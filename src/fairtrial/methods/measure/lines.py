@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from fairtrial.data.audit import Audit
 from fairtrial.inference.rates.highest import pairs_of_groups, ratio_to_highest
+from fairtrial.inference.rates.two_rates import Scale
+from fairtrial.methods.gaps.outcome_bounds import DEPENDS, range_sentence
+from fairtrial.methods.gaps.scales import FOUR_FIFTHS
 from fairtrial.methods.gaps.states import DESCRIBED, TOO_FEW
 from fairtrial.methods.gaps.words import sentence, unit_of
 from fairtrial.methods.measure.result import NOT_TESTED, UNDETERMINED
@@ -17,7 +21,6 @@ from fairtrial.metrics.harm import Effect, describes_people, effect_of, is_selec
 from fairtrial.metrics.metric import Direction, Metric
 from fairtrial.results.column import State
 
-FOUR_FIFTHS = (0.8, 1.25)
 WHOLE = 1e-6  # rates of counts are this near to whole events
 
 
@@ -34,6 +37,13 @@ class Plan:
     interval: str | None
     minimum: int
     level: float
+    scale: Scale = "difference"
+    bands: Mapping[str, tuple[float, float] | None] = field(default_factory=dict)
+
+    @property
+    def band(self) -> tuple[float, float] | None:
+        """The tolerance, the same for all metrics."""
+        return next(iter(self.bands.values()), None)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -68,9 +78,16 @@ class Line:
     undetermined: str | None = None  # why the gap has no inference; it stays in the family with p = 1
     harmed: Direction | None = None  # the side on which a group is harmed, where it is known
     open_because: str | None = None  # why a side of the gap's interval has no limit
+    unknown: int | None = (
+        None  # people whose unknown outcome matters; then rates and gaps are between two ends
+    )
+    rate_ends: tuple[float, float] | None = None
+    gap_ends: tuple[float, float] | None = None
+    assumption: str = ""  # what the ends assume
     unpaired: int | None = None  # people with one of two answers only
     untested: State | None = None
     is_reference: bool = False
+    scale: Scale = "difference"  # on which the gap is tested and told
 
     @property
     def too_few(self) -> bool:
@@ -88,6 +105,8 @@ class Line:
             return State(NOT_TESTED.code)
         if self.p_adjusted > alpha and self.open_because is not None:
             return State(UNDETERMINED.code, self.open_because)
+        if self.p_adjusted > alpha and self.gap_ends is not None and self.difference == 0:
+            return State(UNDETERMINED.code, DEPENDS)
         if self.p_adjusted > alpha:
             return State("no violation shown")
         return State(DESCRIBED.code if describes_people(self.metric) else self.effect or "violated")
@@ -99,10 +118,18 @@ class Line:
 
     def sentence(self, level: float) -> str:
         """'false positive rate of A is 21.4 points above B, 95% interval 18.2 to 24.5'."""
-        gap, low, high = self.difference or 0.0, self.difference_low or 0.0, self.difference_high or 0.0
-        return sentence(
-            self.metric.label, self.group.label, self.target, gap, low, high, level, unit_of(self.binary)
-        )
+        if self.gap_ends is not None:
+            limits = self.difference_low or 0.0, self.difference_high or 0.0
+            return range_sentence(
+                self.metric.label, self.group.label, self.target, self.gap_ends, limits, level, unit_of(self.binary),
+                "", self.assumption,
+            )  # fmt: skip
+        told = (self.difference, self.difference_low, self.difference_high)
+        if self.scale == "ratio":
+            told = (self.ratio, self.ratio_low, self.ratio_high)
+        gap, low, high = (0.0 if value is None else value for value in told)
+        unit = unit_of(self.binary, self.scale)
+        return sentence(self.metric.label, self.group.label, self.target, gap, low, high, level, unit)
 
 
 def add_impact_ratios(lines: list[Line], favourable: int | None, level: float) -> None:

@@ -8,6 +8,7 @@ from fairtrial.data.audit import Audit
 from fairtrial.data.groups import MINIMUM_SIZE
 from fairtrial.methods import arguments as a
 from fairtrial.methods.declaration import method
+from fairtrial.methods.gaps import arguments as g
 from fairtrial.methods.measure.result import MeasureResult
 from fairtrial.options import Option
 
@@ -31,7 +32,7 @@ Minimum = Annotated[
     shows="disparity",
     result=MeasureResult,
     complete_rows=False,
-    evidence=("weight", "unit", "pair"),
+    evidence=("weight", "unit", "pair", "order", "unlabelled"),
 )
 def measure(
     audit: Audit,
@@ -40,6 +41,8 @@ def measure(
     by: a.By = None,
     depth: a.Depth = 1,
     target: a.AnyTarget = "rest",
+    tolerance: a.Tolerance = None,
+    scale: g.Scale = "difference",
     interval: Interval = None,
     minimum: Minimum = MINIMUM_SIZE,
     confidence_level: a.AnyLevel = 0.95,
@@ -60,6 +63,10 @@ def measure(
     target : str or float or dict, default 'rest'
         What each group is compared with: rest, overall, a number, or a reference group such as
         race=Caucasian.
+    tolerance : float or list or None, default None
+        The largest gap that is tolerated, 0.05, or two numbers low,high.
+    scale : {'difference', 'ratio'}, default 'difference'
+        How a rate is compared: its difference to the target's, or its ratio to it (four fifths is 0.8).
     interval : {'bounded', 'wilson', 'likelihood', 'half-count', 'exact'} or None, default None
         Of single rates, and of rates against a known number; default: bounded, Wilson's but never inside
         the exact one.
@@ -83,6 +90,7 @@ def measure(
 (strongest of 2 findings)
     """
     from fairtrial.data.groups import by_attributes
+    from fairtrial.methods.gaps.tolerance import find_scaled_band
     from fairtrial.methods.measure.answer import answer, each_bin
     from fairtrial.methods.measure.lines import Plan
     from fairtrial.metrics.groups import find_target
@@ -92,4 +100,8 @@ def measure(
     compared = find_target("measure", target)
     own = compared.group.attributes if compared.group else ()
     attributes = tuple(dict.fromkeys([*by_attributes("measure", audit, by), *own]))
-    return answer(Plan(audit, asked, attributes, by, depth, compared, interval, minimum, confidence_level))
+    bands = {one.name: find_scaled_band("measure", tolerance, one, scale) for one in asked}
+    plan = Plan(
+        audit, asked, attributes, by, depth, compared, interval, minimum, confidence_level, scale, bands
+    )
+    return answer(plan)

@@ -10,16 +10,19 @@ import numpy as np
 from fairtrial.data.cells import Cells
 from fairtrial.data.groups import check_target, compared_groups
 from fairtrial.inference.compare.choose_gaps import make_gaps
-from fairtrial.inference.compare.gaps import Gaps, part_counts
+from fairtrial.inference.compare.end_gaps import EndGaps
+from fairtrial.inference.compare.gaps import BinaryGaps, Gaps
 from fairtrial.inference.compare.linear_gaps import LinearGaps
 from fairtrial.inference.compare.pair_gaps import first_answers
 from fairtrial.inference.evidence.atoms import Comparison
 from fairtrial.inference.numeric.roots import Floats
-from fairtrial.inference.rates.binary_gaps import gap_limits
 from fairtrial.methods.gaps.disparities import Disparities, compare_sorted
 from fairtrial.methods.gaps.inference_asked import Inference
+from fairtrial.methods.gaps.outcome_bounds import find_unknown, own_rates
+from fairtrial.methods.gaps.scales import band_p_values
 from fairtrial.methods.gaps.sorted_groups import SortedGroups, opposite, sort_groups
 from fairtrial.methods.gaps.states import NOBODY, REFERENCE
+from fairtrial.methods.gaps.tolerance import check_band
 from fairtrial.methods.measure.lines import Line, Plan, add_impact_ratios
 from fairtrial.metrics.groups import Group, explicit_groups
 from fairtrial.metrics.metric import Metric
@@ -39,7 +42,10 @@ def cell_lines(plan: Plan) -> tuple[Plan, list[Line], list[Disparities], Cells]:
     lines: list[Line] = []
     compared: list[Disparities] = []
     for metric in plan.metrics:
-        found = sort_groups(WHO, plan.audit, metric, cells, groups, plan.target, plan.minimum)
+        unknown = find_unknown(WHO, plan.audit, metric, plan.attributes, plan.target)
+        own_cells = cells if unknown is None else unknown.cells
+        cells.left_out.update(own_cells.left_out)
+        found = sort_groups(WHO, plan.audit, metric, own_cells, groups, plan.target, plan.minimum, unknown)
         own = _rate_lines(plan, metric, found, groups)
         lines += own.values()
         if found.tested:
@@ -53,7 +59,7 @@ def cell_lines(plan: Plan) -> tuple[Plan, list[Line], list[Disparities], Cells]:
 def _compared(plan: Plan, metric: Metric, found: SortedGroups) -> Disparities:
     return compare_sorted(
         WHO, plan.audit, metric, found, by=plan.by, target=plan.target, minimum=plan.minimum,
-        inference=Inference(rate_interval=plan.interval or "bounded"),
+        inference=Inference(rate_interval=plan.interval or "bounded", scale=plan.scale),
     )  # fmt: skip
 
 
@@ -72,6 +78,11 @@ def _rate_lines(
     untested = {item.group: item.state for item in found.untested}
     lines = {}
     people = count if own.people is None else own.people
+    rates = None
+    if found.unknown is not None:
+        assert plan.audit.unlabelled is not None
+        own, rates = own_rates(found.unknown, plan.audit.unlabelled, member)
+        low, high = own.limits(plan.level)
     for i, group in enumerate(groups):
         n = int(people[i])
         line = Line(
@@ -81,6 +92,9 @@ def _rate_lines(
         if n:
             line.level, line.low, line.high = float(level[i]), float(low[i]), float(high[i])
             line.events = round(float(total[i])) if atoms.binary else None
+            if rates is not None:
+                line.level = None
+                line.rate_ends = float(rates.group[0].rate[i]), float(rates.group[1].rate[i])
         line.untested = untested.get(group)
         if not n and line.untested is None:
             line.untested = State(NOBODY.code, "nobody is in this group")
@@ -101,21 +115,26 @@ def _why_unlimited(own: Gaps, index: int) -> str:
 
 
 def _fill(lines: dict[Group, Line], disparities: Disparities, plan: Plan) -> None:
-    gaps = disparities.gaps
+    check_band(WHO, plan.band, disparities)
+    gaps = disparities.differences
     low, high = gaps.limits(plan.level)
-    p = gaps.p_equal(0.0)
+    p = band_p_values(disparities.gaps, plan.band)
     target_rate = disparities.target_rate
     standardized = _standardized(disparities)
-    ratios = _ratio_limits(disparities, low, high, plan.level)
+    ratios = None if disparities.bounds else _ratio_limits(disparities, low, high, plan.level)
     if disparities.paired is not None:
         _fill_pairs(lines, disparities, plan)
     for i, group in enumerate(disparities.groups):
         line = lines[group]
-        line.undetermined = gaps.reason[i]
+        line.undetermined, line.scale = disparities.gaps.reason[i], plan.scale
         line.target_level, line.difference = float(target_rate[i]), float(gaps.estimate[i])
         line.difference_low, line.difference_high = float(low[i]), float(high[i])
         line.open_because = gaps.why_no_limit(i) if np.isinf([low[i], high[i]]).any() else None
         line.p_value = float(p[i])
+        if disparities.bounds is not None and isinstance(gaps, EndGaps):
+            line.unknown, line.assumption = int(disparities.bounds.open[i]), disparities.bounds.assumed.words
+            line.gap_ends = float(gaps.least.estimate[i]), float(gaps.most.estimate[i])
+            continue
         if standardized is not None and np.isfinite(standardized[i]):  # without spread there is none
             line.standardized = float(standardized[i])
         line.ratio = None if disparities.paired is not None else _ratio(line)
@@ -162,9 +181,8 @@ def _ratio_limits(
         return None
     if disparities.weighted is not None:
         return LinearGaps(disparities.weighted.sums, disparities.comparison, "ratio").limits(level)
-    parts = part_counts(disparities.atoms, disparities.comparison.member, disparities.comparison.reference)
-    limits = gap_limits(parts, level, scale="ratio")
-    partly = parts.shape == "partial"
+    ratios = BinaryGaps(disparities.atoms, disparities.comparison, "ratio")
+    limits, partly = ratios.any_limits(level), ratios.parts.shape == "partial"
     return np.where(partly, np.nan, limits[0]), np.where(partly, np.nan, limits[1])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from fairtrial.methods.gaps.columns import UNPAIRED
+from fairtrial.methods.gaps.columns import UNKNOWN_COLUMNS, UNPAIRED
 from fairtrial.methods.gaps.states import (
     DESCRIBED,
     EFFECT,
@@ -48,7 +48,9 @@ class MeasureResult(Result):
         Column("target_rate", "target's rate", "rate", shown=False, share_of="target_n"),
         Column("target_n", "target's n", "people", shown=False),
         *with_limits("difference", "difference", "points"),
+        Column("scale", "scale", "text", shown=False),
         *with_limits("ratio", "ratio", "ratio", shown=False),
+        *UNKNOWN_COLUMNS[:5],
         *with_limits("impact_ratio", "impact ratio", "ratio"),
         Column("four_fifths", "shown under four fifths", "flag"),
         Column("standardized", "standardized difference", "number"),
@@ -63,7 +65,8 @@ class MeasureResult(Result):
         "Every group's gap to its target is inferred as certify and flag infer it: rates by likelihood ratio or score, "
         "with binomial tails where counts are small, real values by empirical likelihood of the rows. A single rate "
         "has a Wilson interval (or the one asked for), a mean the interval of its gap to zero; ratios Koopman's score "
-        "interval. p-values are of the differences, adjusted by Holm over all groups and metrics measured."
+        "interval. p-values are of no gap, or of the tolerance where one is given, adjusted by Holm over all groups "
+        "and metrics measured."
     )
     assumptions: ClassVar[tuple[str, ...]] = (
         "Rows are independent people, or a unit names repeated rows.",

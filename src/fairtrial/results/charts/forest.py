@@ -38,6 +38,11 @@ class ForestRow(TypedDict):
     text: str
 
 
+def both_ends(row: ForestRow, least: float, most: float) -> list[ForestRow]:
+    """A group of which only the ends are known: a mark at each, and one line from limit to limit."""
+    return [{**row, "estimate": least, "high": most}, {**row, "estimate": most, "low": least}]
+
+
 def forest(
     rows: list[ForestRow],
     *,

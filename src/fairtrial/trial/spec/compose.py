@@ -10,8 +10,10 @@ from fairtrial.trial.spec.speech import value_text
 _PRESETS = {
     "employment": "selection rates, impact ratios (four fifths), intersections, as New York's Local Law 144 asks",
     "lending": "approval rates, adverse impact ratios, standardized mean differences",
+    "insurance": "rates of the favourable decision, ratios, odds ratios, prices, and the bias record",
     "risk-score": "false positive and negative rates, predictive value, calibration",
     "healthcare": "how great the need is among those who were selected",
+    "public-sector": "selection and error rates, and the bias record that the EU's AI Act asks for",
 }
 _ROLES = {
     "decision": "what the system decided, 1 or 0",
@@ -21,8 +23,10 @@ _ROLES = {
 _METRICS = {
     "employment": "selection_rate",
     "lending": "selection_rate",
+    "insurance": "selection_rate",
     "risk-score": "fpr",
     "healthcare": "selection_rate",
+    "public-sector": "selection_rate",
 }
 
 

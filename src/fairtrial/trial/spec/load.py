@@ -20,6 +20,7 @@ from fairtrial.trial.spec.sections import Names, Section, read_sections
 from fairtrial.trial.spec.tables import (
     PRESETS,
     TABLES,
+    Bias,
     Data,
     Employment,
     Lending,
@@ -48,6 +49,8 @@ class Spec:
     run: Run
     employment: Employment
     lending: Lending
+    insurance: Lending
+    bias: Bias
     names: Names
     sections: tuple[Section, ...]
     content: dict[str, Any]
@@ -147,6 +150,8 @@ def _check(content: dict[str, Any], text: str, name: str, folder: File, rows_at_
     run = Run(**_own_table(content, "run", Run, faults))
     employment = Employment(**_own_table(content, "employment", Employment, faults))
     lending = Lending(**_own_table(content, "lending", Lending, faults))
+    insurance = Lending(**_own_table(content, "insurance", Lending, faults))
+    bias = Bias(**_own_table(content, "bias", Bias, faults))
     sections = read_sections(content, names, faults)
     if not sections and content.get("preset") is None and "data" in content:
         faults.add(
@@ -155,8 +160,8 @@ def _check(content: dict[str, Any], text: str, name: str, folder: File, rows_at_
     faults.raise_any()
     return Spec(
         name=name, folder=folder, preset=content.get("preset"), data=data, report=report, run=run,
-        employment=employment, lending=lending, names=names, sections=tuple(sections), content=content,
-        text=text, lines=lines,
+        employment=employment, lending=lending, insurance=insurance, bias=bias, names=names, sections=tuple(sections),
+        content=content, text=text, lines=lines,
     )  # fmt: skip
 
 

@@ -14,9 +14,15 @@ from fairtrial.data.groups import check_target, find_groups
 from fairtrial.errors import Fault, Faults, InputError, Set, Words, did_you_mean
 from fairtrial.methods.declaration import find_method
 from fairtrial.metrics.groups import find_target
-from fairtrial.metrics.table import find_metrics, joined_metrics
+from fairtrial.metrics.table import find_criterion, find_metrics, joined_metrics
 from fairtrial.options import Argument
-from fairtrial.trial.spec.argument_kinds import admits_metrics, is_attributes, is_metric, is_target
+from fairtrial.trial.spec.argument_kinds import (
+    admits_metrics,
+    is_attributes,
+    is_criterion,
+    is_metric,
+    is_target,
+)
 from fairtrial.trial.spec.faults import SpecFaults
 from fairtrial.trial.spec.load import Spec
 from fairtrial.trial.spec.sections import Section
@@ -135,9 +141,13 @@ def data_faults(audit: Audit, method: str, argument: Argument, value: Any) -> li
 def _check_metrics(audit: Audit, method: str, argument: Argument, value: Any) -> None:
     faults = Faults(method)
     for item in value if isinstance(value, list) else [value]:
-        if not is_metric(argument) and joined_metrics(item) == (item,):
+        if is_criterion(argument):
+            metrics = find_criterion(method, item, within=True)[1]
+        elif not is_metric(argument) and joined_metrics(item) == (item,):
             continue  # the method has forms of its own for these; it checks them itself
-        for metric in find_metrics(method, item, argument.name):
+        else:
+            metrics = find_metrics(method, item, argument.name)
+        for metric in metrics:
             for need in sorted(metric.needs):
                 if not audit.has(need):
                     faults.add(_lacks(metric.name, need, argument.name))

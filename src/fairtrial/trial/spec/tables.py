@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, get_args
 from fairtrial.data.audit import Audit
 from fairtrial.options import Argument, Option, arguments_of
 
-Preset = Literal["employment", "lending", "risk-score", "healthcare"]
+Preset = Literal["employment", "lending", "insurance", "risk-score", "healthcare", "public-sector"]
 PRESETS: tuple[str, ...] = get_args(Preset)
 
 SEED = Option("Same seed, same numbers.", least=0)
@@ -56,15 +56,43 @@ class Employment:
     smallest_category: Annotated[
         float, Option("Categories under this share of the people are left out of ratios.", least=0, below=0.5)
     ] = 0.02
+    requisition: Annotated[
+        str | None, Option("Column of the requisition: selections are compared within each, and pooled.")
+    ] = None
+    tool: Annotated[str, Option("The tool that was audited.")] = ""
+    audit_date: Annotated[str, Option("When the audit was made.")] = ""
+    distribution_date: Annotated[str, Option("Since when the tool is in use.")] = ""
+    data_source: Annotated[str, Option("Where the data come from and what they are.")] = ""
+    justification: Annotated[str, Option("Why small categories are left out of the ratios.")] = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Lending:
-    """Settings of the lending preset."""
+    """Settings of the lending preset, and of insurance."""
 
     references: Annotated[
         Mapping[str, Any] | None,
         Option('The group that others are compared with: { sex = "Male" }; default: everyone else.'),
+    ] = None
+    within: Annotated[
+        str | list[str] | None, Option("Columns people must be alike in: the gap is shown within them too.")
+    ] = None
+    price: Annotated[str | None, Option("Column of the price, such as an interest rate or a premium.")] = None
+    price_unit: Annotated[
+        Literal["percent", "fraction"], Option("Whether a price of 5% is written 5 or 0.05.")
+    ] = "percent"
+    denominator: Annotated[
+        Literal["groups", "everyone", "target"], Option("Whose standard deviation differences are in.")
+    ] = "groups"
+
+
+@dataclass(frozen=True, slots=True)
+class Bias:
+    """The bias record of insurance, healthcare and public-sector."""
+
+    records: Annotated[
+        list[Any] | None,
+        Option("Entries with group, hazard, measure, threshold, scale, target, mitigation and review."),
     ] = None
 
 
@@ -95,6 +123,8 @@ TABLES: dict[str, Callable[..., Any]] = {
     "run": Run,
     "employment": Employment,
     "lending": Lending,
+    "insurance": Lending,
+    "bias": Bias,
 }
 
 

@@ -199,7 +199,8 @@ def reading_of(audit: Audit, features: list[str], groups: list[dict[str, Any]] |
         if feature in audit.source.columns and (feature in audit.bins or audit.kind(feature) not in NUMERIC):
             labels[feature] = list(audit.levels(feature))
     bins = {name: cut for name, cut in audit.bins.items() if name in features}
-    return Reading(features=features, labels=labels, bins=bins, frame=audit.frame, groups=groups)
+    lacking = audit.missing == "category"
+    return Reading(features, labels, bins, audit.frame, groups, lacking=lacking)
 
 
 def chosen_threshold(contest: Contest, index: Index, score: Floats, model: Any = None) -> float:
@@ -236,9 +237,24 @@ def identity(candidate: object) -> str:
 
 
 def _names_columns(model: Any) -> bool:
-    """Whether a pipeline starts by picking columns by name."""
+    """Whether an estimator, or the first step of a pipeline, picks columns or categories by name."""
     first = model.steps[0][1] if hasattr(model, "steps") else model
-    return hasattr(first, "transformers")
+    named = getattr(first, "categorical_features", None)
+    listed = [] if named is None or isinstance(named, str) else list(named)
+    return hasattr(first, "transformers") or any(isinstance(name, str) for name in listed)
+
+
+def takes_missing(candidate: Estimator) -> bool:
+    """Whether an estimator says that it takes missing features; one that picks columns by name sees to it itself."""
+    from sklearn.utils import get_tags
+
+    if candidate.frame or _names_columns(candidate.model):
+        return True
+    steps = getattr(candidate.model, "steps", None)  # a pipeline takes what its first step takes
+    try:
+        return bool(get_tags(steps[0][1] if steps else candidate.model).input_tags.allow_nan)
+    except (AttributeError, TypeError):
+        return True  # nothing is said: fitting it will tell
 
 
 def as_candidate(asked: object) -> Estimator | Function | None:

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from fairtrial.errors import Fault, InputError, Set, Words
 from fairtrial.inference.numeric.cell_bootstrap import distinct_rows
-from fairtrial.methods.improve.candidates.adapters import Estimator, FixedColumn, FixedRule
+from fairtrial.methods.improve.candidates.adapters import Estimator, FixedColumn, FixedRule, takes_missing
 from fairtrial.methods.improve.candidates.contest import WHO, Candidate, Contest
 from fairtrial.methods.improve.candidates.rules import Floats, Index, Inputs, Rule, candidate_fault, refusal
 from fairtrial.methods.improve.candidates.scorers import ColumnScore
 
 PROBES = 200  # rows in which a feature is moved to see whether the score follows
 STEPS = 12  # values it is moved to
+DEPENDENT = 0.01  # a rule whose decisions depend on the group with a smaller p-value is not permissible
 
 # why a rule may not look at a column
 BANNED = "banned"
@@ -38,6 +39,9 @@ def declared_faults(candidate: Candidate, contest: Contest) -> list[Fault]:
         why = _not_permitted(column, contest)
         if why in reasons:
             faults.append(_column_fault(candidate, column, why))
+    if isinstance(candidate, Estimator) and not takes_missing(candidate) and contest.lacks_features:
+        filled = "take one that does, or a pipeline that fills them in first"
+        faults.append(candidate_fault(candidate.name, "takes no missing features", filled))
     if getattr(candidate, "needs_group", False) and contest.constraints.blind:
         cure = Words("it needs {}", Set("blind", False))
         faults.append(candidate_fault(candidate.name, "decides by group", cure))
@@ -87,9 +91,43 @@ def check_rule(rule: Rule, contest: Contest, index: Index) -> None:
 
 
 def permissible(rule: Rule, contest: Contest, index: Index) -> bool:
-    """What the caller's own function says of a fitted rule; a rule it forbids is left out, and the log says so."""
-    own = contest.constraints.permissible
-    return True if own is None else bool(own(rule, contest.inputs.part(index)))
+    """Whether the caller's own function permits a fitted rule, and its decisions do not depend on the group where that
+    is asked for; a rule that is not permitted is left out, and the log says so."""
+    own, inputs = contest.constraints.permissible, contest.inputs.part(index)
+    if own is not None and not own(rule, inputs):
+        return False
+    if contest.strata is None:
+        return True
+    decision, _ = rule.outcome_of(inputs)
+    return dependence_p(decision, contest.group[index], contest.strata[index]) >= DEPENDENT
+
+
+def dependence_p(decision: Floats, group: NDArray[np.int64], strata: NDArray[np.int64]) -> float:
+    """Mantel and Haenszel's p-value that decisions depend on the group within strata; times the groups beyond two."""
+    count, groups = int(strata.max()) + 1, int(group.max()) + 1
+    people, selected = np.bincount(strata, minlength=count), np.bincount(strata, decision, count)
+    smallest = 1.0
+    for code in range(groups if groups > 2 else 1):
+        members = np.bincount(strata, group == code, count)
+        chosen = np.bincount(strata, decision * (group == code), count)
+        spread = people.astype(np.float64) ** 2 * np.maximum(people - 1, 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            expected = np.where(people > 0, members * selected / people, 0.0)
+            variance = members * (people - members) * selected * (people - selected) / spread
+        total = float(np.nansum(variance))
+        if total > 0:
+            z = abs(float((chosen - expected).sum())) / math.sqrt(total)
+            smallest = min(smallest, math.erfc(z / math.sqrt(2)) * (groups if groups > 2 else 1))
+    return smallest
+
+
+def check_permissible(rule: Rule, contest: Contest, index: Index) -> None:
+    """Refuse a rule that was fixed beforehand and is not permissible: there is no other to take in its place."""
+    if not permissible(rule, contest, index):
+        given = (
+            "" if contest.strata is None else " (or its decisions depend on the group given what was named)"
+        )
+        raise refusal(rule.name, f"is not permissible{given}")
 
 
 def _check_monotone(rule: Rule, feature: str, sign: int, where: str) -> None:
@@ -113,7 +151,7 @@ def _falls_when_moved(rule: Rule, inputs: Inputs, feature: str, column: int, sig
     rows = np.linspace(0, len(inputs) - 1, min(PROBES, len(inputs))).astype(np.intp)
     probes = inputs.part(rows)
     scores = []
-    for value in np.unique(np.quantile(inputs.matrix[:, column], np.linspace(0, 1, STEPS))):
+    for value in np.unique(np.nanquantile(inputs.matrix[:, column], np.linspace(0, 1, STEPS))):
         matrix = probes.matrix.copy()
         matrix[:, column] = value
         frame = None if probes.frame is None else _with_value(probes.frame, feature, float(value))

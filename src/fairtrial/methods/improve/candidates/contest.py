@@ -97,6 +97,9 @@ class Contest:
     reading: Reading
     folds: int
     unlabelled: Unlabelled | None = None
+    strata: NDArray[np.int64] | None = (
+        None  # alike in the columns given which decisions may not depend on the group
+    )
 
     @property
     def rows(self) -> int:
@@ -121,6 +124,10 @@ class Contest:
             rate = self.claim.kind == "relative" or (np.abs(u) <= 1).all()
             units.append(1.0 if rate else abs(float(u.sum() / max(w.sum(), 1.0))) or 1.0)
         return tuple(units)
+
+    @property
+    def lacks_features(self) -> bool:
+        return bool(np.isnan(self.inputs.matrix).any())
 
     def share(self, index: Index) -> float:
         """How many of these rows a rule may select: the capacity, or as many as the status quo does."""

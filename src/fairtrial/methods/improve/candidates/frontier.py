@@ -30,11 +30,17 @@ class FrontierRules:
     """The frontier of one kind of regression; each price of the gap is one variant."""
 
     kind: Literal["linear", "boosted"]
+    by_group: bool = False  # the regressions see the group: thresholds of each group at one price of the gap
 
     @property
     def name(self) -> str:
         """What it is called in results."""
-        return f"{self.kind} frontier"
+        return f"{self.kind} group frontier" if self.by_group else f"{self.kind} frontier"
+
+    @property
+    def needs_group(self) -> bool:
+        """Whether its rules decide by group."""
+        return self.by_group
 
     def variants(self, contest: Contest) -> tuple[str, ...]:
         """The names of the rules it can give."""
@@ -42,13 +48,14 @@ class FrontierRules:
 
     def fit(self, contest: Contest, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
         """Its rules, fitted on the rows of `index`."""
-        x = contest.inputs.matrix[index]
-        seed = int(rng.integers(LARGEST_SEED))
+        seed, groups = int(rng.integers(LARGEST_SEED)), len(contest.names) if self.by_group else 0
+        training = contest.inputs.part(index)
+        x = TwoRegressions(None, None, groups).matrix(training)
         both = TwoRegressions(
             _mean(self.kind, x, gain_of(contest, index), seed),
             _mean(self.kind, x, gap_of(contest, index), seed),
+            groups,
         )
-        training = contest.inputs.part(index)
         gain, gap = both.values(training)
         unit = float(gain.std()) / max(float(gap.std()), 1e-12)
         capacity = contest.constraints.capacity

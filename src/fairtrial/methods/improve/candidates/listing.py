@@ -15,6 +15,7 @@ from fairtrial.methods.improve.candidates.frontier import applicable as frontier
 from fairtrial.methods.improve.candidates.portfolio import (
     GroupThresholds,
     Reductions,
+    Scored,
     applicable,
     installed,
     portfolio,
@@ -22,7 +23,7 @@ from fairtrial.methods.improve.candidates.portfolio import (
 from fairtrial.methods.improve.candidates.programs import LinearProgram
 from fairtrial.methods.improve.candidates.rules import Rule
 
-BUILT_IN = ("portfolio", "frontier", "reductions", "group-thresholds", "F.5", "F.6", "P'")
+BUILT_IN = ("portfolio", "frontier", "tuned", "reductions", "group-thresholds", "F.5", "F.6", "P'")
 
 
 def listed_candidates(audit: Audit, asked: object, *, fitted_elsewhere: bool = False) -> list[Any]:
@@ -89,7 +90,12 @@ def _built(item: Any, contest: Contest) -> list[Candidate]:
     if item == "reductions":
         _check_reductions(contest)
         return [Reductions()]
-    return [GroupThresholds() if item == "group-thresholds" else LinearProgram(item)]  # type: ignore[arg-type]
+    if item == "tuned":
+        return [Scored("boosted trees, tuned", "tuned")]
+    if item == "group-thresholds":
+        post = [FrontierRules("linear", by_group=True), FrontierRules("boosted", by_group=True)]
+        return [GroupThresholds(), *(post if frontier_applies(contest) else [])]
+    return [LinearProgram(item)]  # type: ignore[arg-type]
 
 
 def _frontiers(contest: Contest) -> list[Candidate]:

@@ -31,8 +31,11 @@ from fairtrial.methods.improve.candidates.scorers import (
     ModelScore,
     SignedLinear,
     Standardised,
+    mean_and_factor,
     model_score,
+    standard,
 )
+from fairtrial.methods.improve.candidates.tuned import Tuned
 
 MOVES = (0.9, 1.1)
 # fairness metric -> fairlearn's constraint
@@ -112,6 +115,8 @@ class Scored:
     def _model(self, binary: bool, signs: Floats | None, seed: int) -> Any:
         if self.kind == "logistic":
             return SignedLinear(self.strength, binary, signs)
+        if self.kind == "tuned":
+            return Tuned(binary, signs, seed)
         from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
         made = HistGradientBoostingClassifier if binary else HistGradientBoostingRegressor
@@ -172,7 +177,8 @@ def reweighing(outcome: Floats, group: Any, binary: bool) -> Floats:
 
 def _without_proxy(contest: Contest, index: Index) -> Any:
     """All columns but those of the feature most correlated with the groups in the training half."""
-    x = contest.inputs.matrix[index]
+    mean, factor = mean_and_factor(contest.inputs.matrix[index])
+    x = standard(contest.inputs.matrix[index], mean, factor)
     spread = x.std(axis=0)
     tied = np.zeros(len(contest.features))
     for code in range(len(contest.names)):
@@ -211,18 +217,16 @@ class Reductions:
         from fairlearn import reductions
         from sklearn.linear_model import LogisticRegression
 
-        x = contest.inputs.matrix
-        mean, spread = x[index].mean(axis=0), x[index].std(axis=0)
-        factor = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
+        x = contest.inputs.matrix[index]
+        mean, factor = mean_and_factor(x)
         constraint = getattr(reductions, CONSTRAINTS[contest.claim.fairness[0].name])()
         search = reductions.GridSearch(
             LogisticRegression(max_iter=200), constraint, grid_size=GRID, grid_limit=LIMIT
         )
         with warnings.catch_warnings(), _no_advice_on_the_grid():
             warnings.simplefilter("ignore")  # fairlearn's own use of pandas
-            search.fit(
-                (x[index] - mean) * factor, contest.outcome[index], sensitive_features=contest.group[index]
-            )
+            data, group = standard(x, mean, factor), contest.group[index]
+            search.fit(data, contest.outcome[index], sensitive_features=group)
         errors = np.asarray(search.objectives_, dtype=np.float64)
         violations = np.asarray([float(gamma.max()) for gamma in search.gammas_.to_numpy().T])
         rules = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Rows
-from fairtrial.data.groups import MINIMUM_SIZE, find_groups
+from fairtrial.data.groups import MINIMUM_SIZE
 from fairtrial.errors import (
     Fault,
     Faults,
@@ -19,11 +19,10 @@ from fairtrial.errors import (
     Note,
     Set,
     Words,
-    did_you_mean,
 )
+from fairtrial.inference.numeric.cell_bootstrap import distinct_rows
 from fairtrial.methods.improve.arguments import Wanted
 from fairtrial.methods.improve.candidates.adapters import (
-    FixedColumn,
     FixedRule,
     reading_of,
 )
@@ -37,65 +36,19 @@ from fairtrial.methods.improve.candidates.contest import (
     find_claim,
     refuse_equal_levels,
 )
-from fairtrial.methods.improve.candidates.listing import build_candidates, listed_candidates
+from fairtrial.methods.improve.candidates.listing import build_candidates
+from fairtrial.methods.improve.candidates.naming import Named, find_named
 from fairtrial.methods.improve.candidates.rules import Index, Inputs, candidate_fault
 from fairtrial.methods.improve.candidates.stated import Stated, like, stated_pairs
 from fairtrial.methods.improve.candidates.unlabelled import (
-    Assumed,
     check_unlabelled,
-    find_assumed,
     find_unlabelled,
     refuse_unstated,
 )
-from fairtrial.methods.improve.candidates.utilities import Observed, Worth, find_worth
+from fairtrial.methods.improve.candidates.utilities import Observed
 from fairtrial.methods.improve.claim_tests import status_quo_pairs
 from fairtrial.methods.improve.solver.improvement import Pair
 from fairtrial.metrics.groups import Group
-from fairtrial.metrics.table import joined_metrics
-
-
-@dataclass(frozen=True, slots=True)
-class _Named:
-    """What the arguments name in the audit, before any row is read."""
-
-    groups: list[Group]
-    accuracies: tuple[Worth, ...]
-    fairness: tuple[Worth, ...]
-    listed: list[Any]
-    assumed: Assumed | None = None
-    features: tuple[str, ...] = ()
-
-    @property
-    def worths(self) -> tuple[Worth, ...]:
-        return (*self.accuracies, *self.fairness)
-
-    @property
-    def attributes(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(name for group in self.groups for name in group.attributes))
-
-    @property
-    def fixed(self) -> list[str]:
-        """Columns that are candidates."""
-        return [item.column for item in self.listed if isinstance(item, FixedColumn)]
-
-    @property
-    def rules(self) -> list[FixedRule]:
-        """Rules and models that were fixed beforehand."""
-        return [item for item in self.listed if isinstance(item, FixedRule)]
-
-    @property
-    def brought(self) -> list[str]:
-        """The names of all that was fixed beforehand."""
-        return [*self.fixed, *(rule.name for rule in self.rules)]
-
-    @property
-    def fitted(self) -> bool:
-        """Whether any candidate has yet to be fitted."""
-        return len(self.brought) < len(self.listed)
-
-    def need(self, role: str) -> bool:
-        """Whether a level of the claim depends on the outcome or the score."""
-        return any(worth.needs(role) for worth in self.worths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +81,7 @@ class Prepared:
 
 def prepare(audit: Audit, wanted: Wanted) -> Prepared:
     """Check everything, read the rows once, and refuse what cannot be tested."""
-    named = _named(audit, wanted)
+    named = find_named(audit, wanted)
     audit = _with_unknown(audit, wanted, named)
     _check_roles(audit, wanted, named)
     members = _members(_read(audit, named), named.groups)
@@ -142,26 +95,27 @@ def prepare(audit: Audit, wanted: Wanted) -> Prepared:
     refuse_equal_levels(contest)
     candidates, told = build_candidates(named.listed, contest)
     check_declared(candidates, contest)
-    notes = _notes(audit, wanted, named, members, told)
+    notes = _notes(audit, wanted, named, members, contest, told)
     stated = _stated(audit, wanted, named, contest)
     return Prepared(audit, contest, candidates, members.rows, notes, stated)
 
 
-def _with_unknown(audit: Audit, wanted: Wanted, named: _Named) -> Audit:
+def _with_unknown(audit: Audit, wanted: Wanted, named: Named) -> Audit:
     """The audit with the rows whose outcome is unknown, where they are answered for; all rows where none is needed."""
     columns = {name for worth in named.worths for name in worth.value_columns}
     outcome = {str(audit.outcome)} if audit.has("outcome") else set()
+    features = set(named.features) if audit.missing == "category" else set()
     if named.assumed is not None:
         if any(audit.lacks(name) for name in (columns | outcome) & set(audit.source.columns)):
             check_unlabelled(named.worths, audit, wanted)
-        return audit.lacking(columns | outcome)
+        return audit.lacking(columns | outcome | features)
     if named.need("outcome"):
         refuse_unstated(audit)
-        return audit
-    return audit.lacking(outcome)
+        return audit.lacking(features)
+    return audit.lacking(outcome | features)
 
 
-def _stated(audit: Audit, wanted: Wanted, named: _Named, contest: Contest) -> Stated | None:
+def _stated(audit: Audit, wanted: Wanted, named: Named, contest: Contest) -> Stated | None:
     """What fixed rules are tested with on all rows; None where something is learned, or splits are asked for."""
     if named.fitted or wanted.splits is not None:
         return None
@@ -178,63 +132,7 @@ def _stated(audit: Audit, wanted: Wanted, named: _Named, contest: Contest) -> St
     return Stated(pairs or [None] * len(contest.claim.fairness), earlier)
 
 
-def _named(audit: Audit, wanted: Wanted) -> _Named:
-    if not isinstance(wanted.monotone, Mapping) or "" in wanted.monotone:
-        raise InputError(WHO, Fault("monotone", "must pair features with 1 or -1", got=wanted.monotone))
-    groups = find_groups(WHO, audit, wanted.by)
-    accuracies, fairness = (
-        tuple(
-            find_worth(WHO, argument, one, accuracy=argument == "accuracy")
-            for one in _utilities(argument, asked)
-        )
-        for argument, asked in (("accuracy", wanted.accuracy), ("fairness", wanted.fairness))
-    )
-    listed = listed_candidates(audit, wanted.candidates, fitted_elsewhere=wanted.fitted_elsewhere)
-    if wanted.threshold is not None:
-        listed = [replace(c, threshold=wanted.threshold) if isinstance(c, FixedColumn) else c for c in listed]
-    named = _Named(groups, accuracies, fairness, listed, find_assumed(audit, wanted.unlabelled))
-    return replace(named, features=_permitted(audit, wanted, named.attributes))
-
-
-def _utilities(argument: str, asked: object) -> list[object]:
-    """Metrics one by one: a criterion stands for several."""
-    items = list(asked) if isinstance(asked, list | tuple) else [asked]
-    if not items:
-        raise InputError(WHO, Fault(argument, "is empty", cure="name at least one metric"))
-    return [part for item in items for part in joined_metrics(item)]
-
-
-def _permitted(audit: Audit, wanted: Wanted, attributes: tuple[str, ...]) -> tuple[str, ...]:
-    """The features that rules may use; every fault in what was said of single ones."""
-    faults, columns = Faults(WHO), audit.source.columns
-    for argument, names in (("banned", wanted.banned), ("monotone", wanted.monotone)):
-        for name in names:
-            if name not in columns:
-                hint = did_you_mean(name, columns)
-                faults.add(Fault(argument, f"names the unknown column {name!r}", hint=hint))
-    forbidden = {*wanted.banned, *(attributes if wanted.blind else ())}
-    features = tuple(name for name in audit.features if name not in forbidden)
-    for name, sign in wanted.monotone.items():
-        required = _monotone_required(audit, name, features)
-        if sign not in (1, -1):
-            required = f"must give 1 (never falls) or -1 (never rises) for {name!r}"
-            faults.add(Fault("monotone", required, got=sign))
-        elif required:
-            faults.add(Fault("monotone", required))
-    faults.raise_any()
-    return features
-
-
-def _monotone_required(audit: Audit, name: str, features: tuple[str, ...]) -> str:
-    """Why no rule can be monotone in a column of the audit."""
-    if name not in features:
-        known = name in audit.source.columns
-        return f"names {name!r}, which is not a permitted feature" if known else ""
-    numeric = audit.kind(name) in ("bool", "int", "float")
-    return "" if numeric else f"names {name!r}, which is not numeric"
-
-
-def _check_roles(audit: Audit, wanted: Wanted, named: _Named) -> None:
+def _check_roles(audit: Audit, wanted: Wanted, named: Named) -> None:
     """What the audit must have for this claim and these candidates."""
     faults = Faults(WHO)
     _check_status_quo(audit, wanted, faults)
@@ -255,7 +153,7 @@ def _check_roles(audit: Audit, wanted: Wanted, named: _Named) -> None:
     faults.raise_any()
 
 
-def _check_beforehand(wanted: Wanted, named: _Named, faults: Faults) -> None:
+def _check_beforehand(wanted: Wanted, named: Named, faults: Faults) -> None:
     """Threshold, sign and an earlier sample are for rules that are tested on all rows."""
     if not named.fitted and wanted.splits is None:
         return
@@ -281,14 +179,14 @@ def _column_of(role: str) -> Words:
     return Words("name its column with {}", Set(role, of="Audit"))
 
 
-def _read(audit: Audit, named: _Named) -> Rows:
+def _read(audit: Audit, named: Named) -> Rows:
     roles = [name for name in ("outcome", "score", "decision") if audit.has(name)]
     columns = dict.fromkeys([*named.fixed, *(name for worth in named.worths for name in worth.value_columns)])
     conditions = [name for worth in named.worths for name in worth.condition_columns]
     for name in columns:
         audit.check_column(WHO, "metric", name)
     alike = () if named.assumed is None else named.assumed.alike
-    labels = dict.fromkeys([*named.attributes, *conditions, *alike])
+    labels = dict.fromkeys([*named.attributes, *conditions, *alike, *(named.independent or ())])
     return audit.rows(attributes=list(labels), roles=roles, columns=list(columns), who=WHO)
 
 
@@ -310,7 +208,7 @@ def _members(rows: Rows, groups: Sequence[Group]) -> _Members:
     return _Members(rows, masks.argmax(axis=0).astype(np.int64), np.flatnonzero(masks.any(axis=0)))
 
 
-def _contest(audit: Audit, wanted: Wanted, named: _Named, members: _Members) -> Contest:
+def _contest(audit: Audit, wanted: Wanted, named: Named, members: _Members) -> Contest:
     rows, decision = members.rows, members.role("decision")
     constraints = _constraints(wanted, named.attributes, decision)
     if audit.decision is None and constraints.capacity is not None:
@@ -331,12 +229,20 @@ def _contest(audit: Audit, wanted: Wanted, named: _Named, members: _Members) -> 
         constraints=constraints,
         features=named.features,
         feature_of=feature_of,
+        strata=_strata(named, seen, group.size),
         reading=reading_of(
             audit, list(named.features), None if wanted.blind else [g.to_dict() for g in named.groups]
         ),
         folds=wanted.folds,
         unlabelled=unlabelled,
     )
+
+
+def _strata(named: Named, seen: Observed, rows: int) -> NDArray[np.int64] | None:
+    """People alike in the columns given which decisions may not depend on the group."""
+    if named.independent is None:
+        return None
+    return distinct_rows([np.zeros(rows), *(seen.labels[name].codes for name in named.independent)])[0]
 
 
 def _constraints(wanted: Wanted, attributes: tuple[str, ...], decision: Any) -> Constraints:
@@ -352,7 +258,7 @@ def _constraints(wanted: Wanted, attributes: tuple[str, ...], decision: Any) -> 
 
 
 def _inputs(
-    audit: Audit, named: _Named, members: _Members, *, blind: bool
+    audit: Audit, named: Named, members: _Members, *, blind: bool
 ) -> tuple[Inputs, NDArray[np.int64]]:
     """What rules may look at, and which feature each column of the matrix stands for."""
     group = None if blind else members.group
@@ -385,8 +291,17 @@ def _name(group: Group) -> str:
     return f"{group.attributes[0]} {group.label}" if bare and len(group.attributes) == 1 else group.label
 
 
+def _missing_features(contest: Contest) -> list[Note]:
+    rows = int(np.isnan(contest.inputs.matrix).any(axis=1).sum())
+    text = (
+        f"Features are missing in {rows:,} rows: boosted models take them as they are, linear ones the mean of the "
+        "others and whether it is missing."
+    )
+    return [Note("missing-features", text)] if rows else []
+
+
 def _notes(
-    audit: Audit, wanted: Wanted, named: _Named, members: _Members, told: Sequence[Note]
+    audit: Audit, wanted: Wanted, named: Named, members: _Members, contest: Contest, told: Sequence[Note]
 ) -> list[Note]:
     """What was left out, what was told of the candidates, and what is taken on trust."""
     banned = ", ".join(name for name in audit.features if name in wanted.banned)
@@ -400,7 +315,7 @@ def _notes(
     if outside:
         text = f"{outside:,} of {members.rows.n:,} rows are in none of the groups and were left out."
         notes.append(Note("outside-groups", text, outside))
-    notes += told
+    notes += [*told, *_missing_features(contest)]
     if named.brought:
         what = "columns" if named.fixed else "rules"
         text = f"The {what} {', '.join(named.brought)} are taken as not fitted on these rows."

@@ -52,6 +52,8 @@ class LinearProgram(OneRule):
             return f"needs two groups and {needed!r} as accuracy and as fairness"
         if selects and contest.constraints.capacity is None:
             return "needs a capacity"
+        if contest.lacks_features:
+            return "needs features without missing values"
         return "needs outcomes of at least 0" if selects and contest.outcome.min() < 0 else ""
 
     def fit(self, contest: Contest, index: Index, rng: np.random.Generator) -> dict[str, Rule]:

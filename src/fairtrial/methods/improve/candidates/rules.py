@@ -77,7 +77,7 @@ class Reading:
     """How a rule reads new rows: which columns, which of them are numbers, and every label that it was fitted with.
 
     `groups` are those that a rule which decides by group tells apart; None for rules that are blind to it. `fixed` are
-    columns that hold scores or decisions themselves.
+    columns that hold scores or decisions themselves. `lacking` features may be missing.
     """
 
     features: list[str] = field(default_factory=list)
@@ -86,6 +86,7 @@ class Reading:
     frame: str = "pyarrow"
     groups: list[dict[str, Any]] | None = None
     fixed: list[str] = field(default_factory=list)
+    lacking: bool = False
 
     @property
     def columns(self) -> list[str]:
@@ -105,7 +106,10 @@ class Reading:
             return data
         if isinstance(data, np.ndarray):
             data = self._named(data)
-        return Audit(data, features=self.features, groups=self.attributes, bins=self.bins)
+        roles: dict[str, Any] = {"features": self.features, "groups": self.attributes, "bins": self.bins}
+        if not self.lacking:
+            return Audit(data, **roles)
+        return Audit(data, **roles, missing="category").lacking(self.features)
 
     def _named(self, data: NDArray[Any]) -> Any:
         """A bare array as a table, its columns taken in the order of the features."""

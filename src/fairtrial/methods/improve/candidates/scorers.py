@@ -24,6 +24,20 @@ def model_score(model: Any, data: Any) -> Floats:
     return np.asarray(model.predict(data), dtype=np.float64)
 
 
+def mean_and_factor(x: Floats) -> tuple[Floats, Floats]:
+    """What standardises each column, from the values that are there; a column without spread becomes 0."""
+    there = ~np.isnan(x)
+    count = np.maximum(there.sum(axis=0), 1)
+    mean = np.where(there, x, 0.0).sum(axis=0) / count
+    spread = np.sqrt((np.where(there, x - mean, 0.0) ** 2).sum(axis=0) / count)
+    return mean, np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
+
+
+def standard(x: Floats, mean: Floats, factor: Floats) -> Floats:
+    """Standardised columns; what is missing is at the mean."""
+    return np.nan_to_num((x - mean) * factor)
+
+
 @dataclass
 class ModelScore:
     """A model's score of some columns of the matrix, or of the original columns as a dataframe."""
@@ -70,7 +84,7 @@ class Standardised:
         return hasattr(self.model, "predict_proba")
 
     def __call__(self, inputs: Inputs) -> Floats:
-        return model_score(self.model, (inputs.matrix - self.mean) * self.factor)
+        return model_score(self.model, standard(inputs.matrix, self.mean, self.factor))
 
 
 @dataclass
@@ -117,8 +131,11 @@ class OwnFunction:
 class SignedLinear:
     """Logistic (binary outcome) or ridge (real outcome) regression on standardised columns, with signs.
 
-    A column whose coefficient has the wrong sign is set to zero and the rest is fitted again.
+    A column whose coefficient has the wrong sign is set to zero and the rest is fitted again. What is missing is at the
+    mean, and a column of its own says that it is missing.
     """
+
+    lacking: Columns = np.zeros(0, dtype=np.intp)
 
     def __init__(self, strength: float, binary: bool, signs: Floats | None) -> None:
         from sklearn.linear_model import LogisticRegression, Ridge
@@ -128,19 +145,20 @@ class SignedLinear:
 
     def fit(self, x: Floats, y: Floats, weight: Floats | None = None) -> SignedLinear:
         """Fit, dropping columns until every sign is right."""
-        self.mean, spread = x.mean(axis=0), x.std(axis=0)
-        self.factor = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
+        self.mean, self.factor = mean_and_factor(x)
+        self.lacking = np.flatnonzero(np.isnan(x).any(axis=0))
         while True:
             self.model.fit(self._standard(x), y, sample_weight=weight)
             if self.signs is None:
                 return self
-            wrong = (np.ravel(self.model.coef_) * self.signs < 0) & (self.factor > 0)
+            wrong = (np.ravel(self.model.coef_)[: x.shape[1]] * self.signs < 0) & (self.factor > 0)
             if not wrong.any():
                 return self
             self.factor = np.where(wrong, 0.0, self.factor)
 
     def _standard(self, x: Floats) -> Floats:
-        return np.asarray((x - self.mean) * self.factor)
+        found = standard(x, self.mean, self.factor)
+        return np.hstack([found, np.isnan(x[:, self.lacking])]) if self.lacking.size else found
 
     def __getattr__(self, name: str) -> Any:
         """Probabilities where the model has them."""
@@ -174,20 +192,28 @@ class TwoRegressions:
 
     gain: Any
     gap: Any
+    groups: int = 0
+
+    def matrix(self, inputs: Inputs) -> Floats:
+        """What the regressions look at: the features, and the groups where rules may decide by them."""
+        if not self.groups:
+            return inputs.matrix
+        if inputs.group is None:
+            raise refusal("group frontier", "decides by group, and these rows do not say the group")
+        return np.hstack([inputs.matrix, inputs.group[:, None] == np.arange(self.groups)])
 
     def values(self, inputs: Inputs) -> tuple[Floats, Floats]:
         """Both means; the last rows' are kept, because every price of a frontier asks for the same ones."""
         kept = self.__dict__.get("kept")
         if kept is None or kept[0] is not inputs:
-            found = tuple(
-                np.asarray(model.predict(inputs.matrix), dtype=np.float64) for model in (self.gain, self.gap)
-            )
+            x = self.matrix(inputs)
+            found = tuple(np.asarray(model.predict(x), dtype=np.float64) for model in (self.gain, self.gap))
             kept = (inputs, *found)
             self.__dict__["kept"] = kept
         return kept[1], kept[2]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"gain": self.gain, "gap": self.gap}
+        return {"gain": self.gain, "gap": self.gap, "groups": self.groups}
 
 
 @dataclass

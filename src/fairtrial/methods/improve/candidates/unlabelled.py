@@ -56,11 +56,10 @@ def find_assumed(audit: Audit, asked: object) -> Assumed | None:
     """What `unlabelled` says; None where it says nothing."""
     if asked is None or asked == "bounds":
         return None if asked is None else Assumed()
-    required = "must be 'bounds' or odds of at least 1, with the columns in which people are alike"
-    if not isinstance(asked, Mapping) or "odds" not in asked or set(asked) - {"odds", "alike"}:
-        raise InputError(WHO, Fault("unlabelled", required, got=asked))
-    odds, alike = asked["odds"], asked.get("alike", ())
+    stated = asked if isinstance(asked, Mapping) and not set(asked) - {"odds", "alike"} else {}
+    odds, alike = stated.get("odds"), stated.get("alike", ())
     if isinstance(odds, bool) or not isinstance(odds, int | float) or not 1 <= odds < math.inf:
+        required = "must be 'bounds' or odds of at least 1, with the columns in which people are alike"
         raise InputError(WHO, Fault("unlabelled", required, got=asked))
     columns = (alike,) if isinstance(alike, str) else tuple(alike)
     for name in columns:
@@ -70,21 +69,30 @@ def find_assumed(audit: Audit, asked: object) -> Assumed | None:
 
 def check_unlabelled(worths: Sequence[Worth], audit: Audit, asked: Wanted) -> None:
     """What bounds cannot answer, before any row is read."""
-    faults, subject = Faults(WHO), "a claim about unknown outcomes"
-    needing = [worth for worth in worths if worth.needs("outcome") or worth.value_columns]
-    if needing and (asked.margin_kind == "relative" and (asked.margin or asked.reduction)):
-        cure = Words("say {}", Set("margin_kind", "absolute"))
-        faults.add(Fault("margin_kind", "has margins in units, not in shares", subject=subject, cure=cure))
+    faults = Faults(WHO)
     if any(isinstance(worth.what, Area) for worth in worths):
         faults.add(Fault("accuracy", "cannot be bounded", subject="the area under the curve"))
-    if any(worth.needs("outcome") for worth in worths) and audit.outcome_is_real:
-        faults.add(Fault("unlabelled", "needs a binary outcome", subject="'unlabelled'"))
-    if asked.method == "paper" and needing:
-        faults.add(Fault("method", "is tested by the smooth method alone", subject=subject))
-    if asked.scale == "ratio" and any(worth.needs("outcome") for worth in worths[-1:]):
-        cure = Words("take {}", Set("scale", "difference"))
-        faults.add(Fault("scale", "has gaps that are differences", subject=subject, cure=cure))
+    if any(worth.needs("outcome") for worth in worths):
+        if audit.outcome_is_real:
+            faults.add(Fault("unlabelled", "needs a binary outcome", subject="'unlabelled'"))
+        if asked.scale == "ratio" and worths[-1].needs("outcome"):
+            cure = Words("take {}", Set("scale", "difference"))
+            faults.add(Fault("scale", "has gaps that are differences", subject=BOUNDED, cure=cure))
+    if any(worth.needs("outcome") or worth.value_columns for worth in worths):
+        _check_units(asked, faults)
     faults.raise_any()
+
+
+BOUNDED = "a claim about unknown outcomes"
+
+
+def _check_units(asked: Wanted, faults: Faults) -> None:
+    """The worst outcomes must be the same for every margin, and the gap's direction be stated or learned."""
+    if asked.margin_kind == "relative" and (asked.margin or asked.reduction):
+        cure = Words("say {}", Set("margin_kind", "absolute"))
+        faults.add(Fault("margin_kind", "has margins in units, not in shares", subject=BOUNDED, cure=cure))
+    if asked.method == "paper":
+        faults.add(Fault("method", "is tested by the smooth method alone", subject=BOUNDED))
 
 
 def refuse_unstated(audit: Audit) -> None:
@@ -119,20 +127,19 @@ def find_unlabelled(
         required = "are odds of the outcome, but a payoff is unknown as well"
         cure = Words("take {}, or a payoff that follows from the outcome", Set("unlabelled", "bounds"))
         raise InputError(WHO, Fault("unlabelled", required, cure=cure))
-    low, high = (
-        replace(
-            seen,
-            outcome=None if seen.outcome is None else np.where(known, seen.outcome, float(end)),
-            values={**seen.values, **{name: ends[end] for name, ends in payoffs.items()}},
-        )
-        for end in (0, 1)
-    )
+    low, high = (_at_end(seen, known, payoffs, end) for end in (0, 1))
     stratum = distinct_rows([group, *(coded.codes for coded in alike)])[0]
-    unknown = ~known
-    for ends in payoffs.values():
-        unknown |= ends[0] != ends[1]
+    unknown = np.any([~known, *(ends[0] != ends[1] for ends in payoffs.values())], axis=0)
     count = int(np.count_nonzero(unknown))
     return low, Unlabelled(known, high, stratum, assumed or Assumed(), frozenset(payoffs), count)
+
+
+def _at_end(
+    seen: Observed, known: NDArray[np.bool_], payoffs: Mapping[str, tuple[Floats, Floats]], end: int
+) -> Observed:
+    outcome = None if seen.outcome is None else np.where(known, seen.outcome, float(end))
+    values = {**seen.values, **{name: ends[end] for name, ends in payoffs.items()}}
+    return replace(seen, outcome=outcome, values=values)
 
 
 def _payoff_ends(seen: Observed, worths: Sequence[Worth]) -> dict[str, tuple[Floats, Floats]]:

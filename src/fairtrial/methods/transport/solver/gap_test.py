@@ -23,7 +23,9 @@ from scipy.special import chdtri, gammaincc, ndtr
 
 from fairtrial.inference.compare.choose_gaps import make_gaps
 from fairtrial.inference.compare.gaps import Gaps
+from fairtrial.inference.compare.linear_gaps import LinearGaps
 from fairtrial.inference.evidence.atoms import Atoms, Comparison
+from fairtrial.inference.evidence.unit_sums import UnitSums
 from fairtrial.inference.joint.weighted_chi2 import SMALLEST_P, quadratic_form_weights, weighted_chi2_sf
 from fairtrial.methods.transport.solver.rate_contrasts import Floats, Integers, RateContrasts
 
@@ -114,6 +116,40 @@ def pair_gaps(problem: RateContrasts, pairs: Sequence[tuple[int, int]]) -> Gaps:
     return make_gaps(atoms, Comparison(inside[first], inside[second]))
 
 
+def person_gaps(
+    problem: RateContrasts, pairs: Sequence[tuple[int, int]], person: Integers | None
+) -> Gaps | LinearGaps:
+    """The same where one person may have several rows: `person` numbers them; None where each has one."""
+    if person is None:
+        return pair_gaps(problem, pairs)
+    ones, event = np.ones(person.size), problem.event.astype(np.float64)
+    sums = UnitSums.of_rows(person, problem.pattern, ones, event, len(problem.cells))
+    if sums.counted:
+        return pair_gaps(problem, pairs)
+    inside = problem.cells.T > 0
+    first, second = ([pair[side] for pair in pairs] for side in (0, 1))
+    return LinearGaps(sums, Comparison(inside[first], inside[second]))
+
+
+def person_test(
+    problem: RateContrasts, person: Integers, tolerance: Floats, direction: str
+) -> GapTest | None:
+    """The test of the gaps where persons have several rows; None where every person has one."""
+    pairs = _pairs(problem)
+    if pairs is None:
+        raise ArithmeticError("a contrast of more than two rates has no test where persons have several rows")
+    gaps = person_gaps(problem, pairs, person)
+    if not isinstance(gaps, LinearGaps):
+        return None
+    why = next((reason for reason in gaps.reason if reason is not None), None)
+    if why is not None:
+        raise ArithmeticError(why)
+    if problem.size == 1 or direction != "differs" or tolerance.any():
+        return _smallest(_pair_tests(gaps, tolerance, direction))
+    joint = gaps.joint()
+    return GapTest(joint.p_value, joint.statistic / 2, f"all gaps at once, persons' sums: {joint.rule}")
+
+
 def pooled_test(
     problem: RateContrasts, distance: Floats | None, tolerance: Floats, direction: str, seed: int = 0
 ) -> GapTest:
@@ -121,7 +157,7 @@ def pooled_test(
     pairs = _pairs(problem)
     equalities = direction == "differs" and not tolerance.any()
     if pairs is not None and (problem.size == 1 or not equalities):
-        return _smallest(_pair_tests(problem, pairs, tolerance, direction))
+        return _smallest(_pair_tests(pair_gaps(problem, pairs), tolerance, direction))
     expected = _smallest_expected(problem, null_rates(problem))
     pooled = all(problem.pools(family) for family in problem.families)
     if expected < _FEWEST_EXPECTED and not pooled:
@@ -150,18 +186,15 @@ def _pairs(problem: RateContrasts) -> list[tuple[int, int]] | None:
     return [(int(row.argmax()), int(row.argmin())) for row in problem.contrast]
 
 
-def _pair_tests(
-    problem: RateContrasts, pairs: list[tuple[int, int]], tolerance: Floats, direction: str
-) -> list[GapTest]:
+def _pair_tests(gaps: Gaps, tolerance: Floats, direction: str) -> list[GapTest]:
     """Each gap against its tolerance."""
-    gaps = pair_gaps(problem, pairs)
     same = np.ones_like(gaps.estimate)
     towards = {"differs": np.sign(gaps.estimate), "above": same, "below": -same}[direction]
     excess = np.maximum(towards * gaps.root(towards * tolerance), 0.0)
     p = [float(_pair_p(gaps, float(width), direction)[i]) for i, width in enumerate(tolerance)]
     return [
         GapTest(p[i], 0.5 * float(excess[i]) ** 2, f"the gap of two rates: {gaps.rule[i]}", np.ones(1))
-        for i in range(len(pairs))
+        for i in range(len(p))
     ]
 
 

@@ -1,0 +1,184 @@
+"""The summary of results of New York City's Local Law 144: numbers, rates and impact ratios per category."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairtrial.data.audit import Audit
+from fairtrial.data.cells import Rows
+from fairtrial.errors import Fault, NotApplicable
+from fairtrial.inference.numeric.roots import Floats
+from fairtrial.inference.rates.highest import pairs_of_groups, ratio_to_highest
+from fairtrial.inference.rates.proportions import rate_interval
+from fairtrial.labels import MISSING
+from fairtrial.methods.gaps.scales import FOUR_FIFTHS
+from fairtrial.methods.tabulate.asked import (
+    REFUSED,
+    WHO,
+    Asked,
+    Table,
+    attributes_of,
+    favourable_metric,
+    known_groups,
+    need,
+    stated,
+)
+from fairtrial.methods.tabulate.result import LEFT_OUT, LISTED, UNKNOWN
+from fairtrial.metrics.groups import Group
+from fairtrial.results.column import State
+from fairtrial.results.text import counted
+
+Bools = NDArray[np.bool_]
+STATED = {
+    "tool": "Tool",
+    "audit_date": "Date of the audit",
+    "distribution_date": "Distribution date of the tool",
+    "data_source": "Source and explanation of the data",
+}
+JUSTIFIED = {"justification": "Justification for leaving categories out"}
+
+
+def build(asked: Asked) -> Table:
+    """Selection rates, scoring rates where there is a score, and the unknown counted once."""
+    asked.audit.refuse(WHO, *REFUSED)
+    need(asked.audit, "decision")
+    groups = known_groups(asked)
+    attributes = attributes_of(groups)
+    rows, kinds, notes = _kinds(asked.audit, attributes)
+    present = [group for group in groups if rows.mask(group).any()]
+    lines = list(chain.from_iterable(_lines(asked, rows, present, kind) for kind in kinds))
+    lines.append(_unknown_line(*_unknown(asked.audit, attributes)))
+    places = [group.place for group in present] * len(kinds)
+    places.append([[attributes[0], MISSING]] if len(attributes) == 1 else [])
+    left = [line for line in lines if line["state"] == LEFT_OUT.code]
+    said = stated(asked.own, {**STATED, **(JUSTIFIED if left else {})})
+    return Table(lines, places, _sentence(lines), said, notes + _notes(asked, left))
+
+
+class Kind(NamedTuple):
+    """A rate of the table: its name, who has it, and who is counted."""
+
+    name: str
+    chosen: Bools
+    counted: Bools
+
+
+def _kinds(audit: Audit, attributes: Sequence[str]) -> tuple[Rows, list[Kind], list[tuple[str, str]]]:
+    """The selection rate, and the scoring rate where there is a score; one where they are the same."""
+    metric = favourable_metric(audit)
+    roles = ("score",) if audit.has("score") else ()
+    rows = audit.rows(attributes=attributes, metrics=[metric], roles=roles, complete=False, who=WHO)
+    selection = Kind("selection_rate", rows.values[metric.name] == 1, rows.given[metric.name])
+    if not roles:
+        return rows, [selection], []
+    counted = np.isfinite(rows.roles["score"])
+    median = float(np.median(rows.roles["score"][counted]))
+    scoring = Kind("scoring_rate", rows.roles["score"] > median, counted)
+    same = np.array_equal(counted, selection.counted)
+    same = same and np.array_equal(scoring.chosen & counted, selection.chosen & counted)
+    note = ("median", f"A scoring rate is the share above the sample's median score, {median:g}.")
+    return rows, [scoring] if same else [selection, scoring], [note]
+
+
+def _lines(asked: Asked, rows: Rows, groups: Sequence[Group], kind: Kind) -> list[dict[str, Any]]:
+    name, chosen, counted = kind
+    people = np.array([float((rows.mask(group) & counted).sum()) for group in groups])
+    events = np.array([float((rows.mask(group) & counted & chosen).sum()) for group in groups])
+    smallest = float(asked.own["smallest"])
+    share = people / max(int(counted.sum()), 1)
+    large = share >= smallest
+    low, high = rate_interval(events, people, asked.level)
+    ratios = _ratios(groups, events, people, large, asked.level)
+    lines = []
+    for i, group in enumerate(groups):
+        few = State(LEFT_OUT.code, f"under {100 * smallest:g}% of the people")
+        lines.append(
+            {
+                "metric": name, "value_kind": "percent", "group": group.label, "n": int(people[i]),
+                "share": float(share[i]), "events": int(events[i]),
+                "rate": float(events[i] / people[i]) if people[i] else None,
+                "rate_low": float(low[i]), "rate_high": float(high[i]),
+                **ratios[i], **(State(LISTED.code) if large[i] else few).cells(),
+            }
+        )  # fmt: skip
+    return lines
+
+
+def _ratios(
+    groups: Sequence[Group], events: Floats, people: Floats, large: Bools, level: float
+) -> list[dict[str, Any]]:
+    """Each category's rate over the highest of the same attributes, categories large enough only."""
+    cells: list[dict[str, Any]] = [
+        dict.fromkeys(("impact_ratio", "impact_ratio_low", "impact_ratio_high", "four_fifths"))
+        for _ in groups
+    ]
+    for attributes in dict.fromkeys(group.attributes for group in groups):
+        own = np.array([group.attributes == attributes for group in groups]) & large & (people > 0)
+        places = np.flatnonzero(own)
+        if places.size < 2 or events[own].max() == 0:
+            continue
+        found = ratio_to_highest(events[own], people[own], level)
+        pairs = pairs_of_groups(events[own], people[own], FOUR_FIFTHS, level)
+        lower = np.where(found.ratio[pairs.first] < found.ratio[pairs.second], pairs.first, pairs.second)
+        marked = set(lower[pairs.p_adjusted <= 1.0 - level].tolist())
+        for j, place in enumerate(places):
+            cells[place] = {
+                "impact_ratio": float(found.ratio[j]), "impact_ratio_low": float(found.low[j]),
+                "impact_ratio_high": float(found.high[j]), "four_fifths": j in marked,
+            }  # fmt: skip
+    return cells
+
+
+def _unknown(audit: Audit, attributes: Sequence[str]) -> tuple[int, int]:
+    """How many lack any of the attributes, each person once, of how many."""
+    everyone = int(audit.cells(()).rows.sum())
+    rows = audit.rows(attributes=attributes, complete=False, who=WHO)
+    known = np.ones(rows.n, dtype=bool)
+    for name in attributes:
+        known &= ~rows.attributes[name].among([MISSING])
+    return everyone - int(known.sum()), everyone
+
+
+def _unknown_line(people: int, everyone: int) -> dict[str, Any]:
+    state = State(UNKNOWN.code, "an attribute is unknown; each person is counted once")
+    return {
+        "metric": "not included", "value_kind": "percent", "group": "(unknown)", "n": people,
+        "share": people / max(everyone, 1), **state.cells(),
+    }  # fmt: skip
+
+
+def _sentence(lines: Sequence[dict[str, Any]]) -> str:
+    known = [line for line in lines if line.get("impact_ratio") is not None]
+    if not known:
+        raise NotApplicable(WHO, Fault("by", "needs two categories of sufficient size to compare"))
+    shown = sum(bool(line["four_fifths"]) for line in known)
+    return f"{shown} of {counted(len(known), 'impact ratio')} shown to be under four fifths of another category's rate"
+
+
+def _notes(asked: Asked, left: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
+    notes = [
+        (
+            "law",
+            "New York City Local Law 144 of 2021 and its rule, 6 RCNY § 5-300 to 5-304 (final rule published 6 April "
+            "2023, enforced from 5 July 2023): number, selection or scoring rate and impact ratio per sex, "
+            "race/ethnicity and their intersections, and the number of people in no category because something is "
+            "unknown. This is that table, not a statement that the law is complied with; the law's audit is by an "
+            "independent auditor.",
+        ),
+        (
+            "four-fifths",
+            "Four fifths (0.8) is a rule of thumb of US practice (29 CFR § 1607.4(D)) that this law does not contain. "
+            "It is marked only where a test over all pairs of categories shows it.",
+        ),
+    ]
+    if left:
+        named = ", ".join(dict.fromkeys(str(line["group"]) for line in left))
+        share = f"{100 * float(asked.own['smallest']):g}%"
+        text = f"Under {share} of the people and left out of the impact ratios: {named}. Their rates are in the table."
+        notes.append(("small-categories", text))
+    return notes
