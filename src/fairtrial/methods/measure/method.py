@@ -31,6 +31,7 @@ Minimum = Annotated[
     order=10,
     shows="disparity",
     result=MeasureResult,
+    of_groups=True,
     complete_rows=False,
     evidence=("weight", "unit", "pair", "order", "unlabelled"),
 )

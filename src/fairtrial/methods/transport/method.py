@@ -96,6 +96,7 @@ Minimum = Annotated[int, Option("Groups with fewer members are listed as not com
     order=50,
     shows="disparity",
     result=TransportResult,
+    of_groups=True,
     evidence=("unit",),
 )
 def transport(
