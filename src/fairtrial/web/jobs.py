@@ -112,12 +112,13 @@ class Jobs:
     def _listen(self, identity: str, process: subprocess.Popen[str]) -> None:
         last: dict[str, Any] = {}
         assert process.stdout is not None
-        for line in process.stdout:
-            try:
-                last = json.loads(line)
-            except ValueError:
-                continue
-            self._pass_on(identity, last)
+        with process.stdout as lines:
+            for line in lines:
+                try:
+                    last = json.loads(line)
+                except ValueError:
+                    continue
+                self._pass_on(identity, last)
         code = process.wait()
         with self.changed:
             self.running.pop(identity, None)
