@@ -1,4 +1,4 @@
-import { ask, el, faults, show } from "./page.js";
+import { el, faults, show } from "./page.js";
 import { start } from "./start.js";
 import { columns } from "./columns.js";
 import { audit } from "./audit.js";
@@ -32,4 +32,3 @@ document.addEventListener("click", (event) => {
   go(link.getAttribute("href"));
 });
 route();
-void ask;

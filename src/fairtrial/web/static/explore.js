@@ -53,7 +53,7 @@ function numbers(seen, view, meta, query) {
     return el("tr", { "data-group": row.group }, el("th", { scope: "row" }, row.group), el("td", { class: "num" }, number(scalar(row.n))), el("td", { class: "num", "data-rate": rate ?? "" }, percent(rate)),
       el("td", {}, bar(low, rate, high)), el("td", { class: "num" }, rate === null ? "–" : `${percent(low)} to ${percent(high)}`),
       el("td", { class: "num" }, points(scalar(row.difference))), el("td", { class: "num" }, ratio(scalar(row.impact_ratio))),
-      el("td", { class: tone, "data-state": state }, SAID[state] ?? state, verdict?.state_reason || row.state_reason ? el("span", { class: "quiet" }, ` ${verdict?.state_reason ?? row.state_reason}`) : ""));
+      el("td", { class: tone, "data-state": state }, verdict ? state : (SAID[state] ?? state), verdict?.state_reason || row.state_reason ? el("span", { class: "quiet" }, ` ${verdict?.state_reason ?? row.state_reason}`) : ""));
   });
   const heads = [["group"], ["n", "num"], ["rate", "num"], [""], ["95% interval", "num"], ["difference, points", "num"], ["impact ratio", "num"], [seen.certify ? "against the tolerance" : "finding"]];
   return [el("p", { class: "verdict" }, (seen.certify ?? seen.measure).verdict.text),
