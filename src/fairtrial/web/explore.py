@@ -44,7 +44,8 @@ class Explorer:
         key = (str(place), place.stat().st_mtime, columns)
         with self.lock:
             if key not in self.tables:
-                self.tables[key] = Source(str(place)).lazy(columns).collect("pyarrow").to_native()
+                source = Source(str(place))  # whose connection must live while it is read
+                self.tables[key] = source.lazy(columns).collect("pyarrow").to_native()
                 while len(self.tables) > KEPT:
                     self.tables.popitem(last=False)
             self.tables.move_to_end(key)
