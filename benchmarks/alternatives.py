@@ -1,7 +1,7 @@
 """Who finds the less discriminatory rule? fairtrial's search beside fairlearn and AIF360, given the same time.
 
     pip install -r benchmarks/requirements-alternatives.txt      (an environment that also has fairtrial)
-    python benchmarks/alternatives.py [--keep FILE] [--write] [problem ...]
+    python benchmarks/alternatives.py [--keep FILE] [--seconds N] [--write] [problem ...]
 
 Every method gets the same training rows and 5 seconds of one processor; its settings are tried in a fixed order until
 the time is over, each out of fold. fairtrial's search takes what it takes, which is less. All choose alike: the least
@@ -216,7 +216,9 @@ RIVALS: dict[str, tuple[bool, Any, tuple[float, ...]]] = {
 }
 
 
-def rival(problem: Problem, train: pd.DataFrame, old: np.ndarray, name: str) -> dict[str, Any]:
+def rival(
+    problem: Problem, train: pd.DataFrame, old: np.ndarray, name: str, seconds: float
+) -> dict[str, Any]:
     """The setting that a rival would choose within the time, and how it decides."""
     from sklearn.base import clone
 
@@ -224,7 +226,7 @@ def rival(problem: Problem, train: pd.DataFrame, old: np.ndarray, name: str) -> 
     fold = np.random.default_rng(2).permutation(len(train)) % FOLDS
     started, tried = time.process_time(), []
     for base_name, setting in ((base, setting) for setting in settings for base in bases()):
-        if tried and time.process_time() - started > SECONDS:
+        if tried and time.process_time() - started > seconds:
             break
         decision = np.empty(len(train))
         for held in range(FOLDS):
@@ -357,7 +359,7 @@ def possible(problem: Problem, data: pd.DataFrame, wanted: float) -> float | Non
 # -- running ------------------------------------------------------------------------------------------------------
 
 
-def lines(problem: Problem, kept: dict[str, Any], save: Callable[[], None]) -> Iterator[None]:
+def lines(problem: Problem, kept: dict[str, Any], save: Callable[[], None], seconds: float) -> Iterator[None]:
     """Every method on one problem; what is kept is not run again."""
     first, train, test = problem.parts()
     status = prepared(bases()["logistic"], problem.features, first).fit(
@@ -380,7 +382,7 @@ def lines(problem: Problem, kept: dict[str, Any], save: Callable[[], None]) -> I
     for name, (by_group, _, _) in RIVALS.items():
         if name in kept:
             continue
-        found = rival(problem, train, old, name)
+        found = rival(problem, train, old, name, seconds)
         decision = found["decide"](test)
         kept[name] = measured(problem, test, old_test, found, decision, by_group)
         kept[name]["paired"] = paired(problem, test, mine[by_group], decision)
@@ -436,6 +438,7 @@ def main() -> None:
         "problems", nargs="*", default=[], help=f"of {', '.join(PROBLEMS)}; all when left out"
     )
     parser.add_argument("--keep", type=Path, default=Path("alternatives.json"), help="finished methods")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="of one processor, for each method")
     parser.add_argument("--write", action="store_true", help="put the tables into the docs")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -443,7 +446,7 @@ def main() -> None:
     for name in given.problems or PROBLEMS:
         problem = PROBLEMS[name]()
         here = kept.setdefault(problem.name, {})
-        for _ in lines(problem, here, lambda: given.keep.write_text(json.dumps(kept))):
+        for _ in lines(problem, here, lambda: given.keep.write_text(json.dumps(kept)), given.seconds):
             print(f"{problem.name}: {list(here)[-1]}", flush=True)
         print("\n".join(table(problem.name, here)), flush=True)
     if given.write:
