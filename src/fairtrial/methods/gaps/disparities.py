@@ -17,6 +17,7 @@ from fairtrial.inference.compare.choose_gaps import make_gaps
 from fairtrial.inference.compare.end_gaps import EndGaps
 from fairtrial.inference.compare.gaps import Gaps
 from fairtrial.inference.compare.linear_gaps import LinearGaps
+from fairtrial.inference.compare.mean_ratios import mean_ratios
 from fairtrial.inference.compare.pair_gaps import PairGaps
 from fairtrial.inference.evidence.atoms import Atoms, Bools, Comparison, gap_covariance
 from fairtrial.inference.joint.joint_test import JointTest, joint_test, shrunk, without_undefined
@@ -54,6 +55,11 @@ from fairtrial.metrics.groups import Group, Target
 from fairtrial.metrics.harm import Effect, effect_of, harmed_side
 from fairtrial.metrics.metric import Direction, Metric
 from fairtrial.metrics.values import Role
+
+RATIO_OF_MEANS = (
+    "Ratios of means are inferred from sums (n, mean, second and third central sums, smallest and largest value), "
+    "which for skewed values is the more careful way; a ratio of one has the p-value of no difference."
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -262,13 +268,14 @@ def compare_sorted(
     member = np.array([mask for _, mask in found.tested])
     comparison = _comparison(who, member, cells, target, atoms)
     if inference.scale == "ratio":
-        refuse_ratio_of_means(who, atoms.binary)
+        if not atoms.binary:
+            refuse_ratio_of_means(who, getattr(target, "kind", "estimate"), inference.likelihood)
         plain = compare_sorted(
             who, audit, metric, found, by=by, target=target, minimum=minimum,
             inference=replace(inference, scale="difference"),
         )  # fmt: skip
     if inference.within:
-        refuse_within(who, audit, target, atoms.binary)
+        refuse_within(who, audit, target)
     gaps: Gaps
     bounds: OutcomeBounds | None = None
     if found.unknown is not None:
@@ -277,6 +284,8 @@ def compare_sorted(
         notes = [bounds_note(bounds)]
     elif found.paired is not None:
         gaps, notes = paired_gaps(who, found.paired, comparison, inference)
+    elif found.weighted is None and inference.scale == "ratio" and not atoms.binary:
+        gaps, notes = mean_ratios(atoms, comparison, plain.gaps), [Note("ratio-of-means", RATIO_OF_MEANS)]
     elif found.weighted is None:
         gaps, notes = _gaps(who, audit, metric, cells, atoms, comparison, target, inference)
     else:

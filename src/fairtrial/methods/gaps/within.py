@@ -15,6 +15,7 @@ from fairtrial.data.groups import by_attributes, check_not_continuous
 from fairtrial.errors import Fault, InputError, NotApplicable, Note, Set, Words
 from fairtrial.inference.compare.gaps import Gaps
 from fairtrial.inference.compare.strata_gaps import StrataGaps
+from fairtrial.inference.compare.sums_gaps import MeanStrataGaps
 from fairtrial.inference.evidence.atoms import Atoms, Comparison
 from fairtrial.inference.rates.two_rates import Scale
 from fairtrial.methods.gaps.sorted_groups import Estimate
@@ -31,7 +32,7 @@ class Within:
 
     columns: tuple[str, ...]
     labels: list[str]
-    gaps: StrataGaps
+    gaps: StrataGaps | MeanStrataGaps
     unadjusted: Gaps
 
     @property
@@ -51,7 +52,7 @@ def within_columns(who: str, audit: Audit, within: object, attributes: Sequence[
     return names
 
 
-def refuse_within(who: str, audit: Audit, target: Target | Estimate, binary: bool) -> None:
+def refuse_within(who: str, audit: Audit, target: Target | Estimate) -> None:
     """What cannot be adjusted for legitimate factors yet, by name."""
     faults = []
     if isinstance(target, Estimate) or target.kind not in ("rest", "reference"):
@@ -63,12 +64,11 @@ def refuse_within(who: str, audit: Audit, target: Target | Estimate, binary: boo
                 cure=cure,
             )
         )
-    if not binary:
-        faults.append(Fault("within", "is for rates; means are not adjusted yet", cure="Leave it out"))
     if audit.has("weight") or audit.has("unit"):
-        faults.append(
-            Fault("within", "is not for weighted rows or persons with several rows", cure="Leave it out")
+        required = (
+            "is not for weighted rows or persons with several rows: no law of their strata was measured"
         )
+        faults.append(Fault("within", required, cure="Leave it out"))
     if faults:
         raise NotApplicable(who, faults)
 
@@ -93,7 +93,8 @@ def adjust(
         required = "needs a reference that shares nobody with the groups compared"
         raise NotApplicable(who, Fault("target", required))
     stratum, labels = strata_of(cells, columns)
-    return Within(columns, labels, StrataGaps(atoms, comparison, stratum, scale), unadjusted)
+    law = StrataGaps if atoms.binary else MeanStrataGaps
+    return Within(columns, labels, law(atoms, comparison, stratum, scale), unadjusted)
 
 
 def adjusted_cells(within: Within, level: float, index: int) -> dict[str, Any]:
@@ -115,7 +116,11 @@ def adjusted_cells(within: Within, level: float, index: int) -> dict[str, Any]:
         "compared": float(within.gaps.compared[index]),
         "heterogeneity_p": float(found.p_value[index])
         if several
-        else undefined("fewer than two strata to compare"),
+        else undefined(
+            "fewer than two strata to compare"
+            if isinstance(within.gaps, StrataGaps)
+            else "not tested of means"
+        ),
     }
 
 
