@@ -30,6 +30,7 @@ from fairtrial.inference.simultaneous import bonferroni_level, simultaneous_leve
 from fairtrial.methods.gaps.atom_codes import atom_of_rows
 from fairtrial.methods.gaps.inference_asked import Inference, refuse_ways
 from fairtrial.methods.gaps.known_outcomes import left_out_details, refuse_selective
+from fairtrial.methods.gaps.model_adjusted import adjust_by_model
 from fairtrial.methods.gaps.outcome_bounds import (
     OutcomeBounds,
     bound_gaps,
@@ -236,8 +237,9 @@ def find_disparities(
     compared = find_any_target(who, target)
     refuse_selective(who, audit, [metric])
     attributes = by_attributes(who, audit, by)
-    inference = replace(inference, within=within_columns(who, audit, inference.within, attributes))
-    asked_for = with_target((*attributes, *inference.within), compared)
+    within = within_columns(who, audit, inference.within, attributes, inference.by_model)
+    inference = replace(inference, within=within)
+    asked_for = with_target((*attributes, *inference.strata), compared)
     unknown = find_unknown(who, audit, metric, asked_for, compared)
     cells = target_cells(who, audit, metric, asked_for, compared, unknown)
     groups, named = compared_groups(who, audit, by, depth, compared if isinstance(compared, Target) else None)
@@ -291,7 +293,9 @@ def compare_sorted(
     else:
         gaps, notes = _weighted_gaps(who, found.weighted, comparison, target, inference)
     within = None
-    if inference.within:
+    if inference.by_model:
+        within = adjust_by_model(who, audit, metric, cells, comparison, inference, gaps)
+    elif inference.within:
         within = adjust(who, cells, atoms, comparison, inference.within, inference.scale, gaps)
     return Disparities(
         who, metric, by, minimum, inference, target, [group for group, _ in found.tested], found.untested,
