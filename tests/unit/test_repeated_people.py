@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,11 @@ import pandas as pd
 import pytest
 
 import fairtrial as ft
-from fairtrial.errors import NotApplicable
+from fairtrial.errors import InputError, NotApplicable
+from fairtrial.methods.improve.splits import Settings
+from fairtrial.methods.scan.solver.matched import MatchedTable
+from fairtrial.methods.scan.solver.person_strata import PersonRows, PersonStrata
+from fairtrial.methods.scan.solver.scan_table import CountedRows, build_table
 
 
 def decisions(people: int = 60, each: int = 5, seed: int = 4) -> pd.DataFrame:
@@ -80,3 +85,177 @@ def test_transport_says_what_it_cannot_honour() -> None:
     frame = decisions().assign(w=1.5)
     with pytest.raises(NotApplicable, match="'weight' is not honoured by"):
         ft.transport(ft.Audit(frame, score="s", threshold=0.5, groups="g", weight="w"), "statistical_parity")
+
+
+# -- scan ---------------------------------------------------------------------------------------------------------
+def visits(people: int = 240) -> pd.DataFrame:
+    """Visits of persons, some of whom are treated worse; the class and the features are the person's own."""
+    random = np.random.default_rng(2)
+    person = np.repeat(np.arange(people), random.integers(1, 5, people))
+    group = np.array(["a", "b"])[person % 2]
+    x, z = (random.integers(0, size, people)[person] for size in (3, 2))
+    own = np.clip(0.4 + 0.25 * random.normal(size=people), 0.05, 0.9)[person] + 0.4 * (
+        (group == "b") & (x == 1)
+    )
+    decision = (random.random(person.size) < own).astype(int)
+    columns = {
+        "g": group,
+        "person": person,
+        "row": range(person.size),
+        "x": x.astype(str),
+        "z": z.astype(str),
+    }
+    return pd.DataFrame({**columns, "d": decision, "w": 1.5})
+
+
+def scan(unit: str | None, frame: pd.DataFrame | None = None, **options: Any) -> ft.ScanResult:
+    audit = ft.Audit(
+        visits() if frame is None else frame, decision="d", groups="g", features=["x", "z"], unit=unit
+    )
+    return ft.scan(audit, "selection_rate", protected={"g": "b"}, permutations=199, **options)
+
+
+def test_scan_with_a_unit_of_one_row_each_is_plain() -> None:
+    assert numbers(scan(None)) == numbers(scan("row"))
+
+
+def test_scan_counts_persons_and_is_less_sure_of_them() -> None:
+    frame = visits()
+    together = scan("person").estimates[0]
+    plain = next(row for row in scan(None).estimates if row["subgroup"] == "x: 1")
+    inside = frame[(frame["g"] == "b") & (frame["x"] == "1")]
+    assert together["subgroup"] == "x: 1"
+    assert together["n"] == inside["person"].nunique()
+    assert plain["n"] == len(inside)
+    assert together["rate"] == plain["rate"] == pytest.approx(inside["d"].mean())
+    assert together["score"] < plain["score"]
+    assert together["rate_low"] < plain["rate_low"]
+    assert together["rate_high"] > plain["rate_high"]
+    assert together["p_value"] <= 0.05
+
+
+def test_the_contrast_of_persons_by_hand() -> None:
+    """Persons alike of two rows each: T and V of their sums, as Mantel and Haenszel's of a stratum."""
+    random = np.random.default_rng(0)
+    person = np.repeat(np.arange(40), 2)
+    inside = person % 2 == 1
+    event = (random.random(80) < 0.3 + 0.4 * inside).astype(float)
+    counted = CountedRows(
+        codes=np.zeros((80, 1), dtype=np.int64), protected=inside, event=event, scanned=np.ones(80, dtype=bool),
+        condition=None, count=np.ones(80),
+    )  # fmt: skip
+    table = build_table(counted, arity=np.array([1]))
+    assert table.row_atom is not None
+    rows = PersonRows(atom=table.row_atom, person=person, count=np.ones(80), protected=inside)
+    found = PersonStrata.of(table, MatchedTable.of(table), rows)
+    sums = np.bincount(person, event)
+    own = np.arange(40) % 2 == 1
+    contrast = found.observed()
+    assert contrast.gain[0, 0] == pytest.approx(sums[own].sum() - 20 * sums.mean())
+    spread = 20 * 20 / (40 * 39) * ((sums - sums.mean()) ** 2).sum()
+    assert contrast.variance[0, 0] == pytest.approx(spread)
+    drawn = found.drawn()(4000, np.random.default_rng(1)).gain[:, 0]
+    assert abs(drawn.mean()) < 4 * np.sqrt(spread / 4000)
+    assert drawn.var() == pytest.approx(spread, rel=0.1), "four standard errors of a variance of 4,000 draws"
+
+
+def test_scan_says_what_it_cannot_honour() -> None:
+    for options, match in (
+        ({"score": "article"}, "'article' takes every row for a person of its own"),
+        ({"null": "propensity"}, "'propensity' draws row by row"),
+    ):
+        with pytest.raises(NotApplicable, match=match):
+            scan("person", **options)
+    mixed = visits()
+    first = mixed.index[mixed["person"].duplicated()][0]
+    mixed.loc[first, "g"] = "b" if mixed.loc[first, "g"] == "a" else "a"
+    with pytest.raises(NotApplicable, match="has rows inside and outside of g: b for 1 of its values"):
+        scan("person", mixed)
+    weighted = ft.Audit(visits(), decision="d", groups="g", features="x", weight="w")
+    with pytest.raises(NotApplicable, match="'weight' is not honoured by"):
+        ft.scan(weighted, "selection_rate", protected={"g": "b"})
+
+
+def test_scan_all_honours_persons_too() -> None:
+    audit = ft.Audit(visits(), decision="d", groups="g", features=["x", "z"], unit="person")
+    result = ft.scan_all(audit, "selection_rate", by="g", permutations=799, sequential=False)
+    best = next(row for row in result.estimates if row["protected"] == "g: b")
+    assert best["n"] == scan("person").estimates[0]["n"]
+
+
+# -- improve ------------------------------------------------------------------------------------------------------
+def rules(people: int = 120) -> pd.DataFrame:
+    """Two rules of which the second is fairer; several decisions of each person."""
+    random = np.random.default_rng(6)
+    person = np.repeat(np.arange(people), 4)
+    group = np.array(["a", "b"])[person % 2]
+    outcome = (random.random(person.size) < 0.5).astype(int)
+    score = 0.3 * outcome + 0.5 * random.random(person.size) + 0.15 * (group == "a")
+    columns = {"g": group, "person": person, "row": range(person.size), "y": outcome, "x": score.round(2)}
+    return pd.DataFrame(
+        {**columns, "d": (score > 0.5).astype(int), "d2": (score + 0.12 * (group == "b") > 0.55).astype(int)}
+    )
+
+
+def improve(unit: str | None, frame: pd.DataFrame | None = None, **options: Any) -> ft.ImproveResult:
+    audit = ft.Audit(
+        rules() if frame is None else frame, decision="d", outcome="y", groups="g", features=["x"], unit=unit
+    )
+    asked: dict[str, Any] = {
+        "candidates": ["d2"],
+        "fitted_elsewhere": True,
+        "bootstrap": 300,
+        "margin": 0.05,
+        **options,
+    }
+    return ft.improve(audit, asked.pop("accuracy", "accuracy"), "selection_rate", **asked)
+
+
+def test_improve_with_a_unit_of_one_row_each_is_plain() -> None:
+    assert numbers(improve(None)) == numbers(improve("row"))
+
+
+def test_improve_draws_persons() -> None:
+    plain, together = improve(None), improve("person")
+    for own, other in zip(plain.estimates, together.estimates, strict=True):
+        assert (own["n"], other["n"]) == (240, 60), "persons, not rows"
+        for name in ("status_quo", "alternative"):
+            assert other[name] == pytest.approx(own[name]), "the levels are those of the rows"
+    assert any(note.code == "repeated-people" for note in together.notes)
+
+
+def test_nobody_is_in_both_halves() -> None:
+    person = np.repeat(np.arange(50), 3)
+    contest: Any = SimpleNamespace(person=person, rows=150)
+    settings = Settings(
+        splits=3, train_share=0.5, bootstrap=10, aggregate="median", alpha=0.05, seed=1, jobs=1, progress=None
+    )
+    for k in range(3):
+        train, test = settings.split(contest, k)
+        assert set(person[train]) & set(person[test]) == set()
+        assert sorted([*train, *test]) == list(range(150))
+        assert len(set(person[train])) == 25
+
+
+def test_improve_says_what_it_cannot_honour() -> None:
+    mixed = rules()
+    mixed.loc[0, "g"] = "b"
+    with pytest.raises(InputError, match="has rows in more than one group for 1 of its values"):
+        improve("person", mixed)
+    frame = rules().assign(s=lambda frame: frame["x"] / 2)
+    audit = ft.Audit(frame, decision="d", outcome="y", score="s", groups="g", unit="person")
+    with pytest.raises(InputError, match="is not for the area under the curve"):
+        ft.improve(audit, "auc", "selection_rate", candidates=["d2"], fitted_elsewhere=True)
+
+
+# -- who does not -------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("role", ["weight", "unit"])
+def test_explain_says_why_it_honours_neither(role: str) -> None:
+    frame = rules().assign(w=1.5)
+    audit = ft.Audit(
+        frame, decision="d", groups="g", features=["x"], **{role: "w" if role == "weight" else "person"}
+    )
+    with pytest.raises(
+        NotApplicable, match=f"'{role}' is not honoured by explain, because what features contribute"
+    ):
+        ft.explain(audit, "selection_rate")

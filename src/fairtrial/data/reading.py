@@ -111,6 +111,8 @@ def read_labels(
     positions = np.asarray(encoded.indices.fill_null(len(raw)), dtype=np.int64)
     texts = [*map(canonical, raw), MISSING]
     _check_collisions(roles, name, raw, texts, faults)
+    if name in roles.joined:
+        texts = [roles.joined[name].get(text, text) for text in texts]
     used = roles.in_order(name, {texts[i] for i in np.unique(positions)})
     roles.note_alike(name, used)
     code_of = {label: i for i, label in enumerate(used)}

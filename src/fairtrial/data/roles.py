@@ -57,6 +57,7 @@ class Roles(Columns):
         self.found_real_outcome: bool | None = None  # known once the outcome was read
         self.constant_decision: int | None = None  # the value of a decision that was read and never varies
         self._edges: dict[str, list[float]] = {}
+        self.joined: dict[str, dict[str, str]] = {}  # labels of an attribute that stand for others
         self.alike: dict[str, list[str]] = {}  # labels of an attribute that differ only by case or blanks
 
     @property

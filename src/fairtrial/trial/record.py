@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fairtrial.errors import GateClosed, check_choice
+from fairtrial.inference.multiplicity import Dependence
 from fairtrial.methods.declaration import find_method
 from fairtrial.results.claims import Claim
 from fairtrial.results.column import Verdict
@@ -18,6 +19,7 @@ from fairtrial.results.masking import hidden_values, mask_entry, mask_groups, ma
 from fairtrial.results.result import Result
 from fairtrial.results.text import left_out_texts
 from fairtrial.trial.family import Entry, conclude, correct, corrected_claims
+from fairtrial.trial.publishing.scrubbing import scrub
 from fairtrial.trial.results_file import SCHEMA
 from fairtrial.trial.spec import Section, Spec
 
@@ -55,6 +57,8 @@ class Trial:
         Of the package and of what its numbers depend on.
     run : dict
         When, where and how long it ran.
+    dependence : Dependence or None
+        How the tests depend on each other, where they are corrected by max-T.
 
     Examples
     --------
@@ -74,6 +78,7 @@ class Trial:
         notes: tuple[str, ...],
         versions: Mapping[str, str],
         run: Mapping[str, Any],
+        dependence: Dependence | None = None,
     ) -> None:
         self.spec = spec
         self.answers = answers
@@ -81,6 +86,7 @@ class Trial:
         self.notes = notes
         self.versions = dict(versions)
         self.run = dict(run)
+        self.dependence = dependence
 
     @property
     def seed(self) -> int:
@@ -95,7 +101,7 @@ class Trial:
     @cached_property
     def family(self) -> tuple[Entry, ...]:
         """Every primary p-value of the trial, corrected together, strongest first."""
-        return tuple(correct(self.results.items(), self.spec.run.alpha))
+        return tuple(correct(self.results.items(), self.spec.run.alpha, self.dependence, self.seed))
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -105,7 +111,13 @@ class Trial:
     def _verdict(self, family: Sequence[Mapping[str, Any]]) -> Verdict:
         unanswered = sum(answer.status != "done" for answer in self.answers)
         entries = [Entry(**entry) for entry in family]
-        return conclude(entries, list(self.results.items()), self.spec.run.alpha, unanswered)
+        run = self.spec.run
+        return conclude(entries, list(self.results.items()), run.alpha, unanswered, run.correction)
+
+    def _correction(self) -> dict[str, Any]:
+        known = {} if self.dependence is None else {"known": int(self.dependence.tests.size)}
+        run = self.spec.run
+        return {"method": run.correction, "alpha": run.alpha, "tests": len(self.family), **known}
 
     def _masked_family(self, sections: Sequence[Mapping[str, Any]], below: int) -> list[dict[str, Any]]:
         """The family without what the sections' own tables do not show."""
@@ -173,11 +185,11 @@ class Trial:
         verdict = self._verdict(family)
         content = {
             "schema": SCHEMA,
-            "report": asdict(self.spec.report),
+            "report": {**asdict(self.spec.report), "publish": self.spec.run.publish},
             "preset": self.spec.preset,
             "status": "complete" if self.complete else "incomplete",
             "verdict": {"code": verdict.code, "text": verdict.text},
-            "correction": {"method": "holm", "alpha": self.spec.run.alpha, "tests": len(self.family)},
+            "correction": self._correction(),
             "family": family,
             "sections": sections,
             "notes": list(self.notes),
@@ -188,7 +200,7 @@ class Trial:
             "run": self.run,
         }
         plain: dict[str, Any] = json.loads(json.dumps(content, allow_nan=False, default=str))
-        return plain
+        return scrub(plain) if self.spec.run.publish else plain
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write the report, one self-contained HTML file, and return its path."""

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 from fairtrial import work
 from fairtrial.data.audit import Audit
 from fairtrial.errors import Cancelled, FairtrialWarning, Fault, InputError, Named, NotWritten, Set, Words
+from fairtrial.inference.multiplicity import Dependence
 from fairtrial.methods.declaration import Method, find_method
 from fairtrial.options import Option, checked
 from fairtrial.results.output import make_output_folder
@@ -24,11 +25,14 @@ from fairtrial.trial.data_facts import data_facts
 from fairtrial.trial.folder_lock import locked
 from fairtrial.trial.keeping import Keeper, identity_of, section_key
 from fairtrial.trial.presets import complete
+from fairtrial.trial.publishing.checking import tells_of_few
+from fairtrial.trial.publishing.making import make_plan
+from fairtrial.trial.publishing.plan import Plan
 from fairtrial.trial.record import Answer, Status, Trial
 from fairtrial.trial.spec import Section, Spec, load_spec, open_audit
 from fairtrial.trial.spec.open_audit import check_sections
 from fairtrial.trial.spec.speech import TOML
-from fairtrial.trial.spec.tables import ALPHA, JOBS, SEED, Run
+from fairtrial.trial.spec.tables import ALPHA, CORRECTION, JOBS, PUBLISH, SEED, Correction, Run
 from fairtrial.work.whole_files import not_written
 
 
@@ -85,12 +89,15 @@ def run(
     jobs: Annotated[int | None, JOBS] = None,
     seed: Annotated[int | None, SEED] = None,
     alpha: Annotated[float | None, ALPHA] = None,
+    correction: Annotated[Correction | None, CORRECTION] = None,
+    publish: Annotated[bool | None, PUBLISH] = None,
     progress: Listen = None,
     cancel: Cancel = None,
 ) -> Trial:
     """Run a whole audit from its spec.
 
-    What is given here for `jobs`, `seed` and `alpha` takes the place of what stands under [run] in the spec.
+    What is given here for `jobs`, `seed`, `alpha`, `correction` and `publish` takes the place of what stands under
+    [run] in the spec.
 
     Parameters
     ----------
@@ -108,6 +115,10 @@ def run(
         Same seed, same numbers.
     alpha : float or None, default None
         Chance of even one false finding in the whole trial.
+    correction : {'holm', 'max-t'} or None, default None
+        holm needs no assumption; max-t uses how tests of the same people depend on each other.
+    publish : bool or None, default None
+        For strangers: small groups are joined, so that no count of few people can be worked out.
     progress : callable or None, default None
         Called as the run goes on. Python only: it is a function; the command line shows the sections.
     cancel : callable or None, default None
@@ -128,12 +139,18 @@ def run(
     if resume and out is None:
         required = Words("needs {}, the folder of the run to go on with", Named("out"))
         raise InputError("run", Fault("resume", required))
-    loaded = _loaded(spec, {"seed": seed, "jobs": jobs, "alpha": alpha}, rows_at_hand=data is not None)
+    given = {"seed": seed, "jobs": jobs, "alpha": alpha, "correction": correction, "publish": publish}
+    loaded = _loaded(spec, given, rows_at_hand=data is not None)
     audit = open_audit(loaded, data)
     sections, notes = _questions(loaded, audit)
+    plan = make_plan(loaded, audit, sections) if loaded.run.publish else None
+    if plan is not None:
+        loaded, audit = plan.translated(loaded), plan.audit
+        sections, notes = _questions(loaded, audit)
+        sections = plan.admitted(sections)
     folder = None if out is None else _folder(out)
     runner = _Runner(
-        loaded, audit, data is not None, progress or (lambda event: None), cancel or (lambda: False)
+        loaded, audit, data is not None, progress or (lambda event: None), cancel or (lambda: False), plan
     )
     if folder is None:
         return runner.run(sections, notes, None)
@@ -182,6 +199,18 @@ def _folder(out: str | os.PathLike[str]) -> Path:
     )
 
 
+def _told(plan: Plan, answers: list[Answer]) -> list[Answer]:
+    """The answers that tell of nobody few, without what is about single people."""
+    kept = []
+    for answer in answers:
+        result = None if answer.result is None else answer.result.to_publish()
+        if result is not None and tells_of_few(result, plan.limit):
+            plan.leave_out(answer.section, "its numbers would tell of few people")
+        else:
+            kept.append(replace(answer, result=result))
+    return kept
+
+
 def _save(trial: Trial, folder: Path, tell: Tell) -> None:
     clock = time.monotonic()
     tell(Event("report", "Writing the report", "running"))
@@ -198,6 +227,7 @@ class _Runner:
     in_memory: bool
     tell: Tell
     cancel: Callable[[], bool]
+    plan: Plan | None = None
     keeper: Keeper | None = None
     stopped: bool = False
 
@@ -213,6 +243,9 @@ class _Runner:
         for section in sections:
             self._tell(section, "waiting")
         answers = [self._answer(section, section_key(section, identity)) for section in sections]
+        if self.plan is not None:
+            answers = _told(self.plan, answers)
+            notes = [*self.plan.notes, *notes]
         said = [*notes, *(keeper.said if keeper is not None else [])]
         if keeper is not None and keeper.damage:
             self._tell_said([keeper.damage])
@@ -224,8 +257,18 @@ class _Runner:
             "section_seconds": {answer.section.id: round(answer.seconds, 3) for answer in answers},
         }
         return Trial(
-            spec=self.spec, answers=tuple(answers), data=facts, notes=tuple(said), versions=versions, run=run_facts
+            spec=self.spec, answers=tuple(answers), data=facts, notes=tuple(said), versions=versions, run=run_facts,
+            dependence=self._dependence(answers),
         )  # fmt: skip
+
+    def _dependence(self, answers: list[Answer]) -> Dependence | None:
+        """How the family's tests depend on each other, where it is asked for."""
+        if self.spec.run.correction == "holm":
+            return None
+        from fairtrial.trial.shared_people import find_dependence
+
+        told = [(answer.section.arguments, answer.result) for answer in answers if answer.result is not None]
+        return find_dependence(self.audit, told)
 
     def _answer(self, section: Section, key: str) -> Answer:
         """One section answered, taken from what was kept, or the reason why there is no answer."""

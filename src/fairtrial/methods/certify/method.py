@@ -41,6 +41,7 @@ Vector = Annotated[
     order=20,
     shows="certificate",
     result=CertifyResult,
+    of_groups=True,
     complete_rows=False,
     evidence=("weight", "unit", "pair", "order", "unlabelled"),
 )

@@ -33,6 +33,7 @@ Correction = Annotated[
     order=30,
     shows="disparity",
     result=FlagResult,
+    of_groups=True,
     complete_rows=False,
     evidence=("weight", "unit", "pair", "order", "unlabelled"),
 )

@@ -59,13 +59,13 @@ def answer(plan: Plan) -> MeasureResult:
     metrics = [metric for part in parts for metric in part.metrics]
     for line in lines:
         line.harmed = harmed_side(line.metric, audit.favourable)
-    _adjust(lines)
+    adjust(lines)
     alpha = 1 - level
     return MeasureResult(
         question=f"What are the rates by {', '.join(plan.attributes)}?",
         null=_null(plan),
-        verdict=_verdict(lines, alpha, plan),
-        estimates=tuple(_row(line, alpha) for line in lines),
+        verdict=verdict_of(lines, alpha, plan),
+        estimates=tuple(row_of(line, alpha) for line in lines),
         details={
             "labels": {metric.name: metric.label for metric in metrics},
             "described": [metric.name for metric in metrics if describes_people(metric)],
@@ -79,7 +79,7 @@ def answer(plan: Plan) -> MeasureResult:
             *audit.notes(complete=False),
             *cut_notes(audit),
             *left_out_notes(left_out),
-            *_notes(lines, plan.minimum),
+            *notes_of(lines, plan.minimum),
             *inference_notes(compared),
         ),
         provenance=audit.provenance(
@@ -121,7 +121,7 @@ def each_bin(audit: Audit, metric: Metric) -> list[Metric]:
     ]  # fmt: skip
 
 
-def _adjust(lines: list[Line]) -> None:
+def adjust(lines: list[Line]) -> None:
     tested = [(line, max(line.p_value, SMALLEST_P)) for line in lines if line.p_value is not None]
     for line, p in tested:
         line.p_value = p  # beyond the smallest float it would be zero, which no p-value is
@@ -129,7 +129,7 @@ def _adjust(lines: list[Line]) -> None:
         line.p_adjusted = float(adjusted)
 
 
-def _row(line: Line, alpha: float) -> dict[str, Any]:
+def row_of(line: Line, alpha: float) -> dict[str, Any]:
     why = None if line.untested is None else line.untested.reason
     open_end = line.undetermined or f"no limit: {line.open_because or 'the sample is too small'}"
 
@@ -177,6 +177,8 @@ def _row(line: Line, alpha: float) -> dict[str, Any]:
     }
     if line.rate_ends is not None:
         row.update(_bound_cells(line))
+    if line.threshold is not None:
+        row["threshold"] = line.threshold
     if line.is_reference:
         row.update(dict.fromkeys(COMPARED), target=None, target_n=0)
     return row
@@ -211,7 +213,7 @@ def _bound_cells(line: Line) -> dict[str, Any]:
     return cells
 
 
-def _verdict(lines: list[Line], alpha: float, plan: Plan) -> Verdict:
+def verdict_of(lines: list[Line], alpha: float, plan: Plan) -> Verdict:
     """The strongest finding: a group that is harmed or differs before one that is favoured, people's traits last."""
     for codes, verdict in FINDINGS:
         found = [line for line in lines if line.state(alpha).code in codes]
@@ -232,7 +234,7 @@ def _verdict(lines: list[Line], alpha: float, plan: Plan) -> Verdict:
     )
 
 
-def _notes(lines: list[Line], minimum: int) -> list[Note]:
+def notes_of(lines: list[Line], minimum: int) -> list[Note]:
     small = sum(line.too_few for line in lines)
     have, were = ("1 line has", "was") if small == 1 else (f"{small} lines have", "were")
     pointwise = "Intervals are pointwise; findings use p-values adjusted by Holm over the table."

@@ -87,6 +87,7 @@ class Line:
     unpaired: int | None = None  # people with one of two answers only
     untested: State | None = None
     is_reference: bool = False
+    threshold: float | None = None  # where the gap is largest, over all thresholds of a score
     scale: Scale = "difference"  # on which the gap is tested and told
 
     @property

@@ -19,6 +19,13 @@ Interval = Annotated[
         "one."
     ),
 ]
+Thresholds = Annotated[
+    Literal["all"] | None,
+    Option(
+        "all: rates at every threshold of the score at once, as curves with bands, and areas under the ROC curve; "
+        "default: at the decision's own."
+    ),
+]
 Minimum = Annotated[
     int, Option("Groups with fewer people, or with fewer to compare with, are listed as not tested.", least=1)
 ]
@@ -31,6 +38,7 @@ Minimum = Annotated[
     order=10,
     shows="disparity",
     result=MeasureResult,
+    of_groups=True,
     complete_rows=False,
     evidence=("weight", "unit", "pair", "order", "unlabelled"),
 )
@@ -44,6 +52,7 @@ def measure(
     tolerance: a.Tolerance = None,
     scale: g.Scale = "difference",
     interval: Interval = None,
+    thresholds: Thresholds = None,
     minimum: Minimum = MINIMUM_SIZE,
     confidence_level: a.AnyLevel = 0.95,
 ) -> MeasureResult:
@@ -70,6 +79,9 @@ def measure(
     interval : {'bounded', 'wilson', 'likelihood', 'half-count', 'exact'} or None, default None
         Of single rates, and of rates against a known number; default: bounded, Wilson's but never inside
         the exact one.
+    thresholds : {'all'} or None, default None
+        all: rates at every threshold of the score at once, as curves with bands, and areas under the ROC
+        curve; default: at the decision's own.
     minimum : int, default 30
         Groups with fewer people, or with fewer to compare with, are listed as not tested.
     confidence_level : float, default 0.95
@@ -93,6 +105,7 @@ def measure(
     from fairtrial.methods.gaps.tolerance import find_scaled_band
     from fairtrial.methods.measure.answer import answer, each_bin
     from fairtrial.methods.measure.lines import Plan
+    from fairtrial.methods.measure.thresholds_answer import answer_thresholds
     from fairtrial.metrics.groups import find_target
     from fairtrial.metrics.table import find_metrics
 
@@ -104,4 +117,4 @@ def measure(
     plan = Plan(
         audit, asked, attributes, by, depth, compared, interval, minimum, confidence_level, scale, bands
     )
-    return answer(plan)
+    return answer(plan) if thresholds is None else answer_thresholds(plan)

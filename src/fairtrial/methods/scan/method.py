@@ -17,6 +17,8 @@ from fairtrial.methods.scan.result import ScanAllResult, ScanResult
     shows="disparity",
     result=ScanResult,
     complete_rows=False,
+    evidence=("unit",),
+    refusal="it deals people to the class who all count alike",
 )
 def scan(
     audit: Audit,
@@ -167,6 +169,8 @@ def scan(
     result=ScanAllResult,
     variant_of="scan",
     complete_rows=False,
+    evidence=("unit",),
+    refusal="it deals people to the class who all count alike",
 )
 def scan_all(
     audit: Audit,

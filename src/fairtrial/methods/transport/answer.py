@@ -17,13 +17,8 @@ from fairtrial.methods.transport.movers import Change, Moved, bands, histogram, 
 from fairtrial.methods.transport.moves import DecidedRows, Distances, Moves
 from fairtrial.methods.transport.result import ALONE, TOO_FEW, TransportResult
 from fairtrial.methods.transport.sentences import notes, null_words, person_notes, question_words, verdict
-from fairtrial.methods.transport.solver.gap_test import (
-    GapTest,
-    article_test,
-    person_gaps,
-    person_test,
-    pooled_test,
-)
+from fairtrial.methods.transport.solver.gap_test import GapTest, article_test, pooled_test
+from fairtrial.methods.transport.solver.person_test import person_gaps, person_test
 from fairtrial.results.column import State, defined_or, undefined
 
 WHO = "transport"

@@ -96,7 +96,9 @@ Minimum = Annotated[int, Option("Groups with fewer members are listed as not com
     order=50,
     shows="disparity",
     result=TransportResult,
+    of_groups=True,
     evidence=("unit",),
+    refusal="the smallest change moves people who all count alike",
 )
 def transport(
     audit: Audit,

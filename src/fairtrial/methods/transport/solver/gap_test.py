@@ -23,9 +23,7 @@ from scipy.special import chdtri, gammaincc, ndtr
 
 from fairtrial.inference.compare.choose_gaps import make_gaps
 from fairtrial.inference.compare.gaps import Gaps
-from fairtrial.inference.compare.linear_gaps import LinearGaps
 from fairtrial.inference.evidence.atoms import Atoms, Comparison
-from fairtrial.inference.evidence.unit_sums import UnitSums
 from fairtrial.inference.joint.weighted_chi2 import SMALLEST_P, quadratic_form_weights, weighted_chi2_sf
 from fairtrial.methods.transport.solver.rate_contrasts import Floats, Integers, RateContrasts
 
@@ -116,48 +114,14 @@ def pair_gaps(problem: RateContrasts, pairs: Sequence[tuple[int, int]]) -> Gaps:
     return make_gaps(atoms, Comparison(inside[first], inside[second]))
 
 
-def person_gaps(
-    problem: RateContrasts, pairs: Sequence[tuple[int, int]], person: Integers | None
-) -> Gaps | LinearGaps:
-    """The same where one person may have several rows: `person` numbers them; None where each has one."""
-    if person is None:
-        return pair_gaps(problem, pairs)
-    ones, event = np.ones(person.size), problem.event.astype(np.float64)
-    sums = UnitSums.of_rows(person, problem.pattern, ones, event, len(problem.cells))
-    if sums.counted:
-        return pair_gaps(problem, pairs)
-    inside = problem.cells.T > 0
-    first, second = ([pair[side] for pair in pairs] for side in (0, 1))
-    return LinearGaps(sums, Comparison(inside[first], inside[second]))
-
-
-def person_test(
-    problem: RateContrasts, person: Integers, tolerance: Floats, direction: str
-) -> GapTest | None:
-    """The test of the gaps where persons have several rows; None where every person has one."""
-    pairs = _pairs(problem)
-    if pairs is None:
-        raise ArithmeticError("a contrast of more than two rates has no test where persons have several rows")
-    gaps = person_gaps(problem, pairs, person)
-    if not isinstance(gaps, LinearGaps):
-        return None
-    why = next((reason for reason in gaps.reason if reason is not None), None)
-    if why is not None:
-        raise ArithmeticError(why)
-    if problem.size == 1 or direction != "differs" or tolerance.any():
-        return _smallest(_pair_tests(gaps, tolerance, direction))
-    joint = gaps.joint()
-    return GapTest(joint.p_value, joint.statistic / 2, f"all gaps at once, persons' sums: {joint.rule}")
-
-
 def pooled_test(
     problem: RateContrasts, distance: Floats | None, tolerance: Floats, direction: str, seed: int = 0
 ) -> GapTest:
     """The default: the level holds for any scores, ties and units, and for small counts."""
-    pairs = _pairs(problem)
+    pairs = pairs_of(problem)
     equalities = direction == "differs" and not tolerance.any()
     if pairs is not None and (problem.size == 1 or not equalities):
-        return _smallest(_pair_tests(pair_gaps(problem, pairs), tolerance, direction))
+        return smallest(pair_tests(pair_gaps(problem, pairs), tolerance, direction))
     expected = _smallest_expected(problem, null_rates(problem))
     pooled = all(problem.pools(family) for family in problem.families)
     if expected < _FEWEST_EXPECTED and not pooled:
@@ -166,7 +130,7 @@ def pooled_test(
             "rates equal have no exact test"
         )
     if not equalities:
-        return _smallest([_one_band(problem, i, float(tolerance[i]), direction) for i in range(problem.size)])
+        return smallest([_one_band(problem, i, float(tolerance[i]), direction) for i in range(problem.size)])
     return _all_at_once(problem, distance, seed) if problem.size > 1 else _one_equality(problem)
 
 
@@ -178,7 +142,7 @@ def _all_at_once(problem: RateContrasts, distance: Floats | None, seed: int) -> 
     return _all_equalities(problem, distance)
 
 
-def _pairs(problem: RateContrasts) -> list[tuple[int, int]] | None:
+def pairs_of(problem: RateContrasts) -> list[tuple[int, int]] | None:
     """The two cells of each contrast; None where one compares more than two rates."""
     plain = ((problem.contrast == 1).sum(axis=1) == 1) & ((problem.contrast == -1).sum(axis=1) == 1)
     if not (plain & ((problem.contrast != 0).sum(axis=1) == 2)).all():
@@ -186,7 +150,7 @@ def _pairs(problem: RateContrasts) -> list[tuple[int, int]] | None:
     return [(int(row.argmax()), int(row.argmin())) for row in problem.contrast]
 
 
-def _pair_tests(gaps: Gaps, tolerance: Floats, direction: str) -> list[GapTest]:
+def pair_tests(gaps: Gaps, tolerance: Floats, direction: str) -> list[GapTest]:
     """Each gap against its tolerance."""
     same = np.ones_like(gaps.estimate)
     towards = {"differs": np.sign(gaps.estimate), "above": same, "below": -same}[direction]
@@ -206,7 +170,7 @@ def _pair_p(gaps: Gaps, tolerance: float, direction: str) -> Floats:
     return gaps.p_inside(-tolerance, tolerance) if tolerance else gaps.p_equal(0.0)
 
 
-def _smallest(tests: list[GapTest]) -> GapTest:
+def smallest(tests: list[GapTest]) -> GapTest:
     """The smallest p-value of several contrasts, corrected for their number."""
     smallest = min(tests, key=lambda test: test.p_value)
     if len(tests) == 1:
