@@ -40,7 +40,7 @@ Vector = Annotated[
     shows="certificate",
     result=CertifyResult,
     complete_rows=False,
-    evidence=("weight", "unit", "pair", "order", "unlabelled"),
+    evidence=("weight", "unit", "pair", "order", "unlabelled", "probable"),
 )
 def certify(
     audit: Audit,

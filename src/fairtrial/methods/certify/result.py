@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fairtrial.methods.gaps.columns import ADJUSTED_COLUMNS, CERTIFIED_RATIO_COLUMNS, CUT, UNKNOWN_COLUMNS
+from fairtrial.methods.gaps.columns import (
+    ADJUSTED_COLUMNS,
+    CERTIFIED_RATIO_COLUMNS,
+    CUT,
+    PROBABLE_COLUMNS,
+    UNKNOWN_COLUMNS,
+)
 from fairtrial.methods.gaps.states import DESCRIBED, EFFECT, FAVOURED, UNTESTED
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.column import Column, Primary, StateKind, scalar, state_columns, with_limits
@@ -44,6 +50,7 @@ class CertifyResult(Result):
         *CERTIFIED_RATIO_COLUMNS,
         *ADJUSTED_COLUMNS,
         *UNKNOWN_COLUMNS,
+        *PROBABLE_COLUMNS,
         Column("p_value", "p", "p"),
         Column("p_adjusted", "adjusted p", "p"),
         EFFECT,

@@ -34,7 +34,7 @@ Correction = Annotated[
     shows="disparity",
     result=FlagResult,
     complete_rows=False,
-    evidence=("weight", "unit", "pair", "order", "unlabelled"),
+    evidence=("weight", "unit", "pair", "order", "unlabelled", "probable"),
 )
 def flag(
     audit: Audit,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from fairtrial.data.audit import Audit
 from fairtrial.inference.rates.highest import pairs_of_groups, ratio_to_highest
-from fairtrial.methods.gaps.outcome_bounds import DEPENDS, range_sentence
+from fairtrial.methods.gaps.between_ends import range_sentence
 from fairtrial.methods.gaps.scales import FOUR_FIFTHS
 from fairtrial.methods.gaps.states import DESCRIBED, TOO_FEW
 from fairtrial.methods.gaps.words import sentence, unit_of
@@ -69,12 +69,12 @@ class Line:
     undetermined: str | None = None  # why the gap has no inference; it stays in the family with p = 1
     harmed: Direction | None = None  # the side on which a group is harmed, where it is known
     open_because: str | None = None  # why a side of the gap's interval has no limit
-    unknown: int | None = (
-        None  # people whose unknown outcome matters; then rates and gaps are between two ends
-    )
-    rate_ends: tuple[float, float] | None = None
+    rate_ends: tuple[float, float] | None = None  # where only the ends of rates and gaps are known
     gap_ends: tuple[float, float] | None = None
-    assumption: str = ""  # what the ends assume
+    depends: str = ""  # on what they depend
+    assumption: str = ""  # what they assume
+    more_words: str = ""
+    more_cells: dict[str, Any] = field(default_factory=dict)
     unpaired: int | None = None  # people with one of two answers only
     untested: State | None = None
     is_reference: bool = False
@@ -96,7 +96,7 @@ class Line:
         if self.p_adjusted > alpha and self.open_because is not None:
             return State(UNDETERMINED.code, self.open_because)
         if self.p_adjusted > alpha and self.gap_ends is not None and self.difference == 0:
-            return State(UNDETERMINED.code, DEPENDS)
+            return State(UNDETERMINED.code, self.depends)
         if self.p_adjusted > alpha:
             return State("no violation shown")
         return State(DESCRIBED.code if describes_people(self.metric) else self.effect or "violated")
@@ -110,10 +110,11 @@ class Line:
         """'false positive rate of A is 21.4 points above B, 95% interval 18.2 to 24.5'."""
         if self.gap_ends is not None:
             limits = self.difference_low or 0.0, self.difference_high or 0.0
-            return range_sentence(
+            told = range_sentence(
                 self.metric.label, self.group.label, self.target, self.gap_ends, limits, level, unit_of(self.binary),
                 "", self.assumption,
             )  # fmt: skip
+            return told + self.more_words
         gap, low, high = self.difference or 0.0, self.difference_low or 0.0, self.difference_high or 0.0
         return sentence(
             self.metric.label, self.group.label, self.target, gap, low, high, level, unit_of(self.binary)

@@ -31,7 +31,7 @@ Minimum = Annotated[
     shows="disparity",
     result=MeasureResult,
     complete_rows=False,
-    evidence=("weight", "unit", "pair", "order", "unlabelled"),
+    evidence=("weight", "unit", "pair", "order", "unlabelled", "probable"),
 )
 def measure(
     audit: Audit,
