@@ -21,7 +21,7 @@ PARTS ?=
 coverage: MARKED ?= not validity
 test-lowest: MARKED ?= not spark and not browser
 
-.PHONY: help demo test check coverage test-lowest test-integrations release snapshot hooks bench bench-check validity truth fuzz papers docs
+.PHONY: help demo test check coverage test-lowest test-integrations release snapshot hooks bench bench-check validity truth fuzz attack papers docs
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -89,6 +89,10 @@ truth: ## whole audits of worlds whose truth is known; writes docs/truth.md
 fuzz: ## thousands of odd inputs: the right answer or one clear fault; writes docs/odd-inputs.md
 	@$(PYTHON) scripts/environment.py test
 	@$(RUN) -m fuzz --out docs
+
+attack: ## 200 random audits published, and an attacker who solves for every small count
+	@$(PYTHON) scripts/environment.py test
+	@FAIRTRIAL_ATTACKS=200 $(RUN) $(PYTEST) tests/attack
 
 papers: ## run the tables and figures of the five papers, write docs/papers
 	@$(PYTHON) scripts/environment.py test

@@ -12,6 +12,7 @@ import typer
 from fuzz.calls import fuzz_calls
 from fuzz.engines import fuzz_engines
 from fuzz.files import FUZZERS
+from fuzz.kills import fuzz_kills
 from fuzz.tally import Tally
 
 KINDS: dict[str, tuple[Callable[[int, int, Path], Tally], int]] = {
@@ -20,6 +21,7 @@ KINDS: dict[str, tuple[Callable[[int, int, Path], Tally], int]] = {
     "specs": (FUZZERS["specs"], 1000),
     "results": (FUZZERS["results"], 400),
     "engines": (fuzz_engines, 600),
+    "kills": (fuzz_kills, 20),
 }
 WHAT = {
     "calls": "calls of the API on random tables",
@@ -27,6 +29,7 @@ WHAT = {
     "specs": "specs with pieces lost, added or exchanged",
     "results": "results of a run, edited or damaged, made into a page",
     "engines": "calls on five engines each",
+    "kills": "runs killed at a random moment, most with a kept file damaged, then taken up again",
 }
 PAGE = """# Odd inputs
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ def fuzz_engines(seed: int, count: int, folder: Path) -> Tally:
         tally.refused += not isinstance(expected, list)
         for name, answer in answers.items():
             tally.checked += 1
-            if not _equal(expected, answer):
+            if not equal(expected, answer):
                 tally.wrong.append(
                     f"seed {seed}, call {index}: {call.method}({call.arguments}): {first} and {name} differ"
                 )
@@ -55,12 +56,12 @@ def _answer(call: Any, data: Any) -> list[dict[str, Any]] | str:
     return list(result.to_dict()["estimates"])
 
 
-def _equal(one: Any, other: Any) -> bool:
-    """Texts and counts equal, reals to 1e-10 of themselves."""
+def equal(one: Any, other: Any, tolerance: float = 1e-9) -> bool:
+    """Texts and counts equal, reals to the tolerance."""
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_equal(one[key], other[key]) for key in one)
+        return one.keys() == other.keys() and all(equal(one[key], other[key], tolerance) for key in one)
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_equal, one, other))
+        return len(one) == len(other) and all(map(partial(equal, tolerance=tolerance), one, other))
     if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)
+        return math.isclose(one, other, rel_tol=tolerance, abs_tol=tolerance)
     return bool(one == other)

@@ -32,6 +32,7 @@ from validity.certify_edges import CELLS as EDGES
 from validity.certify_edges import known_rate_certificate
 from validity.certify_options import CELLS as OTHERS
 from validity.certify_shapes import CERTIFY as SHAPES
+from validity.gap_criteria import CELLS as CRITERIA
 from validity.gap_evidence import CELLS as EVIDENCE
 from validity.gap_evidence import POWER as EVIDENCE_POWER
 from validity.gap_pairs import CELLS as PAIRS
@@ -41,6 +42,7 @@ from validity.printed_numbers import printed
 from validity.probable_groups import CELLS as PROBABLE_GROUPS
 from validity.promises import CELLS as PROMISES
 from validity.skewed_means import CERTIFY as SKEWED
+from validity.small_levels import CELLS as SMALL_LEVELS
 from validity.unknown_outcomes import CELLS as UNKNOWN_OUTCOMES
 from validity.whole_functions import lines
 
@@ -234,6 +236,8 @@ def _rates_of(pair: Pair) -> str:
 
 
 _JOINT = ("certify.joint.p_value",)
+# a joint test of thousands of rows takes a tenth of a second; those of counts are cheap and many
+_BY_ROWS: dict[str, object] = {"short": 60, "long": 600, "whole_analysis": True}
 FEW_REFERENCE = Pair("reference", 0.5, 500, 1.0, 1.0, 0.1)
 PLUG_OVERALL = Pair("overall", 0.5, 2000, 0.05, 0.5)
 PLUG_REFERENCE = Pair("reference", 0.5, 2000, 0.3, 0.3, 0.1)
@@ -277,13 +281,13 @@ CELLS: list[Cell] = [
     _cell("joint test, sparse intersections", "23 overlapping groups against overall, rate 5%, n 300", "size",
           joint_size("overlapping", binary=True, n=300, rate=0.05, groups=23)),
     _cell("joint test, reference, exponential", "three groups and a reference, unequal variances, n 2000", "size",
-          joint_size("reference", binary=False, n=2000), covers=_JOINT),
+          joint_size("reference", binary=False, n=2000), covers=_JOINT, **_BY_ROWS),
     _cell("joint test, partition, exponential", "four groups against overall, unequal variances, n 2000", "size",
-          joint_size("partition", binary=False, n=2000)),
+          joint_size("partition", binary=False, n=2000), **_BY_ROWS),
     _cell("joint test, overlapping, exponential", "nine overlapping groups, unequal variances, n 2000", "size",
-          joint_size("overlapping", binary=False, n=2000)),
+          joint_size("overlapping", binary=False, n=2000), **_BY_ROWS),
     _cell("joint test, Euclidean, partition", "exponential, unequal variances, n 4000", "size",
-          joint_size("partition", binary=False, n=4000, likelihood="euclidean")),
+          joint_size("partition", binary=False, n=4000, likelihood="euclidean"), **_BY_ROWS),
     _cell("simultaneous intervals, rest", "23 overlapping groups, rates 15% to 50%, n 2000", "coverage",
           simultaneous_coverage(2000, "rest")),
     _cell("simultaneous intervals, overall", "23 overlapping groups, rates 15% to 50%, n 2000", "coverage",
@@ -324,8 +328,10 @@ CELLS: list[Cell] = [
     *PROBABLE_GROUPS,
     *PAIRS,
     *PAIRS_POWER,
+    *CRITERIA,
     *(cell for cell in ORDERED if cell.method == "certify"),
     *lines("certify"),
     *printed("certify"),
     *PROMISES,
+    *SMALL_LEVELS,
 ]  # fmt: skip

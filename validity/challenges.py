@@ -73,6 +73,25 @@ class Challenge:
             return 1.0
         return max(component.p_value(delta) for component, delta in tested.pairs)
 
+    def split_p_value(self, table: Table, rng: Random) -> float | None:
+        """The p-value of half splits in place of all rows, with other splits each time; asked for with `splits`."""
+        from fairtrial.methods.improve.candidates.contest import refuse_equal_levels
+        from fairtrial.methods.improve.solver.all_splits import combine_p_values
+        from fairtrial.methods.improve.splits import test_split
+
+        contest = self._contest(table)
+        try:
+            refuse_equal_levels(contest)
+        except NotApplicable:
+            return None
+        settings = replace(self.settings, seed=int(rng.integers(2**31)))
+        (candidate,) = self.ready.candidates
+        found = [
+            float(test_split(contest, settings, (candidate, "other"), k, rng)["p"].max())
+            for k in range(settings.splits)
+        ]
+        return combine_p_values(found, settings.aggregate)
+
     def _contest(self, table: Table) -> Any:
         """The prepared contest with other people in it."""
         from fairtrial.methods.improve.candidates.unlabelled import find_unlabelled

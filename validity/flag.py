@@ -25,6 +25,7 @@ from validity.certify_designs import (
     stacked_parts,
 )
 from validity.certify_shapes import FLAG as SHAPES
+from validity.gap_criteria import FLAGS as CRITERIA
 from validity.printed_numbers import printed
 from validity.skewed_means import FLAG as SKEWED
 from validity.whole_functions import lines
@@ -181,7 +182,7 @@ def _shares(p: Floats, null: np.ndarray, correction: str) -> np.ndarray:
 
 
 def _cell(name: str, design: str, run: Run, **more: object) -> Cell:
-    return Cell("flag", name, design, "false flagging rate", run, long=4000, **more)  # type: ignore[arg-type]
+    return Cell("flag", name, design, "false flagging rate", run, **{"long": 4000} | more)  # type: ignore[arg-type]
 
 
 _OVERLAPPING = "23 overlapping groups, n 1000, two-sided"
@@ -190,6 +191,7 @@ _TINY = "20 groups of 3 people beside 940, rate 40%"
 
 CELLS: list[Cell] = [
     *SKEWED,
+    *CRITERIA,
     _cell("no disparity, rest", _OVERLAPPING, false_flags(0.0, 1000, "rest")),
     _cell("no disparity, overall", "23 overlapping groups against overall, n 1000, two-sided",
           false_flags(0.0, 1000, "overall")),
@@ -220,7 +222,7 @@ CELLS: list[Cell] = [
     _cell("gaps beyond the tolerance and inside", "groups of one attribute differ by 15 points, 6 tolerated, n 2000",
           band_false_flags(0.15, 2000, 0.06)),
     _cell("no disparity, skewed scores", "seven groups against their rests, gamma scores of unequal spread, n 800",
-          score_false_flags(800)),
+          score_false_flags(800), short=60, long=800, whole_analysis=True),
     *SHAPES,
     *lines("flag"),
     *printed("flag"),

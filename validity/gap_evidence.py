@@ -27,6 +27,7 @@ Random = np.random.Generator
 Run = Callable[[int, Random], NDArray[np.float64]]
 RATES = (0.005, 0.02, 0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.97)
 SIZES = ((30, 30), (50, 100), (30, 200), (50, 1000))
+PART = 20_000  # repeats at once
 
 
 # -- two rates, every table -----------------------------------------------------------------------------------
@@ -106,21 +107,35 @@ def one_rate(sizes: tuple[int, ...], method: Any) -> Run:
 
 
 # -- draws ----------------------------------------------------------------------------------------------------
-def everyone_ratio(n: int, share: float, first: float, second: float) -> Run:
-    """Misses of the ratio to everyone, the share being drawn as well."""
-    truth = first / (share * first + (1 - share) * second)
+def everyone(n: int, share: float, rates: tuple[float, float], scale: Scale, level: float = 0.05) -> Run:
+    """Misses of the gap to everyone, the share being drawn as well."""
+    first, second = rates
+    whole = share * first + (1 - share) * second
+    truth = first / whole if scale == "ratio" else first - whole
 
     def run(repeats: int, random: Random) -> Floats:
         n1 = random.binomial(n, share, repeats)
         k1, k2 = random.binomial(n1, first) * 1.0, random.binomial(n - n1, second) * 1.0
         table = TwoRates(*(np.asarray(side, dtype=np.float64) for side in (k1, n1, k2, n - n1)))
-        above, below = PartLaw(table, "ratio").tails(np.full(repeats, truth))
-        return np.asarray(2 * np.minimum(above, below) <= 0.05, dtype=np.float64)
+        above, below = PartLaw(table, scale).tails(np.full(repeats, truth))
+        return np.asarray(2 * np.minimum(above, below) <= level, dtype=np.float64)
 
-    return run
+    return in_parts(run)
 
 
-def strata(strata_count: int, n1: int, n2: int, scale: Scale, gap: float, statistic: str = "gap") -> Run:
+def in_parts(run: Run) -> Run:
+    """The same repeats, a part of them at a time, so that hundreds of thousands fit into memory."""
+
+    def parts(repeats: int, random: Random) -> Floats:
+        sizes = [PART] * (repeats // PART) + ([repeats % PART] if repeats % PART else [])
+        return np.concatenate([run(size, random) for size in sizes])
+
+    return parts
+
+
+def strata(
+    strata_count: int, n1: int, n2: int, scale: Scale, gap: float, statistic: str = "gap", level: float = 0.05
+) -> Run:
     """Misses of the common gap over strata with rates of their own, or false heterogeneity."""
 
     def run(repeats: int, random: Random) -> Floats:
@@ -133,9 +148,9 @@ def strata(strata_count: int, n1: int, n2: int, scale: Scale, gap: float, statis
         if statistic == "heterogeneity":
             return np.asarray(heterogeneity(law).p_value <= 0.05, dtype=np.float64)
         above, below = law.tails(np.full(repeats, gap))
-        return np.asarray(2 * np.minimum(above, below) <= 0.05, dtype=np.float64)
+        return np.asarray(2 * np.minimum(above, below) <= level, dtype=np.float64)
 
-    return run
+    return in_parts(run)
 
 
 def hospitals(random: Random, *, places: int, people: int, gap: float, spread: float) -> Any:
@@ -279,14 +294,25 @@ _PRINTED = {
     "ratio": (*_limits(("ratio", "unadjusted_ratio")), "measure.ratio_low", "measure.ratio_high"),
 }
 _COUNTS = "20 to 400 people, rates .5% to 99.5%"
-_SCALES: tuple[tuple[Scale, float], ...] = (("difference", 0.1), ("ratio", 1.3))
+TO_EVERYONE: tuple[tuple[str, tuple[int, float, tuple[float, float]]], ...] = (
+    ("a large share", (300, 0.5, (0.5, 0.2))), ("a small share", (400, 0.1, (0.2, 0.4))),
+    ("rare events", (600, 0.2, (0.05, 0.1))),
+)  # fmt: skip
+
+
+def people_of(design: tuple[int, float, tuple[float, float]]) -> str:
+    n, share, (first, second) = design
+    return f"{n} people, share {share:g}, rates {first:g} and {second:g}"
+
+
+SCALES: tuple[tuple[Scale, float], ...] = (("difference", 0.1), ("ratio", 1.3))
 
 CELLS: list[Cell] = [
     *(
         _exact(f"{scale} of two rates, {words}, every table", _TABLES,
                misses(_SMALL if level < 0.05 else SIZES, scale, level, sides, False),
                nominal=level, covers=_PRINTED[scale], short=400 if level == 0.05 and sides == 2 else 0)
-        for scale, _ in _SCALES
+        for scale, _ in SCALES
         for level, sides, words in (
             (0.05, 2, "two-sided"), (0.01, 2, "two-sided at .01"), (0.001, 2, "two-sided at .001"),
         )
@@ -301,18 +327,13 @@ CELLS: list[Cell] = [
     _exact("one rate, Wilson alone, every count", _COUNTS, one_rate((20, 38, 50, 100, 400), "wilson"), "coverage",
            variant="paper", counterpart="one rate, bounded, every count"),
     *(
-        _drawn(f"ratio to everyone, {words}", f"{n} people, share {share:g}, rates {p1:g} and {p2:g}",
-               everyone_ratio(n, share, p1, p2))
-        for words, n, share, p1, p2 in (
-            ("a large share", 300, 0.5, 0.5, 0.2),
-            ("a small share", 400, 0.1, 0.2, 0.4),
-            ("rare events", 600, 0.2, 0.05, 0.1),
-        )
+        _drawn(f"ratio to everyone, {words}", people_of(design), everyone(*design, "ratio"))
+        for words, design in TO_EVERYONE
     ),
     *(
         _drawn(f"{scale} within strata, {n1} against {n2}", f"{count} strata, rates 10% to 50%, {scale} {gap:g}",
                strata(count, n1, n2, scale, gap))
-        for scale, gap in _SCALES
+        for scale, gap in SCALES
         for count, n1, n2 in ((30, 1, 3), (10, 6, 12), (4, 40, 80))
     ),
     _drawn("heterogeneity over strata", "8 strata of 40 and 80, one common difference",
@@ -358,7 +379,7 @@ POWER: list[Cell] = [
     Cell("certify", f"power, {scale} of two rates, {n1} and {n2}", f"{n1} and {n2} people, rates {p1:g} and {p2:g}",
          "power", found_gaps(n1, n2, p1, p2, scale), nominal=0.4, rival=found_gaps(n1, n2, p1, p2, scale, score=True),
          rival_name="score", short=2000, long=20_000)
-    for scale, _ in _SCALES
+    for scale, _ in SCALES
     for n1, n2, p1, p2 in ((60, 120, 0.15, 0.35), (40, 400, 0.15, 0.04), (100, 100, 0.5, 0.3))
 ] + [
     Cell("certify", "power, survey weights, events weigh a tenth", "150 and 450 people, 10% and 22% in the populations",

@@ -1,45 +1,41 @@
 """Rules fixed beforehand, tested on all rows: size with every option that changes the test, and power beside splits.
 
-Every line runs the public function on rows. The candidate is far more accurate, so that only the gap stands between
-the test and a rejection; its gap is exactly as large as the status quo's (size) or smaller (power).
+Every line runs what the public function does on all rows (see `challenges`). Unless a line says otherwise the candidate
+is far more accurate, so that only the gap stands between the test and a rejection; its gap is exactly as large as the
+status quo's (size) or smaller (power).
 """
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.errors import NotApplicable
 from validity.board import Cell
+from validity.challenges import Challenge, Table
 
 Floats = NDArray[np.float64]
 Random = np.random.Generator
 
 
-def _improve(table: dict[str, NDArray[Any]], **asked: Any) -> float | None:
-    """The p-value of the candidate column `other`; None where the sample shows no disparity."""
-    import pyarrow as pa
+ASKED: dict[str, Any] = {"accuracy": "accuracy", "fairness": "selection_rate", "bootstrap": 199}
+DECIDED = {"outcome": "outcome", "groups": "group", "decision": "decision"}
 
-    from fairtrial.data.audit import Audit
-    from fairtrial.methods.improve.method import improve
 
-    roles: dict[str, Any] = {
-        "outcome": "outcome",
-        "groups": "group",
-        **asked.pop("roles", {"decision": "decision"}),
-    }
-    asked = {"accuracy": "accuracy", "fairness": "selection_rate", "bootstrap": 199, "jobs": 1, **asked}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            audit = Audit(pa.table(table), **roles)
-            return improve(audit, candidates="other", fitted_elsewhere=True, **asked).p_value
-        except NotApplicable:
-            return None
+def rejections(
+    repeats: int, rng: Random, draw: Callable[[], Table], roles: Mapping[str, Any] = DECIDED, **asked: Any
+) -> Floats:
+    """How often the column `other` is shown to be better, on tables drawn anew."""
+    challenge = Challenge(draw(), roles, **{**ASKED, **asked})
+    test = challenge.split_p_value if "splits" in asked else challenge.p_value
+    found = np.zeros(repeats)
+    for i in range(repeats):
+        p = test(draw(), rng)
+        found[i] = p is not None and p <= 0.05
+    return found
 
 
 def decided(rng: Random, group: NDArray[np.int64], old: Floats, new: Floats) -> dict[str, NDArray[Any]]:
@@ -67,44 +63,83 @@ def column_rejections(
 ) -> Floats:
     """Selection rates of both rules by group; the status quo's accuracy is .6 and the candidate's .85."""
     group = np.repeat(np.arange(len(old)), people)
-    found = np.zeros(repeats)
-    for i in range(repeats):
-        table = decided(rng, group, rates_of(old, 0.6), rates_of(new, 0.85))
-        p = _improve(table, seed=int(rng.integers(2**31)), **asked)
-        found[i] = p is not None and p <= 0.05
-    return found
+    rates = rates_of(old, 0.6), rates_of(new, 0.85)
+    return rejections(repeats, rng, lambda: decided(rng, group, *rates), **asked)
 
 
 def mixed_errors(repeats: int, rng: Random) -> Floats:
     """Two fairness metrics: one gap closes, the other stays; all of them must shrink."""
     group = np.repeat([0, 1], 300)
     old, new = rates_of((0.42, 0.58), 0.6), np.array([[0.77, 0.23], [0.93, 0.07]])
-    found = np.zeros(repeats)
-    for i in range(repeats):
-        table = decided(rng, group, old, new)
-        p = _improve(
-            table, fairness=["selection_rate", "tpr"], sign={"group": "b"}, seed=int(rng.integers(2**31))
-        )
-        found[i] = p is not None and p <= 0.05
-    return found
+    asked: dict[str, Any] = {"fairness": ["selection_rate", "tpr"], "sign": {"group": "b"}}
+    return rejections(repeats, rng, lambda: decided(rng, group, old, new), **asked)
 
 
 def capacity_errors(repeats: int, rng: Random, *, people: int, capacity: float) -> Floats:
     """Two scores with equal gaps, the top κ of the same rows: the threshold is estimated where it is tested."""
-    found = np.zeros(repeats)
-    for i in range(repeats):
+
+    def draw() -> Table:
         group = rng.integers(0, 2, people)
         common, first, second = rng.normal(size=(3, people))
-        outcome = (rng.random(people) < 1 / (1 + np.exp(-3 * second))).astype(np.int64)
-        table = {
+        return {
             "group": np.array(["a", "b"])[group],
-            "outcome": outcome,
+            "outcome": (rng.random(people) < 1 / (1 + np.exp(-3 * second))).astype(np.int64),
             "score": common + first + 0.5 * group,
             "other": common + second + 0.5 * group,
         }
-        asked = {"accuracy": "ppv", "capacity": capacity, "roles": {"score": "score"}, "sign": {"group": "b"}}
-        p = _improve(table, seed=int(rng.integers(2**31)), **asked)
-        found[i] = p is not None and p <= 0.05
+
+    roles = {"outcome": "outcome", "groups": "group", "score": "score"}
+    asked: dict[str, Any] = {"accuracy": "ppv", "capacity": capacity, "sign": {"group": "b"}}
+    return rejections(repeats, rng, draw, roles, **asked)
+
+
+def margin_errors(repeats: int, rng: Random, *, people: int, margin: float, **asked: Any) -> Floats:
+    """The gap is all but closed and group b's accuracy is exactly the margin below the status quo's."""
+    group = np.repeat([0, 1], people)
+    worse = 0.7 - margin * (0.7 if asked.get("margin_kind") == "relative" else 1.0)
+    accuracy = (worse, worse) if asked.get("pooled") else (0.8, worse)
+    new = np.concatenate([rates_of((0.5,), accuracy[0]), rates_of((0.5,), accuracy[1])])
+    old = rates_of((0.35, 0.65), 0.7)
+    asked = {"margin": margin, "sign": {"group": "b"}, **asked}
+    return rejections(repeats, rng, lambda: decided(rng, group, old, new), **asked)
+
+
+def payoff_errors(repeats: int, rng: Random, *, people: int, rate: float) -> Floats:
+    """More people are selected, and the gap closes; those of group b yield 0 on average: 1, or a loss at `rate`."""
+    loss = (1 - rate) / rate
+
+    def draw() -> Table:
+        group = np.repeat([0, 1], people)
+        luck = rng.random(group.size)
+        old = luck < np.array([0.2, 0.5])[group]
+        new = luck < np.array([0.6, 0.6])[group]
+        profit = np.where(rng.random(group.size) < rate, -loss, 1.0)
+        profit[(group == 0) & new & ~old] += 0.5  # clearly better for group a; group b is at the edge
+        return {
+            "group": np.array(["a", "b"])[group], "decision": old.astype(np.int64), "other": new.astype(np.int64),
+            "profit": profit,
+        }  # fmt: skip
+
+    from fairtrial.methods.improve.payoff import Payoff
+
+    asked: dict[str, Any] = {
+        "accuracy": Payoff("profit", "profit"),
+        "margin_kind": "absolute",
+        "sign": {"group": "b"},
+    }
+    return rejections(repeats, rng, draw, {"groups": "group", "decision": "decision"}, **asked)
+
+
+def rerun_procedure_errors(repeats: int, rng: Random, *, people: int, reruns: int) -> Floats:
+    """Section 5's game with the procedure itself: the best p-value of several seeds; the gap is as large as before."""
+    group = np.repeat([0, 1], people)
+    rates = rates_of((0.43, 0.57), 0.6), rates_of((0.43, 0.57), 0.9)
+    challenge = Challenge(decided(rng, group, *rates), DECIDED, **ASKED, splits=7)
+    found = np.zeros(repeats)
+    for i in range(repeats):
+        table = decided(rng, group, *rates)
+        p_values = [challenge.split_p_value(table, rng) for _ in range(reruns)]
+        found[i] = min(1.0 if p is None else p for p in p_values) <= 0.05
     return found
 
 
@@ -229,6 +264,34 @@ CELLS = [
               partial(area_errors, people=people, positives=positives), short=400 if positives == 20 else 0)
         for people, positives in ((200, 20), (200, 100), (1000, 50))
     ),
+    *(
+        _cell(f"fixed rule, margin {margin:g} {kind}, {whose}, {people} a group",
+              "accuracy exactly the margin lower, the gap closes",
+              partial(margin_errors, people=people, margin=margin, margin_kind=kind, pooled=pooled),
+              short=200 if people == 300 and margin == 0.02 and whose == "pooled" and kind == "absolute" else 0)
+        for people in (300, 2000)
+        for margin in (0.02, 0.05)
+        for kind in ("absolute", "relative")
+        for whose, pooled in (("each group", False), ("pooled", True))
+    ),
+    *(
+        _cell(f"fixed rule, payoff with losses at {rate:g}, {people:,} a group",
+              "a mean payoff of 0 among the newly selected of one group, the gap closes",
+              partial(payoff_errors, people=people, rate=rate), short=100 if people == 300 and rate == 0.02 else 0)
+        for people in (300, 1000, 4000)
+        for rate in (0.02, 0.1, 0.3)
+    ),
+    *(
+        _cell(f"fixed rule, impact ratio, {people} a group, {side} side", f"{_SAME}, on the {side} side, as a ratio",
+              partial(column_rejections, people=people, old=(0.4, 0.5), new=new, scale="ratio", **_SIGN), short=0)
+        for people in (300, 1000)
+        for new, side in (((0.4, 0.5), "same"), ((0.5, 0.4), "other"))
+    ),
+    _cell("fixed rule, weighted groups", "accuracy of the groups weighed 1 to 3, exactly as unfair, 2 × 300",
+          partial(column_rejections, people=300, old=(0.43, 0.57), new=(0.57, 0.43), group_weights={"a": 1, "b": 3},
+                  **_SIGN), short=0),
+    _cell("best of 20 re-runs of the procedure", "seven splits with twenty seeds, 150 a group, exactly as unfair",
+          partial(rerun_procedure_errors, people=150, reruns=20), short=0, long=300),
     _cell("best of 20 re-runs of seven splits", "T = 0; the smallest p-value of twenty seeds is reported",
           partial(rerun_errors, reruns=20), short=0, long=2000),
     *(
@@ -237,7 +300,7 @@ CELLS = [
               partial(column_rejections, people=people, old=(0.42, 0.58), new=(0.48, 0.52), **asked),
               claim="power", nominal=promised,
               rival=partial(column_rejections, people=people, old=(0.42, 0.58), new=(0.48, 0.52), splits=7),
-              rival_name="the same in seven half splits", short=0, long=200, whole_analysis=True)
+              rival_name="the same in seven half splits", short=0, long=1000)
         for people, promised, asked in ((300, 0.4, _SIGN), (800, 0.9, _SIGN))
     ),
 ]  # fmt: skip

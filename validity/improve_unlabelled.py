@@ -62,13 +62,13 @@ def end_errors(repeats: int, rng: Random, *, size: int, odds: float | None) -> F
     """How often the claim is shown though it is false at the end that is worst for it."""
     stated: Any = "bounds" if odds is None else {"odds": odds}
     shares = shares_at(odds)
-    challenge = Challenge(people(rng, size, shares), ROLES, unlabelled=stated, **ASKED)
+    challenge = Challenge(people(rng, size, shares), ROLES, reject_inference=stated, **ASKED)
     return np.array([_at_most(challenge.p_value(people(rng, size, shares), rng)) for _ in range(repeats)])
 
 
 def shown(repeats: int, rng: Random, *, size: int, odds: float) -> Floats:
     """Power: at the lower limit the newly selected gain, and nobody loses."""
-    challenge = Challenge(people(rng, size, GAINS), ROLES, unlabelled={"odds": odds}, **ASKED)
+    challenge = Challenge(people(rng, size, GAINS), ROLES, reject_inference={"odds": odds}, **ASKED)
     return np.array([_at_most(challenge.p_value(people(rng, size, GAINS), rng)) for _ in range(repeats)])
 
 

@@ -22,6 +22,7 @@ from validity.measure_means import CELLS as MEANS
 from validity.measure_pvalues import CELLS as P_VALUES
 from validity.ordered_cuts import CELLS as ORDERED
 from validity.printed_numbers import printed
+from validity.score_curves import CELLS as CURVES
 from validity.skewed_means import MEASURE as SKEWED
 from validity.skewed_means import POWER as POWER_OF_MEANS
 from validity.whole_functions import lines
@@ -238,6 +239,7 @@ CELLS = [
     *ARRAYS,
     *P_VALUES,
     *(cell for cell in ORDERED if cell.method == "measure"),
+    *CURVES,
     *lines("measure"),
     *printed("measure"),
 ]  # fmt: skip

@@ -10,6 +10,7 @@ from fairtrial.inference.compare.choose_gaps import make_gaps
 from fairtrial.inference.compare.gaps import Gaps, KnownRateGaps
 from fairtrial.inference.evidence.atoms import Comparison
 from fairtrial.inference.power import CountedGaps
+from fairtrial.inference.rates.two_rates import Scale
 from fairtrial.methods.gaps.judgement import certified
 from fairtrial.methods.plan.method import plan
 from validity.board import Cell
@@ -31,6 +32,7 @@ class Study:
     target_ratio: float = 1.0
     target_known: bool = False
     groups: int = 1
+    scale: Scale = "difference"
     plan_known: bool = False  # plan as if the target were known, though it is estimated
 
     def members(self) -> int:
@@ -38,7 +40,7 @@ class Study:
         found = plan(
             metric, rate=self.rate, deviation=self.deviation, tolerance=self.tolerance, disparity=self.disparity,
             target_ratio=self.target_ratio, target_known=self.target_known or self.plan_known, groups=self.groups,
-            power=POWER,
+            power=POWER, scale=self.scale,
         )  # fmt: skip
         return int(found.estimates[-1 if self.goal == "detect" else 0]["members"])
 
@@ -58,16 +60,20 @@ class Study:
         target = generator.binomial(others, self.rate, repeats).astype(float)
         reached = np.ones(repeats)
         for _ in range(self.groups if self.goal == "certify" else 1):  # every group must be certified
-            ones = generator.binomial(size, self.rate + truth, repeats).astype(float)
-            known = KnownRateGaps(n, ones, np.full(repeats, self.rate))
-            reached *= self._reached(known if self.target_known else CountedGaps(ones, n, target, m))
+            rate = self.rate + truth if self.scale == "difference" else self.rate * (truth or 1.0)
+            ones = generator.binomial(size, rate, repeats).astype(float)
+            known = KnownRateGaps(n, ones, np.full(repeats, self.rate), scale=self.scale)
+            reached *= self._reached(
+                known if self.target_known else CountedGaps(ones, n, target, m, self.scale)
+            )
         return reached
 
     def _reached(self, gaps: Gaps) -> np.ndarray:
         band = self.tolerance or 0.0
+        edges = (-band, band) if self.scale == "difference" else (band, 1.0 / band if band else 1.0)
         if self.goal == "certify":
-            return certified(gaps, (-band, band), 0.9).astype(float)
-        p = gaps.p_inside(-band, band) if band else gaps.p_equal(0.0)
+            return certified(gaps, edges, 0.9).astype(float)
+        p = gaps.p_inside(*edges) if band else gaps.p_equal()
         return (p <= 0.05 / self.groups).astype(float)
 
 
@@ -94,6 +100,12 @@ CELLS: list[Cell] = [
     _cell("planned as if the target were known, certify", _CERTIFY,
           Study(goal="certify", rate=0.2, tolerance=0.05, plan_known=True), variant="paper",
           counterpart="members to certify"),
+    _cell("members to certify a ratio", "rate 30%, four fifths, target of the same size",
+          Study(goal="certify", rate=0.3, tolerance=0.8, scale="ratio")),
+    _cell("members to detect a ratio", "rate 30%, ratio 0.6 where four fifths are tolerated",
+          Study(goal="detect", rate=0.3, tolerance=0.8, disparity=0.6, scale="ratio")),
+    _cell("members to certify a ratio, known target", "rate 20% against a known number, four fifths",
+          Study(goal="certify", rate=0.2, tolerance=0.8, scale="ratio", target_known=True), short=0),
     _cell("members to certify, low rate", "rate 5%, tolerance 3 points, target of the same size",
           Study(goal="certify", rate=0.05, tolerance=0.03)),
     _cell("members to certify, large target", "rate 30%, tolerance 6 points, target four times as large",

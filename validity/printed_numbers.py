@@ -137,11 +137,11 @@ _PAIRS = "2 features, the sexes alike, 500 people"
 _RATIO: dict[str, Any] = {"scale": "ratio"}
 
 _ALL = (
-    _interval("measure", "rate", _ALIKE, measure_rows, RATE, long=4000),
-    _interval("measure", "difference", _ALIKE, measure_rows, 0.0, long=4000),
-    _interval("measure", "ratio", _ALIKE, measure_rows, 1.0, long=4000),
-    _p("measure", "p_value", _ALIKE, measure_rows, long=4000),
-    _p("measure", "p_adjusted", _ALIKE, measure_rows, long=20_000),
+    _interval("measure", "rate", _ALIKE, measure_rows, RATE),
+    _interval("measure", "difference", _ALIKE, measure_rows, 0.0),
+    _interval("measure", "ratio", _ALIKE, measure_rows, 1.0),
+    _p("measure", "p_value", _ALIKE, measure_rows),
+    _p("measure", "p_adjusted", _ALIKE, measure_rows, long=4000),
     _interval("certify", "difference", _WOMEN, certify_women, GAP),
     _interval("certify", "certificate", _WOMEN, certify_women, GAP, nominal=0.1),
     _interval("certify", "ratio_certificate", _WOMEN, lambda random: certify_women(random, **_RATIO),
@@ -151,7 +151,7 @@ _ALL = (
     _p("certify", "p_value", _ALIKE, certify_rows),
     _p("certify", "p_adjusted", _ALIKE, certify_rows),
     _p("flag", "p_value", _ALIKE, flag_rows),
-    _p("flag", "p_adjusted", _ALIKE, flag_rows, long=20_000),
+    _p("flag", "p_adjusted", _ALIKE, flag_rows, long=4000),
     _interval("scan_all", "rate", "the best subgroup of each sex, nothing differs, 400 people", scan_all_rows, RATE),
     _interval("transport", "difference", "120 women against 280 men, 10 points apart", transport_rows, GAP),
     _interval("explain", "rate", _PAIRS, explain_rows, 0.72,

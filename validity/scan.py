@@ -20,6 +20,7 @@ from fairtrial.methods.scan.solver.scan_table import ScanTable
 from fairtrial.methods.scan.subgroups import selected_rate_interval
 from validity import scan_designs as designs
 from validity.board import Cell
+from validity.repeated_people import SCAN as REPEATED
 from validity.scan_rules import (
     DRAWS,
     LEVEL,
@@ -311,5 +312,5 @@ _FOUND = [
 # A repeat is a whole search with its draws: where it takes long there are fewer of them, and a wider bound.
 CELLS = [
     replace(cell, whole_analysis=not cell.exact and (0 < cell.short < 400 or cell.long < 2000))
-    for cell in (*_STRATA, *_MODELS, *_ARTICLE, *_INTERVALS, *_FOUND, *lines("scan"))
+    for cell in (*_STRATA, *_MODELS, *_ARTICLE, *_INTERVALS, *_FOUND, *REPEATED, *lines("scan"))
 ]

@@ -22,6 +22,7 @@ from fairtrial.methods.transport.solver.rate_contrasts import (
 )
 from validity.board import Cell
 from validity.printed_numbers import printed
+from validity.repeated_people import TRANSPORT as REPEATED
 from validity.whole_functions import lines
 
 Floats = NDArray[np.float64]
@@ -307,6 +308,7 @@ _NARROW = "gap exactly 0.2 points = tolerance, two-sided"
 _SHIFTED = "scores of the smaller group moved by 0.75 standard deviations, distances of about 0.4, 500 rows"
 
 CELLS: list[Cell] = [
+    *REPEATED,
     _cell("b1-100", "the article's Appendix B.1, 100 rows", _pooled(_appendix_b1(100))),
     _cell("b1-500", "the article's Appendix B.1, 500 rows", _pooled(_appendix_b1(500))),
     _cell("b1-30", _B1, _pooled(_appendix_b1(30))),

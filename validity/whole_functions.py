@@ -193,7 +193,7 @@ def _cell(method: str, name: str, design: str, one: One, claim: str = "size", **
 _TOLERANCE = "two groups of 300, rates that differ by exactly the tolerance of 8 points"
 _REFERENCE = "group of 60% against a reference of 10%, equal rates, 1,000 people"
 # most of such a repeat goes into the sizes that an undetermined group would need
-_SLOW: dict[str, Any] = {"whole_analysis": True, "short": 80, "long": 1000}
+_SLOW: dict[str, Any] = {"whole_analysis": True, "short": 60, "long": 600}
 _ALIKE = "2 features, nothing depends on the group, 500 people"
 
 _ALL = (

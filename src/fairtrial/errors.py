@@ -240,6 +240,10 @@ class NotApplicable(InputError):
     """The method cannot take this metric or these data; the message says which one can."""
 
 
+class NotWritten(InputError):
+    """A file cannot be written: the disk is full, or its place is read-only or gone."""
+
+
 class MissingExtra(FairtrialError, ImportError):
     """An optional dependency is needed; the message says how to install it."""
 

@@ -38,5 +38,7 @@ def canonical(value: Any) -> str:
         return str(int(value))
     text = str(value)
     if _WHOLE.fullmatch(text):
-        return text.split(".")[0]
+        text = text.split(".")[0]
+    if text == "-0":
+        return "0"
     return text.lower() if text in ("True", "False") else text

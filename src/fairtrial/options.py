@@ -110,20 +110,28 @@ class Argument:
         option = self.option
         return any(bound is not None for bound in (option.least, option.most, option.above, option.below))
 
+    def plain(self, value: Any) -> Any:
+        """The value with Python's own numbers, and lists in place of arrays unless it may be one."""
+        taken = any(getattr(typing.get_origin(part), "__name__", "") == "ndarray" for part in self.kinds)
+        if float in self.kinds and isinstance(value, int) and abs(value) >= 2**63:
+            return math.copysign(math.inf, value) if abs(value) >= 2**1023 else float(value)
+        array = type(value).__module__ == "numpy" and getattr(value, "ndim", 0) == 1 and not taken
+        return plain(value.tolist() if array else value)
+
     def fault(self, value: Any) -> Fault | None:
         """What is wrong with a value that can be told without the data; None when nothing is."""
         if value is None:
             return None if self.optional or self.open else self._fault(value)
         if any(_fits(value, part) for part in self.kinds):
             return self._bounds_fault(value)
-        if not self.open:
+        if not self.open or not any(_is_of(value, part) for part in self.kinds):
             return self._fault(value)
         return None if _finite(value) else Fault(self.name, "must hold finite numbers", got=value)
 
     @property
     def open(self) -> bool:
         """Whether the type admits more than numbers, texts and choices; then the method checks the rest."""
-        return any(part not in _SIMPLE and not _is_literal(part) for part in self.kinds)
+        return any(map(_is_open, self.kinds))
 
     def _fault(self, value: Any) -> Fault:
         choices = self.choices
@@ -141,6 +149,7 @@ class Argument:
         """'a whole number of at least 1', 'one of ['a', 'b']'."""
         words = self.number_words()
         words += [_SIMPLE[part] for part in self.kinds if part in (bool, str)]
+        words += dict.fromkeys(_open_words(part) for part in self.kinds if _is_open(part))
         choices = self.choices
         if choices:
             listed = ", ".join(repr(choice) for choice in choices)
@@ -214,6 +223,32 @@ def _fits(value: Any, part: Any) -> bool:
     return part in (int, str) and isinstance(value, part)
 
 
+def _is_open(part: Any) -> bool:
+    return part not in _SIMPLE and not _is_literal(part)
+
+
+def _is_of(value: Any, part: Any) -> bool:
+    """Whether a value is of a kind that the argument may be, whatever it holds."""
+    if _is_literal(part):
+        return any(isinstance(value, type(choice)) for choice in typing.get_args(part))
+    kind = typing.get_origin(part) or part
+    if kind is Callable:
+        return callable(value)
+    if not isinstance(kind, type) or kind in (object, Any) or getattr(kind, "_is_protocol", False):
+        return True
+    if isinstance(value, bool) or kind is float:
+        return kind is bool if isinstance(value, bool) else isinstance(value, int | float)
+    if kind is Sequence:  # a text or bytes are no list here
+        return isinstance(value, list | tuple | range)
+    return isinstance(value, kind)
+
+
+def _open_words(part: Any) -> str:
+    kind = typing.get_origin(part) or part
+    known = {Mapping: "a table of names and values", Sequence: "a list", Callable: "a function"}
+    return known.get(kind) or f"a {getattr(kind, '__name__', 'value')}"
+
+
 def _finite(value: Any) -> bool:
     """Whether a number, and every one in a list or table of them, is finite."""
     if isinstance(value, Mapping):
@@ -224,8 +259,12 @@ def _finite(value: Any) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """NumPy scalars as Python ones; everything else as it is."""
-    return value.item() if type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0 else value
+    """NumPy scalars as Python ones, inside lists and tables too; everything else as it is."""
+    if type(value).__module__ == "numpy":
+        return value.item() if getattr(value, "ndim", 1) == 0 else value
+    if type(value) is dict:
+        return {plain(key): plain(item) for key, item in value.items()}
+    return type(value)(map(plain, value)) if type(value) in (list, tuple) else value
 
 
 @functools.cache
@@ -267,7 +306,7 @@ def _alternatives(hint: Any) -> tuple[Any, ...]:
 def faults_of(function: Callable[..., Any], given: Mapping[str, Any]) -> list[Fault]:
     """Every fault of the given arguments that the declaration can tell."""
     faults = [
-        argument.fault(plain(given[argument.name]))
+        argument.fault(argument.plain(given[argument.name]))
         for argument in arguments_of(function)
         if argument.name in given
     ]
@@ -290,8 +329,9 @@ def bind(
     for fault in faults_of(function, bound.arguments):
         faults.add(fault)
     faults.raise_any()
-    for name, value in bound.arguments.items():
-        bound.arguments[name] = plain(value)
+    for argument in arguments_of(function):
+        if argument.name in bound.arguments:
+            bound.arguments[argument.name] = argument.plain(bound.arguments[argument.name])
     return bound
 
 

@@ -209,7 +209,7 @@ def test_results_go_through_json(method):
 
 @methods("weights")
 def test_weights_and_units_are_honoured_or_refused(method):
-    """Never passed over: measure, certify and flag honour them, the others refuse by name."""
+    """Never passed over: measure, certify and flag honour weights, the others refuse them by name."""
     from fairtrial import Audit
     from fairtrial.errors import NotApplicable
 

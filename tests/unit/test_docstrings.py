@@ -60,5 +60,6 @@ def test_public_functions_have_numpydoc_sections() -> None:
     for name in fairtrial.__all__:
         found = getattr(fairtrial, name)
         if inspect.isfunction(found):
-            for section in ("Parameters\n----------", "Returns\n-------"):
+            takes = ["Parameters\n----------"] if inspect.signature(found).parameters else []
+            for section in (*takes, "Returns\n-------"):
                 assert section in (inspect.getdoc(found) or ""), f"{name} has no section {section.split()[0]}"

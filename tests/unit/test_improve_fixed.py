@@ -61,6 +61,10 @@ def test_several_fixed_rules_pay_for_their_number():
     assert result.p_value == pytest.approx(2 * min(s["p_value"] for s in result.details["splits"]))
     assert "2 fixed rules" in result.verdict.text
     assert result.rule.name == "better"
+    assert "p of the split" not in result.summary()
+    assert "p of the fixed rule" in json.dumps(
+        {p.name: p.chart.to_dict() for p in result.pictures()}["splits"]
+    )
 
 
 def test_threshold_sign_and_capacity_from_an_earlier_sample():

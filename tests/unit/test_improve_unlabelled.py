@@ -48,7 +48,7 @@ def small_people(seed):
     )  # fmt: skip
 
 
-def contest_of(data, accuracy, fairness, unlabelled="bounds"):
+def contest_of(data, accuracy, fairness, stated="bounds"):
     """The contest that improve makes of these people, without the sizes that it asks for."""
     from unittest.mock import patch
 
@@ -66,7 +66,7 @@ def contest_of(data, accuracy, fairness, unlabelled="bounds"):
         patch("fairtrial.methods.improve.answer.run_challenge", remembered),
         pytest.raises(InterruptedError),
     ):
-        improve(audit_of(data, features=[]), accuracy, fairness, unlabelled=unlabelled, **FIXED)
+        improve(audit_of(data, features=[]), accuracy, fairness, reject_inference=stated, **FIXED)
     return seen["contest"]
 
 
@@ -173,7 +173,7 @@ def test_odds_are_those_of_people_alike(odds):
 def test_wider_odds_show_less_and_bounds_show_least():
     data = labelled_where(lambda d: d["decision"] == 1, rows=2000)
     shown = [
-        improve(audit_of(data), "accuracy", "selection_rate", unlabelled=stated, **FIXED).estimates[0][
+        improve(audit_of(data), "accuracy", "selection_rate", reject_inference=stated, **FIXED).estimates[0][
             "statistic"
         ]
         for stated in ({"odds": 1}, {"odds": 3}, "bounds")
@@ -190,13 +190,13 @@ def test_outcomes_of_the_approved_alone_must_be_answered_for():
         NotApplicable, match="known for 100% of the people decided 1 and 0% of those decided 0"
     ) as error:
         improve(audit_of(data), "accuracy", "selection_rate", **FIXED)
-    assert "Say unlabelled='bounds' for what holds whatever they are" in str(error.value)
+    assert "Say unlabelled='bounds' in the Audit for what holds whatever they are" in str(error.value)
     assert "a payoff that is known for everybody" in str(error.value)
 
 
 def test_bounds_say_that_it_depends_on_the_unknown():
     data = labelled_where(lambda d: d["decision"] == 1)
-    result = improve(audit_of(data), "accuracy", "selection_rate", unlabelled="bounds", **FIXED)
+    result = improve(audit_of(data), "accuracy", "selection_rate", reject_inference="bounds", **FIXED)
     unknown = int(data["outcome"].isna().sum())
     assert result.details["rows"] == len(data)
     assert result.details["unlabelled"]["needed_by"] == ["accuracy"]
@@ -208,9 +208,27 @@ def test_bounds_say_that_it_depends_on_the_unknown():
     assert read_result(result.to_dict()).details["unlabelled"] == result.details["unlabelled"]
 
 
+def test_the_audit_says_it_by_decision():
+    """Bounds are the same either way; the audit's odds are those of people with the same decision, who may be none."""
+    data = labelled_where(lambda d: d["decision"] == 1)
+    asked = {"accuracy": "accuracy", "fairness": "selection_rate", **FIXED}
+
+    def statistic(unlabelled=None, stated=None):
+        found = improve(audit_of(data, unlabelled=unlabelled), reject_inference=stated, **asked)
+        return found.estimates[0]["statistic"], found.null
+
+    bounds, odds = statistic("bounds"), statistic({"odds": 2})
+    assert bounds == statistic(stated="bounds")
+    assert odds[0] == bounds[0]  # nobody who was refused has an outcome
+    assert "people alike in group and decision whose outcome is known" in odds[1]
+    assert statistic("bounds", {"odds": 2})[0] > bounds[0]
+    data = labelled_where(lambda d: np.arange(len(d)) % 3 > 0)
+    assert statistic({"odds": 2})[0] > statistic("bounds")[0]
+
+
 def test_few_unknown_outcomes_still_show_it_whatever_they_are():
     data = labelled_where(lambda d: np.arange(len(d)) % 50 > 0)
-    result = improve(audit_of(data), "accuracy", "tpr", unlabelled="bounds", **FIXED)
+    result = improve(audit_of(data), "accuracy", "tpr", reject_inference="bounds", **FIXED)
     assert result.rejected
     assert "whatever the unknown outcomes are: the gap" in result.verdict.text
     full = improve(audit_of(misled_people()), "accuracy", "tpr", margin_kind="absolute", **FIXED)
@@ -237,7 +255,12 @@ def test_the_board_repeats_what_the_public_function_does():
     table = {name: data[name].to_numpy() for name in ("group", "outcome", "decision")}
     table["other"] = data["better"].to_numpy()
     roles = {"outcome": "outcome", "decision": "decision", "groups": "group", "missing": "drop"}
-    asked = {"accuracy": "accuracy", "fairness": "tpr", "unlabelled": {"odds": 1.5}, "sign": {"group": "a"}}
+    asked = {
+        "accuracy": "accuracy",
+        "fairness": "tpr",
+        "reject_inference": {"odds": 1.5},
+        "sign": {"group": "a"},
+    }
     challenge = Challenge(table, roles, **asked)
     public = improve(Audit(pd.DataFrame(table), **roles), candidates="other", fitted_elsewhere=True, **asked)
     assert 0.1 < public.p_value < 0.9
@@ -249,22 +272,22 @@ def test_profits_known_for_the_approved_are_bounded_by_what_is_stated():
     data["profit"] = np.where(data["outcome"] == 1, 10.0, -15.0)
     data.loc[data["decision"] == 0, "profit"] = np.nan
     audit = audit_of(data, outcome=None, features=[])
-    result = improve(audit, Payoff("profit", "profit"), "selection_rate", unlabelled="bounds", **FIXED)
+    result = improve(audit, Payoff("profit", "profit"), "selection_rate", reject_inference="bounds", **FIXED)
     for g, row in enumerate(result.estimates[:2]):
         inside = data[data["group"] == "ab"[g]]
         worst = np.where(inside["better"] == 1, inside["profit"].fillna(-15.0), 0.0).mean()
         assert row["alternative"] == pytest.approx(worst)
     stated = Payoff("profit", "profit", at_least=-100.0)
-    lower = improve(audit, stated, "selection_rate", unlabelled="bounds", **FIXED).estimates
+    lower = improve(audit, stated, "selection_rate", reject_inference="bounds", **FIXED).estimates
     assert lower[0]["alternative"] < result.estimates[0]["alternative"]
     with pytest.raises(InputError, match="are odds of the outcome, but a payoff is unknown as well"):
-        improve(audit, stated, "selection_rate", unlabelled={"odds": 2}, **FIXED)
+        improve(audit, stated, "selection_rate", reject_inference={"odds": 2}, **FIXED)
 
 
 def test_rules_are_learned_where_outcomes_are_known_for_some():
     data = labelled_where(lambda d: (d["decision"] == 1) | (np.arange(len(d)) % 2 == 0), rows=3000)
     result = improve(
-        audit_of(data), "accuracy", "selection_rate", by="group", unlabelled={"odds": 1.5}, candidates="frontier",
+        audit_of(data), "accuracy", "selection_rate", by="group", reject_inference={"odds": 1.5}, candidates="frontier",
         splits=1, bootstrap=200, pooled=True,
     )  # fmt: skip
     assert result.details["rows"] == 3000
@@ -276,15 +299,15 @@ def test_rules_are_learned_where_outcomes_are_known_for_some():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"unlabelled": "drop"}, "must be 'bounds' or odds of at least 1"),
-        ({"unlabelled": {"odds": 0.5}}, "must be 'bounds' or odds of at least 1"),
-        ({"unlabelled": {"odds": 2, "alike": "bond"}}, "bond"),
+        ({"reject_inference": "drop"}, "must be 'bounds' or odds of at least 1"),
+        ({"reject_inference": {"odds": 0.5}}, "must be 'bounds' or odds of at least 1"),
+        ({"reject_inference": {"odds": 2, "alike": "bond"}}, "bond"),
         ({"margin": 0.02}, "has margins in units, not in shares: say margin_kind='absolute'"),
         ({"method": "paper"}, "is tested by the smooth method alone"),
     ],
 )
 def test_what_bounds_cannot_answer(changes, message):
     data = labelled_where(lambda d: d["decision"] == 1)
-    asked = {"unlabelled": "bounds", **FIXED, **changes}
+    asked = {"reject_inference": "bounds", **FIXED, **changes}
     with pytest.raises(InputError, match=message):
         improve(audit_of(data), "accuracy", "selection_rate", **asked)

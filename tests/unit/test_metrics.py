@@ -185,5 +185,5 @@ def test_log_loss_of_what_is_no_probability_is_refused_everywhere():
 
 
 def test_a_criterion_within_strata_is_no_mean_per_group():
-    with pytest.raises(InputError, match="within strata: transport takes it"):
+    with pytest.raises(InputError, match="within strata: certify, flag and transport take it"):
         find_metrics("measure", "conditional_parity")

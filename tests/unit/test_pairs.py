@@ -136,6 +136,7 @@ def test_every_method_honours_pairs_or_refuses_them(name):
     required = {
         "metric": "selection_rate",
         "state": "s",
+        "table": "local-law-144",
         "protected": "name",
         "criterion": "statistical_parity",
     }

@@ -71,7 +71,8 @@ def test_ratio_to_everyone_has_the_shares_uncertainty():
     found = row(
         certify(table(a=(48, 60), b=(27, 90)), "selection_rate", target="overall", scale="ratio"), "a"
     )
-    assert (found["ratio_low"], found["ratio_high"]) == pytest.approx((1.389498, 1.862427), abs=5e-7)
+    assert found["ratio_low"] == pytest.approx(1.389498, abs=5e-7)
+    assert found["ratio_high"] > 1.862427, "the score's own limit, which the skewness bound moves outwards"
     law = PartLaw(TwoRates(*(np.array([v]) for v in (48.0, 60.0, 27.0, 90.0))), "ratio")
     assert found["p_value"] == pytest.approx(2 * law.tails(np.ones(1))[0][0], rel=1e-9)
 

@@ -53,7 +53,7 @@ def contest_of(data, accuracy="accuracy", fairness="selection_rate", **changes):
         "reduction": 0.0, "method": "smooth", "scale": "difference", "pooled": False, "group_weights": None,
         "direction": "differs", "target": None, "splits": 1, "threshold": None, "sign": None, "earlier": None,
         "candidates": [LOGISTIC], "fitted_elsewhere": False, "folds": 3, "capacity": None, "blind": True, "banned": (),
-        "monotone": {}, "permissible": None, "unlabelled": None, "independent_given": None,
+        "monotone": {}, "permissible": None, "reject_inference": None, "independent_given": None,
     }  # fmt: skip
     return prepare(audit_of(data), Wanted(**{**settings, **changes})).contest
 

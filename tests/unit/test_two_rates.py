@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from fairtrial.inference.rates.everyone import Mirrored, PartLaw
@@ -55,8 +55,27 @@ def test_published_numbers_of_a_ratio():
 
 
 def test_published_numbers_of_a_ratio_to_everyone():
-    low, high = PartLaw(table_of(48, 60, 27, 90), "ratio").limits(0.95)
+    low, high = PartLaw(table_of(48, 60, 27, 90), "ratio", "score").limits(0.95)
     assert (low[0], high[0]) == pytest.approx((1.389498, 1.862427), abs=5e-7)
+
+
+def test_a_ratio_to_everyone_is_never_sharper_than_its_skewness_allows():
+    """Another minimisation over the share: at each limit the least surprise is the quantile's."""
+    table = table_of(48, 60, 27, 90)
+    low, high = (float(end[0]) for end in PartLaw(table, "ratio").limits(0.95))
+
+    def surprise(share: float, ratio: float) -> float:
+        to_rest = ratio * (1 - share) / (1 - ratio * share)
+        roots = np.abs(np.array(score_roots(at_null(table, np.array([to_rest]), "ratio")))[:, 0])
+        return float(roots.min() ** 2 + 150 * (60 / 150 - share) ** 2 / (share * (1 - share)))
+
+    for limit in (low, high):
+        least = optimize.minimize_scalar(
+            surprise, bounds=(0.2, 0.999 / limit), args=(limit,), method="bounded", options={"xatol": 1e-10}
+        ).fun
+        assert np.sqrt(least) == pytest.approx(stats.norm.isf(0.025), abs=1e-4)
+    assert low == pytest.approx(1.389498, abs=5e-7)
+    assert high > 1.862427
 
 
 def test_compas_predictive_parity():

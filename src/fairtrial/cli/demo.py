@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 from importlib.resources import files
 from typing import Annotated
 
 import typer
 
-from fairtrial.cli.live import show_trial
-from fairtrial.cli.run import finish
+from fairtrial.cli.run import finish, run_shown
 from fairtrial.results.output import make_output_folder
-from fairtrial.trial import run as run_trial
+from fairtrial.work.whole_files import write_whole
 
 app = typer.Typer(add_completion=False)
 
@@ -27,11 +25,11 @@ def demo(
     """Audit the bundled COMPAS data and write a report."""
     folder = make_output_folder("demo", "out", out, files=("audit.toml",))
     spec = folder / "audit.toml"
-    shutil.copyfile(str(files("fairtrial.datasets").joinpath("compas.toml")), spec)
+    write_whole(spec, files("fairtrial.datasets").joinpath("compas.toml").read_bytes())
     typer.echo("Auditing COMPAS: 7,214 people scored in Broward County, Florida, 2013-2014", err=True)
-    with show_trial() as tell:
-        trial = run_trial(spec, out=folder, jobs=jobs, resume=resume, progress=tell)
+    again = f"fairtrial demo --out {folder} --resume"
+    trial = run_shown(spec, folder, again, jobs=jobs, resume=resume)
     rates = trial.results.get("measure-1")
     if rates is not None:
         typer.echo(f"\n{rates.summary()}")
-    finish(trial, folder, [], again=f"fairtrial demo --out {folder} --resume")
+    finish(trial, folder, [], again)

@@ -11,6 +11,7 @@ import typer
 
 from fairtrial.errors import Fault, InputError, Named, Words
 from fairtrial.results.output import check_output_file
+from fairtrial.work.whole_files import write_whole
 
 if TYPE_CHECKING:
     from fairtrial.results.result import Result
@@ -93,8 +94,5 @@ class OutputFiles:
 
 def write_text(path: str, text: str) -> Path:
     target = Path(path)
-    try:
-        target.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError("output", Fault("", f"cannot write {path}: {error.strerror}")) from None
+    write_whole(target, text)
     return target

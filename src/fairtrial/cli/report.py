@@ -25,6 +25,9 @@ def report(
         str | None, typer.Option("--card", help="Also write a model card's section on fairness to this file.")
     ] = None,
     pdf: Annotated[bool, typer.Option("--pdf", help="Also write it as PDF, through Chromium.")] = False,
+    publish: Annotated[
+        bool, typer.Option("--publish", help="Refuse results that were not made for strangers.")
+    ] = False,
 ) -> None:
     """Render the report of saved results again."""
     from fairtrial.trial.report import card_markdown, write_report
@@ -36,6 +39,10 @@ def report(
     source = Path(results)
     folder = source if source.is_dir() else source.parent
     content = load_results(results)
+    if publish and not content["report"].get("publish"):
+        required = "needs results that were made for strangers: small counts cannot be hidden afterwards"
+        cure = "run the audit with --publish"
+        raise InputError("report", Fault("publish", required, cure=cure))
     page = check_output_file("report", out if out is not None else folder / "report.html")
     card_file = check_output_file("report", card) if card is not None else None
     try:

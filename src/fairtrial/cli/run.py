@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,9 +42,39 @@ def run(spec: str = "audit.toml", fail_on: list[str] | None = None, **texts: Any
         check_choice("run", "fail_on", condition, GATES)
     given = read(RUN_OPTIONS, texts)
     folder = Path(given.pop("out", Path(spec).parent / "audit-report"))
-    with show_trial() as tell:
-        trial = run_trial(spec, out=folder, progress=tell, **given)
-    finish(trial, folder, fail_on or [], again=f"fairtrial run {spec} --out {folder} --resume")
+    again = f"fairtrial run {spec} --out {folder} --resume"
+    finish(run_shown(spec, folder, again, **given), folder, fail_on or [], again)
+
+
+def run_shown(spec: str | Path, folder: Path, again: str, **given: Any) -> Trial:
+    """Run with a live display; stopped outside of a question, it says how to go on."""
+    try:
+        with term_is_interrupt(), show_trial() as tell:
+            return run_trial(spec, out=folder, progress=tell, **given)
+    except KeyboardInterrupt:
+        typer.echo(f"\nStopped. {_go_on(again)}", err=True)
+        raise typer.Exit(SOME_FAILED) from None
+
+
+@contextmanager
+def term_is_interrupt() -> Iterator[None]:
+    """A terminated run ends as an interrupted one does: what is finished is written and the way to go on is said."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may listen
+        return
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _go_on(again: str) -> str:
+    return f"Finished sections are kept. To go on: {again}"
 
 
 _parameter = inspect.Parameter
@@ -66,7 +100,7 @@ def finish(trial: Trial, folder: Path, fail_on: list[str], again: str) -> None:
         if answer.unexpected:
             typer.echo(answer.unexpected, err=True)
     if not trial.complete:
-        typer.echo(f"\nFinished sections are kept. To go on: {again}", err=True)
+        typer.echo(f"\n{_go_on(again)}", err=True)
     typer.echo(
         f"\nresults  {folder / 'results.json'}\ntables   {folder / 'tables'}\ncharts   {folder / 'charts'}"
     )

@@ -10,6 +10,7 @@ import narwhals as nw
 
 from fairtrial.data.expressions import missing_counts, present
 from fairtrial.data.source import Kind, Source, collect
+from fairtrial.errors import Fault, InputError
 
 if TYPE_CHECKING:
     from fairtrial.data.fingerprint import Fingerprint
@@ -45,6 +46,10 @@ class Columns(ABC):
         if column not in self._kinds:
             declared = self.declared  # together: a CSV file is then read once
             self._kinds.update(self.source.kinds(declared if column in declared else [column]))
+        if self._kinds[column] == "unfit":
+            required = "holds values that are neither numbers, texts nor dates"
+            cure = "make a column of numbers or labels from it"
+            raise InputError("Audit", Fault("data", required, subject=repr(column), cure=cure))
         return self._kinds[column]
 
     def lazy(

@@ -26,6 +26,7 @@ from fairtrial.errors import Fault, InputError
 from fairtrial.labels import INFINITE
 
 WHO = "Audit"
+LONGEST_NAME = 10_000  # characters
 AS_WRITTEN = (
     "\x1fas written"  # asks for a column's texts although they are numbers: 250.1 and 250.10 are two codes
 )
@@ -55,6 +56,27 @@ def connect() -> Any:
     """A connection to an in-memory DuckDB of our own that never downloads an extension."""
     with _one_database:
         return _database().cursor()
+
+
+# What DuckDB says of a query that is wrong itself, and of sums beyond all numbers, which the query looks after.
+_NOT_OF_DATA = (
+    "BinderException",
+    "CatalogException",
+    "ParserException",
+    "SyntaxException",
+    "OutOfRangeException",
+)
+
+
+def of_the_data(error: Exception) -> bool:
+    """Whether an error of DuckDB is about what it reads: a damaged file has many."""
+    return "duckdb" in type(error).__module__ and type(error).__name__ not in _NOT_OF_DATA
+
+
+def check_interrupted(error: Exception) -> None:
+    """Ctrl-C during a query of DuckDB ends it with an error of its own; it is Ctrl-C all the same."""
+    if isinstance(error, RuntimeError) and str(error) == "Query interrupted":
+        raise KeyboardInterrupt from None
 
 
 def _drop(names: list[str]) -> None:
@@ -144,9 +166,9 @@ class Files:
             f" count(*) FILTER (regexp_matches(split_part({name}, '.', 1), '{_TOO_LONG}'))"
             for name in map(_quote, columns)
         )
-        counts = connect().execute(f"SELECT {tests} FROM {raw}").fetchone()
+        counts = self._run(f"SELECT {tests} FROM {raw}", execute=True).fetchone()
         casts = [_cast(name, *counts[4 * i : 4 * i + 4]) for i, name in enumerate(columns)]
-        connect().execute(f"CREATE TABLE {typed} AS SELECT {', '.join(casts)} FROM {raw}")
+        self._run(f"CREATE TABLE {typed} AS SELECT {', '.join(casts)} FROM {raw}", execute=True)
         connect().execute(f"DROP TABLE {raw}")
         return typed
 
@@ -157,11 +179,15 @@ class Files:
             return connect().execute(sql) if execute else connect().sql(sql)
         except duckdb.Error as error:
             raise _unreadable(self.paths[0], _first_lines(error)) from None
+        except RuntimeError as error:
+            check_interrupted(error)
+            raise
 
 
 class _Header(NamedTuple):
     names: list[str]
     delimiter: str
+    blank: int  # lines before it
 
 
 def _find(path: str | os.PathLike[str] | list[str]) -> list[str]:
@@ -174,6 +200,9 @@ def _find(path: str | os.PathLike[str] | list[str]) -> list[str]:
     found = [text] if os.path.exists(text) else sorted(glob.glob(text, recursive=True))
     if not found:
         raise InputError(WHO, Fault("data", f"names no file: {text!r} does not exist"))
+    strange = next((file for file in found if not os.path.isdir(file) and not os.path.isfile(file)), None)
+    if strange is not None:  # a pipe would be waited for without end, and can be read only once
+        raise InputError(WHO, _file_fault(repr(strange), "is no plain file; save its content in one"))
     if os.path.isdir(text):
         cure = f"Name its files, e.g. {os.path.join(text, '*.parquet')!r}"
         raise InputError(WHO, Fault("data", f"is a folder: {text!r}", cure=cure))
@@ -208,17 +237,33 @@ def _header(path: str) -> _Header:
         line = start[: error.start].count(b"\n") + 1
         required = f"is not UTF-8 (line {line}); it looks like Latin-1: save it as UTF-8"
         raise InputError(WHO, _file_fault(path, required)) from None
-    outside_quotes = re.sub(r'"[^"]*"', "", text).lstrip("\r\n").splitlines()[0]
+    return _header_of(path, text)
+
+
+def _header_of(path: str, text: str) -> _Header:
+    """The names of the first line that is not blank."""
+    lines = text.lstrip("\r\n")
+    before = text[: len(text) - len(lines)]
+    blank = len(before.replace("\r\n", "\n"))
+    if "\r\n" in before and "\r\n" not in lines:  # the rows after it would not be found
+        raise _unreadable(path, "its lines end in different ways; save it anew")
+    outside_quotes = re.sub(r'"[^"]*"', "", lines).splitlines()[0]
     delimiter = max(",;\t|", key=outside_quotes.count)
-    names = next(csv.reader(io.StringIO(text, newline=None), delimiter=delimiter))
+    try:
+        names = next(csv.reader(io.StringIO(lines, newline=None), delimiter=delimiter))
+    except csv.Error as error:
+        raise _unreadable(path, f"the header: {error}") from None
     _check_names(path, names)
-    return _Header(names, delimiter)
+    return _Header(names, delimiter, blank)
 
 
 def _check_names(path: str, names: list[str]) -> None:
     if any(not name.strip() for name in names):
         place = next(i for i, name in enumerate(names) if not name.strip()) + 1
         raise InputError(WHO, _file_fault(f"{path}: column {place}", "has no name in the header"))
+    if max(map(len, names)) > LONGEST_NAME:
+        required = f"has a name of more than {LONGEST_NAME:,} characters; rename it"
+        raise InputError(WHO, _file_fault(f"{path}: the header", required))
 
 
 def _check_same_columns(columns: dict[str, list[str]]) -> None:
@@ -235,7 +280,7 @@ def _csv_scan(path: str, header: _Header) -> str:
     columns = ", ".join(f"column{place}: 'VARCHAR'" for place in range(len(header.names)))
     return (
         f"read_csv({_literal(path)}, header=true, auto_detect=false, columns={{{columns}}}, "
-        f"delim={_text(header.delimiter)}, "
+        f"delim={_text(header.delimiter)}, skip={header.blank}, "
         "quote='\"', escape='\"', strict_mode=true, null_padding=false, ignore_errors=false)"
     )
 

@@ -128,6 +128,7 @@ class Query:
     def person(self, role: str) -> None:
         """Who a row is about: the column of 'unit' or of 'pair'."""
         column = str(getattr(self.roles, role))
+        self.roles.kind(column)  # refuses what names nobody
         self.columns.add(column)
         self._require(column)
         self._key(role, column, lambda: nw.col(column))

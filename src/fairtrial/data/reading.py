@@ -28,7 +28,7 @@ def read_floats(column: Any) -> Floats:
     """Numbers, NaN where there is none."""
     import pyarrow as pa
 
-    return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
 def read_numbers(
@@ -111,6 +111,8 @@ def read_labels(
     positions = np.asarray(encoded.indices.fill_null(len(raw)), dtype=np.int64)
     texts = [*map(canonical, raw), MISSING]
     _check_collisions(roles, name, raw, texts, faults)
+    if name in roles.joined:
+        texts = [roles.joined[name].get(text, text) for text in texts]
     used = roles.in_order(name, {texts[i] for i in np.unique(positions)})
     roles.note_alike(name, used)
     code_of = {label: i for i, label in enumerate(used)}
@@ -154,10 +156,15 @@ def _check_collisions(roles: Roles, name: str, raw: list[Any], texts: list[str],
             faults.add(_label_fault(roles, name, required))
         elif value in (INFINITE, float("inf"), float("-inf")):
             faults.add(_label_fault(roles, name, NOT_FINITE))
-        elif text in seen and seen[text] != value:  # 0.0 and -0.0 are equal
+        elif text in seen and seen[text] != value and not _are_zero(seen[text], value):
             required = f"has the labels {seen[text]!r} and {value!r}, which are one label here; make them one"
             faults.add(_label_fault(roles, name, required))
         seen[text] = value
+
+
+def _are_zero(one: Any, other: Any) -> bool:
+    """Zero with and without its sign is one label, as a text as well."""
+    return canonical(one) == "0" and str(one).lstrip("-") == str(other).lstrip("-")
 
 
 def _label_fault(roles: Roles, name: str, required: str, cure: str | Words = "") -> Fault:

@@ -24,7 +24,7 @@ from fairtrial.data.expressions import (
 from fairtrial.data.schema import ROLE_NAMES, Declared, column_fault, find_unlabelled, is_number, labels_of
 from fairtrial.data.source import Source, collect
 from fairtrial.errors import Fault, Faults, InputError, Note, Set, Words
-from fairtrial.labels import MISSING, canonical
+from fairtrial.labels import MISSING, canonical, is_missing
 from fairtrial.metrics.values import Role
 
 OTHER = 2.0  # stands for a number that is neither 0 nor 1 in the key of a binary role
@@ -58,6 +58,7 @@ class Roles(Columns):
         self.found_real_outcome: bool | None = None  # known once the outcome was read
         self.constant_decision: int | None = None  # the value of a decision that was read and never varies
         self._edges: dict[str, list[float]] = {}
+        self.joined: dict[str, dict[str, str]] = {}  # labels of an attribute that stand for others
         self.alike: dict[str, list[str]] = {}  # labels of an attribute that differ only by case or blanks
 
     @property
@@ -212,6 +213,8 @@ class Roles(Columns):
             return nw.when(infinite(score)).then(nw.lit(OTHER)).otherwise(decided)
         column = str(getattr(self, name))
         kind = self.kind(column)
+        if kind == "other":
+            raise InputError("Audit", self.fault([name], "must hold 0 and 1, two labels or numbers"))
         if kind != "float":
             return nw.col(column)  # grouped as it is: engines are fastest so
         if name in self.positive:
@@ -330,8 +333,14 @@ class Roles(Columns):
         """A column of texts where numbers are needed."""
         frame = self.lazy([column]).select(nw.col(column).alias("x")).unique().head(1000)
         raw = collect(frame)["x"].to_pylist()
-        strange = sorted(str(value) for value in raw if value is not None and not is_number(value))[:3]
-        required = f"must hold numbers, got {', '.join(map(repr, strange)) or 'no values'}"
+        present = sorted(str(value) for value in raw if not is_missing(value))
+        strange = [value for value in present if not is_number(value)]
+        required = "must hold numbers"
+        if (
+            not strange and present
+        ):  # a column of numbers is text where one of them has too many digits for a float
+            strange, required = [max(present, key=len)], "must hold numbers of at most 15 digits"
+        required += f", got {', '.join(map(repr, strange[:3])) or 'no values'}"
         return Fault("metric" if use == "value" else use, required, subject=f"{column!r} ({use})")
 
     def check_column(self, who: str, argument: str, name: object) -> None:
@@ -387,9 +396,8 @@ class Roles(Columns):
             answer = collect(
                 self.lazy([name]).select(number).filter(~nw.col("x").is_null()).select(*quantiles)
             )
-            edges = sorted(
-                {float(column[0].as_py()) for column in answer.values() if column[0].as_py() is not None}
-            )
+            found = [column[0].as_py() for column in answer.values()]
+            edges = sorted({float(edge) + 0.0 for edge in found if edge is not None})  # −0 is 0
             if not edges:
                 fault = Fault("bins", "has no values to cut into bins", subject=repr(name))
                 raise InputError("Audit", fault)

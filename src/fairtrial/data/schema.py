@@ -69,7 +69,7 @@ class Declared:
             elif not labels_of(self.positive[key]):
                 yield Fault("positive", f"names no label of the {key}")
         yield from self._order_faults()
-        if self.favourable is not None and not self._decides:
+        if self.favourable is not None and not self._decides and self.columns["score"] is None:
             cure = Words("name the decision's column with {}", Set("decision"))
             yield Fault("favourable", "needs a decision", cure=cure)
         for name, cut in self.bins.items():

@@ -15,7 +15,7 @@ import numpy as np
 from fairtrial.errors import Fault, InputError, Set, Words
 
 Frame = Literal["pandas", "polars", "pyarrow"]
-Kind = Literal["bool", "int", "float", "text", "other"]
+Kind = Literal["bool", "int", "float", "text", "other", "unfit"]
 WHO = "Audit"
 BATCH = 1 << 18  # rows that are looked at together
 
@@ -158,7 +158,7 @@ class Source:
             return
         frame = self.lazy(columns)
         if frame.implementation.is_duckdb():
-            with self.alone:
+            with self.alone, reading():
                 yield from _reader(frame.to_native())
         else:
             yield from frame.collect("pyarrow").to_native().to_batches(max_chunksize=BATCH)
@@ -237,12 +237,41 @@ def _array(name: str, column: Any) -> Any:
 
     from fairtrial.labels import canonical, is_missing
 
+    column = _fit_array(name, column)
+    for kind in (None, pa.uint64()):  # whole numbers above those that have a sign
+        try:
+            return pa.array(column, type=kind, from_pandas=True)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+            break
+        except OverflowError:
+            continue
+    return pa.array([None if is_missing(value) else canonical(value) for value in column], type=pa.string())
+
+
+def _fit_array(name: str, column: Any) -> Any:
+    """An array of a kind that Arrow has; complex numbers are no values of people."""
+    kind = getattr(column, "dtype", None)
+    if getattr(kind, "kind", "") == "c":
+        required = "holds complex numbers, which are neither numbers nor labels here"
+        raise InputError(WHO, Fault("data", required, subject=repr(name)))
+    if getattr(kind, "kind", "") == "m":
+        return np.asarray(column).astype("timedelta64[us]")
+    wide = getattr(kind, "kind", "") == "f" and getattr(kind, "itemsize", 8) > 8
+    return np.asarray(column, dtype=np.float64) if wide else column
+
+
+@contextlib.contextmanager
+def reading() -> Iterator[None]:
+    """What DuckDB has against the data, as a fault."""
     try:
-        return pa.array(column, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-        return pa.array(
-            [None if is_missing(value) else canonical(value) for value in column], type=pa.string()
-        )
+        yield
+    except Exception as error:
+        from fairtrial.data.files import check_interrupted, of_the_data
+
+        check_interrupted(error)
+        if not of_the_data(error):
+            raise
+        raise InputError(WHO, Fault("data", f"cannot be read: {str(error).splitlines()[0]}")) from None
 
 
 def is_frame(data: object) -> bool:
@@ -266,15 +295,8 @@ def arrow_of(name: str, values: Any) -> Any:
 
 def collect(frame: nw.LazyFrame[Any]) -> dict[str, Any]:
     """Run the query; columns as PyArrow arrays."""
-    try:
+    with reading():
         table = frame.collect("pyarrow").to_native()
-    except Exception as error:
-        if (
-            type(error).__name__ not in ("InvalidInputException", "IOException")
-            or not frame.implementation.is_duckdb()
-        ):
-            raise
-        raise InputError(WHO, Fault("data", f"cannot be read: {str(error).splitlines()[0]}")) from None
     return {name: table.column(name).combine_chunks() for name in table.column_names}
 
 
@@ -374,8 +396,10 @@ def _arrow_column(frame: nw.DataFrame[Any], name: str) -> Any:
     import pyarrow as pa
 
     try:
-        return frame.select(name).to_arrow().column(name)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError):
+        return _without_halves(frame.select(name).to_arrow().column(name))
+    except pa.ArrowNotImplementedError:
+        return _array(name, frame.get_column(name).to_numpy())
+    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, OverflowError):
         from fairtrial.labels import canonical, is_missing
 
         texts: list[str | None] = []
@@ -391,7 +415,21 @@ def _arrow_column(frame: nw.DataFrame[Any], name: str) -> Any:
         return pa.array(texts, type=pa.string())
 
 
+UNFIT = (nw.List, nw.Array, nw.Struct, nw.Object, nw.Duration)
+
+
+def _without_halves(column: Any) -> Any:
+    """Floats of two bytes as those of four, since DuckDB has none."""
+    import pyarrow as pa
+
+    if column.type != pa.float16():
+        return column
+    return pa.chunked_array([pa.array(column.to_numpy().astype(np.float32), from_pandas=True)])
+
+
 def _kind(dtype: nw.dtypes.DType) -> Kind:
+    if isinstance(dtype, UNFIT):
+        return "unfit"
     if dtype == nw.Boolean:
         return "bool"
     if dtype.is_integer():

@@ -17,7 +17,8 @@ from scipy import optimize, special
 
 from fairtrial.inference.compare.gaps import BinaryGaps, Gaps, KnownRateGaps
 from fairtrial.inference.numeric.roots import Floats
-from fairtrial.inference.rates.binary_gaps import PartCounts
+from fairtrial.inference.rates.binary_gaps import PartCounts, ratio_errors
+from fairtrial.inference.rates.two_rates import Scale
 
 Band = tuple[float, float]
 Bools = NDArray[np.bool_]
@@ -35,9 +36,17 @@ FURTHEST = 8.0
 class CountedGaps(BinaryGaps):
     """Many tables side by side, each of two groups apart with counts of its own."""
 
-    def __init__(self, k1: Floats, n1: Floats, k2: Floats, n2: Floats) -> None:
+    def __init__(self, k1: Floats, n1: Floats, k2: Floats, n2: Floats, scale: Scale = "difference") -> None:
         nobody = np.zeros(k1.shape)
         self.parts = parts = PartCounts(nobody, nobody, k1, n1, k2, n2)
+        self.scale = scale
+        if scale == "ratio":
+            some = k2 > 0
+            self.estimate = np.where(some, k1 / n1 / np.where(some, k2 / n2, 1.0), 1.0)
+            self.error = ratio_errors(parts)
+            self.df = np.full(k1.shape, np.inf)
+            self.reason = [None if there else "no events" for there in some.ravel()]
+            return
         group, target = parts.rates
         self.estimate = group - target
         half1, half2 = (k1 + 0.5) / (n1 + 1.0), (k2 + 0.5) / (n2 + 1.0)
@@ -54,6 +63,7 @@ class RateAudits:
     others: Floats
     target: Floats
     nodes: int = NODES
+    scale: Scale = "difference"
 
     def _likely(self) -> tuple[Floats, Floats, Floats]:
         """Sizes of group and target and the target's counts amid equally likely parts, audits by row."""
@@ -76,7 +86,8 @@ class RateAudits:
         tables = np.stack([part.ravel() for part in (n, others, counts, target)], axis=1)
         different, place = np.unique(tables, axis=0, return_inverse=True)
         known = bool(np.isinf(self.others).all())
-        found = _first_counts(different, known, told, _bracket(different, known, edge, above))
+        bracket = _bracket(different, known, edge, above, self.scale)
+        found = _first_counts(different, known, told, bracket, self.scale)
         return found[place.ravel()].reshape(n.shape)
 
     def at_least(self, count: Floats, rate: Floats) -> Floats:
@@ -124,10 +135,11 @@ class RateAudits:
         return np.where(possible, far - self.target, np.nan)
 
 
-def _bracket(tables: Floats, known: bool, edge: float, above: bool) -> tuple[Floats, Floats]:
+def _bracket(tables: Floats, known: bool, edge: float, above: bool, scale: Scale) -> tuple[Floats, Floats]:
     """Counts between which a test begins to tell: from the edge on, as far as no quantile reaches."""
     n, others, counts, target = tables.T
-    middle = n * np.clip((target if known else counts / others) + edge, 0.0, 1.0)
+    rate = target if known else counts / others
+    middle = n * np.clip(rate + edge if scale == "difference" else rate * edge, 0.0, 1.0)
     reach = FURTHEST * np.sqrt(n / 4.0 + (0.0 if known else n**2 / (4.0 * others))) + FURTHEST**2
     if above:
         return np.floor(middle) - 1.0, np.minimum(np.ceil(middle + reach), n + 1.0)
@@ -135,7 +147,7 @@ def _bracket(tables: Floats, known: bool, edge: float, above: bool) -> tuple[Flo
 
 
 def _first_counts(
-    tables: Floats, known: bool, told: Callable[[Gaps], Bools], bracket: tuple[Floats, Floats]
+    tables: Floats, known: bool, told: Callable[[Gaps], Bools], bracket: tuple[Floats, Floats], scale: Scale
 ) -> Floats:
     """By sections rather than halves: a test of many counts at once costs little more than of one."""
     n, others, counts, target = (column[:, None] for column in tables.T)
@@ -147,7 +159,11 @@ def _first_counts(
         one, other, theirs, rate = (
             np.broadcast_to(part, k.shape).ravel() for part in (n, others, counts, target)
         )
-        gaps = KnownRateGaps(one, k.ravel(), rate) if known else CountedGaps(k.ravel(), one, theirs, other)
+        gaps = (
+            KnownRateGaps(one, k.ravel(), rate, scale=scale)
+            if known
+            else CountedGaps(k.ravel(), one, theirs, other, scale)
+        )
         tells = told(gaps).reshape(k.shape)
         steps = np.concatenate([low, k, high], axis=1)
         first = np.where(tells.any(axis=1), tells.argmax(axis=1), sections - 1)[:, None] + 1

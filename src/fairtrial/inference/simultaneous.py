@@ -42,3 +42,8 @@ def simultaneous_level(covariance: Floats, level: float, seed: int = 0) -> float
 def bonferroni_level(groups: int, level: float) -> float:
     """The pointwise level without any knowledge of the dependence."""
     return 1.0 - (1.0 - level) / max(groups, 1)
+
+
+def shared_level(level: float, rates: int) -> float:
+    """The level of each of several rates whose errors add up to those of this one."""
+    return level if rates == 1 else 1.0 - (1.0 - level) / rates

@@ -17,6 +17,10 @@ Metrics = Annotated[
 OneMetric = Annotated[
     str | Metric | Mapping[str, Any], Option("The metric by name, such as fpr, or one of your own.")
 ]
+MetricOrCriterion = Annotated[
+    str | Metric | Mapping[str, Any],
+    Option("The metric by name, such as fpr, one of your own, or a criterion, such as separation."),
+]
 By = Annotated[
     str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]] | None,
     Option(

@@ -50,6 +50,9 @@ class Method:
         Why there is no command for it; empty when there is one.
     variant_of : str
         The method whose question it asks in another way; who asked either has asked that question.
+    of_groups : bool
+        Whether all its numbers are about the audit's groups, or random parts of them: only then can it be published
+        by joining small groups.
     evidence : tuple of str
         Which of the audit's 'weight', 'unit', 'pair' and 'order' it honours; the others are refused by name.
     """
@@ -64,6 +67,7 @@ class Method:
     result: type[Result]
     no_command: str = ""
     variant_of: str = ""
+    of_groups: bool = False
     evidence: tuple[str, ...] = ()
 
     @property
@@ -94,7 +98,7 @@ _DECLARED: dict[str, Method] = {}
 
 def method(
     *, question: str, short: str, help: str, order: int, shows: Shows | None, result: type[R], no_command: str = "",
-    variant_of: str = "", complete_rows: bool = True, evidence: tuple[str, ...] = (),
+    variant_of: str = "", complete_rows: bool = True, evidence: tuple[str, ...] = (), of_groups: bool = False,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:  # fmt: skip
     """Declare a function as a method: its arguments are checked, and every front end finds it.
 
@@ -116,6 +120,7 @@ def method(
         _DECLARED[function.__name__] = Method(
             name=function.__name__, question=question, short=short, help=help, order=order, shows=shows,
             function=public, result=result, no_command=no_command, variant_of=variant_of, evidence=evidence,
+            of_groups=of_groups,
         )  # fmt: skip
         return public
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from fairtrial.errors import Example, Fault, InputError, Set, Words
 from fairtrial.metrics.metric import Direction, Metric
 from fairtrial.metrics.table import METRICS
 from fairtrial.metrics.values import Role, role
@@ -55,6 +56,20 @@ def harmed_side(metric: Metric, favourable: int | None) -> Direction | None:
     if side is None:
         return metric.hurts  # wrong decisions and worse predictions hurt whatever is decided
     return side if favourable == 1 else _OTHER[side]
+
+
+def find_side(who: str, direction: str | None, metric: Metric, favourable: int | None) -> str | None:
+    """The direction with 'harmed' as the side it is; that must be known from the audit or from the metric."""
+    if direction != "harmed":
+        return direction
+    side = harmed_side(metric, favourable)
+    if side is None:
+        required = Words("of {} does not say who is harmed", Example("harmed"))
+        cure = Words("say which decision is good for a person with {}", Set("favourable", of="Audit"))
+        if describes_people(metric):
+            cure = Words("it describes the people, not the decisions; leave the direction out")
+        raise InputError(who, Fault("direction", required, cure=cure))
+    return side
 
 
 def effect_of(gap: float, side: Direction | None, none: float = 0.0) -> Effect:

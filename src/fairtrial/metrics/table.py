@@ -73,6 +73,7 @@ METRICS: dict[str, Metric] = {
 
 #: Criteria by name, with the metrics that they ask to be equal at once.
 CRITERIA: dict[str, tuple[str, ...]] = {
+    "independence": ("selection_rate",),
     "statistical_parity": ("selection_rate",),
     "equal_opportunity": ("tpr",),
     "predictive_equality": ("fpr",),
@@ -83,9 +84,13 @@ CRITERIA: dict[str, tuple[str, ...]] = {
     "accuracy_equality": ("accuracy",),
     "fnr_parity": ("fnr",),
     "conditional_parity": ("selection_rate",),
+    "conditional_statistical_parity": ("selection_rate",),
+    "conditional_demographic_disparity": ("selection_rate",),
 }
 # these hold within strata: one mean per group does not answer them
-STRATIFIED = frozenset({"conditional_parity"})
+STRATIFIED = frozenset(
+    {"conditional_parity", "conditional_statistical_parity", "conditional_demographic_disparity"}
+)
 
 
 def joined_metrics(item: object) -> tuple[object, ...]:
@@ -128,11 +133,43 @@ log_loss, mean_score, npv, ppv, selection_rate, squared_error, tnr, tpr. Or make
         return METRICS[metric]
     hint = did_you_mean(metric, METRICS)
     if isinstance(metric, str) and metric in STRATIFIED:
-        hint = f" It is a criterion of {' and '.join(CRITERIA[metric])} within strata: transport takes it."
+        joined = " and ".join(CRITERIA[metric])
+        hint = f" It is a criterion of {joined} within strata: certify, flag and transport take it."
     elif isinstance(metric, str) and metric in CRITERIA:
         hint = f" It is a criterion that joins {' and '.join(CRITERIA[metric])}: ask for those."
     hint += f" Known: {', '.join(sorted(METRICS))}. Or make one of your own."
     raise InputError(who, Fault(argument, f"is unknown: {metric!r}", hint=hint))
+
+
+def find_criterion(who: str, metric: object, within: object) -> tuple[str, list[Metric]]:
+    """The metrics that are judged together: those of a criterion, which is named, or one alone.
+
+    Parameters
+    ----------
+    who : str
+        Whom a fault names.
+    metric : str, Metric or mapping
+        A criterion's or a metric's name, or a metric.
+    within : object
+        The columns people must be alike in; a criterion that holds among people alike needs some.
+
+    Returns
+    -------
+    tuple
+        The criterion's name, empty for a metric, and the metrics.
+
+    Examples
+    --------
+    >>> name, metrics = find_criterion("certify", "equalized_odds", None)
+    >>> name, [metric.name for metric in metrics]
+    ('equalized_odds', ['tpr', 'fpr'])
+    """
+    if not isinstance(metric, str) or metric not in CRITERIA:
+        return "", [find_metric(who, metric)]
+    if metric in STRATIFIED and not within:
+        required = f"is needed: {metric} is a criterion among people alike"
+        raise InputError(who, Fault("within", required, cure="name the columns in which they must be alike"))
+    return metric, [METRICS[name] for name in CRITERIA[metric]]
 
 
 def find_metrics(who: str, metrics: object, argument: str = "metric") -> list[Metric]:

@@ -115,6 +115,10 @@ class Result:
         """What the result claims, one entry per group that was judged."""
         return group_claims(self)
 
+    def to_publish(self) -> Self:
+        """Without what is about single people and would tell of few; most results hold nothing of the kind."""
+        return self
+
     def further_tables(self) -> list[FurtherTable]:
         """Tables besides the estimates; most methods have none."""
         return []

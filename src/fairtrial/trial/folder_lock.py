@@ -37,8 +37,12 @@ def _taken(path: Path) -> bool:
         handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
     except FileExistsError:
         return False
-    with os.fdopen(handle, "w") as file:
-        file.write(str(os.getpid()))
+    try:
+        with os.fdopen(handle, "w") as file:
+            file.write(str(os.getpid()))
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise
     return True
 
 

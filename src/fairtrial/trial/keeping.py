@@ -33,9 +33,14 @@ def identity_of(
     found = audit.fingerprint(mentioned(sections, audit.source.columns))
     return {
         "data": [facts["digest"], facts["sha256"], *found],
-        "spec": [spec.data.roles, spec.run.seed, facts["roles"], facts["missing_rule"]],
+        "spec": [spec.data.roles, spec.run.seed, facts["roles"], facts["missing_rule"], *_groups(audit)],
         "versions": dict(versions),
     }
+
+
+def _groups(audit: Audit) -> list[Any]:
+    """What the groups are: those of a publication are others than the owner's."""
+    return [audit.groups, audit.joined, audit.bins]
 
 
 def mentioned(sections: Sequence[Section], columns: Sequence[str]) -> list[str]:

@@ -18,6 +18,7 @@ from fairtrial.results.masking import hidden_values, mask_entry, mask_groups, ma
 from fairtrial.results.result import Result
 from fairtrial.results.text import left_out_texts
 from fairtrial.trial.family import Entry, conclude, correct, corrected_claims
+from fairtrial.trial.publishing.scrubbing import scrub
 from fairtrial.trial.results_file import SCHEMA
 from fairtrial.trial.spec import Section, Spec
 
@@ -173,7 +174,7 @@ class Trial:
         verdict = self._verdict(family)
         content = {
             "schema": SCHEMA,
-            "report": asdict(self.spec.report),
+            "report": {**asdict(self.spec.report), "publish": self.spec.run.publish},
             "preset": self.spec.preset,
             "status": "complete" if self.complete else "incomplete",
             "verdict": {"code": verdict.code, "text": verdict.text},
@@ -188,7 +189,7 @@ class Trial:
             "run": self.run,
         }
         plain: dict[str, Any] = json.loads(json.dumps(content, allow_nan=False, default=str))
-        return plain
+        return scrub(plain) if self.spec.run.publish else plain
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write the report, one self-contained HTML file, and return its path."""

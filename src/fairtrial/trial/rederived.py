@@ -15,6 +15,7 @@ from fairtrial.methods.declaration import read_result
 from fairtrial.results.result import Result
 from fairtrial.trial.family import Entry, conclude
 
+EXACT, ROUNDED = 1e-6, 0.005  # how far a number may be off: as computed, and with three digits
 LIMITED = ("rate", "difference", "ratio")  # with columns _low and _high
 
 
@@ -22,8 +23,9 @@ def contradictions(content: Mapping[str, Any]) -> list[str]:
     """What does not follow from the file's own numbers, in words; nothing where all does."""
     answered = [section for section in content["sections"] if section["result"] is not None]
     results = [(section["id"], read_result(section["result"])) for section in answered]
-    found = [text for name, result in results for text in _in_rows(name, result)]
-    found += _in_family(content)
+    off = ROUNDED if content["report"].get("publish") else EXACT
+    found = [text for name, result in results for text in _in_rows(name, result, off)]
+    found += _in_family(content, off)
     entries = [Entry(**entry) for entry in content["family"]]
     unanswered = len(content["sections"]) - len(answered)
     verdict = conclude(entries, results, content["correction"]["alpha"], unanswered)
@@ -32,29 +34,30 @@ def contradictions(content: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _in_rows(name: str, result: Result) -> Iterator[str]:
+def _in_rows(name: str, result: Result, off: float) -> Iterator[str]:
     for row in result.estimates:
         who = f"{name}: {row.get('group', 'a row')}"
         for column in LIMITED:
             value, low, high = (_number(row, key) for key in (column, f"{column}_low", f"{column}_high"))
-            if value < low - _slack(value):
+            if value < low - _slack(off, value):
                 yield f"{who}: the {column} lies below its own interval"
-            if value > high + _slack(value):
+            if value > high + _slack(off, value):
                 yield f"{who}: the {column} lies above its own interval"
         # where a difference has limits it is that of the two rates; a scan's is against an expectation
         inferred = isfinite(_number(row, "difference_low"))
-        between = _number(row, "rate") - _number(row, "target_rate")
-        if inferred and abs(between - _number(row, "difference")) > _slack(between):
+        rates = _number(row, "rate"), _number(row, "target_rate")
+        between = rates[0] - rates[1]
+        if inferred and abs(between - _number(row, "difference")) > _slack(off, between, *rates):
             yield f"{who}: the difference is not that of the two rates"
 
 
-def _in_family(content: Mapping[str, Any]) -> Iterator[str]:
+def _in_family(content: Mapping[str, Any], off: float) -> Iterator[str]:
     family, alpha = content["family"], content["correction"]["alpha"]
     if content["correction"]["tests"] != len(family):
         yield f"{content['correction']['tests']} tests are said to be corrected together, {len(family)} are listed"
     for entry, value in zip(family, holm([entry["p_value"] for entry in family]), strict=True):
         who = f"{entry['section']}: {entry['subject']}"
-        if not isclose(entry["adjusted"], value, rel_tol=1e-6, abs_tol=1e-12):
+        if not isclose(entry["adjusted"], value, rel_tol=4 * off, abs_tol=1e-12):
             yield f"{who}: the corrected p-value does not follow from the p-values"
         if entry["significant"] != (entry["adjusted"] <= alpha):
             yield f"{who}: whether it remains after correction does not follow from its corrected p-value"
@@ -66,5 +69,5 @@ def _number(row: Mapping[str, Any], key: str) -> float:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else nan
 
 
-def _slack(value: float) -> float:
-    return 1e-6 + 1e-6 * abs(value)
+def _slack(off: float, *values: float) -> float:
+    return EXACT + off * sum(map(abs, values))

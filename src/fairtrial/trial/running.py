@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 from fairtrial import work
 from fairtrial.data.audit import Audit
-from fairtrial.errors import Cancelled, FairtrialWarning, Fault, InputError, Named, Words
+from fairtrial.errors import Cancelled, FairtrialWarning, Fault, InputError, Named, NotWritten, Set, Words
 from fairtrial.methods.declaration import Method, find_method
 from fairtrial.options import Option, checked
 from fairtrial.results.output import make_output_folder
@@ -24,11 +24,15 @@ from fairtrial.trial.data_facts import data_facts
 from fairtrial.trial.folder_lock import locked
 from fairtrial.trial.keeping import Keeper, identity_of, section_key
 from fairtrial.trial.presets import complete
+from fairtrial.trial.publishing.checking import tells_of_few
+from fairtrial.trial.publishing.making import make_plan
+from fairtrial.trial.publishing.plan import Plan
 from fairtrial.trial.record import Answer, Status, Trial
 from fairtrial.trial.spec import Section, Spec, load_spec, open_audit
 from fairtrial.trial.spec.open_audit import check_sections
 from fairtrial.trial.spec.speech import TOML
-from fairtrial.trial.spec.tables import ALPHA, JOBS, SEED, Run
+from fairtrial.trial.spec.tables import ALPHA, JOBS, PUBLISH, SEED, Run
+from fairtrial.work.whole_files import not_written
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +88,13 @@ def run(
     jobs: Annotated[int | None, JOBS] = None,
     seed: Annotated[int | None, SEED] = None,
     alpha: Annotated[float | None, ALPHA] = None,
+    publish: Annotated[bool | None, PUBLISH] = None,
     progress: Listen = None,
     cancel: Cancel = None,
 ) -> Trial:
     """Run a whole audit from its spec.
 
-    What is given here for `jobs`, `seed` and `alpha` takes the place of what stands under [run] in the spec.
+    What is given here for `jobs`, `seed`, `alpha` and `publish` takes the place of what stands under [run] in the spec.
 
     Parameters
     ----------
@@ -107,6 +112,8 @@ def run(
         Same seed, same numbers.
     alpha : float or None, default None
         Chance of even one false finding in the whole trial.
+    publish : bool or None, default None
+        For strangers: small groups are joined, so that no count of few people can be worked out.
     progress : callable or None, default None
         Called as the run goes on. Python only: it is a function; the command line shows the sections.
     cancel : callable or None, default None
@@ -127,22 +134,38 @@ def run(
     if resume and out is None:
         required = Words("needs {}, the folder of the run to go on with", Named("out"))
         raise InputError("run", Fault("resume", required))
-    loaded = _loaded(spec, {"seed": seed, "jobs": jobs, "alpha": alpha}, rows_at_hand=data is not None)
+    given = {"seed": seed, "jobs": jobs, "alpha": alpha, "publish": publish}
+    loaded = _loaded(spec, given, rows_at_hand=data is not None)
     audit = open_audit(loaded, data)
     sections, notes = _questions(loaded, audit)
+    plan = make_plan(loaded, audit, sections) if loaded.run.publish else None
+    if plan is not None:
+        loaded, audit = plan.translated(loaded), plan.audit
+        sections, notes = _questions(loaded, audit)
+        sections = plan.admitted(sections)
     folder = None if out is None else _folder(out)
     runner = _Runner(
-        loaded, audit, data is not None, progress or (lambda event: None), cancel or (lambda: False)
+        loaded, audit, data is not None, progress or (lambda event: None), cancel or (lambda: False), plan
     )
     if folder is None:
         return runner.run(sections, notes, None)
-    with locked(folder):
-        keeper = Keeper(folder, resume=resume)
-        trial = runner.run(sections, notes, keeper)
-        _save(trial, folder, runner.tell)
-        if trial.complete:
-            keeper.discard()
+    try:
+        with locked(folder):
+            keeper = Keeper(folder, resume=resume)
+            trial = runner.run(sections, notes, keeper)
+            _save(trial, folder, runner.tell)
+            if trial.complete:
+                keeper.discard()
+    except (NotWritten, OSError) as error:
+        raise _not_written(folder, error) from None
     return trial
+
+
+def _not_written(folder: Path, error: NotWritten | OSError) -> NotWritten:
+    """The disk is full or the folder gone; the way to go on once that is mended."""
+    found = error if isinstance(error, NotWritten) else not_written("run", folder, error)
+    cure = Words("finished sections are kept: mend that, then go on with {}", Set("resume", True))
+    return NotWritten("run", [replace(fault, cure=cure) for fault in found.faults])
 
 
 def _loaded(
@@ -171,6 +194,18 @@ def _folder(out: str | os.PathLike[str]) -> Path:
     )
 
 
+def _told(plan: Plan, answers: list[Answer]) -> list[Answer]:
+    """The answers that tell of nobody few, without what is about single people."""
+    kept = []
+    for answer in answers:
+        result = None if answer.result is None else answer.result.to_publish()
+        if result is not None and tells_of_few(result, plan.limit):
+            plan.leave_out(answer.section, "its numbers would tell of few people")
+        else:
+            kept.append(replace(answer, result=result))
+    return kept
+
+
 def _save(trial: Trial, folder: Path, tell: Tell) -> None:
     clock = time.monotonic()
     tell(Event("report", "Writing the report", "running"))
@@ -187,6 +222,7 @@ class _Runner:
     in_memory: bool
     tell: Tell
     cancel: Callable[[], bool]
+    plan: Plan | None = None
     keeper: Keeper | None = None
     stopped: bool = False
 
@@ -202,6 +238,9 @@ class _Runner:
         for section in sections:
             self._tell(section, "waiting")
         answers = [self._answer(section, section_key(section, identity)) for section in sections]
+        if self.plan is not None:
+            answers = _told(self.plan, answers)
+            notes = [*self.plan.notes, *notes]
         said = [*notes, *(keeper.said if keeper is not None else [])]
         if keeper is not None and keeper.damage:
             self._tell_said([keeper.damage])
@@ -232,6 +271,8 @@ class _Runner:
         except (KeyboardInterrupt, Cancelled):
             self.stopped = True
             return self._ended(section, "stopped", clock, error="stopped before it was finished")
+        except NotWritten:
+            raise  # every other section would end so, too
         except InputError as error:
             return self._ended(section, "failed", clock, error=error.said(TOML))
         except Exception as error:

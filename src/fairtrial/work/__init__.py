@@ -8,6 +8,7 @@ finished batches go into a store before the next ones start.
 from __future__ import annotations
 
 import contextlib
+import copy
 import hashlib
 import io
 import os
@@ -16,12 +17,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial.errors import Cancelled, Fault, InputError
+from fairtrial.work.whole_files import write_whole
 
 Arrays = dict[str, NDArray[np.generic]]
 Task = Callable[[range, np.random.Generator], Arrays]
@@ -86,11 +88,11 @@ class FileStore:
             raise TypeError("a batch may hold numbers and texts only, not Python objects")
         buffer = io.BytesIO()
         np.savez(buffer, **dict(arrays))  # type: ignore[arg-type]
-        partial = self.folder / f".{key}.{os.getpid()}.part"
-        partial.write_bytes(checksum(key, buffer.getvalue()) + buffer.getvalue())
-        partial.replace(self.folder / f"{key}.npz")
+        content = checksum(key, buffer.getvalue()) + buffer.getvalue()
+        write_whole(self.folder / f"{key}.npz", content, lasting=False)
 
 
+RESTARTS = 3  # of parallel workers that were killed
 CHECK_SIZE = hashlib.sha256().digest_size
 
 
@@ -222,9 +224,22 @@ class _Loop:
         calls = [(parts[i], generator(self.seed, self.name, i)) for i in wave]
         if jobs == 1 or len(calls) == 1:
             return [self.task(*call) for call in calls]
+        return self._together(calls, jobs, prefer)
+
+    def _together(self, calls: list[Any], jobs: int, prefer: str) -> list[Arrays]:
+        """The calls at once; workers that were killed are replaced, and in the end the calls are made here."""
+        from concurrent.futures.process import BrokenProcessPool
+
         from joblib import Parallel, delayed
 
-        return list(Parallel(n_jobs=jobs, prefer=prefer)(delayed(self.task)(*call) for call in calls))
+        for _ in range(RESTARTS):
+            # Anew for each try: a generator that was used up to the kill must not go on from there.
+            fresh = copy.deepcopy(calls)
+            try:
+                return list(Parallel(n_jobs=jobs, prefer=prefer)(delayed(self.task)(*call) for call in fresh))
+            except BrokenProcessPool:
+                continue
+        return [self.task(*call) for call in calls]
 
     def _key(self, index: int) -> str:
         identity = f"{self.name}|{self.key}|{self.seed}|{self.n}|{self.batch_size}|{index}"

@@ -33,6 +33,8 @@ from fairtrial.inference.rates.two_rates import Scale
 
 Likelihood = Literal["empirical", "euclidean"]
 TargetMethod = Literal["profile", "orthogonal", "scaled", "plug-in"]
+# How far from one a limit of a ratio is said to lie where the difference, but not the ratio, is set apart from none.
+BARELY = 1e-9
 RATE_RULES = {"bounded": "score and exact tails", "wilson": "score (Wilson)"}
 
 
@@ -160,11 +162,28 @@ class BinaryGaps(Gaps):
         return gap_root(self.parts, gap, scale=self.scale)
 
     def limits(self, level: float) -> tuple[Floats, Floats]:
-        low, high = gap_limits(self.parts, level, scale=self.scale)
+        low, high = self.any_limits(level)
         return blank(low, self.defined), blank(high, self.defined)
+
+    def any_limits(self, level: float) -> tuple[Floats, Floats]:
+        """Limits also where the estimate does not exist: a target without events leaves a ratio a lower limit."""
+        low, high = gap_limits(self.parts, level, scale=self.scale)
+        if self.scale == "ratio":
+            low, high = self._agreeing(low, high, (1.0 - level) / 2.0)
+        return low, high
+
+    def _agreeing(self, low: Floats, high: Floats, tail: float) -> tuple[Floats, Floats]:
+        """A ratio of one is outside exactly where no difference is: one question, of which the laws differ a little."""
+        above, below = gap_tails(self.parts, np.zeros(low.shape))
+        low = np.where(above <= tail, np.maximum(low, 1.0 + BARELY), np.minimum(low, 1.0))
+        high = np.where(below <= tail, np.minimum(high, 1.0 - BARELY), np.maximum(high, 1.0))
+        return low, high
 
     def tails(self, gap: Floats) -> tuple[Floats, Floats]:
         above, below = gap_tails(self.parts, gap, self.scale)
+        if self.scale == "ratio" and (same := np.asarray(gap) == 1.0).any():
+            plain = gap_tails(self.parts, np.zeros(above.shape))
+            above, below = np.where(same, plain[0], above), np.where(same, plain[1], below)
         return self._guard(above), self._guard(below)
 
 

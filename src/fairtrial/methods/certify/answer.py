@@ -35,11 +35,26 @@ class Wanted:
     seed: int
 
 
-def answer(audit: Audit, disparities: Disparities, wanted: Wanted) -> CertifyResult:
-    """Judge every group against the band and all of them together."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """The gaps of one metric with their verdicts and their joint test."""
+
+    disparities: Disparities
+    wanted: Wanted
+    judgement: Judgement
+    joint: JointTest
+
+
+def judge_one(disparities: Disparities, wanted: Wanted, others: Sequence[Floats] = ()) -> Judged:
+    """Judge every group against the band, and all of them together; `others` are p-values judged with these."""
+    judgement = judge(disparities, wanted.band, wanted.confidence_level, wanted.power, wanted.seed, others)
+    return Judged(disparities, wanted, judgement, disparities.joint())
+
+
+def answer(audit: Audit, judged: Judged) -> CertifyResult:
+    """What was found of one metric."""
+    disparities, wanted, judgement, joint = judged.disparities, judged.wanted, judged.judgement, judged.joint
     band = wanted.band
-    judgement = judge(disparities, band, wanted.confidence_level, wanted.power, wanted.seed)
-    joint = disparities.joint()
     return CertifyResult(
         question=question_words(disparities, band),
         null=null_words(disparities, band),
@@ -181,11 +196,10 @@ def _vector(disparities: Disparities, vector: Mapping[str, float] | Sequence[flo
             raise InputError(WHO, Fault("vector", required))
         listed = [vector[label] for label in labels]
     else:
-        listed = list(vector)
-    values = np.array(listed, dtype=np.float64)
-    if values.shape != (len(labels),) or not np.isfinite(values).all():
-        raise InputError(WHO, Fault("vector", f"needs one finite disparity for each of {labels}", got=listed))
-    return values
+        listed = list(vector) if isinstance(vector, list | tuple) else []
+    if len(listed) != len(labels) or not all(isinstance(value, int | float) for value in listed):
+        raise InputError(WHO, Fault("vector", f"needs one finite disparity for each of {labels}", got=vector))
+    return np.array(listed, dtype=np.float64)
 
 
 def _refuse_irregular(disparities: Disparities) -> None:

@@ -19,8 +19,10 @@ Rule = Annotated[
     Option("'paper' certifies whatever is not rejected, as the ELFA paper does, and says so."),
 ]
 Direction = Annotated[
-    Literal["above", "below"] | None,
-    Option("Only gaps above, or only gaps below, the tolerance count; default: both sides."),
+    Literal["above", "below", "harmed"] | None,
+    Option(
+        "Only gaps above, only gaps below, or only gaps on the side that harms, count; default: both sides."
+    ),
 ]
 Vector = Annotated[
     Mapping[str, float] | Sequence[float] | None,
@@ -39,12 +41,13 @@ Vector = Annotated[
     order=20,
     shows="certificate",
     result=CertifyResult,
+    of_groups=True,
     complete_rows=False,
     evidence=("weight", "unit", "pair", "order", "unlabelled", "probable"),
 )
 def certify(
     audit: Audit,
-    metric: a.OneMetric,
+    metric: a.MetricOrCriterion,
     *,
     by: a.By = None,
     depth: a.Depth = 1,
@@ -73,7 +76,7 @@ def certify(
     audit : Audit
         The data and their roles.
     metric : str or Metric or dict
-        The metric by name, such as fpr, or one of your own.
+        The metric by name, such as fpr, one of your own, or a criterion, such as separation.
     by : str or dict or list or None, default None
         Attributes whose groups are compared, or groups such as race=Caucasian; default: the audit's
         groups.
@@ -88,8 +91,8 @@ def certify(
         How a rate is compared: its difference to the target's, or its ratio to it (four fifths is 0.8).
     within : str or list or None, default None
         Columns people must be alike in, such as job and grade: gaps are compared within them.
-    direction : {'above', 'below'} or None, default None
-        Only gaps above, or only gaps below, the tolerance count; default: both sides.
+    direction : {'above', 'below', 'harmed'} or None, default None
+        Only gaps above, only gaps below, or only gaps on the side that harms, count; default: both sides.
     likelihood : {'empirical', 'euclidean'}, default 'empirical'
         The likelihood of real values: of the rows, or of means and variances.
     target_method : {'profile', 'orthogonal', 'scaled', 'plug-in'}, default 'profile'
@@ -125,26 +128,32 @@ def certify(
     undetermined: positive predictive value is certified within 5.0 points of Caucasian for 0 of 3 groups and \
 violated for none; Other would need an audit of about 83,405 rows with the same shares to be certified
     """
-    from fairtrial.methods.certify.answer import Wanted, answer
+    from fairtrial.methods.certify.answer import Wanted, answer, judge_one
+    from fairtrial.methods.certify.criterion import judge_criterion
     from fairtrial.methods.certify.ordered import answer_cuts
-    from fairtrial.methods.gaps.cuts import cuts_of
+    from fairtrial.methods.gaps.cuts import cuts_of, refuse_cuts
     from fairtrial.methods.gaps.disparities import find_disparities
     from fairtrial.methods.gaps.inference_asked import Inference
-    from fairtrial.methods.gaps.scales import find_ratio_band, one_sided
-    from fairtrial.methods.gaps.tolerance import check_band, find_band
-    from fairtrial.metrics.table import find_metric
+    from fairtrial.methods.gaps.scales import one_sided
+    from fairtrial.methods.gaps.tolerance import check_band, find_scaled_band
+    from fairtrial.metrics.harm import find_side
+    from fairtrial.metrics.table import find_criterion
 
-    asked = find_metric("certify", metric)
-    band = (
-        find_ratio_band("certify", tolerance) if scale == "ratio" else find_band("certify", tolerance, asked)
-    )
-    band = one_sided(band, direction, scale)
-    cuts = {}
-    for name, cut, at_cut in cuts_of(asked, audit):
-        cuts[name] = find_disparities(
-            "certify", cut, at_cut, by=by, depth=depth, target=target, minimum=minimum,
-            inference=Inference(likelihood, target_method, rate_interval, refinement, scale, within),
-        )  # fmt: skip
-        check_band("certify", band, cuts[name])
-    wanted = Wanted(band, rule, vector, confidence_level, power, seed)
-    return answer(audit, cuts[""], wanted) if "" in cuts else answer_cuts(audit, cuts, wanted)
+    criterion, metrics = find_criterion("certify", metric, within)
+    refuse_cuts("certify", audit, metrics)
+    judged = []
+    for asked in metrics:
+        band = find_scaled_band("certify", tolerance, asked, scale)
+        band = one_sided(band, find_side("certify", direction, asked, audit.favourable), scale)
+        cuts = {}
+        for name, cut, at_cut in cuts_of(asked, audit):
+            cuts[name] = find_disparities(
+                "certify", cut, at_cut, by=by, depth=depth, target=target, minimum=minimum,
+                inference=Inference(likelihood, target_method, rate_interval, refinement, scale, within),
+            )  # fmt: skip
+            check_band("certify", band, cuts[name])
+        judged.append((cuts, Wanted(band, rule, vector, confidence_level, power, seed)))
+    if len(judged) > 1:
+        return judge_criterion(audit, criterion, [(cuts[""], wanted) for cuts, wanted in judged])
+    cuts, wanted = judged[0]
+    return answer(audit, judge_one(cuts[""], wanted)) if "" in cuts else answer_cuts(audit, cuts, wanted)

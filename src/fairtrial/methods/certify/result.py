@@ -9,6 +9,7 @@ from fairtrial.methods.gaps.columns import (
     ADJUSTED_COLUMNS,
     CERTIFIED_RATIO_COLUMNS,
     CUT,
+    PART,
     PROBABLE_COLUMNS,
     UNKNOWN_COLUMNS,
 )
@@ -36,6 +37,7 @@ class CertifyResult(Result):
     columns: ClassVar[tuple[Column, ...]] = (
         Column("metric", "metric", "text", shown=False),
         Column("value_kind", "values are", "text", shown=False),
+        PART,
         Column("group", "group", "text"),
         CUT,
         Column("n", "n", "people"),

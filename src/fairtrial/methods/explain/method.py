@@ -140,6 +140,7 @@ OneExplanation = Annotated[
     order=60,
     shows="carrier",
     result=ExplainResult,
+    of_groups=True,
 )
 def explain(
     audit: Audit,

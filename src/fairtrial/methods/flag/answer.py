@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from fairtrial.data.audit import Audit
-from fairtrial.errors import Example, Fault, InputError, Note, Set, Words
+from fairtrial.errors import Fault, InputError, Note, Set, Words
 from fairtrial.inference.compare.end_gaps import EndGaps
 from fairtrial.inference.compare.gaps import Gaps
 from fairtrial.inference.multiplicity import CORRECTIONS
@@ -26,7 +27,7 @@ from fairtrial.methods.gaps.tolerance import common_notes, find_band, plain_targ
 from fairtrial.methods.gaps.within import adjusted_cells
 from fairtrial.methods.gaps.words import disparity_words, sentence, unit_of
 from fairtrial.metrics.groups import Group
-from fairtrial.metrics.harm import describes_people, effect_of, harmed_side
+from fairtrial.metrics.harm import describes_people, effect_of, find_side, harmed_side
 from fairtrial.metrics.metric import Metric
 from fairtrial.results.column import State, Verdict, undefined
 
@@ -55,10 +56,15 @@ class Tested:
     limits: tuple[Floats, Floats]
 
 
-def answer(audit: Audit, cuts: dict[str, Disparities], wanted: Wanted) -> FlagResult:
-    """Test every group at every cut of the decision, correct over all of them, and list the flagged."""
+def answer(
+    audit: Audit, cuts: dict[str, Disparities], wanted: Wanted, others: Sequence[Floats] = ()
+) -> FlagResult:
+    """Test every group at every cut of the decision, correct over all of them, and list the flagged.
+
+    `others` are the p-values of other rates that are corrected together with these, as one criterion.
+    """
     direction, band = wanted.direction, wanted.band
-    parts = _tested(list(cuts.values()), wanted)
+    parts = _tested(list(cuts.values()), wanted, others)
     first = across_cuts(cuts, " at any cut of the decision")
     return FlagResult(
         question=_question(first, direction, band),
@@ -89,11 +95,11 @@ def answer(audit: Audit, cuts: dict[str, Disparities], wanted: Wanted) -> FlagRe
     )
 
 
-def _tested(cuts: list[Disparities], wanted: Wanted) -> list[Tested]:
+def _tested(cuts: list[Disparities], wanted: Wanted, others: Sequence[Floats]) -> list[Tested]:
     """One correction over all groups of all cuts."""
     p = [group_p_values(cut.gaps, wanted.direction, wanted.band) for cut in cuts]
-    ends = np.cumsum([part.size for part in p])[:-1]
-    adjusted = np.split(CORRECTIONS[wanted.correction](np.concatenate(p)), ends)
+    ends = np.cumsum([part.size for part in p])
+    adjusted = np.split(CORRECTIONS[wanted.correction](np.concatenate([*p, *others])), ends)[: len(p)]
     limits = [cut.gaps.limits(wanted.confidence_level) for cut in cuts]
     return [Tested(*part) for part in zip(cuts, p, adjusted, limits, strict=True)]
 
@@ -135,19 +141,10 @@ def group_p_values(gaps: Gaps, direction: str, band: tuple[float, float]) -> Flo
 
 
 def find_direction(direction: str | None, metric: Metric, favourable: int | None) -> str:
-    """The side that is flagged; the harmed one must be known from the audit or from the metric."""
-    side = harmed_side(metric, favourable)
+    """The side that is flagged; by default the harmed one where it is known."""
     if direction is None:
-        return side or "outside"
-    if direction != "harmed":
-        return direction
-    if side is None:
-        required = Words("of {} does not say who is harmed", Example("harmed"))
-        cure = Words("say which decision is good for a person with {}", Set("favourable", of="Audit"))
-        if describes_people(metric):
-            cure = Words("it describes the people, not the decisions; use {}", Set("direction", "differs"))
-        raise InputError(WHO, Fault("direction", required, cure=cure))
-    return side
+        return harmed_side(metric, favourable) or "outside"
+    return find_side(WHO, direction, metric, favourable) or direction
 
 
 def find_flag_band(

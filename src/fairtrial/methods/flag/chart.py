@@ -82,7 +82,8 @@ def _tile(result: Result, row: dict[str, Any], place: list[list[str]]) -> dict[s
     state = result.state_of(row).text
     kind: Any = "points" if percent else "number"
     return {
-        "panel": " × ".join(names) + (f", {cut}" if cut else ""),
+        "panel": " × ".join(names)
+        + (f", {row.get('metric_label') or cut}" if row.get("metric_label") or cut else ""),
         "column": values[-1],
         "line": ", ".join(values[:-1]) if len(values) > 1 else names[0],
         "group": str(row["group"]),

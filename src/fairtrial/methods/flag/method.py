@@ -33,12 +33,13 @@ Correction = Annotated[
     order=30,
     shows="disparity",
     result=FlagResult,
+    of_groups=True,
     complete_rows=False,
     evidence=("weight", "unit", "pair", "order", "unlabelled", "probable"),
 )
 def flag(
     audit: Audit,
-    metric: a.OneMetric,
+    metric: a.MetricOrCriterion,
     *,
     by: a.By = None,
     depth: a.Depth = 2,
@@ -61,7 +62,7 @@ def flag(
     audit : Audit
         The data and their roles.
     metric : str or Metric or dict
-        The metric by name, such as fpr, or one of your own.
+        The metric by name, such as fpr, one of your own, or a criterion, such as separation.
     by : str or dict or list or None, default None
         Attributes whose groups are compared, or groups such as race=Caucasian; default: the audit's
         groups.
@@ -107,20 +108,27 @@ def flag(
     ['race: African-American', 'race: African-American, sex: Male']
     """
     from fairtrial.methods.flag.answer import Wanted, answer, find_direction, find_flag_band
-    from fairtrial.methods.gaps.cuts import cuts_of
+    from fairtrial.methods.flag.criterion import answer_criterion
+    from fairtrial.methods.gaps.cuts import cuts_of, refuse_cuts
     from fairtrial.methods.gaps.disparities import find_disparities
     from fairtrial.methods.gaps.inference_asked import Inference
     from fairtrial.methods.gaps.tolerance import check_band
-    from fairtrial.metrics.table import find_metric
+    from fairtrial.metrics.table import find_criterion
 
-    asked = find_metric("flag", metric)
-    chosen = find_direction(direction, asked, audit.favourable)
-    band = find_flag_band(tolerance, chosen, asked, scale)
-    cuts = {}
-    for name, cut, at_cut in cuts_of(asked, audit):
-        cuts[name] = find_disparities(
-            "flag", cut, at_cut, by=by, depth=depth, target=target, minimum=minimum,
-            inference=Inference(likelihood, target_method, scale=scale, within=within),
-        )  # fmt: skip
-        check_band("flag", band, cuts[name])
-    return answer(audit, cuts, Wanted(band, chosen, fdr, correction, confidence_level))
+    criterion, metrics = find_criterion("flag", metric, within)
+    refuse_cuts("flag", audit, metrics)
+    tested = []
+    for asked in metrics:
+        chosen = find_direction(direction, asked, audit.favourable)
+        band = find_flag_band(tolerance, chosen, asked, scale)
+        cuts = {}
+        for name, cut, at_cut in cuts_of(asked, audit):
+            cuts[name] = find_disparities(
+                "flag", cut, at_cut, by=by, depth=depth, target=target, minimum=minimum,
+                inference=Inference(likelihood, target_method, scale=scale, within=within),
+            )  # fmt: skip
+            check_band("flag", band, cuts[name])
+        tested.append((cuts, Wanted(band, chosen, fdr, correction, confidence_level)))
+    if len(tested) == 1:
+        return answer(audit, *tested[0])
+    return answer_criterion(audit, criterion, [(cuts[""], wanted) for cuts, wanted in tested])

@@ -8,6 +8,7 @@ from typing import ClassVar
 from fairtrial.methods.gaps.columns import (
     ADJUSTED_COLUMNS,
     CUT,
+    PART,
     PROBABLE_COLUMNS,
     RATIO_COLUMNS,
     UNKNOWN_COLUMNS,
@@ -31,6 +32,7 @@ class FlagResult(Result):
     columns: ClassVar[tuple[Column, ...]] = (
         Column("metric", "metric", "text", shown=False),
         Column("value_kind", "values are", "text", shown=False),
+        PART,
         Column("group", "group", "text"),
         CUT,
         Column("depth", "depth", "count", shown=False),

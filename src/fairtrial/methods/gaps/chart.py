@@ -11,8 +11,8 @@ from fairtrial.results.text import format_value
 
 
 def line_label(row: dict[str, Any], details: Mapping[str, Any]) -> str:
-    """What a chart calls a line: its group, and the cut where there are several."""
-    cut = details.get("cuts", {}).get(row.get("metric"))
+    """What a chart calls a line: its group, and the cut or the metric where there are several."""
+    cut = row.get("metric_label") or details.get("cuts", {}).get(row.get("metric"))
     return f"{row['group']}: {cut}" if cut else str(row["group"])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fairtrial.results.column import Column, with_limits
 
+PART = Column("metric_label", "metric", "text")  # of a criterion that joins several
 RATIO_COLUMNS = (
     Column("scale", "scale", "text", shown=False),
     *with_limits("ratio", "ratio", "ratio"),

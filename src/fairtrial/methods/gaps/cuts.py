@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from fairtrial.data.audit import Audit
-from fairtrial.errors import Note
+from fairtrial.errors import Fault, NotApplicable, Note
 from fairtrial.methods.gaps.disparities import Disparities
 from fairtrial.metrics.harm import harmed_side
 from fairtrial.metrics.metric import Metric
@@ -28,6 +28,13 @@ def cuts_of(metric: Metric, audit: Audit) -> list[tuple[str, Audit, Metric]]:
     if audit.order is None or "decision" not in metric.needs:
         return [("", audit, metric)]
     return [(name, cut, at_cut(metric, name, cut)) for name, cut in audit.cuts()]
+
+
+def refuse_cuts(who: str, audit: Audit, metrics: Sequence[Metric]) -> None:
+    """A criterion that joins metrics is judged of one decision."""
+    if audit.order is not None and len(metrics) > 1:
+        required = "joins several metrics, which is not judged of a decision with an order"
+        raise NotApplicable(who, Fault("metric", required, cure="Ask for each metric"))
 
 
 def cut_notes(audit: Audit) -> list[Note]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,13 +15,13 @@ from fairtrial.inference.joint.joint_test import JointTest
 from fairtrial.inference.multiplicity import holm
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.binary_gaps import no_gap
-from fairtrial.inference.simultaneous import bonferroni_level
+from fairtrial.inference.simultaneous import bonferroni_level, shared_level
 from fairtrial.methods.gaps.between_ends import is_open, range_cells, range_sentence
 from fairtrial.methods.gaps.disparities import Disparities
 from fairtrial.methods.gaps.labels_needed import LabelsNeeded, labels_needed, needed_cell, needed_words
 from fairtrial.methods.gaps.needed import Needed, find_needed, hint_words
 from fairtrial.methods.gaps.outcome_bounds import OutcomeBounds
-from fairtrial.methods.gaps.scales import ratio_cells
+from fairtrial.methods.gaps.scales import band_p_values, ratio_cells
 from fairtrial.methods.gaps.states import DESCRIBED, FAVOURED, TOO_FEW
 from fairtrial.methods.gaps.within import adjusted_cells
 from fairtrial.methods.gaps.words import band_words, groups_words, number_words, sentence, unit_of
@@ -55,20 +56,26 @@ class Judgement:
 
 
 def judge(
-    disparities: Disparities, band: tuple[float, float] | None, level: float, power: float, seed: int
+    disparities: Disparities,
+    band: tuple[float, float] | None,
+    level: float,
+    power: float,
+    seed: int,
+    others: Sequence[Floats] = (),
 ) -> Judgement:
     """Certified: the (1-2a) interval inside the band. Violated: interval-null p at most a. Else undetermined.
 
     For all groups at once: Holm's p-value at most a, or the interval that holds for all at once outside the band.
+    `others` are the p-values of other rates that are judged together with these, as one criterion.
     """
-    gaps, alpha = disparities.gaps, 1.0 - level
+    gaps, alpha, rates = disparities.gaps, 1.0 - level, 1 + len(others)
     certificate_level = round(1.0 - 2.0 * alpha, 12)
-    together_level = disparities.together(level, seed)
-    each = bonferroni_level(int(gaps.defined.sum()), level)
+    together_level = disparities.together(shared_level(level, rates), seed)
+    each = bonferroni_level(int(gaps.defined.sum()), shared_level(level, rates))
     pointwise, together = gaps.limits(level), gaps.limits_together(together_level, each)
     certificate = gaps.certificate_limits(certificate_level)
-    p = gaps.p_equal() if band is None else gaps.p_inside(*band)
-    adjusted = holm(p)
+    p = band_p_values(gaps, band)
+    adjusted = holm(np.concatenate([p, *others]))[: p.size]
     nothing = no_gap(gaps.scale)
     low, high = band or (nothing, nothing)
     with np.errstate(invalid="ignore"):
@@ -83,7 +90,7 @@ def judge(
         family = np.where(violated_at_once, "violated", "no violation shown")
     else:
         verdict = _verdicts(certified(gaps, band, certificate_level), p <= alpha)
-        family_level = disparities.together(certificate_level, seed)
+        family_level = disparities.together(shared_level(certificate_level, rates), seed)
         family = _verdicts(certified(gaps, band, family_level), violated_at_once)
     known = gaps.defined & (not disparities.constant_after_dropping)
     verdict = np.where(known, verdict, "undetermined")
@@ -248,7 +255,7 @@ def overall_verdict(disparities: Disparities, judgement: Judgement, joint: Joint
         return _without_tolerance(disparities, judgement, joint)
     band = band_words(judgement.band, disparities.binary, disparities.scale)
     if (judgement.family == "violated").any():
-        return _violated(disparities, f"{_strongest(disparities, judgement)}; tolerance {band}")
+        return _violated(disparities, f"{strongest(disparities, judgement)}; tolerance {band}")
     if (judgement.verdict == "certified").all():
         return Verdict("certified", f"certified: {statement(disparities, judgement)}")
     certified = int((judgement.verdict == "certified").sum())
@@ -331,7 +338,7 @@ def _violated(disparities: Disparities, text: str) -> Verdict:
     return Verdict("violated", f"violated: {text}")
 
 
-def _strongest(disparities: Disparities, judgement: Judgement) -> str:
+def strongest(disparities: Disparities, judgement: Judgement) -> str:
     """The violated group with the smallest p-value, a harmed one where there is one, and how many there are."""
     violated = np.flatnonzero(judgement.family == "violated")
     effects = [disparities.effect(int(i)) for i in violated]
@@ -348,7 +355,7 @@ def _without_tolerance(disparities: Disparities, judgement: Judgement, joint: Jo
     label = disparities.metric.label
     if joint.p_value <= 1.0 - judgement.level:
         if some:
-            return _violated(disparities, _strongest(disparities, judgement))
+            return _violated(disparities, strongest(disparities, judgement))
         text = f"the groups differ jointly (p {joint.p_value:.3f}), though no single group stands out"
         return _violated(disparities, f"{label}: {text}")
     alone = "; a single group stands out by itself, see the table" if some else ""

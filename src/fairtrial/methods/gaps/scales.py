@@ -50,6 +50,11 @@ def refuse_ratio_of_means(who: str, binary: bool) -> None:
         raise NotApplicable(who, Fault("scale", required, cure="Leave it out"))
 
 
+def band_p_values(gaps: Gaps, band: tuple[float, float] | None) -> Floats:
+    """Of 'inside the band', or of no gap where there is none."""
+    return gaps.p_equal() if band is None else gaps.p_inside(*band)
+
+
 def ratio_cells(
     gaps: Gaps, differences: Gaps, level: float, index: int, limits: dict[str, Limits]
 ) -> dict[str, Any]:

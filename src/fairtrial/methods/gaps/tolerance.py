@@ -11,11 +11,17 @@ from fairtrial.inference.rates.binary_gaps import FEW_EVENTS
 from fairtrial.methods.gaps.disparities import Disparities
 from fairtrial.methods.gaps.known_outcomes import left_out_notes
 from fairtrial.methods.gaps.notes_of_means import notes_of_means
+from fairtrial.methods.gaps.scales import find_ratio_band
 from fairtrial.methods.gaps.sorted_groups import Estimate
 from fairtrial.methods.gaps.within import within_notes
 from fairtrial.metrics.metric import Metric
 
 BAND = Words("must be a number or two numbers, low and high, such as {}", Example([-0.02, 0.05]))
+
+
+def find_scaled_band(who: str, tolerance: Any, metric: Metric, scale: str) -> tuple[float, float] | None:
+    """The tolerated gaps on the scale asked for; None where no tolerance was given."""
+    return find_ratio_band(who, tolerance) if scale == "ratio" else find_band(who, tolerance, metric)
 
 
 def find_band(who: str, tolerance: Any, metric: Metric) -> tuple[float, float] | None:

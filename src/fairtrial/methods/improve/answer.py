@@ -242,7 +242,7 @@ def _unlabelled(tested: TestedSplits, contest: Contest) -> dict[str, Any] | None
         "unknown": found.unknown,
         "assumed": "bounds" if math.isinf(odds) else "odds",
         "odds": None if math.isinf(odds) else odds,
-        "alike": list(found.assumed.alike),
+        "alike": ["group", *(["decision"] if found.assumed.by_decision else []), *found.assumed.alike],
         "needed_by": list(
             dict.fromkeys(worth.label for worth in contest.claim.worths if found.matters(worth))
         ),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Protocol
 
 from fairtrial import options
+from fairtrial.data.arguments import unlabelled
 from fairtrial.methods.improve.payoff import Payoff
 from fairtrial.metrics.metric import Metric
 from fairtrial.options import Option
@@ -34,14 +35,6 @@ def number_or_named(text: str) -> Any:
     if "=" not in text:
         return options.number_or_text(text)
     return dict(options.named_number(part.strip()) for part in text.split(","))
-
-
-def bounds_or_odds(text: str) -> Any:
-    """'bounds', or 'odds=2' and 'odds=2,alike=band|region'."""
-    found = options.group(text)
-    if isinstance(found, dict) and isinstance(found.get("odds"), str):
-        return {**found, "odds": options.number_or_text(str(found["odds"]))}
-    return found
 
 
 Utility = str | Metric | Payoff | Mapping[str, Any]
@@ -183,12 +176,13 @@ Reference = Annotated[
 FittedElsewhere = Annotated[
     bool, Option("States that candidate columns and fitted models were not fitted on these rows.")
 ]
-Unlabelled = Annotated[
+RejectInference = Annotated[
     str | Mapping[str, Any] | None,
     Option(
-        "What is assumed of people whose outcome is unknown: bounds for nothing, or odds=2,alike=band for odds at most "
-        "twice, or half, those of the same group with a known outcome who are alike in these columns.",
-        form=bounds_or_odds,
+        "What is assumed of people whose outcome is unknown, in place of the audit's unlabelled: odds=2,alike=band for "
+        "odds at most twice, or half, those of the same group, whatever was decided about them, who are alike in these "
+        "columns; bounds for nothing.",
+        form=unlabelled,
     ),
 ]
 Folds = Annotated[
@@ -218,7 +212,7 @@ class Wanted:
     earlier: object
     candidates: object
     fitted_elsewhere: bool
-    unlabelled: object
+    reject_inference: object
     folds: int
     capacity: float | str | None
     blind: bool

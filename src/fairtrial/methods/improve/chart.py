@@ -28,7 +28,7 @@ def pictures(result: Result) -> list[Picture]:
         Picture(
             "utilities",
             "Where the rules lie",
-            f"Levels of the status quo and of the alternative in each split. {result.verdict.text}",
+            f"Levels of the status quo and of the alternative in each test. {result.verdict.text}",
             finish(_utilities(details)),
         )
     ]
@@ -91,7 +91,7 @@ def _plane(rows: list[dict[str, Any]], metric: str, groups: list[str], roles: li
     )
     large = base.transform_filter("datum.mean").mark_point(filled=True, size=150, opacity=1)
     hints = {"fairness": "nearer the line is fairer", "accuracy": "up and to the right is better"}
-    title = _title("; ".join(hints[role] for role in roles), "hollow: one split; filled: their mean")
+    title = _title("; ".join(hints[role] for role in roles), "hollow: one test; filled: their mean")
     layers = (line, _with_rules(small), _with_rules(large))
     return alt.layer(*layers, title=title).properties(width=300, height=300)
 
@@ -106,7 +106,7 @@ def _points(rows: list[dict[str, Any]], groups: list[str]) -> list[dict[str, Any
         pairs.append((first["mean"], second["mean"], True))
         for split, (x, y, mean) in enumerate(pairs, start=1):
             if x is not None and y is not None:
-                label = "mean of the splits" if mean else f"split {split}"
+                label = "mean of the tests" if mean else f"test {split}"
                 points.append({"x": x, "y": y, "rule": rule, "which": label, "mean": mean})
     return points
 
@@ -129,7 +129,7 @@ def _dumbbells(rows: list[dict[str, Any]], metric: str, groups: list[str], roles
     y = alt.Y("group:N", sort=groups, title=None)
     x = alt.X(
         "level:Q",
-        title=f"{metric}, mean of the splits",
+        title=f"{metric}, mean of the tests",
         scale=alt.Scale(zero=False),
         axis=alt.Axis(format="~g"),
     )
@@ -227,22 +227,23 @@ def _caption(details: Mapping[str, Any]) -> str:
 
 
 def _splits(details: Mapping[str, Any]) -> Any:
-    """One point per split, sorted by split; the line is the level each split must meet."""
+    """One point per split, or per fixed rule; the line is the level each of them must meet."""
+    what = "fixed rule" if details["all_rows"] else "split"
     level = split_level(details["alpha"], details["aggregate"], len(details["splits"]))
     points = [_split_point(split, level) for split in details["splits"]]
     ticks = [10.0**power for power in range(math.floor(math.log10(min(1e-3, *(p["p"] for p in points)))), 1)]
     y = alt.Y(
-        "p:Q", title="p of the split", scale=alt.Scale(type="log", domain=[ticks[0], 1]),
+        "p:Q", title=f"p of the {what}", scale=alt.Scale(type="log", domain=[ticks[0], 1]),
         axis=alt.Axis(format="~g", values=ticks),
     )  # fmt: skip
     rule = (
-        alt.Chart(alt.Data(values=[{"p": level, "text": f"level of each split, {level:g}"}]))
+        alt.Chart(alt.Data(values=[{"p": level, "text": f"level of each {what}, {level:g}"}]))
         .mark_rule(color=COLOURS["violated"], strokeDash=[4, 4])
         .encode(y=y, tooltip=[alt.Tooltip("text:N", title="line")])
     )
-    title = _title(f"dashed: {level:g}, the level each split must meet")
+    title = _title(f"dashed: {level:g}, the level each {what} must meet")
     width = max(220, 46 * len(points))
-    return alt.layer(rule, _split_marks(points, y), title=title).properties(width=width, height=240)
+    return alt.layer(rule, _split_marks(points, y, what), title=title).properties(width=width, height=240)
 
 
 def _split_point(split: Mapping[str, Any], level: float) -> dict[str, Any]:
@@ -256,19 +257,19 @@ def _split_point(split: Mapping[str, Any], level: float) -> dict[str, Any]:
     }
 
 
-def _split_marks(points: list[dict[str, Any]], y: alt.Y) -> Any:
+def _split_marks(points: list[dict[str, Any]], y: alt.Y, what: str) -> Any:
     colours = alt.Scale(domain=OUTCOMES, range=[COLOURS["accent"], COLOURS["not tested"]])
     shapes = alt.Scale(domain=OUTCOMES, range=["circle", "cross"])
     return (
         alt.Chart(alt.Data(values=points))
         .mark_point(filled=True, size=110, opacity=1)
         .encode(
-            x=alt.X("split:O", title="split", axis=alt.Axis(labelAngle=0)),
+            x=alt.X("split:O", title=what, axis=alt.Axis(labelAngle=0)),
             y=y,
             color=alt.Color("state:N", title=None, scale=colours, legend=alt.Legend(orient="top")),
             shape=alt.Shape("state:N", title=None, scale=shapes),
             tooltip=[
-                alt.Tooltip("split:O", title="split"),
+                alt.Tooltip("split:O", title=what),
                 alt.Tooltip("candidate:N", title="candidate"),
                 alt.Tooltip("p:Q", title="p", format=".4f"),
             ],

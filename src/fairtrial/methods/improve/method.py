@@ -15,6 +15,7 @@ from fairtrial.methods.improve.result import ImproveResult
     help="Was there a fairer way, just as good? A test for a less discriminatory alternative.",
     order=70,
     shows="alternative",
+    of_groups=True,
     result=ImproveResult,
     evidence=("unlabelled",),
     complete_rows=False,  # it refuses selective labels itself, with what can be tested
@@ -49,7 +50,7 @@ def improve(
     direction: i.Direction = "differs",
     target: i.Reference = None,
     fitted_elsewhere: i.FittedElsewhere = False,
-    unlabelled: i.Unlabelled = None,
+    reject_inference: i.RejectInference = None,
     folds: i.Folds = 3,
     confidence_level: a.AnyLevel = 0.95,
     seed: a.Seed = 0,
@@ -69,6 +70,10 @@ def improve(
         have less than (1−Δ) times the gap.
     threshold : float or None, default None
         The score at or above which a fixed rule selects, stated beforehand.
+    unlabelled : str or dict or None, default None
+        What is assumed of people whose outcome is unknown: bounds for nothing, or odds=2,alike=band for
+        odds at most twice, or half, those of the same group with a known outcome who are alike in these
+        columns.
     accuracy : str or Metric or Payoff or dict or list, default 'accuracy'
         The metric, payoff or auc that must not get worse by more than the margin; or several.
     fairness : str or Metric or Payoff or dict or list, default 'selection_rate'
@@ -135,10 +140,10 @@ def improve(
         The group that one-sided gaps are counted from, race=Caucasian.
     fitted_elsewhere : bool, default False
         States that candidate columns and fitted models were not fitted on these rows.
-    unlabelled : str or dict or None, default None
-        What is assumed of people whose outcome is unknown: bounds for nothing, or odds=2,alike=band for
-        odds at most twice, or half, those of the same group with a known outcome who are alike in these
-        columns.
+    reject_inference : str or dict or None, default None
+        What is assumed of people whose outcome is unknown, in place of the audit's unlabelled:
+        odds=2,alike=band for odds at most twice, or half, those of the same group, whatever was decided
+        about them, who are alike in these columns; bounds for nothing.
     folds : int, default 3
         Parts of a training half in which candidates are judged out of fold.
     confidence_level : float, default 0.95
@@ -173,7 +178,8 @@ def improve(
         accuracy=accuracy, fairness=fairness, by=by, margin=margin, margin_kind=margin_kind, reduction=reduction,
         method=method, scale=scale, pooled=pooled, group_weights=group_weights, direction=direction, target=target,
         splits=splits, threshold=candidate_threshold, sign=sign, earlier=earlier, candidates=candidates,
-        fitted_elsewhere=fitted_elsewhere, unlabelled=unlabelled, folds=folds, capacity=capacity, blind=blind,
+        fitted_elsewhere=fitted_elsewhere, reject_inference=reject_inference, folds=folds, capacity=capacity,
+        blind=blind,
         banned=(banned,) if isinstance(banned, str) else tuple(banned), monotone={} if monotone is None else monotone,
         independent_given=independent_given, permissible=permissible,
     )  # fmt: skip

@@ -35,7 +35,7 @@ class ImproveResult(Result):
         Column("standard_error", "standard error", "number", shown=False),
         Column("p_value", "p", "p"),
         Column("p_delta_method", "delta-method p", "p", shown=False),
-        Column("p_split", "p of the split", "p"),
+        Column("p_split", "p of the test", "p"),
     )
     verdict_tones: ClassVar[Mapping[str, Tone]] = {"alternative-exists": "bad", "undetermined": "open"}
     people_in_details: ClassVar[frozenset[str]] = frozenset(

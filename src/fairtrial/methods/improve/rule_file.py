@@ -12,6 +12,7 @@ from typing import Any
 
 from fairtrial.errors import Fault, InputError, MissingExtra
 from fairtrial.results.output import check_output_file
+from fairtrial.work.whole_files import write_whole
 
 _OURS = "fairtrial.methods.improve.candidates"
 # Our own types, and those inside fitted scikit-learn models that skops does not trust by itself.
@@ -57,7 +58,7 @@ def save_object(rule: Any, path: str | os.PathLike[str]) -> Path:
     foreign = _foreign(skops.get_untrusted_types(data=content))
     if foreign:
         raise _cannot_save(rule, f"it holds {', '.join(foreign)}, which no file is trusted to make")
-    target.write_bytes(content)
+    write_whole(target, content)
     return target
 
 

@@ -30,15 +30,16 @@ def null_of(details: Mapping[str, Any]) -> str:
 
 def _assumed(details: Mapping[str, Any]) -> str:
     """What of the unknown outcomes a claim holds for; nothing where it needs none."""
-    unlabelled = details["unlabelled"]
+    unlabelled = details.get("unlabelled")
     if unlabelled is None or not unlabelled["needed_by"]:
         return ""
     if unlabelled["odds"] is None:
         return ", whatever the unknown outcomes are"
     alike = " and ".join(["the group", *unlabelled["alike"]])
+    most = number(unlabelled["odds"])
     return (
-        f", if the odds of unknown outcomes are at most {number(unlabelled['odds'])} times, or a "
-        f"{number(unlabelled['odds'])}th of, those of people alike in {alike} whose outcome is known"
+        f", if the odds of unknown outcomes are at most {most} times and at least 1/{most} of those of people alike in "
+        f"{alike} whose outcome is known"
     )
 
 

@@ -105,7 +105,7 @@ def run_splits(
         (k,) = part
         best = 0 if found is None else found.best(k)
         merit = math.nan if found is None else float(found.arrays["merit"][k, best])
-        numbers = _test_split(contest, settings, variants[best], k, rng)
+        numbers = test_split(contest, settings, variants[best], k, rng)
         return {"chosen": np.array([best]), "merit": np.array([merit]), **numbers}
 
     name = "improve: testing on the other half of each split"
@@ -160,7 +160,7 @@ def _tested(
     )
 
 
-def _test_split(
+def test_split(
     contest: Contest, settings: Settings, variant: tuple[Candidate, str], k: int, rng: np.random.Generator
 ) -> Arrays:
     """The numbers of one split, each with a first axis of length one."""

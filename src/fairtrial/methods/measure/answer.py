@@ -13,7 +13,8 @@ from fairtrial.methods.gaps.cuts import at_cut, cut_notes
 from fairtrial.methods.gaps.disparities import Disparities
 from fairtrial.methods.gaps.known_outcomes import left_out_details, left_out_notes, refuse_selective
 from fairtrial.methods.gaps.states import DESCRIBED, FAVOURED
-from fairtrial.methods.gaps.tolerance import inference_notes
+from fairtrial.methods.gaps.tolerance import inference_notes, plain_band
+from fairtrial.methods.gaps.words import band_words
 from fairtrial.methods.measure.lines import Line, Plan
 from fairtrial.methods.measure.rates import cell_lines
 from fairtrial.methods.measure.result import MeasureResult
@@ -57,17 +58,19 @@ def answer(plan: Plan) -> MeasureResult:
     metrics = [metric for part in parts for metric in part.metrics]
     for line in lines:
         line.harmed = harmed_side(line.metric, audit.favourable)
-    _adjust(lines)
+    adjust(lines)
     alpha = 1 - level
     return MeasureResult(
         question=f"What are the rates by {', '.join(plan.attributes)}?",
-        null=f"Every group's rate equals that of {plan.target.label}.",
-        verdict=_verdict(lines, alpha, level),
-        estimates=tuple(_row(line, alpha) for line in lines),
+        null=_null(plan),
+        verdict=verdict_of(lines, alpha, plan),
+        estimates=tuple(row_of(line, alpha) for line in lines),
         details={
             "labels": {metric.name: metric.label for metric in metrics},
             "described": [metric.name for metric in metrics if describes_people(metric)],
             "confidence_level": level,
+            "scale": plan.scale,
+            "tolerance": plain_band(plan.band),
             "left_out": left_out,
             "places": [line.group.place for line in lines],
         },
@@ -75,7 +78,7 @@ def answer(plan: Plan) -> MeasureResult:
             *audit.notes(complete=False),
             *cut_notes(audit),
             *left_out_notes(left_out),
-            *_notes(lines, plan.minimum),
+            *notes_of(lines, plan.minimum),
             *inference_notes(compared),
         ),
         provenance=audit.provenance(
@@ -117,7 +120,7 @@ def each_bin(audit: Audit, metric: Metric) -> list[Metric]:
     ]  # fmt: skip
 
 
-def _adjust(lines: list[Line]) -> None:
+def adjust(lines: list[Line]) -> None:
     tested = [(line, max(line.p_value, SMALLEST_P)) for line in lines if line.p_value is not None]
     for line, p in tested:
         line.p_value = p  # beyond the smallest float it would be zero, which no p-value is
@@ -125,7 +128,7 @@ def _adjust(lines: list[Line]) -> None:
         line.p_adjusted = float(adjusted)
 
 
-def _row(line: Line, alpha: float) -> dict[str, Any]:
+def row_of(line: Line, alpha: float) -> dict[str, Any]:
     why = None if line.untested is None else line.untested.reason
     open_end = line.undetermined or f"no limit: {line.open_because or 'the sample is too small'}"
 
@@ -165,6 +168,7 @@ def _row(line: Line, alpha: float) -> dict[str, Any]:
         "four_fifths": line.four_fifths,
         "standardized": line.standardized,
         "unpaired": line.unpaired,
+        "scale": line.scale if line.scale == "ratio" else None,
         "p_value": known(line.p_value, "no p-value"),
         "p_adjusted": known(line.p_adjusted, "no p-value"),
         "effect": line.effect if line.state(alpha).code in ("harmed", FAVOURED.code) else None,
@@ -172,9 +176,22 @@ def _row(line: Line, alpha: float) -> dict[str, Any]:
     }
     if line.rate_ends is not None:
         row.update(_bound_cells(line))
+    if line.threshold is not None:
+        row["threshold"] = line.threshold
     if line.is_reference:
         row.update(dict.fromkeys(COMPARED), target=None, target_n=0)
     return row
+
+
+def _null(plan: Plan) -> str:
+    if plan.band is None:
+        return f"Every group's rate equals that of {plan.target.label}."
+    return f"Every group's rate lies within {_band(plan)} of {plan.target.label}."
+
+
+def _band(plan: Plan) -> str:
+    assert plan.band is not None
+    return band_words(plan.band, all(metric.binary is not False for metric in plan.metrics), plan.scale)
 
 
 def _bound_cells(line: Line) -> dict[str, Any]:
@@ -195,7 +212,7 @@ def _bound_cells(line: Line) -> dict[str, Any]:
     return cells
 
 
-def _verdict(lines: list[Line], alpha: float, level: float) -> Verdict:
+def verdict_of(lines: list[Line], alpha: float, plan: Plan) -> Verdict:
     """The strongest finding: a group that is harmed or differs before one that is favoured, people's traits last."""
     for codes, verdict in FINDINGS:
         found = [line for line in lines if line.state(alpha).code in codes]
@@ -204,7 +221,8 @@ def _verdict(lines: list[Line], alpha: float, level: float) -> Verdict:
             more = f" (strongest of {len(found)} findings)" if len(found) > 1 else ""
             word = strongest.effect or "differs"
             about = "; it describes the people, not the decisions" if verdict == DESCRIBED.code else ""
-            return Verdict(verdict, f"{word}: {strongest.sentence(level)}{more}{about}")
+            beyond = "" if plan.band is None else f"; tolerance {_band(plan)}"
+            return Verdict(verdict, f"{word}: {strongest.sentence(plan.level)}{more}{about}{beyond}")
     if not any(line.p_value is not None and line.undetermined is None for line in lines):
         return Verdict("not-tested", "no comparison could be made: see the reasons in the table")
     waiting = [line for line in lines if line.depends and line.state(alpha).reason == line.depends]
@@ -216,7 +234,7 @@ def _verdict(lines: list[Line], alpha: float, level: float) -> Verdict:
     )
 
 
-def _notes(lines: list[Line], minimum: int) -> list[Note]:
+def notes_of(lines: list[Line], minimum: int) -> list[Note]:
     small = sum(line.too_few for line in lines)
     have, were = ("1 line has", "was") if small == 1 else (f"{small} lines have", "were")
     pointwise = "Intervals are pointwise; findings use p-values adjusted by Holm over the table."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from fairtrial.data.audit import Audit
 from fairtrial.inference.rates.highest import pairs_of_groups, ratio_to_highest
+from fairtrial.inference.rates.two_rates import Scale
 from fairtrial.methods.gaps.between_ends import range_sentence
 from fairtrial.methods.gaps.scales import FOUR_FIFTHS
 from fairtrial.methods.gaps.states import DESCRIBED, TOO_FEW
@@ -35,6 +37,13 @@ class Plan:
     interval: str | None
     minimum: int
     level: float
+    scale: Scale = "difference"
+    bands: Mapping[str, tuple[float, float] | None] = field(default_factory=dict)
+
+    @property
+    def band(self) -> tuple[float, float] | None:
+        """The tolerance, the same for all metrics."""
+        return next(iter(self.bands.values()), None)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -72,12 +81,15 @@ class Line:
     rate_ends: tuple[float, float] | None = None  # where only the ends of rates and gaps are known
     gap_ends: tuple[float, float] | None = None
     depends: str = ""  # on what they depend
+    waits: bool = False  # whether that decides on which side of the tolerance the gap lies
     assumption: str = ""  # what they assume
     more_words: str = ""
     more_cells: dict[str, Any] = field(default_factory=dict)
     unpaired: int | None = None  # people with one of two answers only
     untested: State | None = None
     is_reference: bool = False
+    threshold: float | None = None  # where the gap is largest, over all thresholds of a score
+    scale: Scale = "difference"  # on which the gap is tested and told
 
     @property
     def too_few(self) -> bool:
@@ -95,7 +107,7 @@ class Line:
             return State(NOT_TESTED.code)
         if self.p_adjusted > alpha and self.open_because is not None:
             return State(UNDETERMINED.code, self.open_because)
-        if self.p_adjusted > alpha and self.gap_ends is not None and self.difference == 0:
+        if self.p_adjusted > alpha and self.waits:
             return State(UNDETERMINED.code, self.depends)
         if self.p_adjusted > alpha:
             return State("no violation shown")
@@ -115,10 +127,12 @@ class Line:
                 "", self.assumption,
             )  # fmt: skip
             return told + self.more_words
-        gap, low, high = self.difference or 0.0, self.difference_low or 0.0, self.difference_high or 0.0
-        return sentence(
-            self.metric.label, self.group.label, self.target, gap, low, high, level, unit_of(self.binary)
-        )
+        shown = (self.difference, self.difference_low, self.difference_high)
+        if self.scale == "ratio":
+            shown = (self.ratio, self.ratio_low, self.ratio_high)
+        gap, low, high = (0.0 if value is None else value for value in shown)
+        unit = unit_of(self.binary, self.scale)
+        return sentence(self.metric.label, self.group.label, self.target, gap, low, high, level, unit)
 
 
 def add_impact_ratios(lines: list[Line], favourable: int | None, level: float) -> None:

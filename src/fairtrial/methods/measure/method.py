@@ -8,6 +8,7 @@ from fairtrial.data.audit import Audit
 from fairtrial.data.groups import MINIMUM_SIZE
 from fairtrial.methods import arguments as a
 from fairtrial.methods.declaration import method
+from fairtrial.methods.gaps import arguments as g
 from fairtrial.methods.measure.result import MeasureResult
 from fairtrial.options import Option
 
@@ -16,6 +17,13 @@ Interval = Annotated[
     Option(
         "Of single rates, and of rates against a known number; default: bounded, Wilson's but never inside the exact "
         "one."
+    ),
+]
+Thresholds = Annotated[
+    Literal["all"] | None,
+    Option(
+        "all: rates at every threshold of the score at once, as curves with bands, and areas under the ROC curve; "
+        "default: at the decision's own."
     ),
 ]
 Minimum = Annotated[
@@ -30,6 +38,7 @@ Minimum = Annotated[
     order=10,
     shows="disparity",
     result=MeasureResult,
+    of_groups=True,
     complete_rows=False,
     evidence=("weight", "unit", "pair", "order", "unlabelled", "probable"),
 )
@@ -40,7 +49,10 @@ def measure(
     by: a.By = None,
     depth: a.Depth = 1,
     target: a.AnyTarget = "rest",
+    tolerance: a.Tolerance = None,
+    scale: g.Scale = "difference",
     interval: Interval = None,
+    thresholds: Thresholds = None,
     minimum: Minimum = MINIMUM_SIZE,
     confidence_level: a.AnyLevel = 0.95,
 ) -> MeasureResult:
@@ -60,9 +72,16 @@ def measure(
     target : str or float or dict, default 'rest'
         What each group is compared with: rest, overall, a number, or a reference group such as
         race=Caucasian.
+    tolerance : float or list or None, default None
+        The largest gap that is tolerated, 0.05, or two numbers low,high.
+    scale : {'difference', 'ratio'}, default 'difference'
+        How a rate is compared: its difference to the target's, or its ratio to it (four fifths is 0.8).
     interval : {'bounded', 'wilson', 'likelihood', 'half-count', 'exact'} or None, default None
         Of single rates, and of rates against a known number; default: bounded, Wilson's but never inside
         the exact one.
+    thresholds : {'all'} or None, default None
+        all: rates at every threshold of the score at once, as curves with bands, and areas under the ROC
+        curve; default: at the decision's own.
     minimum : int, default 30
         Groups with fewer people, or with fewer to compare with, are listed as not tested.
     confidence_level : float, default 0.95
@@ -83,8 +102,10 @@ def measure(
 (strongest of 2 findings)
     """
     from fairtrial.data.groups import by_attributes
+    from fairtrial.methods.gaps.tolerance import find_scaled_band
     from fairtrial.methods.measure.answer import answer, each_bin
     from fairtrial.methods.measure.lines import Plan
+    from fairtrial.methods.measure.thresholds_answer import answer_thresholds
     from fairtrial.metrics.groups import find_target
     from fairtrial.metrics.table import find_metrics
 
@@ -92,4 +113,8 @@ def measure(
     compared = find_target("measure", target)
     own = compared.group.attributes if compared.group else ()
     attributes = tuple(dict.fromkeys([*by_attributes("measure", audit, by), *own]))
-    return answer(Plan(audit, asked, attributes, by, depth, compared, interval, minimum, confidence_level))
+    bands = {one.name: find_scaled_band("measure", tolerance, one, scale) for one in asked}
+    plan = Plan(
+        audit, asked, attributes, by, depth, compared, interval, minimum, confidence_level, scale, bands
+    )
+    return answer(plan) if thresholds is None else answer_thresholds(plan)

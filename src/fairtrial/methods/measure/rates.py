@@ -11,18 +11,21 @@ from fairtrial.data.cells import Cells
 from fairtrial.data.groups import check_target, compared_groups
 from fairtrial.inference.compare.choose_gaps import make_gaps
 from fairtrial.inference.compare.end_gaps import EndGaps
-from fairtrial.inference.compare.gaps import Gaps, part_counts
+from fairtrial.inference.compare.gaps import BinaryGaps, Gaps
 from fairtrial.inference.compare.linear_gaps import LinearGaps
 from fairtrial.inference.compare.pair_gaps import first_answers
 from fairtrial.inference.evidence.atoms import Bools, Comparison
 from fairtrial.inference.numeric.roots import Floats
-from fairtrial.inference.rates.binary_gaps import gap_limits
+from fairtrial.inference.rates.binary_gaps import no_gap
+from fairtrial.methods.gaps.between_ends import is_open
 from fairtrial.methods.gaps.disparities import Disparities, compare_sorted
 from fairtrial.methods.gaps.inference_asked import Inference
 from fairtrial.methods.gaps.outcome_bounds import find_unknown, own_rates
 from fairtrial.methods.gaps.probable_bounds import find_probable, probable_rates
+from fairtrial.methods.gaps.scales import band_p_values
 from fairtrial.methods.gaps.sorted_groups import SortedGroups, opposite, sort_groups
 from fairtrial.methods.gaps.states import NOBODY, REFERENCE
+from fairtrial.methods.gaps.tolerance import check_band
 from fairtrial.methods.measure.lines import Line, Plan, add_impact_ratios
 from fairtrial.metrics.groups import Group, explicit_groups
 from fairtrial.metrics.metric import Metric
@@ -72,7 +75,7 @@ def _cells(plan: Plan) -> Cells:
 def _compared(plan: Plan, metric: Metric, found: SortedGroups) -> Disparities:
     return compare_sorted(
         WHO, plan.audit, metric, found, by=plan.by, target=plan.target, minimum=plan.minimum,
-        inference=Inference(rate_interval=plan.interval or "bounded"),
+        inference=Inference(rate_interval=plan.interval or "bounded", scale=plan.scale),
     )  # fmt: skip
 
 
@@ -134,9 +137,10 @@ def _why_unlimited(own: Gaps, index: int) -> str:
 
 
 def _fill(lines: dict[Group, Line], disparities: Disparities, plan: Plan) -> None:
-    gaps = disparities.gaps
+    check_band(WHO, plan.band, disparities)
+    gaps = disparities.differences
     low, high = gaps.limits(plan.level)
-    p = gaps.p_equal(0.0)
+    p = band_p_values(disparities.gaps, plan.band)
     target_rate = disparities.target_rate
     standardized = _standardized(disparities)
     ratios = None if disparities.bounds else _ratio_limits(disparities, low, high, plan.level)
@@ -144,7 +148,7 @@ def _fill(lines: dict[Group, Line], disparities: Disparities, plan: Plan) -> Non
         _fill_pairs(lines, disparities, plan)
     for i, group in enumerate(disparities.groups):
         line = lines[group]
-        line.undetermined = gaps.reason[i]
+        line.undetermined, line.scale = disparities.gaps.reason[i], plan.scale
         line.target_level, line.difference = float(target_rate[i]), float(gaps.estimate[i])
         line.difference_low, line.difference_high = float(low[i]), float(high[i])
         line.open_because = gaps.why_no_limit(i) if np.isinf([low[i], high[i]]).any() else None
@@ -155,12 +159,20 @@ def _fill(lines: dict[Group, Line], disparities: Disparities, plan: Plan) -> Non
             line.more_cells = bounds.more_cells(i, plan.level)
             line.more_words = bounds.more_words(i, plan.level)
             line.gap_ends = float(gaps.least.estimate[i]), float(gaps.most.estimate[i])
+            line.waits = _waits(disparities.gaps, i, plan)
             continue
         if standardized is not None and np.isfinite(standardized[i]):  # without spread there is none
             line.standardized = float(standardized[i])
         line.ratio = None if disparities.paired is not None else _ratio(line)
         if ratios is not None and line.ratio is not None and np.isfinite(ratios[0][i]):
             line.ratio_low, line.ratio_high = float(ratios[0][i]), float(ratios[1][i])
+
+
+def _waits(gaps: Gaps, index: int, plan: Plan) -> bool:
+    """Whether what is not known decides on which side of the tolerance a gap lies."""
+    assert isinstance(gaps, EndGaps)
+    ends = float(gaps.least.estimate[index]), float(gaps.most.estimate[index])
+    return gaps.reason[index] is None and is_open(*ends, plan.band or (no_gap(gaps.scale),) * 2)
 
 
 def _fill_pairs(lines: dict[Group, Line], disparities: Disparities, plan: Plan) -> None:
@@ -202,9 +214,8 @@ def _ratio_limits(
         return None
     if disparities.weighted is not None:
         return LinearGaps(disparities.weighted.sums, disparities.comparison, "ratio").limits(level)
-    parts = part_counts(disparities.atoms, disparities.comparison.member, disparities.comparison.reference)
-    limits = gap_limits(parts, level, scale="ratio")
-    partly = parts.shape == "partial"
+    ratios = BinaryGaps(disparities.atoms, disparities.comparison, "ratio")
+    limits, partly = ratios.any_limits(level), ratios.parts.shape == "partial"
     return np.where(partly, np.nan, limits[0]), np.where(partly, np.nan, limits[1])
 
 

@@ -41,6 +41,7 @@ class MeasureResult(Result):
         Column("metric", "metric", "text"),
         Column("value_kind", "values are", "text", shown=False),
         Column("group", "group", "text"),
+        Column("threshold", "at threshold", "number"),
         Column("n", "n", "people"),
         Column("events", "events", "people", shown=False, part_of="n"),
         *with_limits("rate", "rate", "rate", share_of="n"),
@@ -48,6 +49,7 @@ class MeasureResult(Result):
         Column("target_rate", "target's rate", "rate", shown=False, share_of="target_n"),
         Column("target_n", "target's n", "people", shown=False),
         *with_limits("difference", "difference", "points"),
+        Column("scale", "scale", "text", shown=False),
         *with_limits("ratio", "ratio", "ratio", shown=False),
         *UNKNOWN_COLUMNS[:5],
         *PROBABLE_COLUMNS,
@@ -61,11 +63,13 @@ class MeasureResult(Result):
         *state_columns("finding"),
     )
     states: ClassVar[tuple[StateKind, ...]] = STATES
+    people_in_details: ClassVar[frozenset[str]] = Result.people_in_details | {"people", "events", "others"}
     method: ClassVar[str] = (
         "Every group's gap to its target is inferred as certify and flag infer it: rates by likelihood ratio or score, "
         "with binomial tails where counts are small, real values by empirical likelihood of the rows. A single rate "
         "has a Wilson interval (or the one asked for), a mean the interval of its gap to zero; ratios Koopman's score "
-        "interval. p-values are of the differences, adjusted by Holm over all groups and metrics measured."
+        "interval. p-values are of no gap, or of the tolerance where one is given, adjusted by Holm over all groups "
+        "and metrics measured."
     )
     assumptions: ClassVar[tuple[str, ...]] = (
         "Rows are independent people, or a unit names repeated rows.",
@@ -78,9 +82,13 @@ class MeasureResult(Result):
     )
 
     def pictures(self) -> list[Picture]:
-        """Rates with their intervals, then differences."""
+        """Rates with their intervals, then differences; over all thresholds the curves first."""
         from fairtrial.methods.measure.chart import pictures
 
+        if "curves" in self.details:
+            from fairtrial.methods.measure.curves_chart import curve_pictures
+
+            return [*curve_pictures(self), *pictures(self)[1:]]
         return pictures(self)
 
     def reading(self) -> list[str]:
@@ -88,7 +96,9 @@ class MeasureResult(Result):
         sentences = []
         for name in dict.fromkeys(row["metric"] for row in self.estimates):
             rows = [
-                row for row in self.estimates if row["metric"] == name and scalar(row["rate"]) is not None
+                row
+                for row in self.estimates
+                if row["metric"] == name and scalar(row["rate"]) is not None and "threshold" not in row
             ]
             if rows:
                 sentences.append(_span_sentence(rows, self.details["labels"][name]))

@@ -12,6 +12,8 @@ import numpy as np
 from fairtrial.errors import Fault, Faults, InputError, Named, Note, Words, notes_where
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.power import STEPPED_EVENTS, MeanAudits, RateAudits, smallest_size
+from fairtrial.inference.rates.binary_gaps import no_gap
+from fairtrial.inference.rates.two_rates import Scale
 from fairtrial.methods.gaps.words import band_words, disparity_words
 from fairtrial.methods.plan.result import PlanResult
 from fairtrial.metrics.metric import Metric
@@ -35,6 +37,7 @@ class Assumed:
     groups: int
     power: float
     confidence_level: float
+    scale: Scale = "difference"
 
     def certified(self, members: Floats, band: tuple[float, float]) -> Floats:
         """Chance that all groups of so many members are certified, if no gap is there."""
@@ -48,7 +51,8 @@ class Assumed:
         alpha = (1.0 - self.confidence_level) / self.groups
         if self.rate is None:
             return np.array([self._means(n, gap).found(band, alpha) for n in members])
-        return self._rates(members).found(band, alpha, np.full(members.shape, self.rate + gap))
+        rate = self.rate + gap if self.scale == "difference" else self.rate * gap
+        return self._rates(members).found(band, alpha, np.full(members.shape, rate))
 
     def others(self, members: float) -> float:
         """People of the target; infinitely many for a known one."""
@@ -56,7 +60,7 @@ class Assumed:
 
     def _rates(self, members: Floats) -> RateAudits:
         others = np.array([self.others(n) for n in members])
-        return RateAudits(members, others, np.full(members.shape, self.rate))
+        return RateAudits(members, others, np.full(members.shape, self.rate), scale=self.scale)
 
     def _means(self, members: float, gap: float) -> MeanAudits:
         assert self.deviation is not None
@@ -118,12 +122,17 @@ def _goals(
     goals: list[tuple[str, str, Power]] = []
     if band is not None:
         every = f"all {asked.groups} groups " if asked.groups > 1 else ""
-        words = f"certify {every}within {band_words(band, binary)}"
+        words = f"certify {every}within {band_words(band, binary, asked.scale)}"
         goals.append(("certify", words, lambda n: asked.certified(n, band)))
     if disparity is not None:
-        null = band or (0.0, 0.0)
-        beyond = f", {band_words(band, binary)} tolerated" if band is not None else ""
-        words = f"detect {disparity_words(disparity, binary)}{beyond}"
+        null = band or (no_gap(asked.scale), no_gap(asked.scale))
+        beyond = f", {band_words(band, binary, asked.scale)} tolerated" if band is not None else ""
+        gap = (
+            disparity_words(disparity, binary)
+            if asked.scale == "difference"
+            else f"a ratio of {disparity:.3g}"
+        )
+        words = f"detect {gap}{beyond}"
         goals.append(("detect", words, lambda n: asked.found(n, disparity, null)))
     return goals
 
@@ -139,11 +148,15 @@ def _check(asked: Assumed, band: tuple[float, float] | None, disparity: float | 
             "give {} (to certify), {} (to detect), or both", Named("tolerance"), Named("disparity")
         )
         faults.add(Fault("", required))
-    if band is not None and not band[0] < 0 < band[1]:
-        faults.add(Fault("tolerance", "must contain zero to plan a certificate", got=list(band)))
+    none = no_gap(asked.scale)
+    if band is not None and not band[0] < none < band[1]:
+        what = "zero" if asked.scale == "difference" else "one"
+        faults.add(Fault("tolerance", f"must contain {what} to plan a certificate", got=list(band)))
+    if asked.scale == "ratio" and asked.metric.binary is False:
+        faults.add(Fault("scale", "'ratio' is planned for rates", cure="Leave it out"))
     faults.raise_any()
     if disparity is not None:
-        _check_disparity(asked.rate, band or (0.0, 0.0), disparity)
+        _check_disparity(asked, band or (none, none), disparity)
 
 
 def _spread_fault(asked: Assumed) -> Fault | None:
@@ -159,13 +172,15 @@ def _spread_fault(asked: Assumed) -> Fault | None:
     return None
 
 
-def _check_disparity(rate: float | None, band: tuple[float, float], disparity: float) -> None:
-    low, high = band
+def _check_disparity(asked: Assumed, band: tuple[float, float], disparity: float) -> None:
+    (low, high), rate = band, asked.rate
     if low <= disparity <= high:
         why = f"{disparity:g} lies inside the tolerance: there is nothing to detect"
         raise InputError(WHO, Fault("disparity", why))
-    if rate is not None and not 0 < rate + disparity < 1:
-        both = Words(f"{rate:g} plus {{}} {disparity:g} must lie between 0 and 1", Named("disparity"))
+    ratio = asked.scale == "ratio"
+    if rate is not None and not 0 < (rate * disparity if ratio else rate + disparity) < 1:
+        joined = "times" if ratio else "plus"
+        both = Words(f"{rate:g} {joined} {{}} {disparity:g} must lie between 0 and 1", Named("disparity"))
         raise InputError(WHO, Fault("rate", both))
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from fairtrial.methods import arguments as a
 from fairtrial.methods.declaration import method
+from fairtrial.methods.gaps import arguments as g
 from fairtrial.methods.plan.result import PlanResult
 from fairtrial.options import Option
 
@@ -20,7 +21,8 @@ Disparity = Annotated[
 ]
 TargetKnown = Annotated[bool, Option("Whether the target is a known number.")]
 TargetRatio = Annotated[
-    float, Option("How many members the target has per member of the group; 1: equally many.", above=0)
+    float,
+    Option("How many members the target has per member of the group; 1: equally many.", above=0, most=1e6),
 ]
 Groups = Annotated[
     int,
@@ -53,6 +55,7 @@ def plan(
     rate: Rate = None,
     deviation: Deviation = None,
     tolerance: a.Tolerance = None,
+    scale: g.Scale = "difference",
     disparity: Disparity = None,
     target_known: TargetKnown = False,
     target_ratio: TargetRatio = 1.0,
@@ -74,6 +77,8 @@ def plan(
         The assumed standard deviation, of a real-valued metric.
     tolerance : float or list or None, default None
         The largest gap that is tolerated, 0.05, or two numbers low,high.
+    scale : {'difference', 'ratio'}, default 'difference'
+        How a rate is compared: its difference to the target's, or its ratio to it (four fifths is 0.8).
     disparity : float or None, default None
         To detect: this gap; together with a tolerance, that it lies outside of it.
     target_known : bool, default False
@@ -104,13 +109,15 @@ def plan(
     >>> [(row["goal"], row["members"]) for row in result.estimates]
     [('certify within 5.0 points', 1096), ('detect 10.0 points, 5.0 points tolerated', 916)]
     """
-    from fairtrial.methods.gaps.tolerance import find_band
+    from fairtrial.methods.gaps.tolerance import find_scaled_band
     from fairtrial.methods.plan.answer import Assumed, answer
     from fairtrial.metrics.table import find_metric
 
     asked = find_metric("plan", metric)
-    band = find_band("plan", tolerance, asked)
-    assumed = Assumed(asked, rate, deviation, target_known, target_ratio, groups, power, confidence_level)
+    band = find_scaled_band("plan", tolerance, asked, scale)
+    assumed = Assumed(
+        asked, rate, deviation, target_known, target_ratio, groups, power, confidence_level, scale
+    )
     if not monitoring:
         return answer(assumed, band, disparity)
     from fairtrial.methods.plan.monitoring import check_monitoring, with_monitoring

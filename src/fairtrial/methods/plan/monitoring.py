@@ -25,6 +25,8 @@ MOST_PERIODS = 5000
 def check_monitoring(asked: Assumed, disparity: float | None, each_period: int | None) -> None:
     """What a watch's plan needs besides."""
     faults = Faults(WHO)
+    if asked.scale == "ratio":
+        faults.add(Fault("monitoring", "is planned for differences", cure="Leave the scale out"))
     if not asked.binary:
         faults.add(Fault("monitoring", "is planned for binary metrics only"))
     if disparity is None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from fairtrial.data.audit import Audit
-from fairtrial.errors import Fault, NotApplicable, Note
+from fairtrial.errors import Fault, NotApplicable, Note, Set, Words
 from fairtrial.methods.gaps.known_outcomes import left_out_details, left_out_notes
 from fairtrial.methods.scan.arguments import DrawSettings, ScanSettings
 from fairtrial.methods.scan.draws import Luck, luck_of
@@ -66,7 +67,23 @@ def _scan(question: ScanQuestion, settings: ScanSettings, data: ScanData) -> Any
     directions = _directions(question.direction)
     names = (*(question.features or ("",)), *question.within)
     attributes = data.attributes(question.ranges)
-    return kind(question.who, table, attributes, directions, rung_of(settings, table), settings, names)
+    if data.persons is None:
+        return kind(question.who, table, attributes, directions, rung_of(settings, table), settings, names)
+    _refuse_with_persons(question.who, settings)
+    rung = rung_of(replace(settings, null=settings.null and "stratified"), table)
+    return MatchedScan(question.who, table, attributes, directions, rung, settings, names, data.persons)
+
+
+def _refuse_with_persons(who: str, settings: ScanSettings) -> None:
+    """What deals out rows or models them one by one, by name."""
+    if settings.score == "article":
+        cure = Words("use {}", Set("score", "matched"))
+        raise NotApplicable(
+            who, Fault("score", "'article' takes every row for a person of its own", cure=cure)
+        )
+    if settings.null not in (None, "ladder", "stratified"):
+        required = f"{settings.null!r} draws row by row, and the unit says that rows belong together"
+        raise NotApplicable(who, Fault("null", required, cure=Words("use {}", Set("null", "stratified"))))
 
 
 def _directions(direction: str | None) -> tuple[Direction, ...]:

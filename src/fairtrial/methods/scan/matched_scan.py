@@ -10,7 +10,7 @@ import numpy as np
 from fairtrial.errors import Fault, NotApplicable, Note, Set, Words
 from fairtrial.methods.scan.arguments import ScanSettings
 from fairtrial.methods.scan.rates import Rates, gap, people_of, share
-from fairtrial.methods.scan.rungs import Models, Rung, fitted_models
+from fairtrial.methods.scan.rungs import FEW_MOVE, Models, Rung, fitted_models
 from fairtrial.methods.scan.solver import matched
 from fairtrial.methods.scan.solver.arrays import BoolArray, FloatArray
 from fairtrial.methods.scan.solver.found import Direction, Found
@@ -20,8 +20,10 @@ from fairtrial.methods.scan.solver.matched_search import (
     Subgroup,
     plan_matched,
 )
+from fairtrial.methods.scan.solver.person_strata import PersonRows, PersonStrata
 from fairtrial.methods.scan.solver.scan_table import ScanTable, observed_moments, totals
 from fairtrial.methods.scan.solver.value_sets import Attribute
+from fairtrial.results.text import counted
 
 _PEOPLE_AT_ONCE = 4_000_000
 
@@ -40,15 +42,18 @@ class MatchedScan:
         rung: Rung,
         settings: ScanSettings,
         names: tuple[str, ...] = (),
+        persons: PersonRows | None = None,
     ) -> None:
         self.who, self.table, self.attributes = who, table, attributes
         self.directions, self.rung, self.settings = directions, rung, settings
         self.models: Models | None = None
-        self.base: matched.MatchedTable | matched.PersonTable = rung.matched
+        self.base: matched.MatchedTable | matched.PersonTable | PersonStrata = rung.matched
         if rung.name in ("propensity", "bootstrap"):
             self.models = fitted_models(who, table, settings, names)
         if self.models is not None and rung.name == "propensity":
             self.base = matched.PersonTable.of(table, self.models.chance, self.models.rates)
+        if persons is not None:
+            self.base = PersonStrata.of(table, rung.matched, persons)
         self.sums = observed_moments(table)
 
     @cached_property
@@ -112,6 +117,8 @@ class MatchedScan:
     @cached_property
     def draw(self) -> matched.ContrastDraw:
         name = self.rung.name
+        if isinstance(self.base, PersonStrata):
+            return self.base.drawn()
         if isinstance(self.base, matched.PersonTable):
             return self.base.drawn_class()
         if name == "global":
@@ -176,8 +183,20 @@ class MatchedScan:
     def notes(self) -> list[Note]:
         """What luck was drawn from, and what the search was over."""
         words = "" if self.models is None else self.models.words
-        null = [] if self.settings.null is None else [self.rung.note(words)]
+        null = [] if self.settings.null is None else [self._null_note(words)]
         return [*null, self._search_note()]
+
+    def _null_note(self, words: str) -> Note:
+        if not isinstance(self.base, PersonStrata):
+            return self.rung.note(words)
+        text = (
+            "Stratified null of whole persons: class membership is permuted among persons with equally many rows of "
+            f"the same features and condition; {100 * self.base.share:.0f}% of the protected class is among them "
+            f"({counted(self.base.exchanged, 'set')} of persons alike). n counts persons."
+        )
+        if self.base.share < FEW_MOVE:
+            text += " The others say nothing about the class, so weak findings may be missed."
+        return Note("null-stratified", text)
 
     def _search_note(self) -> Note:
         plan = self.plan

@@ -17,6 +17,7 @@ from fairtrial.methods.scan.result import ScanAllResult, ScanResult
     shows="disparity",
     result=ScanResult,
     complete_rows=False,
+    evidence=("unit",),
 )
 def scan(
     audit: Audit,
@@ -167,6 +168,7 @@ def scan(
     result=ScanAllResult,
     variant_of="scan",
     complete_rows=False,
+    evidence=("unit",),
 )
 def scan_all(
     audit: Audit,

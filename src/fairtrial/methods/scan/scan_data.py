@@ -13,6 +13,7 @@ from fairtrial.data.order import ValueOrder, coarser, value_order, with_numbers_
 from fairtrial.errors import Fault, InputError, NotApplicable, Note, Set, Words
 from fairtrial.methods.scan.question import ScanQuestion, real_valued_fault
 from fairtrial.methods.scan.solver.arrays import BoolArray, FloatArray
+from fairtrial.methods.scan.solver.person_strata import PersonRows
 from fairtrial.methods.scan.solver.scan_table import CountedRows, ScanTable, build_table, log_odds
 from fairtrial.methods.scan.solver.value_sets import Attribute
 from fairtrial.metrics.metric import Metric
@@ -32,6 +33,7 @@ class ScanData:
     values: dict[str, ValueOrder]
     cells: Cells
     notes: tuple[Note, ...]
+    persons: PersonRows | None = None  # where some have several rows
 
     def attributes(self, ranges: bool) -> tuple[Attribute, ...]:
         """The searched features as the search takes them; a class without any is searched as a whole."""
@@ -58,8 +60,9 @@ def read_data(audit: Audit, question: ScanQuestion) -> ScanData:
     kept = lines.count > 0
     if question.reference:
         kept &= (cells.mask(question.protected) | cells.mask(question.reference))[lines.cell]
+    counted = _rows(question, cells, lines, (_codes(cells, fine), numbers), kept)
     table = build_table(
-        _rows(question, cells, lines, (_codes(cells, fine), numbers), kept),
+        counted,
         arity=np.array([len(order.labels) for order in orders.values()], dtype=np.int64),
         searched=len(question.features),
         neighbours=question.neighbours,
@@ -70,7 +73,29 @@ def read_data(audit: Audit, question: ScanQuestion) -> ScanData:
     notes = [*lines.notes, *_notes(audit, question, cells, left_out), *_cut_notes(cut)]
     _check_classes(question, table)
     values = {name: orders[name] for name in question.features}
-    return ScanData(table=table, values=values, cells=cells, notes=tuple(notes))
+    persons = None
+    if audit.unit is not None:
+        persons = _persons(question, table, counted, cells.codes[lines.cell[kept], -1])
+    return ScanData(table=table, values=values, cells=cells, notes=tuple(notes), persons=persons)
+
+
+def _persons(
+    question: ScanQuestion, table: ScanTable, rows: CountedRows, unit: NDArray[np.int64]
+) -> PersonRows | None:
+    """Whose the rows are; None where everybody has one. Persons must be in the class or outside it as a whole."""
+    assert table.row_atom is not None
+    found = PersonRows(atom=table.row_atom, person=unit, count=rows.count, protected=rows.protected)
+    if not found.several:
+        return None
+    mixed = found.mixed(table)
+    if mixed:
+        required = (
+            f"has rows inside and outside of {question.who_is} for {mixed:,} of its values: a scan deals whole persons "
+            "to the class, and these cannot be"
+        )
+        cure = "use a unit that is in one class only, or compare within it instead of across"
+        raise NotApplicable(question.who, Fault("unit", required, cure=cure))
+    return found
 
 
 def _joined(
@@ -139,6 +164,11 @@ def _counted(audit: Audit, question: ScanQuestion) -> Cells:
     who, reference = question.who, question.reference
     of_classes = [*question.protected.attributes, *(reference.attributes if reference else ())]
     by = list(dict.fromkeys([*question.features, *question.within, *of_classes]))
+    if audit.unit is not None:
+        by = [
+            *(name for name in by if name != audit.unit),
+            audit.unit,
+        ]  # the last one, where it is looked for
     cells = audit.cells(by, metrics=_metrics(question), roles=_roles(question), who=who)
     for name in question.features:
         if len(cells.labels[name]) > MOST_VALUES:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,6 +15,7 @@ from fairtrial.data.order import ValueOrder
 from fairtrial.labels import MISSING
 from fairtrial.methods.scan.matched_scan import MatchedScan
 from fairtrial.methods.scan.question import ScanQuestion
+from fairtrial.methods.scan.rates import Rates
 from fairtrial.methods.scan.scan_data import ScanData
 from fairtrial.methods.scan.solver.arrays import BoolArray, FloatArray
 from fairtrial.methods.scan.solver.found import Found
@@ -83,12 +85,13 @@ class SubgroupDescriber:
 
     def estimate(self, rank: int, found: Found, p_value: Any, state: State) -> dict[str, Any]:
         """One line of the result."""
-        told = self.scan.rates(self.members(found.values))
+        inside = self.members(found.values)
+        rows, told = self.scan.rates(inside), self._told(inside)
         nobody = undefined("nobody outside the class in this subgroup")
         alone = undefined("nobody outside the class is comparable")
         subgroups = self.scan.subgroups(found)
-        low, high = self._interval(told.rate, told.n, subgroups)
-        other_low, other_high = self._interval(told.target_rate, told.target_n, subgroups)
+        low, high = self._interval(told.rate, rows.n, subgroups)
+        other_low, other_high = self._interval(told.target_rate, rows.target_n, subgroups)
         return {
             "rank": rank,
             "protected": self.question.who_is,
@@ -110,12 +113,23 @@ class SubgroupDescriber:
             **state.cells(),
         }
 
-    def _interval(
-        self, rate: float | None, people: int, subgroups: float
-    ) -> tuple[float | None, float | None]:
+    def _told(self, inside: BoolArray) -> Rates:
+        """Sizes and rates of these cells, in persons where they have several rows."""
+        told: Rates = self.scan.rates(inside)
+        if self.data.persons is None:
+            return told
+        n, others = self.data.persons.people(self.table, inside)
+        return replace(told, n=n, target_n=others)
+
+    @cached_property
+    def _most_rows(self) -> float:
+        return 1.0 if self.data.persons is None else self.data.persons.most_rows(self.table)
+
+    def _interval(self, rate: float | None, rows: int, subgroups: float) -> tuple[float | None, float | None]:
+        """Sums of up to k rows per person are no surer than a k-th of the rows, each a person of its own."""
         if rate is None:
             return None, None
-        return selected_rate_interval(rate, people, subgroups, self.level)
+        return selected_rate_interval(rate, rows / self._most_rows, subgroups, self.level)
 
     def _target_expected(self, expected: float | None) -> Any:
         if expected is not None:
@@ -128,6 +142,8 @@ class SubgroupDescriber:
             return undefined("everybody in the subgroup is on one side")
         if self.question.real_valued and self.matched:
             return undefined("of mean scores there are no odds")
+        if self.data.persons is not None:
+            return undefined("of persons' sums there are no odds")
         return found.theta * self.scan.sigma if self.scan.sigma is not None else found.theta
 
     def value_rows(self, found: Found) -> list[dict[str, Any]]:
@@ -140,7 +156,7 @@ class SubgroupDescriber:
             opened[j] = True
             around = self.members(opened)
             for v in self._chart_values(admitted):
-                told = self.scan.rates(around & (codes[:, j] == v))
+                told = self._told(around & (codes[:, j] == v))
                 rows.append(
                     {
                         "attribute": name,

@@ -78,6 +78,7 @@ Records = Annotated[
     result=TabulateResult,
     variant_of="measure",
     complete_rows=False,
+    evidence=("weight", "unit", "pair"),  # of a bias record; the tables that count people refuse them
 )
 def tabulate(
     audit: Audit,

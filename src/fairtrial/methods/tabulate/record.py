@@ -23,6 +23,7 @@ from fairtrial.methods.tabulate.result import BEYOND, NO_THRESHOLD, UNDETERMINED
 from fairtrial.metrics.groups import find_target
 from fairtrial.metrics.table import find_metric
 from fairtrial.results.column import State
+from fairtrial.results.text import counted
 
 KEYS = ("group", "hazard", "measure", "threshold", "scale", "target", "mitigation", "review")
 TEXTS = ("hazard", "mitigation", "review")
@@ -148,10 +149,10 @@ def _verdict(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _sentence(rows: Sequence[Mapping[str, Any]]) -> str:
-    def many(code: str) -> int:
-        return sum(row["state"] == code for row in rows)
+    def many(*codes: str) -> int:
+        return sum(row["state"] in codes for row in rows)
 
     return (
-        f"of {len(rows)} entries {many(BEYOND.code)} are shown beyond the threshold, {many(WITHIN.code)} within it, "
-        f"{many(UNDETERMINED.code)} are undetermined, {many(NO_THRESHOLD.code)} have no threshold"
+        f"{counted(len(rows), 'entry', 'entries')}: beyond the threshold {many(BEYOND.code, FAVOURED.code)}, within it "
+        f"{many(WITHIN.code)}, undetermined {many(UNDETERMINED.code)}, without a threshold {many(NO_THRESHOLD.code)}"
     )

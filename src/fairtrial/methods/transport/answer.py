@@ -16,9 +16,10 @@ from fairtrial.methods.transport.distance import find_distance
 from fairtrial.methods.transport.movers import Change, Moved, bands, histogram, smallest_change
 from fairtrial.methods.transport.moves import DecidedRows, Distances, Moves
 from fairtrial.methods.transport.result import ALONE, TOO_FEW, TransportResult
-from fairtrial.methods.transport.sentences import notes, null_words, question_words, verdict
-from fairtrial.methods.transport.solver.gap_test import GapTest, article_test, pair_gaps, pooled_test
-from fairtrial.results.column import State, undefined
+from fairtrial.methods.transport.sentences import notes, null_words, person_notes, question_words, verdict
+from fairtrial.methods.transport.solver.gap_test import GapTest, article_test, pooled_test
+from fairtrial.methods.transport.solver.person_test import person_gaps, person_test
+from fairtrial.results.column import State, defined_or, undefined
 
 WHO = "transport"
 
@@ -36,11 +37,16 @@ class Wanted:
     seed: int
 
 
-def check_calibration(wanted: Wanted) -> None:
+def check_calibration(wanted: Wanted, repeated: bool) -> None:
     """Refuse what the calibration has no use for, or no law."""
     if wanted.calibration == "pooled" and wanted.bandwidth is not None:
         why = Words("belongs to {}: the pooled p-value needs none", Set("calibration", "paper"))
         raise InputError(WHO, Fault("bandwidth", why))
+    if wanted.calibration == "paper" and repeated:
+        required = "'paper' takes every row for a person of its own, which the unit says it is not"
+        raise NotApplicable(
+            WHO, Fault("calibration", required, cure=Words("use {}", Set("calibration", "pooled")))
+        )
     if wanted.calibration == "paper" and wanted.direction == "differs" and wanted.tolerance > 0:
         required = "'paper' with a tolerance is one-sided in the article"
         sides = Set("direction", "above"), Set("direction", "below")
@@ -68,7 +74,11 @@ def answer(
         verdict=verdict(rows, details, test, wanted.confidence_level),
         estimates=tuple(rows),
         details=details,
-        notes=(*audit.notes(), *notes(rates, change, wanted.calibration, wanted.minimum)),
+        notes=(
+            *audit.notes(),
+            *notes(rates, change, wanted.calibration, wanted.minimum),
+            *person_notes(rates),
+        ),
         provenance=audit.provenance(
             rates.rows,
             seed=wanted.seed,
@@ -84,6 +94,10 @@ def _test(rates: ComparedRates, change: Change, wanted: Wanted) -> GapTest | str
     try:
         if wanted.calibration == "paper":
             return _article_test(rates, change, wanted)
+        if rates.person is not None:
+            found = person_test(rates.contrasts, rates.person, allowed, wanted.direction)
+            if found is not None:
+                return found
         return pooled_test(rates.contrasts, change.distances.values, allowed, wanted.direction, wanted.seed)
     except ArithmeticError as error:
         return str(error)
@@ -115,7 +129,7 @@ def _group_rows(rates: ComparedRates, change: Change, level: float, minimum: int
             "metric": cell.metric,
             "attribute": cell.attribute,
             "group": cell.group,
-            "n": int(rates.contrasts.cell_rows[index]),
+            "n": rates.people(index),
             "rate": float(rates.contrasts.rates[index]),
             "cannot_move": None if stuck is None else int(stuck[index]),
             **_after(rates, change, index),
@@ -135,15 +149,15 @@ def _differences(rates: ComparedRates, level: float) -> dict[int, dict[str, Any]
     ]
     if not pairs:
         return {}
-    gaps = pair_gaps(rates.contrasts, pairs)
+    gaps = person_gaps(rates.contrasts, pairs, rates.person)
     low, high = gaps.limits(level)
     return {
         index: {
             "target": rates.cells[other].group,
-            "target_n": int(rates.contrasts.cell_rows[other]),
+            "target_n": rates.people(other),
             "difference": float(gaps.estimate[place]),
-            "difference_low": float(low[place]),
-            "difference_high": float(high[place]),
+            "difference_low": defined_or(float(low[place]), gaps.reason[place] or "no limit"),
+            "difference_high": defined_or(float(high[place]), gaps.reason[place] or "no limit"),
         }
         for place, (index, other) in enumerate(pairs)
     }

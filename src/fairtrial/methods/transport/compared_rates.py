@@ -69,6 +69,20 @@ class ComparedRates:
     left_out: list[LeftOut] = field(default_factory=list)
 
     @property
+    def person(self) -> NDArray[np.int64] | None:
+        """The person of each row; None where every row is a person."""
+        found = self.rows.attributes.get("unit")
+        return None if found is None else found.codes.astype(np.int64)
+
+    def people(self, cell: int) -> int:
+        """How many people have rows in a cell."""
+        person = self.person
+        if person is None:
+            return int(self.contrasts.cell_rows[cell])
+        inside = self.contrasts.cells[self.contrasts.pattern, cell] > 0
+        return int(np.unique(person[inside]).size)
+
+    @property
     def compared_rows(self) -> NDArray[np.bool_]:
         """The rows that belong to a compared cell."""
         in_some_cell = np.asarray((self.contrasts.cells > 0).any(axis=1))
@@ -86,6 +100,7 @@ def find_rates(audit: Audit, criterion: object, between: Between) -> ComparedRat
         attributes=list(dict.fromkeys([*attributes, *strata])),
         metrics=found.metrics,
         roles=found.roles,
+        units=audit.has("unit"),
         who=WHO,
     )
     families = _Families(rows, reference, between.minimum)
@@ -107,7 +122,7 @@ def own_rates(audit: Audit, content: Mapping[str, Any]) -> ComparedRates:
     """The rates of a criterion of one's own: each of its cells, and the contrasts between them."""
     found = own_criterion(content)
     check_roles(audit, found.metrics)
-    rows = audit.rows(metrics=found.metrics, roles=found.roles, who=WHO)
+    rows = audit.rows(metrics=found.metrics, roles=found.roles, units=audit.has("unit"), who=WHO)
     decision = rows.roles["decision"].astype(np.uint8)
     cells = np.column_stack([rows.given[metric.name] for metric in found.metrics]).astype(float)
     names = [metric.label for metric in found.metrics]

@@ -96,6 +96,8 @@ Minimum = Annotated[int, Option("Groups with fewer members are listed as not com
     order=50,
     shows="disparity",
     result=TransportResult,
+    of_groups=True,
+    evidence=("unit",),
 )
 def transport(
     audit: Audit,
@@ -187,7 +189,7 @@ def transport(
     from fairtrial.methods.transport.moves import Moves, feature_lists
 
     wanted = Wanted(tolerance, direction, calibration, bandwidth, minimum, confidence_level, seed)
-    check_calibration(wanted)
+    check_calibration(wanted, audit.has("unit"))
     named = feature_lists(immutable=immutable, discrete=discrete)
     moves = Moves(norm=norm, units=units, step_cost=step_cost, **named)
     return answer(audit, criterion, Between(by, target, strata, minimum), (distance, moves), wanted)

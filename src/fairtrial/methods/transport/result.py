@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from fairtrial.errors import Fault, InputError
 from fairtrial.methods.gaps.words import number_words
@@ -131,6 +131,16 @@ class TransportResult(Result):
             "a recommendation to decide any person differently."
         )
         return sentences
+
+    def to_publish(self) -> Self:
+        """Without the distances of people near the boundary, and who shares the last places."""
+        alone = dict.fromkeys(("tied", "cannot_move"))
+        return replace(
+            self,
+            estimates=tuple({**row, **alone} for row in self.estimates),
+            details={**self.details, "histogram": [], "bands": [], "tied": 0},
+            notes=tuple(note for note in self.notes if note.code not in ("ties", "cannot-move")),
+        )
 
     def primary(self) -> list[Primary]:
         """One p-value for all equalities; the widest gap stands for them."""

@@ -98,6 +98,17 @@ def notes(rates: ComparedRates, change: Change, calibration: str, minimum: int) 
     return found
 
 
+def person_notes(rates: ComparedRates) -> list[Note]:
+    """What repeated rows mean for the numbers."""
+    if rates.person is None:
+        return []
+    text = (
+        "A person may have several rows: n counts people, and the test and the intervals of gaps go by each person's "
+        "sum. What is moved are decisions, one per row."
+    )
+    return [Note("repeated-people", text)]
+
+
 def _about_references(rates: ComparedRates) -> list[Note]:
     """Where the group that others are compared with is too small, another takes its place: say so."""
     chosen: dict[str, set[str]] = {}

@@ -8,6 +8,7 @@ from fairtrial.errors import Fault, InputError
 from fairtrial.results.charts.drawing import png, svg
 from fairtrial.results.charts.page import write_page
 from fairtrial.results.result import Result
+from fairtrial.work.whole_files import write_whole
 
 
 def save_chart(result: Result, path: str) -> Path:
@@ -36,6 +37,6 @@ def _write_chart(result: Result, target: Path) -> None:
         return
     spec = result.plot().to_dict()
     if kind == ".svg":
-        target.write_text(svg(spec), encoding="utf-8")
+        write_whole(target, svg(spec))
     else:
-        target.write_bytes(png(spec))
+        write_whole(target, png(spec))

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairtrial.results.charts.drawing import bundle, cleaned
+from fairtrial.work.whole_files import write_whole
 
 if TYPE_CHECKING:
     from fairtrial.results.charts.picture import Picture
@@ -122,7 +123,7 @@ def chart_page(pictures: Sequence[Picture], title: str) -> str:
 
 def write_page(pictures: Sequence[Picture], path: Path, *, title: str) -> None:
     """The page of these pictures as a file."""
-    path.write_text(chart_page(pictures, title), encoding="utf-8")
+    write_whole(path, chart_page(pictures, title))
 
 
 def _figure(identity: str, picture: Picture) -> str:

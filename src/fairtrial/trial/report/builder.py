@@ -219,7 +219,20 @@ def limits(content: Mapping[str, Any]) -> list[str]:
     left = not_asked(asked)
     if left:
         texts.append("Not asked or not answered: " + " ".join(left))
-    return texts
+    return [*texts, *_not_for_strangers(content["report"])]
+
+
+def _not_for_strangers(report: Mapping[str, Any]) -> list[str]:
+    """What an owner must know before passing the page on."""
+    if report.get("publish"):
+        return []
+    below = report["suppress_below"]
+    if below < 2:
+        return [
+            "Counts of few people are shown here, by the owner's choice: whoever reads it can tell who is meant."
+        ]
+    text = f"Counts of fewer than {below} people are masked but can often be worked out: it is the owner's report, not "
+    return [text + "made for strangers (fairtrial run --publish makes that)."]
 
 
 def not_asked(asked: Collection[str]) -> list[str]:

@@ -20,6 +20,7 @@ from fairtrial.results.text import (
     shown_columns,
     state_text,
 )
+from fairtrial.work.whole_files import write_whole
 
 SHORT = 26  # characters that need not be broken into lines
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -130,4 +131,6 @@ def write_parquet(result: Result, path: Path) -> None:
     """The estimates as Parquet, undefined values as nulls."""
     import pyarrow.parquet as parquet
 
-    parquet.write_table(result.to_frame(backend="pyarrow"), path)
+    buffer = io.BytesIO()
+    parquet.write_table(result.to_frame(backend="pyarrow"), buffer)
+    write_whole(path, buffer.getvalue())

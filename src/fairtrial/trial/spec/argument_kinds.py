@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing
 
 from fairtrial import options
-from fairtrial.methods.arguments import Metrics, OneMetric
+from fairtrial.methods.arguments import MetricOrCriterion, Metrics, OneMetric
 from fairtrial.metrics.metric import Metric
 from fairtrial.options import Argument
 from fairtrial.trial.spec.tables import role_keys
@@ -19,6 +19,11 @@ def admits_metrics(argument: Argument) -> bool:
 def is_metric(argument: Argument) -> bool:
     """Whether it is declared as `OneMetric` or `Metrics`, and so takes nothing but metrics."""
     return argument.option in (typing.get_args(OneMetric)[1], typing.get_args(Metrics)[1])
+
+
+def is_criterion(argument: Argument) -> bool:
+    """Whether it is declared as `MetricOrCriterion`: a metric, or the name of a criterion that joins some."""
+    return argument.option is typing.get_args(MetricOrCriterion)[1]
 
 
 def admits_groups(argument: Argument) -> bool:

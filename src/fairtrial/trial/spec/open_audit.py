@@ -14,9 +14,15 @@ from fairtrial.data.groups import check_target, find_groups
 from fairtrial.errors import Fault, Faults, InputError, Set, Words, did_you_mean
 from fairtrial.methods.declaration import find_method
 from fairtrial.metrics.groups import find_target
-from fairtrial.metrics.table import find_metrics, joined_metrics
+from fairtrial.metrics.table import find_criterion, find_metrics, joined_metrics
 from fairtrial.options import Argument
-from fairtrial.trial.spec.argument_kinds import admits_metrics, is_attributes, is_metric, is_target
+from fairtrial.trial.spec.argument_kinds import (
+    admits_metrics,
+    is_attributes,
+    is_criterion,
+    is_metric,
+    is_target,
+)
 from fairtrial.trial.spec.faults import SpecFaults
 from fairtrial.trial.spec.load import Spec
 from fairtrial.trial.spec.sections import Section
@@ -112,15 +118,22 @@ def check_sections(audit: Audit, sections: tuple[Section, ...], faults: SpecFaul
         for argument in find_method(section.method).arguments:
             if argument.name in section.arguments:
                 value = section.arguments[argument.name]
-                found = data_faults(audit, section.method, argument, value)
+                found = data_faults(audit, section.method, argument, value, _made(section))
                 faults.extend((*section.path, argument.name), found)
 
 
-def data_faults(audit: Audit, method: str, argument: Argument, value: Any) -> list[Fault]:
-    """What the data show to be wrong with an argument, before the method is called."""
+def _made(section: Section) -> frozenset[str]:
+    """Roles that a question makes itself: over all thresholds the decision is made from the score."""
+    return frozenset({"decision"} if section.arguments.get("thresholds") else ())
+
+
+def data_faults(
+    audit: Audit, method: str, argument: Argument, value: Any, made: frozenset[str] = frozenset()
+) -> list[Fault]:
+    """What the data show to be wrong with an argument, before the method is called; roles that are `made` are there."""
     try:
         if admits_metrics(argument):
-            _check_metrics(audit, method, argument, value)
+            _check_metrics(audit, method, argument, value, made)
         elif is_attributes(argument):
             find_groups(method, audit, value)
         elif is_target(argument):
@@ -132,13 +145,19 @@ def data_faults(audit: Audit, method: str, argument: Argument, value: Any) -> li
     return []
 
 
-def _check_metrics(audit: Audit, method: str, argument: Argument, value: Any) -> None:
+def _check_metrics(
+    audit: Audit, method: str, argument: Argument, value: Any, made: frozenset[str] = frozenset()
+) -> None:
     faults = Faults(method)
     for item in value if isinstance(value, list) else [value]:
-        if not is_metric(argument) and joined_metrics(item) == (item,):
+        if is_criterion(argument):
+            metrics = find_criterion(method, item, within=True)[1]
+        elif not is_metric(argument) and joined_metrics(item) == (item,):
             continue  # the method has forms of its own for these; it checks them itself
-        for metric in find_metrics(method, item, argument.name):
-            for need in sorted(metric.needs):
+        else:
+            metrics = find_metrics(method, item, argument.name)
+        for metric in metrics:
+            for need in sorted(metric.needs - made):
                 if not audit.has(need):
                     faults.add(_lacks(metric.name, need, argument.name))
             for column in metric.columns:

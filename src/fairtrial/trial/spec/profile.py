@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairtrial.data.files import Files
+from fairtrial.errors import Fault, InputError
 from fairtrial.labels import canonical, is_missing
 
 ROWS = 20_000
@@ -54,18 +55,24 @@ def profile_file(path: str) -> list[Profile]:
     columns = files.columns
     values: dict[str, list[Any]] = {name: [] for name in columns}
     rows = _csv_rows(files) if files.csv else _parquet_rows(files.paths[0])
-    for row in rows:
-        for name in columns:
-            values[name].append(row.get(name))
+    try:
+        for row in rows:
+            for name in columns:
+                values[name].append(row.get(name))
+    except (OSError, EOFError, ValueError, NotImplementedError, MemoryError, csv.Error) as error:
+        fault = Fault("data", f"cannot be read: {str(error).splitlines()[0]}", subject=files.paths[0])
+        raise InputError("Audit", fault) from None
     return [_profile(name, values[name]) for name in columns]
 
 
 def _csv_rows(files: Files) -> Iterator[dict[str, Any]]:
     path = files.paths[0]
-    delimiter = files.headers[path].delimiter
+    header = files.headers[path]
     opener = gzip.open if path.endswith(".gz") else open
     with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
-        for index, row in enumerate(csv.DictReader(file, delimiter=delimiter)):
+        for _ in range(header.blank):
+            file.readline()
+        for index, row in enumerate(csv.DictReader(file, delimiter=header.delimiter)):
             if index >= ROWS:
                 return
             yield row

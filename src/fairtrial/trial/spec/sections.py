@@ -8,9 +8,9 @@ from typing import Any
 
 from fairtrial.errors import Fault, InputError, did_you_mean
 from fairtrial.methods.declaration import Method, trial_methods
-from fairtrial.metrics.table import find_metric, find_metrics
+from fairtrial.metrics.table import CRITERIA, find_metric, find_metrics
 from fairtrial.options import Argument
-from fairtrial.trial.spec.argument_kinds import admits_groups, admits_metrics, is_metric
+from fairtrial.trial.spec.argument_kinds import admits_groups, admits_metrics, is_criterion, is_metric
 from fairtrial.trial.spec.faults import SpecFaults
 from fairtrial.trial.spec.key_lines import Path
 from fairtrial.trial.spec.tables import run_keys
@@ -118,7 +118,9 @@ def _refused(method: Method, key: str, keys: Mapping[str, Argument]) -> Fault:
 
 def value_faults(method: Method, argument: Argument, value: Any) -> list[Fault]:
     """What can be told without the data: metric names, fixed choices, numbers and their bounds."""
-    if not is_metric(argument):
+    if is_criterion(argument) and isinstance(value, str) and value in CRITERIA:
+        return []
+    if not (is_metric(argument) or is_criterion(argument)):
         fault = argument.fault(value)
         return [] if fault is None else [fault]
     find = find_metrics if argument.option.many else find_metric

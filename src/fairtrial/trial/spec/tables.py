@@ -15,6 +15,7 @@ PRESETS: tuple[str, ...] = get_args(Preset)
 
 SEED = Option("Same seed, same numbers.", least=0)
 JOBS = Option("Parallel workers; numbers do not depend on it.", least=1)
+PUBLISH = Option("For strangers: small groups are joined, so that no count of few people can be worked out.")
 ALPHA = Option("Chance of even one false finding in the whole trial.", above=0, below=0.5)
 
 
@@ -48,6 +49,7 @@ class Run:
     seed: Annotated[int, SEED] = 0
     jobs: Annotated[int, JOBS] = 1
     alpha: Annotated[float, ALPHA] = 0.05
+    publish: Annotated[bool, PUBLISH] = False
 
 
 @dataclass(frozen=True, slots=True)

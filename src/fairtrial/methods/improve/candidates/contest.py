@@ -215,9 +215,16 @@ class OneRule:
 
 
 def find_claim(
-    wanted: Wanted, worths: tuple[Sequence[Worth], Sequence[Worth]], groups: Sequence[Group]
+    wanted: Wanted,
+    worths: tuple[Sequence[Worth], Sequence[Worth]],
+    groups: Sequence[Group],
+    *,
+    bounded: bool = False,
 ) -> Claim:
-    """The claim that was asked for, about these groups: accuracies and fairness metrics."""
+    """The claim that was asked for, about these groups: accuracies and fairness metrics.
+
+    A `bounded` one concedes nothing or units: with nothing conceded shares and units are the same claim.
+    """
     one_sided = wanted.direction != "differs"
     reference = _reference(wanted, groups) if one_sided else None
     labels = [group.label for group in groups]
@@ -229,17 +236,12 @@ def find_claim(
         pairs=tuple(directed_pairs(len(groups), reference, wanted.direction)),
         one_sided=one_sided,
         weights=weights,
-        kind=_kind(wanted),
+        kind="absolute" if bounded else wanted.margin_kind,
         scale=wanted.scale,
         method=wanted.method,
         accuracy_delta=_accuracy_deltas(wanted, [worth.name for worth in worths[0]], labels, parts),
         fairness_delta=_reduction(wanted),
     )
-
-
-def _kind(wanted: Wanted) -> MarginKind:
-    """With nothing conceded shares and units are the same claim, and bounds are drawn in units."""
-    return "absolute" if wanted.unlabelled is not None else wanted.margin_kind
 
 
 def _weights(wanted: Wanted, labels: list[str]) -> tuple[float, ...] | None:

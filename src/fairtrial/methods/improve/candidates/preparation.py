@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial.data.audit import Audit
-from fairtrial.data.cells import Rows
+from fairtrial.data.cells import Coded, Rows
 from fairtrial.data.groups import MINIMUM_SIZE
 from fairtrial.errors import (
     Fault,
@@ -217,7 +217,10 @@ def _contest(audit: Audit, wanted: Wanted, named: Named, members: _Members) -> C
     group = members.group[members.inside]
     seen = Observed(rows.roles.get("outcome"), rows.columns, rows.attributes).part(members.inside)
     alike = [] if named.assumed is None else [seen.labels[name] for name in named.assumed.alike]
+    if named.assumed is not None and named.assumed.by_decision and decision is not None:
+        alike.append(Coded(decision.astype(np.int32), ("0", "1")))
     seen, unlabelled = find_unlabelled(seen, named.worths, group, named.assumed, alike)
+    bounded = unlabelled is not None and any(map(unlabelled.matters, named.worths))
     return Contest(
         inputs=inputs,
         seen=seen,
@@ -225,7 +228,7 @@ def _contest(audit: Audit, wanted: Wanted, named: Named, members: _Members) -> C
         names=tuple(_name(group) for group in named.groups),
         decision=decision,
         score=members.role("score"),
-        claim=find_claim(wanted, (named.accuracies, named.fairness), named.groups),
+        claim=find_claim(wanted, (named.accuracies, named.fairness), named.groups, bounded=bounded),
         constraints=constraints,
         features=named.features,
         feature_of=feature_of,

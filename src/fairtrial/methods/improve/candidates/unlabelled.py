@@ -1,7 +1,9 @@
 """People whose outcome is unknown: what is assumed of them, and both ends of what may have happened.
 
 A claim that needs an outcome is tested where the unknown outcomes are worst for it: any of 0 and 1 (`"bounds"`), or as
-far from those of people alike as the odds that were stated allow (`{"odds": 2, "alike": [...]}`).
+far from those of people alike as the odds that were stated allow (`{"odds": 2, "alike": [...]}`). The audit's
+`unlabelled` means people with the same decision; where nobody of that decision has an outcome, as where loans were
+refused, it leaves all open, and `reject_inference` states a comparison with people of either decision.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ class Assumed:
 
     odds: float = math.inf
     alike: tuple[str, ...] = ()
+    by_decision: bool = False  # alike are only people with the same decision, as the audit says it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,17 +56,20 @@ class Unlabelled:
 
 
 def find_assumed(audit: Audit, asked: object) -> Assumed | None:
-    """What `unlabelled` says; None where it says nothing."""
-    if asked is None or asked == "bounds":
-        return None if asked is None else Assumed()
-    stated = asked if isinstance(asked, Mapping) and not set(asked) - {"odds", "alike"} else {}
-    odds, alike = stated.get("odds"), stated.get("alike", ())
+    """What `reject_inference` says, else the audit; None where neither says anything."""
+    stated = audit.unlabelled
+    if asked is None:
+        return None if stated is None else Assumed(stated.odds, stated.alike, by_decision=True)
+    if asked == "bounds":
+        return Assumed()
+    named = asked if isinstance(asked, Mapping) and not set(asked) - {"odds", "alike"} else {}
+    odds, alike = named.get("odds"), named.get("alike", ())
     if isinstance(odds, bool) or not isinstance(odds, int | float) or not 1 <= odds < math.inf:
         required = "must be 'bounds' or odds of at least 1, with the columns in which people are alike"
-        raise InputError(WHO, Fault("unlabelled", required, got=asked))
+        raise InputError(WHO, Fault("reject_inference", required, got=asked))
     columns = (alike,) if isinstance(alike, str) else tuple(alike)
     for name in columns:
-        audit.check_column(WHO, "unlabelled", name)
+        audit.check_column(WHO, "reject_inference", name)
     return Assumed(float(odds), columns)
 
 
@@ -74,7 +80,7 @@ def check_unlabelled(worths: Sequence[Worth], audit: Audit, asked: Wanted) -> No
         faults.add(Fault("accuracy", "cannot be bounded", subject="the area under the curve"))
     if any(worth.needs("outcome") for worth in worths):
         if audit.outcome_is_real:
-            faults.add(Fault("unlabelled", "needs a binary outcome", subject="'unlabelled'"))
+            faults.add(Fault("accuracy", "needs a binary outcome", subject=BOUNDED))
         if asked.scale == "ratio" and worths[-1].needs("outcome"):
             cure = Words("take {}", Set("scale", "difference"))
             faults.add(Fault("scale", "has gaps that are differences", subject=BOUNDED, cure=cure))
@@ -105,8 +111,8 @@ def refuse_unstated(audit: Audit) -> None:
         "Say {} for what holds whatever they are, or {} for what holds if their odds are at most twice those of people "
         "alike. A claim that needs no outcome, such as a payoff that is known for everybody and a gap in selection "
         "rate, is tested on all rows as it is",
-        Set("unlabelled", "bounds"),
-        Set("unlabelled", {"odds": 2}),
+        Set("unlabelled", "bounds", of="Audit"),
+        Set("reject_inference", {"odds": 2}),
     )
     raise NotApplicable(WHO, Fault("accuracy", required, subject="the accuracy", cure=cure))
 
@@ -125,8 +131,8 @@ def find_unlabelled(
         return seen, None
     if payoffs and assumed is not None and not math.isinf(assumed.odds):
         required = "are odds of the outcome, but a payoff is unknown as well"
-        cure = Words("take {}, or a payoff that follows from the outcome", Set("unlabelled", "bounds"))
-        raise InputError(WHO, Fault("unlabelled", required, cure=cure))
+        cure = Words("take {}, or a payoff that follows from the outcome", Set("reject_inference", "bounds"))
+        raise InputError(WHO, Fault("reject_inference", required, cure=cure))
     low, high = (_at_end(seen, known, payoffs, end) for end in (0, 1))
     stratum = distinct_rows([group, *(coded.codes for coded in alike)])[0]
     unknown = np.any([~known, *(ends[0] != ends[1] for ends in payoffs.values())], axis=0)

@@ -40,6 +40,7 @@ class ScanTable:
     has_condition: bool
     searched: int
     on_score: bool = False
+    row_atom: IntArray | None = None  # the atom of each counted row that the table was built from
 
     @property
     def searched_codes(self) -> IntArray:
@@ -164,6 +165,7 @@ def build_table(
         has_condition=rows.condition is not None,
         searched=searched,
         on_score=on_score,
+        row_atom=atom_index,
     )
 
 

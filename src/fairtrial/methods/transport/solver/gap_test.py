@@ -118,10 +118,10 @@ def pooled_test(
     problem: RateContrasts, distance: Floats | None, tolerance: Floats, direction: str, seed: int = 0
 ) -> GapTest:
     """The default: the level holds for any scores, ties and units, and for small counts."""
-    pairs = _pairs(problem)
+    pairs = pairs_of(problem)
     equalities = direction == "differs" and not tolerance.any()
     if pairs is not None and (problem.size == 1 or not equalities):
-        return _smallest(_pair_tests(problem, pairs, tolerance, direction))
+        return smallest(pair_tests(pair_gaps(problem, pairs), tolerance, direction))
     expected = _smallest_expected(problem, null_rates(problem))
     pooled = all(problem.pools(family) for family in problem.families)
     if expected < _FEWEST_EXPECTED and not pooled:
@@ -130,7 +130,7 @@ def pooled_test(
             "rates equal have no exact test"
         )
     if not equalities:
-        return _smallest([_one_band(problem, i, float(tolerance[i]), direction) for i in range(problem.size)])
+        return smallest([_one_band(problem, i, float(tolerance[i]), direction) for i in range(problem.size)])
     return _all_at_once(problem, distance, seed) if problem.size > 1 else _one_equality(problem)
 
 
@@ -142,7 +142,7 @@ def _all_at_once(problem: RateContrasts, distance: Floats | None, seed: int) -> 
     return _all_equalities(problem, distance)
 
 
-def _pairs(problem: RateContrasts) -> list[tuple[int, int]] | None:
+def pairs_of(problem: RateContrasts) -> list[tuple[int, int]] | None:
     """The two cells of each contrast; None where one compares more than two rates."""
     plain = ((problem.contrast == 1).sum(axis=1) == 1) & ((problem.contrast == -1).sum(axis=1) == 1)
     if not (plain & ((problem.contrast != 0).sum(axis=1) == 2)).all():
@@ -150,18 +150,15 @@ def _pairs(problem: RateContrasts) -> list[tuple[int, int]] | None:
     return [(int(row.argmax()), int(row.argmin())) for row in problem.contrast]
 
 
-def _pair_tests(
-    problem: RateContrasts, pairs: list[tuple[int, int]], tolerance: Floats, direction: str
-) -> list[GapTest]:
+def pair_tests(gaps: Gaps, tolerance: Floats, direction: str) -> list[GapTest]:
     """Each gap against its tolerance."""
-    gaps = pair_gaps(problem, pairs)
     same = np.ones_like(gaps.estimate)
     towards = {"differs": np.sign(gaps.estimate), "above": same, "below": -same}[direction]
     excess = np.maximum(towards * gaps.root(towards * tolerance), 0.0)
     p = [float(_pair_p(gaps, float(width), direction)[i]) for i, width in enumerate(tolerance)]
     return [
         GapTest(p[i], 0.5 * float(excess[i]) ** 2, f"the gap of two rates: {gaps.rule[i]}", np.ones(1))
-        for i in range(len(pairs))
+        for i in range(len(p))
     ]
 
 
@@ -173,7 +170,7 @@ def _pair_p(gaps: Gaps, tolerance: float, direction: str) -> Floats:
     return gaps.p_inside(-tolerance, tolerance) if tolerance else gaps.p_equal(0.0)
 
 
-def _smallest(tests: list[GapTest]) -> GapTest:
+def smallest(tests: list[GapTest]) -> GapTest:
     """The smallest p-value of several contrasts, corrected for their number."""
     smallest = min(tests, key=lambda test: test.p_value)
     if len(tests) == 1:

@@ -1,0 +1,138 @@
+"""From an audit to the plan of its publication: levels of few people are joined, attributes left with one go."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from fairtrial.data.audit import Audit
+from fairtrial.data.expressions import bin_labels
+from fairtrial.data.joined import joined_audit, joined_label
+from fairtrial.errors import Fault, InputError, Set, Words
+from fairtrial.labels import MISSING
+from fairtrial.trial.publishing.joining import Parts, few, join_levels
+from fairtrial.trial.publishing.plan import Plan
+from fairtrial.trial.publishing.tables import case_roles, level_counts
+from fairtrial.trial.spec import Section, Spec
+
+
+def make_plan(spec: Spec, audit: Audit, sections: Sequence[Section]) -> Plan:
+    """How the audit is published, so that no count of fewer than `suppress_below` people can be worked out."""
+    limit = spec.report.suppress_below
+    if limit < 2:
+        cure = Words("choose {} or more", Set("suppress_below", 10))
+        required = "needs a number of people below which a count must not be found out"
+        raise InputError("run", Fault("publish", required, cure=cure))
+    _check_roles(audit)
+    roles = case_roles(audit, sections)
+    _check_everyone(audit, roles, limit)
+    kept, gone = _parts(audit, roles, limit)
+    labels = {name: _labels(audit, name, parts) for name, parts in kept.items() if not _cut(audit, name)}
+    edges = {name: _edges(audit, name, parts) for name, parts in kept.items() if _cut(audit, name)}
+    published = joined_audit(audit, list(kept), labels, edges)
+    stands_for = {name: _stands_for(audit, published, name, parts) for name, parts in kept.items()}
+    notes = _notes(stands_for, gone, limit)
+    return Plan(audit, published, limit, roles, stands_for, gone, notes)
+
+
+def _check_roles(audit: Audit) -> None:
+    """What counts people in ways that joining groups does not cover."""
+    for name in ("order", "pair"):
+        if getattr(audit, name) is not None:
+            required = Words("does not cover what {} counts yet", Set(name, of="Audit"))
+            raise InputError("run", Fault("publish", required, cure="Make an audit without it"))
+
+
+def _check_everyone(audit: Audit, roles: Sequence[str], limit: int) -> None:
+    """What is known of all people together, and of those without a group, must not tell of few either."""
+    everyone = _totals(audit, (), roles)
+    if _few(everyone, limit):
+        cases = " and ".join(roles)
+        required = (
+            f"cannot hide that fewer than {limit} people of all have one of the combinations of {cases}"
+        )
+        cure = "ask for metrics that do not need both, or bring more people"
+        raise InputError("run", Fault("publish", required, cure=cure))
+    for name in audit.groups if audit.missing == "drop" else ():
+        if _few(everyone - _totals(audit, (name,), roles), limit):
+            required = f"cannot hide that {name!r} is missing for fewer than {limit} people of some case"
+            category = Set("missing", "category", of="Audit")
+            choose = Words("choose {}, or leave those rows out of the data", category)
+            raise InputError("run", Fault("publish", required, cure=choose))
+
+
+def _totals(audit: Audit, by: Sequence[str], roles: Sequence[str]) -> Counter[tuple[str, ...]]:
+    """People of every case; a missing role is a case of its own."""
+    cells = audit.cells(by, roles=roles, unknown=audit.keeps_unlabelled)
+    totals: Counter[tuple[str, ...]] = Counter()
+    for line, rows in enumerate(cells.rows):
+        totals[tuple(str(cells.roles[name][line]) for name in roles)] += int(rows)
+    return totals
+
+
+def _few(totals: Counter[tuple[str, ...]], limit: int) -> bool:
+    return bool(few(np.array(list(totals.values()), dtype=np.int64), limit).any())
+
+
+def _parts(audit: Audit, roles: Sequence[str], limit: int) -> tuple[dict[str, Parts], tuple[str, ...]]:
+    """Per attribute the levels that are published together, and the attributes that are not published."""
+    found = {}
+    for name in audit.groups:
+        _, counts = level_counts(audit, name, roles)
+        found[name] = join_levels(counts, limit, in_order=_cut(audit, name))
+    gone = tuple(name for name, parts in found.items() if len(parts) == 1 and len(parts[0]) > 1)
+    if gone and len(gone) == len(found):
+        required = (
+            f"leaves nothing: every attribute has groups of fewer than {limit} people of some case throughout"
+        )
+        cure = "ask for metrics that do not need the outcome, or bring more people"
+        raise InputError("run", Fault("publish", required, cure=cure))
+    return {name: parts for name, parts in found.items() if name not in gone}, gone
+
+
+def _cut(audit: Audit, name: str) -> bool:
+    """Whether its levels are bins, of which neighbours are joined by leaving out the edge between them."""
+    return name in audit.bins and MISSING not in audit.levels(name)
+
+
+def _labels(audit: Audit, name: str, parts: Parts) -> dict[str, str]:
+    levels = audit.levels(name)
+    joined = [[levels[level] for level in part] for part in parts if len(part) > 1]
+    return {label: joined_label(members) for members in joined for label in members}
+
+
+def _edges(audit: Audit, name: str, parts: Parts) -> list[float]:
+    """The lower edge of every part but the first; bins without people go with those before them."""
+    edges, levels = audit.bin_edges(name), audit.levels(name)
+    bins = bin_labels(edges, audit.kind(name))
+    return [edges[bins.index(levels[part[0]]) - 1] for part in parts[1:]]
+
+
+def _stands_for(audit: Audit, published: Audit, name: str, parts: Parts) -> dict[str, str]:
+    """The label that each of the data's own is published under; nothing where all are."""
+    levels = audit.levels(name)
+    if len(parts) == len(levels):
+        return {}
+    joined = published.joined.get(name, {})
+    if joined:
+        return {label: joined.get(label, label) for label in levels}
+    found = published.levels(name)
+    return {levels[level]: found[place] for place, part in enumerate(parts) for level in part}
+
+
+def _notes(stands_for: Mapping[str, Mapping[str, str]], gone: Sequence[str], limit: int) -> list[str]:
+    """What a reader must know of the groups."""
+    notes = [
+        f"Published so that no count of fewer than {limit} people can be worked out from what is here: groups are "
+        "joined where one of their counts (by decision and outcome) is smaller, numbers have three digits, and "
+        "what would tell of few people is left out. Nobody is not few: a rate may be 0% or 100%."
+    ]
+    for name, names in stands_for.items():
+        joined = sorted({published for label, published in names.items() if label != published})
+        if joined:
+            notes.append(f"Joined groups of {name}: {'; '.join(joined)}.")
+    if gone:
+        notes.append(f"Not published, because no two groups are large enough: {', '.join(gone)}.")
+    return notes

@@ -1,0 +1,173 @@
+"""What is joined, what is left out and what is asked instead: decided from counts, before any question is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from fairtrial.data.audit import Audit
+from fairtrial.data.groups import find_groups
+from fairtrial.methods.declaration import find_method
+from fairtrial.metrics.groups import Group
+from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.table import find_metrics
+from fairtrial.options import Argument
+from fairtrial.trial.publishing.crossing import Crossings
+from fairtrial.trial.publishing.joining import few
+from fairtrial.trial.publishing.tables import further_counts, metrics_of, tells_more
+from fairtrial.trial.spec import Section, Spec
+from fairtrial.trial.spec.argument_kinds import admits_groups, is_attributes
+
+
+@dataclass(slots=True)
+class Plan:
+    """How an audit is published: the coarser audit, the original one's labels in it, and what is said of it."""
+
+    original: Audit
+    audit: Audit
+    limit: int
+    roles: tuple[str, ...]
+    stands_for: dict[
+        str, dict[str, str]
+    ]  # per attribute the label that each of the data's is published under
+    gone: tuple[str, ...]
+    notes: list[str] = field(default_factory=list)
+
+    def leave_out(self, section: Section, why: str) -> None:
+        """Say that a question is not published."""
+        title = section.title or find_method(section.method).question
+        self.notes.append(f"Not published: “{title}” ({section.id}), because {why}.")
+
+    # -- groups under their published names -------------------------------------------------------------------------
+    def translated(self, spec: Spec) -> Spec:
+        """The spec with its sections in terms of the published groups; those that cannot be asked are left out."""
+        kept = [self._translated(section) for section in spec.sections]
+        return replace(spec, sections=tuple(section for section in kept if section is not None))
+
+    def _translated(self, section: Section) -> Section | None:
+        arguments = dict(section.arguments)
+        for argument in find_method(section.method).arguments:
+            value = arguments.get(argument.name)
+            if value is None or not (is_attributes(argument) or admits_groups(argument)):
+                continue
+            listed = list(value) if isinstance(value, list | tuple) else [value]
+            named = [found for item in listed if (found := self._named(item)) is not None]
+            if not named or (len(named) < len(listed) and not is_attributes(argument)):
+                self.leave_out(section, "it names a group that is joined with others")
+                return None
+            arguments[argument.name] = named if isinstance(value, list | tuple) else named[0]
+        return replace(section, arguments=arguments)
+
+    def _named(self, item: Any) -> Any:
+        """An attribute or a group under its published names; None where it is not published."""
+        if isinstance(item, str):
+            return None if item in self.gone else item
+        if not isinstance(item, Mapping):
+            return item
+        found: dict[str, Any] = {}
+        for name, values in Group.of(item).where:
+            names = self.stands_for.get(name, {})
+            published = sorted({names.get(value, value) for value in values})
+            members = {label for label, stands in names.items() if stands in published}
+            if name in self.gone or (names and members != set(values)):
+                return None
+            found[name] = published if len(published) > 1 else published[0]
+        return found
+
+    # -- which questions, of which groups ---------------------------------------------------------------------------
+    def admitted(self, sections: Sequence[Section]) -> tuple[Section, ...]:
+        """The questions that may be published, with the intersections that may."""
+        crossed = any(self._crossed(section) for section in sections)
+        told = [self._told(section, crossed) for section in sections]
+        kept = [section for section in told if section is not None]
+        asked = {section.id: self._crossed(section) for section in kept}
+        crossings = None
+        if any(asked.values()):
+            crossings = Crossings(self.original, self.audit, self.stands_for, self.roles, self.limit)
+            crossings.decide(group for groups in asked.values() for group in groups)
+            self._say_refused(crossings)
+        held = {} if crossings is None else crossings.held
+        found = [self._with_groups(section, asked[section.id], held) for section in kept]
+        return tuple(section for section in found if section is not None)
+
+    def _say_refused(self, crossings: Crossings) -> None:
+        refused = sum(not held for held in crossings.held.values())
+        if refused:
+            self.notes.append(
+                f"{refused} of {len(crossings.held)} intersections of groups are not published: counts of fewer than "
+                f"{self.limit} people could be worked out with them."
+            )
+
+    def _told(self, section: Section, crossed: bool) -> Section | None:
+        """The question without metrics that count people by more than the cases, where they are few."""
+        if not find_method(section.method).of_groups:
+            self.leave_out(section, "it counts people by more than their group, decision and outcome")
+            return None
+        metrics = metrics_of(section) or []
+        refused = [
+            metric for metric in metrics if tells_more(metric) and self._few_by(section, metric, crossed)
+        ]
+        if not refused:
+            return section
+        labels = ", ".join(metric.label for metric in refused)
+        asked = section.arguments.get("metrics")
+        names = {metric.name for metric in refused}
+        left = [item for item in (asked if isinstance(asked, list) else []) if not _names(item) & names]
+        if not left:
+            self.leave_out(section, f"it would tell of few people: {labels}")
+            return None
+        self.notes.append(f"Not published: {labels} ({section.id}), because it would tell of few people.")
+        return replace(section, arguments={**section.arguments, "metrics": left})
+
+    def _few_by(self, section: Section, metric: Metric, crossed: bool) -> bool:
+        """Whether the metric tells of few people in a group asked about, or in an intersection where any are asked."""
+        _, groups, _ = self._groups(section)
+        names = dict.fromkeys(name for group in groups for name in group.attributes)
+        tables = [list(self.audit.groups)] if crossed else [[name] for name in names]
+        counts = [further_counts(self.audit, by, metric, self.roles) for by in tables]
+        return any(few(one, self.limit).any() for one in counts)
+
+    def _groups(self, section: Section) -> tuple[Argument | None, list[Group], bool]:
+        """The argument that lists groups, the groups asked for, and whether intersections are chosen by a depth."""
+        declared = {argument.name: argument for argument in find_method(section.method).arguments}
+        by = next((argument for argument in declared.values() if is_attributes(argument)), None)
+        if by is None:
+            return None, [], False
+        depth = declared.get("depth")
+        deep = 1 if depth is None else int(section.arguments.get("depth", depth.default))
+        found = find_groups(section.method, self.audit, section.arguments.get(by.name), deep)
+        return by, found, depth is not None
+
+    def _crossed(self, section: Section) -> list[Group]:
+        """The intersections that a question is about."""
+        _, groups, by_depth = self._groups(section)
+        crossed = [group for group in groups if len(group.attributes) > 1]
+        names = list(dict.fromkeys(name for group in groups for name in group.attributes))
+        if not by_depth and len(names) > 1:  # then it takes all attributes at once
+            every = find_groups(section.method, self.audit, names, len(names))
+            crossed += [group for group in every if len(group.attributes) == len(names)]
+        return crossed
+
+    def _with_groups(
+        self, section: Section, crossed: Sequence[Group], held: Mapping[Group, bool]
+    ) -> Section | None:
+        """Intersections listed one by one, those that would give a small count away left out."""
+        by, groups, by_depth = self._groups(section)
+        if by is None or not crossed:
+            return section
+        kept = [group for group in crossed if held[group]]
+        if not by_depth and len(kept) < len(crossed):
+            self.leave_out(section, "it needs intersections of few people")
+            return None
+        if not by_depth:
+            return section
+        listed = [group.to_dict() for group in groups if len(group.attributes) == 1 or held[group]]
+        if not listed:
+            self.leave_out(section, "it asks for intersections of few people")
+            return None
+        return replace(section, arguments={**section.arguments, by.name: listed, "depth": 1})
+
+
+def _names(item: Any) -> set[str]:
+    return {metric.name for metric in find_metrics("publish", item)}

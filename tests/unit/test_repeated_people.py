@@ -1,0 +1,181 @@
+"""People with several rows: what each method makes of `unit=`, and that a unit of one row each changes nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairtrial as ft
+from fairtrial.errors import NotApplicable
+from fairtrial.methods.scan.solver.matched import MatchedTable
+from fairtrial.methods.scan.solver.person_strata import PersonRows, PersonStrata
+from fairtrial.methods.scan.solver.scan_table import CountedRows, build_table
+
+
+def decisions(people: int = 60, each: int = 5, seed: int = 4) -> pd.DataFrame:
+    """Several decisions of each person, who is in one group for good; the first two groups differ."""
+    random = np.random.default_rng(seed)
+    person = np.repeat(np.arange(people), each)
+    group = np.array(["a", "b", "c"])[person % 3]
+    own = np.clip(0.35 + 0.2 * random.normal(size=people), 0.05, 0.9)[person] + 0.25 * (group == "b")
+    score = np.clip(own + 0.3 * random.normal(size=person.size), 0, 1)
+    outcome = (random.random(person.size) < 0.5).astype(int)
+    return pd.DataFrame(
+        {
+            "g": group,
+            "person": person,
+            "row": range(person.size),
+            "s": score,
+            "d": (score > 0.5).astype(int),
+            "y": outcome,
+        }
+    )
+
+
+def numbers(result: Any) -> list[dict[str, Any]]:
+    return [dict(row) for row in result.estimates]
+
+
+# -- transport ----------------------------------------------------------------------------------------------------
+def transport(unit: str | None, groups: str = "ab", **options: Any) -> ft.TransportResult:
+    frame = decisions()
+    audit = ft.Audit(frame[frame["g"].isin(list(groups))], score="s", threshold=0.5, groups="g", unit=unit)
+    return ft.transport(audit, "statistical_parity", **options)
+
+
+def test_transport_tests_the_gap_that_measure_states() -> None:
+    frame = decisions()
+    audit = ft.Audit(frame[frame["g"] != "c"], score="s", threshold=0.5, groups="g", unit="person")
+    result = ft.transport(audit, "statistical_parity", target={"g": "a"})
+    measured = next(
+        row
+        for row in ft.measure(audit, "selection_rate", target={"g": "a"}, minimum=2).estimates
+        if row["group"] == "b"
+    )
+    row = next(row for row in result.estimates if row["group"] == "b")
+    assert result.details["p_value"] == pytest.approx(measured["p_value"], rel=1e-9)
+    for name in ("n", "target_n", "rate", "difference", "difference_low", "difference_high"):
+        assert row[name] == pytest.approx(measured[name]), name
+    assert row["n"] == 20, "people, not rows"
+    assert any(note.code == "repeated-people" for note in result.notes)
+
+
+def test_transport_with_a_unit_of_one_row_each_is_plain() -> None:
+    plain, alone = transport(None, "abc"), transport("row", "abc")
+    assert numbers(plain) == numbers(alone)
+    assert plain.details["p_value"] == alone.details["p_value"]
+
+
+def test_transport_moves_the_same_rows_whoever_they_belong_to() -> None:
+    plain, together = transport(None, "abc"), transport("person", "abc")
+    assert plain.details["moved"] == together.details["moved"]
+    assert together.details["p_value"] > plain.details["p_value"]
+    for options in ({"tolerance": 0.05}, {"tolerance": 0.05, "direction": "above"}):
+        assert 0 < transport("person", "abc", **options).details["p_value"] <= 1
+
+
+def test_transport_says_what_it_cannot_honour() -> None:
+    with pytest.raises(NotApplicable, match="'paper' takes every row for a person of its own"):
+        transport("person", calibration="paper")
+    frame = decisions().assign(w=1.5)
+    with pytest.raises(NotApplicable, match="'weight' is not honoured by"):
+        ft.transport(ft.Audit(frame, score="s", threshold=0.5, groups="g", weight="w"), "statistical_parity")
+
+
+# -- scan ---------------------------------------------------------------------------------------------------------
+def visits(people: int = 240) -> pd.DataFrame:
+    """Visits of persons, some of whom are treated worse; the class and the features are the person's own."""
+    random = np.random.default_rng(2)
+    person = np.repeat(np.arange(people), random.integers(1, 5, people))
+    group = np.array(["a", "b"])[person % 2]
+    x, z = (random.integers(0, size, people)[person] for size in (3, 2))
+    own = np.clip(0.4 + 0.25 * random.normal(size=people), 0.05, 0.9)[person] + 0.4 * (
+        (group == "b") & (x == 1)
+    )
+    decision = (random.random(person.size) < own).astype(int)
+    columns = {
+        "g": group,
+        "person": person,
+        "row": range(person.size),
+        "x": x.astype(str),
+        "z": z.astype(str),
+    }
+    return pd.DataFrame({**columns, "d": decision, "w": 1.5})
+
+
+def scan(unit: str | None, frame: pd.DataFrame | None = None, **options: Any) -> ft.ScanResult:
+    audit = ft.Audit(
+        visits() if frame is None else frame, decision="d", groups="g", features=["x", "z"], unit=unit
+    )
+    return ft.scan(audit, "selection_rate", protected={"g": "b"}, permutations=199, **options)
+
+
+def test_scan_with_a_unit_of_one_row_each_is_plain() -> None:
+    assert numbers(scan(None)) == numbers(scan("row"))
+
+
+def test_scan_counts_persons_and_is_less_sure_of_them() -> None:
+    frame = visits()
+    together = scan("person").estimates[0]
+    plain = next(row for row in scan(None).estimates if row["subgroup"] == "x: 1")
+    inside = frame[(frame["g"] == "b") & (frame["x"] == "1")]
+    assert together["subgroup"] == "x: 1"
+    assert together["n"] == inside["person"].nunique()
+    assert plain["n"] == len(inside)
+    assert together["rate"] == plain["rate"] == pytest.approx(inside["d"].mean())
+    assert together["score"] < plain["score"]
+    assert together["rate_low"] < plain["rate_low"]
+    assert together["rate_high"] > plain["rate_high"]
+    assert together["p_value"] <= 0.05
+
+
+def test_the_contrast_of_persons_by_hand() -> None:
+    """Persons alike of two rows each: T and V of their sums, as Mantel and Haenszel's of a stratum."""
+    random = np.random.default_rng(0)
+    person = np.repeat(np.arange(40), 2)
+    inside = person % 2 == 1
+    event = (random.random(80) < 0.3 + 0.4 * inside).astype(float)
+    counted = CountedRows(
+        codes=np.zeros((80, 1), dtype=np.int64), protected=inside, event=event, scanned=np.ones(80, dtype=bool),
+        condition=None, count=np.ones(80),
+    )  # fmt: skip
+    table = build_table(counted, arity=np.array([1]))
+    assert table.row_atom is not None
+    rows = PersonRows(atom=table.row_atom, person=person, count=np.ones(80), protected=inside)
+    found = PersonStrata.of(table, MatchedTable.of(table), rows)
+    sums = np.bincount(person, event)
+    own = np.arange(40) % 2 == 1
+    contrast = found.observed()
+    assert contrast.gain[0, 0] == pytest.approx(sums[own].sum() - 20 * sums.mean())
+    spread = 20 * 20 / (40 * 39) * ((sums - sums.mean()) ** 2).sum()
+    assert contrast.variance[0, 0] == pytest.approx(spread)
+    drawn = found.drawn()(4000, np.random.default_rng(1)).gain[:, 0]
+    assert abs(drawn.mean()) < 4 * np.sqrt(spread / 4000)
+    assert drawn.var() == pytest.approx(spread, rel=0.1), "four standard errors of a variance of 4,000 draws"
+
+
+def test_scan_says_what_it_cannot_honour() -> None:
+    for options, match in (
+        ({"score": "article"}, "'article' takes every row for a person of its own"),
+        ({"null": "propensity"}, "'propensity' draws row by row"),
+    ):
+        with pytest.raises(NotApplicable, match=match):
+            scan("person", **options)
+    mixed = visits()
+    first = mixed.index[mixed["person"].duplicated()][0]
+    mixed.loc[first, "g"] = "b" if mixed.loc[first, "g"] == "a" else "a"
+    with pytest.raises(NotApplicable, match="has rows inside and outside of g: b for 1 of its values"):
+        scan("person", mixed)
+    weighted = ft.Audit(visits(), decision="d", groups="g", features="x", weight="w")
+    with pytest.raises(NotApplicable, match="'weight' is not honoured by"):
+        ft.scan(weighted, "selection_rate", protected={"g": "b"})
+
+
+def test_scan_all_honours_persons_too() -> None:
+    audit = ft.Audit(visits(), decision="d", groups="g", features=["x", "z"], unit="person")
+    result = ft.scan_all(audit, "selection_rate", by="g", permutations=799, sequential=False)
+    best = next(row for row in result.estimates if row["protected"] == "g: b")
+    assert best["n"] == scan("person").estimates[0]["n"]
