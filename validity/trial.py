@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from validity.board import Cell
+from validity.trial_max_t import CELLS as MAX_T
 from validity.whole_functions import family
 
 
@@ -62,4 +63,5 @@ CELLS: list[Cell] = [
           ("measure",), sexes=(0.9, 0.1)),
     _cell("nothing remains, discrete scores", "transport and mean scores in hundredths, 300 people", 300,
           ("transport", "scores")),
+    *MAX_T,
 ]  # fmt: skip

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairtrial import Audit, certify, explain, flag, measure, transport
+from fairtrial import Audit, certify, explain, flag, measure, run, transport
 from fairtrial.results.column import scalar
 from fairtrial.results.text import format_value
 
@@ -69,36 +69,80 @@ def test_measure_certify_and_flag_agree(case: int, metric: str, target: object, 
 @pytest.mark.parametrize("metric", ["selection_rate", "fpr", "tpr", "accuracy"])
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("case", range(len(CASES)))
+@pytest.mark.parametrize(("group", "reference"), [("a", "c"), ("b", "a"), ("c", "b")])
 @pytest.mark.filterwarnings("ignore")
-def test_transport_agrees(case: int, metric: str, level: float) -> None:
+def test_transport_agrees(case: int, metric: str, level: float, group: str, reference: str) -> None:
+    """Every reference; transport is about rates of decisions, and has no other targets."""
     audit = CASES[case]
-    groups, reference = [{"g": "a"}, {"g": "c"}], {"g": "c"}
-    asked = {"by": groups, "target": reference, "confidence_level": level, "minimum": 20}
-    shown = rows(measure(audit, metric, **asked))["a"]
+    by = [{"g": group}, {"g": reference}]
+    asked = {"by": by, "target": {"g": reference}, "confidence_level": level, "minimum": 20}
+    shown = rows(measure(audit, metric, **asked))[group]
     other = transport(audit, metric, **asked)
-    mine = rows(other)["a"]
+    mine = rows(other)[group]
     for name in ("n", "target_n", "rate", "difference", "difference_low", "difference_high"):
         assert scalar(shown[name]) == pytest.approx(scalar(mine[name]), rel=1e-12, abs=1e-12), name
     assert other.p_value == pytest.approx(shown["p_value"], rel=1e-12)
 
 
-@pytest.mark.parametrize("metric", ["selection_rate", "fpr"])
+@pytest.mark.parametrize("metric", ["selection_rate", "fpr", "mean_score", "brier"])
 @pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("names", ["ac", "abc"])
 @pytest.mark.filterwarnings("ignore")
-def test_the_first_stage_of_explain_agrees(metric: str, level: float) -> None:
+def test_the_first_stage_of_explain_agrees(metric: str, level: float, names: str) -> None:
+    """Rates and real values; explain compares groups in pairs, and has no other targets."""
     generator = np.random.default_rng(4)
-    frame = pd.DataFrame({"g": np.where(generator.random(400) < 0.3, "a", "c")})
+    frame = pd.DataFrame({"g": generator.choice(list(names), 400)})
     frame = frame.assign(
         x=generator.integers(0, 2, 400).astype(str), z=generator.integers(0, 2, 400).astype(str)
     )
     frame = frame.assign(d=generator.integers(0, 2, 400), y=generator.integers(0, 2, 400))
-    audit = Audit(frame, decision="d", outcome="y", groups="g", features=["x", "z"])
+    frame = frame.assign(s=generator.beta(0.5, 1.5, 400))
+    audit = Audit(frame, decision="d", outcome="y", score="s", groups="g", features=["x", "z"])
     seen = [frame.d * 0, frame.d, (frame.x == "1").astype(int), frame.d]
     asked = {"coalitions": np.stack(seen, axis=1), "sensitive": "absent", "features": ["x", "z"]}
-    mine = explain(audit, metric, by="g", confidence_level=level, **asked).estimates[0]
-    shown = rows(measure(audit, metric, by="g", target={"g": "c"}, confidence_level=level))["a"]
-    for name in ("n", "target_n", "difference", "difference_low", "difference_high", "p_value"):
-        assert scalar(mine[name]) == pytest.approx(scalar(shown[name]), rel=1e-12), name
+    told = explain(audit, metric, by="g", confidence_level=level, **asked).estimates
+    pairs = [row for row in told if row["part"] == "gap" and row["feature"] == "(all features)"]
+    assert len(pairs) == len(names) * (len(names) - 1) / 2
+    for mine in pairs:
+        by = [{"g": mine["group"]}, {"g": mine["target"]}]
+        compared = measure(audit, metric, by=by, target={"g": mine["target"]}, confidence_level=level)
+        shown = rows(compared)[mine["group"]]
+        for name in ("n", "target_n", "difference", "difference_low", "difference_high", "p_value"):
+            assert scalar(mine[name]) == pytest.approx(scalar(shown[name]), rel=1e-12), name
+
+
+@pytest.mark.parametrize("metric", ["selection_rate", "mean_score"])
+@pytest.mark.parametrize("level", [0.9, 0.95])
+@pytest.mark.filterwarnings("ignore")
+def test_the_report_shows_the_same_digits_and_the_asked_level(metric: str, level: float, tmp_path) -> None:
+    generator = np.random.default_rng(1)
+    group = np.repeat(list(SIZES), list(SIZES.values()))
+    frame = pd.DataFrame(
+        {"g": group, "d": generator.integers(0, 2, group.size), "s": generator.beta(0.5, 1.5, group.size)}
+    )
+    asked: dict = {"data": {"decision": "d", "score": "s", "groups": ["g"]}}
+    asked |= {
+        "measure": {"metrics": [metric], "confidence_level": level},
+        "certify": {"metric": metric, "target": "rest", "confidence_level": level},
+        "flag": {"metric": metric, "target": "rest", "direction": "differs", "confidence_level": level},
+    }
+    trial = run(asked, data=frame, out=tmp_path)
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    sections = {part["id"]: part for part in json.loads((tmp_path / "results.json").read_text())["sections"]}
+    audit = Audit(frame, decision="d", score="s", groups="g")
+    shown = rows(measure(audit, metric, by="g", confidence_level=level))
+    kind = "points" if metric == "selection_rate" else "number"
+    for name, result in trial.results.items():
+        part = page[page.index(f'id="{name}"') :]
+        assert f"{100 * level:g}% interval" in part
+        for row in sections[name]["result"]["estimates"]:
+            ours = shown[row["group"].removeprefix("g: ")]
+            ends = [format_value(ours[f"difference_{end}"], kind) for end in ("low", "high")]
+            assert f"{ends[0]} to {ends[1]}" in part, (name, row["group"])
+            assert [row[f"difference_{end}"] for end in ("low", "high")] == [
+                ours[f"difference_{end}"] for end in ("low", "high")
+            ]
+        assert result.confidence_level == level
 
 
 @pytest.mark.parametrize("metric", ["selection_rate", "mean_score"])

@@ -95,6 +95,7 @@ def results() -> dict[str, list[Any]]:
                 )
             ],
             "plan": [fairtrial.plan("fpr", rate=0.2, tolerance=0.05)],
+            "tabulate": [fairtrial.tabulate(people, "adverse-impact")],
         }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Many questions, one error: Holm over every primary p-value of the trial, and the verdict after it.
+"""Many questions, one error: Holm or max-T over every primary p-value of the trial, and the verdict after it.
 
 Certifications are not in the family: each says "certified" only when its whole interval lies inside the band, and
 that all of them do is an intersection-union statement, which needs no correction (Berger, 1982).
@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from fairtrial.inference.multiplicity import holm
+from fairtrial.inference.multiplicity import Dependence, holm, max_t
 from fairtrial.methods.declaration import Shows, declared_methods
 from fairtrial.methods.gaps.words import place_words
 from fairtrial.results.claims import Claim, claimed_rows
@@ -18,6 +18,7 @@ from fairtrial.results.column import Tone, Verdict
 from fairtrial.results.result import Result
 from fairtrial.results.text import counted
 
+CORRECTIONS = {"holm": "Holm", "max-t": "max-T"}  # as sentences name them
 TONES: dict[str, Tone] = {
     "violated": "bad",
     "certified": "good",
@@ -55,15 +56,19 @@ def shows(kind: str) -> Shows | None:
     return declared_methods()[kind].shows
 
 
-def correct(results: Iterable[tuple[str, Result]], alpha: float) -> list[Entry]:
-    """Every primary p-value of the trial, adjusted together, strongest first."""
+def correct(
+    results: Iterable[tuple[str, Result]], alpha: float, dependence: Dependence | None = None, seed: int = 0
+) -> list[Entry]:
+    """Every primary p-value of the trial, adjusted together, strongest first: by Holm, or by max-T given how they
+    depend on each other."""
     listed = [
         (section, result, primary)
         for section, result in results
         if shows(result.kind) != "certificate"
         for primary in result.primary()
     ]
-    adjusted = [float(value) for value in holm([primary.p_value for _, _, primary in listed])]
+    p = [primary.p_value for _, _, primary in listed]
+    adjusted = [float(value) for value in (holm(p) if dependence is None else max_t(p, dependence, seed))]
     entries = [
         Entry(
             section, result.kind, primary.metric, primary.subject, primary.against, float(primary.p_value), value,
@@ -93,17 +98,22 @@ def _not_borne_out(claim: Claim) -> Claim:
 
 
 def conclude(
-    entries: Sequence[Entry], results: Sequence[tuple[str, Result]], alpha: float, unanswered: int
+    entries: Sequence[Entry],
+    results: Sequence[tuple[str, Result]],
+    alpha: float,
+    unanswered: int,
+    correction: str = "holm",
 ) -> Verdict:
     """The verdict of the whole trial, after correction."""
     level = f"{alpha:.0%}" if round(alpha * 100, 6).is_integer() else f"{alpha:.1%}"
+    level = f"{CORRECTIONS[correction]}, {level}"
     tested = [entry for entry in entries if shows(entry.method) == "disparity"]
     shown = [entry for entry in tested if entry.significant]
     certified = [result for _, result in results if shows(result.kind) == "certificate"]
     rest = _rest(entries, unanswered)
     if shown:
         tests = f"{_of(len(shown), len(tested), 'test')} {'shows' if len(shown) == 1 else 'show'}"
-        remains = f"a disparity that remains after correction over the whole trial (Holm, {level})."
+        remains = f"a disparity that remains after correction over the whole trial ({level})."
         text = f"{tests} {remains}{_clearest(shown)}"
         return Verdict("violated", f"{text}{rest}")
     if not results:
@@ -140,7 +150,7 @@ def _undetermined(tested: Sequence[Entry], certified: Sequence[Result], level: s
     if tested:
         parts.append(
             f"Undetermined: no disparity is shown after correction over the whole trial "
-            f"({counted(len(tested), 'test')}, Holm, {level}). That is not evidence of fairness."
+            f"({counted(len(tested), 'test')}, {level}). That is not evidence of fairness."
         )
     else:
         parts.append("Undetermined: this trial holds no test of a disparity.")

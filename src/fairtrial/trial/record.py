@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fairtrial.errors import GateClosed, check_choice
+from fairtrial.inference.multiplicity import Dependence
 from fairtrial.methods.declaration import find_method
 from fairtrial.results.claims import Claim
 from fairtrial.results.column import Verdict
@@ -56,6 +57,8 @@ class Trial:
         Of the package and of what its numbers depend on.
     run : dict
         When, where and how long it ran.
+    dependence : Dependence or None
+        How the tests depend on each other, where they are corrected by max-T.
 
     Examples
     --------
@@ -75,6 +78,7 @@ class Trial:
         notes: tuple[str, ...],
         versions: Mapping[str, str],
         run: Mapping[str, Any],
+        dependence: Dependence | None = None,
     ) -> None:
         self.spec = spec
         self.answers = answers
@@ -82,6 +86,7 @@ class Trial:
         self.notes = notes
         self.versions = dict(versions)
         self.run = dict(run)
+        self.dependence = dependence
 
     @property
     def seed(self) -> int:
@@ -96,7 +101,7 @@ class Trial:
     @cached_property
     def family(self) -> tuple[Entry, ...]:
         """Every primary p-value of the trial, corrected together, strongest first."""
-        return tuple(correct(self.results.items(), self.spec.run.alpha))
+        return tuple(correct(self.results.items(), self.spec.run.alpha, self.dependence, self.seed))
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -106,7 +111,13 @@ class Trial:
     def _verdict(self, family: Sequence[Mapping[str, Any]]) -> Verdict:
         unanswered = sum(answer.status != "done" for answer in self.answers)
         entries = [Entry(**entry) for entry in family]
-        return conclude(entries, list(self.results.items()), self.spec.run.alpha, unanswered)
+        run = self.spec.run
+        return conclude(entries, list(self.results.items()), run.alpha, unanswered, run.correction)
+
+    def _correction(self) -> dict[str, Any]:
+        known = {} if self.dependence is None else {"known": int(self.dependence.tests.size)}
+        run = self.spec.run
+        return {"method": run.correction, "alpha": run.alpha, "tests": len(self.family), **known}
 
     def _masked_family(self, sections: Sequence[Mapping[str, Any]], below: int) -> list[dict[str, Any]]:
         """The family without what the sections' own tables do not show."""
@@ -178,7 +189,7 @@ class Trial:
             "preset": self.spec.preset,
             "status": "complete" if self.complete else "incomplete",
             "verdict": {"code": verdict.code, "text": verdict.text},
-            "correction": {"method": "holm", "alpha": self.spec.run.alpha, "tests": len(self.family)},
+            "correction": self._correction(),
             "family": family,
             "sections": sections,
             "notes": list(self.notes),

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 from fairtrial import work
 from fairtrial.data.audit import Audit
 from fairtrial.errors import Cancelled, FairtrialWarning, Fault, InputError, Named, NotWritten, Set, Words
+from fairtrial.inference.multiplicity import Dependence
 from fairtrial.methods.declaration import Method, find_method
 from fairtrial.options import Option, checked
 from fairtrial.results.output import make_output_folder
@@ -31,7 +32,7 @@ from fairtrial.trial.record import Answer, Status, Trial
 from fairtrial.trial.spec import Section, Spec, load_spec, open_audit
 from fairtrial.trial.spec.open_audit import check_sections
 from fairtrial.trial.spec.speech import TOML
-from fairtrial.trial.spec.tables import ALPHA, JOBS, PUBLISH, SEED, Run
+from fairtrial.trial.spec.tables import ALPHA, CORRECTION, JOBS, PUBLISH, SEED, Correction, Run
 from fairtrial.work.whole_files import not_written
 
 
@@ -88,13 +89,15 @@ def run(
     jobs: Annotated[int | None, JOBS] = None,
     seed: Annotated[int | None, SEED] = None,
     alpha: Annotated[float | None, ALPHA] = None,
+    correction: Annotated[Correction | None, CORRECTION] = None,
     publish: Annotated[bool | None, PUBLISH] = None,
     progress: Listen = None,
     cancel: Cancel = None,
 ) -> Trial:
     """Run a whole audit from its spec.
 
-    What is given here for `jobs`, `seed`, `alpha` and `publish` takes the place of what stands under [run] in the spec.
+    What is given here for `jobs`, `seed`, `alpha`, `correction` and `publish` takes the place of what stands under
+    [run] in the spec.
 
     Parameters
     ----------
@@ -112,6 +115,8 @@ def run(
         Same seed, same numbers.
     alpha : float or None, default None
         Chance of even one false finding in the whole trial.
+    correction : {'holm', 'max-t'} or None, default None
+        holm needs no assumption; max-t uses how tests of the same people depend on each other.
     publish : bool or None, default None
         For strangers: small groups are joined, so that no count of few people can be worked out.
     progress : callable or None, default None
@@ -134,7 +139,7 @@ def run(
     if resume and out is None:
         required = Words("needs {}, the folder of the run to go on with", Named("out"))
         raise InputError("run", Fault("resume", required))
-    given = {"seed": seed, "jobs": jobs, "alpha": alpha, "publish": publish}
+    given = {"seed": seed, "jobs": jobs, "alpha": alpha, "correction": correction, "publish": publish}
     loaded = _loaded(spec, given, rows_at_hand=data is not None)
     audit = open_audit(loaded, data)
     sections, notes = _questions(loaded, audit)
@@ -252,8 +257,18 @@ class _Runner:
             "section_seconds": {answer.section.id: round(answer.seconds, 3) for answer in answers},
         }
         return Trial(
-            spec=self.spec, answers=tuple(answers), data=facts, notes=tuple(said), versions=versions, run=run_facts
+            spec=self.spec, answers=tuple(answers), data=facts, notes=tuple(said), versions=versions, run=run_facts,
+            dependence=self._dependence(answers),
         )  # fmt: skip
+
+    def _dependence(self, answers: list[Answer]) -> Dependence | None:
+        """How the family's tests depend on each other, where it is asked for."""
+        if self.spec.run.correction == "holm":
+            return None
+        from fairtrial.trial.shared_people import find_dependence
+
+        told = [(answer.section.arguments, answer.result) for answer in answers if answer.result is not None]
+        return find_dependence(self.audit, told)
 
     def _answer(self, section: Section, key: str) -> Answer:
         """One section answered, taken from what was kept, or the reason why there is no answer."""

@@ -12,7 +12,7 @@ from fairtrial.methods.declaration import find_method, read_result, trial_method
 from fairtrial.results.masking import masked_rows, published_rows
 from fairtrial.results.result import FurtherTable, Result
 from fairtrial.results.text import left_out_texts
-from fairtrial.trial.family import TONES, shows
+from fairtrial.trial.family import CORRECTIONS, TONES, shows
 from fairtrial.trial.rederived import contradictions
 from fairtrial.trial.report.one_gap import strongest_in_people, why_numbers_differ
 from fairtrial.trial.report.tables import Cell, TableColumn, build_table, number_class, shown
@@ -371,7 +371,7 @@ def correction_text(content: Mapping[str, Any]) -> str:
     correction = content["correction"]
     if not correction["tests"]:
         return "This trial holds no p-value that would have to be corrected."
-    tests = correction["tests"]
+    tests, how = correction["tests"], CORRECTIONS[correction["method"]]
     significant = sum(entry["significant"] for entry in content["family"])
     if tests == 1:
         found = "significant" if significant else "not significant"
@@ -379,7 +379,7 @@ def correction_text(content: Mapping[str, Any]) -> str:
     disparity = sum(shows(entry["method"]) == "disparity" for entry in content["family"])
     others = "" if disparity == tests else f", {disparity} of them of a disparity,"
     return (
-        f"All {tests} tests of this trial{others} were corrected together (Holm, {correction['alpha']:.0%}); "
+        f"All {tests} tests of this trial{others} were corrected together ({how}, {correction['alpha']:.0%}); "
         f"{significant} {'is' if significant == 1 else 'are'} significant. Intervals are not corrected, and "
         "certifications are outside the correction."
     )
@@ -387,9 +387,13 @@ def correction_text(content: Mapping[str, Any]) -> str:
 
 def family_text(content: Mapping[str, Any]) -> str:
     """Why all p-values are corrected together, and which are not."""
+    how = CORRECTIONS[content["correction"]["method"]]
+    if how != "Holm":
+        known = content["correction"]["known"]
+        how += f", from how {known:,} of them that share people depend on each other; Holm for the others"
     return (
         "Each question asked of each metric and group gives one primary p-value. Many tests find "
-        "something by luck, so all of them are corrected together (Holm), which keeps the chance of even "
+        f"something by luck, so all of them are corrected together ({how}), which keeps the chance of even "
         f"one false finding in the whole trial at or below {content['correction']['alpha']:.0%}. "
         "Certifications are not part of it: that all of them hold needs no correction."
     )

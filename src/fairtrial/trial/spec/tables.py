@@ -17,6 +17,8 @@ SEED = Option("Same seed, same numbers.", least=0)
 JOBS = Option("Parallel workers; numbers do not depend on it.", least=1)
 PUBLISH = Option("For strangers: small groups are joined, so that no count of few people can be worked out.")
 ALPHA = Option("Chance of even one false finding in the whole trial.", above=0, below=0.5)
+Correction = Literal["holm", "max-t"]
+CORRECTION = Option("holm needs no assumption; max-t uses how tests of the same people depend on each other.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ class Run:
     seed: Annotated[int, SEED] = 0
     jobs: Annotated[int, JOBS] = 1
     alpha: Annotated[float, ALPHA] = 0.05
+    correction: Annotated[Correction, CORRECTION] = "holm"
     publish: Annotated[bool, PUBLISH] = False
 
 
