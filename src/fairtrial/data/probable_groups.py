@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -12,14 +12,28 @@ from fairtrial.errors import Example, Fault, Faults, InputError, Words
 from fairtrial.labels import canonical
 from fairtrial.metrics.metric import Metric
 
-if TYPE_CHECKING:
-    from fairtrial.data.audit import Audit
-
 # Rows whose probabilities sum to something this near to 1 are divided by their sum; others are a fault.
 ROUNDING = 0.01
 FORM = {"race": {"White": "p_white", "Black": "p_black"}}
 
 Probable = dict[str, dict[str, str]]
+
+
+class Readable(Protocol):
+    """What is asked of an audit here."""
+
+    @property
+    def probable(self) -> Probable: ...
+    def kind(self, column: str) -> str: ...
+    def not_numbers(self, column: str, use: str) -> Fault: ...
+    def rows(
+        self,
+        *,
+        metrics: Sequence[Metric] = (),
+        columns: Sequence[str] = (),
+        complete: bool = True,
+        who: str = "Audit",
+    ) -> Rows: ...
 
 
 def split_groups(groups: object) -> tuple[object, Probable]:
@@ -45,7 +59,7 @@ def split_groups(groups: object) -> tuple[object, Probable]:
 
 
 def probable_rows(
-    who: str, audit: Audit, name: str, metrics: Sequence[Metric] = ()
+    who: str, audit: Readable, name: str, metrics: Sequence[Metric] = ()
 ) -> tuple[Rows, Floats, int]:
     """The rows, every row's probability of each group, and how many rows' were divided by their sum."""
     columns = list(audit.probable[name].values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,9 +24,6 @@ from fairtrial.metrics.metric import Metric
 from fairtrial.results.column import undefined
 from fairtrial.results.text import counted
 
-if TYPE_CHECKING:
-    from fairtrial.methods.gaps.sorted_groups import Estimate
-
 DEPENDS = "depends on who belongs to the group, which is known only with a probability"
 WHATEVER = "whoever belongs to the groups"
 WEIGHTED = "if value and group are independent given the probabilities"
@@ -45,7 +42,7 @@ class ProbableCells:
 
 
 def find_probable(
-    who: str, audit: Audit, metric: Metric, attributes: tuple[str, ...], target: Target | Estimate
+    who: str, audit: Audit, metric: Metric, attributes: tuple[str, ...], target: object
 ) -> ProbableCells | None:
     """The groups of the attribute compared, where it is known with a probability; None where it is not."""
     named = [name for name in attributes if name in audit.probable]
@@ -63,9 +60,7 @@ def find_probable(
     return ProbableCells(_cells(audit, name, metric, rows, probable), rows, probable, divided)
 
 
-def _refuse(
-    who: str, audit: Audit, metric: Metric, attributes: tuple[str, ...], target: Target | Estimate
-) -> None:
+def _refuse(who: str, audit: Audit, metric: Metric, attributes: tuple[str, ...], target: object) -> None:
     faults = []
     if len(attributes) > 1:
         required = f"joins {', '.join(map(repr, attributes))}, but groups known with a probability are compared alone"
