@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from fairtrial.cli import apply, demo, diff, init, report, run
+from fairtrial.cli import apply, demo, diff, init, report, run, serve
 from fairtrial.cli.method_commands import Question, questions
 from fairtrial.cli.speech import CommandSpeech
 from fairtrial.errors import (
@@ -32,6 +32,7 @@ OWN = {
     "report": report.app,
     "diff": diff.app,
     "apply": apply.app,
+    "serve": serve.app,
 }
 
 

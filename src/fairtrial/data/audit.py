@@ -312,7 +312,7 @@ class Audit(FromArrays, Features):
             notes.append(Note("dropped-missing", text, dropped))
         return tuple(notes)
 
-    def refuse(self, who: str, *roles: str) -> None:
+    def refuse(self, who: str, *roles: str, why: str = "") -> None:
         """Refuse survey weights, repeated rows, pairs or unknown outcomes by name, for methods that do not honour them.
 
         Parameters
@@ -321,15 +321,17 @@ class Audit(FromArrays, Features):
             The method that refuses.
         *roles : str
             'weight', 'unit', 'pair', 'order', 'unlabelled' or 'probable'.
+        why : str
+            The reason, as a sentence that goes on after "because".
         """
         for name in roles:
+            because = f", because {why}" if why else " yet"
             if name == "probable" and self.probable:
-                required = Words(
-                    "known with a probability are not honoured by {} yet; {} does", Use(who), Use("measure")
-                )
+                text = f"known with a probability are not honoured by {{}}{because}; {{}} does"
+                required = Words(text, Use(who), Use("measure"))
                 raise NotApplicable(who, Fault("groups", required, cure="Make an Audit without them"))
             if name != "probable" and getattr(self, name) is not None:
-                required = Words("is not honoured by {} yet; {} does", Use(who), Use("measure"))
+                required = Words(f"is not honoured by {{}}{because}; {{}} does", Use(who), Use("measure"))
                 raise NotApplicable(who, Fault(name, required, cure="Make an Audit without it"))
 
     def cuts(self) -> list[tuple[str, Self]]:

@@ -19,6 +19,7 @@ from fairtrial.methods.gaps.known_outcomes import BOUNDED, selective_labels, spa
 from fairtrial.metrics.table import find_metrics
 from fairtrial.trial.preset_tables import (
     Questions,
+    answerable_tables,
     bias_record,
     credit_tables,
     employment_tables,
@@ -56,7 +57,8 @@ def complete(spec: Spec, audit: Audit) -> tuple[tuple[Section, ...], list[str]]:
         raise InputError(spec.name, Fault("groups", required, cure=cure))
     questions, notes = builder[spec.preset](spec, audit)
     questions, refused = answerable(questions, audit)
-    notes += refused
+    questions, uncounted = answerable_tables(questions, audit)
+    notes += refused + uncounted
     return tuple(_in_order(spec, questions)), notes
 
 
