@@ -405,5 +405,7 @@ def test_improve_takes_what_the_audit_says() -> None:
         "candidates": "rule",
         "fitted_elsewhere": True,
     }
+    plain = ft.improve(audit_of(frame, None, missing="drop"), **asked, reject_inference="bounds")
     told = ft.improve(audit_of(frame), **asked)
     assert told.details["unlabelled"]["unknown"] == int(frame["y"].isna().sum())
+    assert told.estimates == plain.estimates
