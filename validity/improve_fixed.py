@@ -219,6 +219,8 @@ def _cell(name: str, design: str, run: Any, **settings: Any) -> Cell:
     return Cell("improve", name, design, settings.pop("claim", "size"), run, **settings)
 
 
+# the public function itself, thirty times a second
+_WHOLE: dict[str, Any] = {"long": 1000, "whole_analysis": True}
 _SIGN: dict[str, Any] = {"sign": {"group": "b"}}
 _SAME = "candidate column, far more accurate and exactly as unfair, all rows"
 
@@ -239,17 +241,17 @@ CELLS = [
         for name, asked in (("sign stated", _SIGN), ("sign not stated", {}))
     ),
     _cell("fixed rule, no disparity at all, sign not stated", "no gap under either rule, 150 a group",
-          partial(column_rejections, people=150, old=(0.5, 0.5), new=(0.5, 0.5)), short=0, long=2000),
+          partial(column_rejections, people=150, old=(0.5, 0.5), new=(0.5, 0.5)), short=0, **_WHOLE),
     _cell("fixed rule, three groups, gap opened elsewhere", "closes the worst gap, opens an equal one, 3 × 250",
           partial(column_rejections, people=250, old=(0.6, 0.4, 0.5), new=(0.6, 0.6, 0.4), sign=["a", "b"]),
-          short=0, long=2000),
+          short=0, **_WHOLE),
     _cell("fixed rule, three groups, sign not stated", "the candidate permutes the groups' levels, 3 × 150",
-          partial(column_rejections, people=150, old=(0.5, 0.58, 0.42), new=(0.42, 0.5, 0.58)), short=0, long=2000),
+          partial(column_rejections, people=150, old=(0.5, 0.58, 0.42), new=(0.42, 0.5, 0.58)), short=0, **_WHOLE),
     _cell("fixed rule, several metrics", "selection rates become equal, true positive rates stay as unequal, 2 × 300",
-          mixed_errors, short=0, long=2000),
+          mixed_errors, short=0, **_WHOLE),
     *(
         _cell(f"fixed score, top {capacity:g} of {people:,} rows", "equal gaps, the threshold from the rows tested",
-              partial(capacity_errors, people=people, capacity=capacity), short=0, long=2000)
+              partial(capacity_errors, people=people, capacity=capacity), short=0, **_WHOLE)
         for people, capacity in ((2000, 0.03), (2000, 0.1), (8000, 0.03), (2000, 0.3))
     ),
     *(
