@@ -25,6 +25,7 @@ from validity.improve_fixed import CELLS as FIXED
 from validity.improve_more import CELLS as OTHERS
 from validity.improve_rare import CELLS as RARE
 from validity.improve_unlabelled import CELLS as UNLABELLED
+from validity.repeated_people import IMPROVE as REPEATED
 
 PORTFOLIO_SHORT = 8  # a whole analysis takes seconds: enough to fail when most repeats go wrong
 MISLED = 1.2  # the one parameter in which the two portfolio simulations differ; 0 is the frontier
@@ -37,6 +38,7 @@ def _cell(name: str, design: str, run: Any, **settings: Any) -> Cell:
 
 
 CELLS = [
+    *REPEATED,
     *(
         _cell(
             f"smooth fairness, gaps {k:g} s.e., {'same' if same else 'opposite'} side, status quo {side}",

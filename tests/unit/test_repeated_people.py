@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,8 @@ import pandas as pd
 import pytest
 
 import fairtrial as ft
-from fairtrial.errors import NotApplicable
+from fairtrial.errors import InputError, NotApplicable
+from fairtrial.methods.improve.splits import Settings
 from fairtrial.methods.scan.solver.matched import MatchedTable
 from fairtrial.methods.scan.solver.person_strata import PersonRows, PersonStrata
 from fairtrial.methods.scan.solver.scan_table import CountedRows, build_table
@@ -179,3 +181,68 @@ def test_scan_all_honours_persons_too() -> None:
     result = ft.scan_all(audit, "selection_rate", by="g", permutations=799, sequential=False)
     best = next(row for row in result.estimates if row["protected"] == "g: b")
     assert best["n"] == scan("person").estimates[0]["n"]
+
+
+# -- improve ------------------------------------------------------------------------------------------------------
+def rules(people: int = 120) -> pd.DataFrame:
+    """Two rules of which the second is fairer; several decisions of each person."""
+    random = np.random.default_rng(6)
+    person = np.repeat(np.arange(people), 4)
+    group = np.array(["a", "b"])[person % 2]
+    outcome = (random.random(person.size) < 0.5).astype(int)
+    score = 0.3 * outcome + 0.5 * random.random(person.size) + 0.15 * (group == "a")
+    columns = {"g": group, "person": person, "row": range(person.size), "y": outcome, "x": score.round(2)}
+    return pd.DataFrame(
+        {**columns, "d": (score > 0.5).astype(int), "d2": (score + 0.12 * (group == "b") > 0.55).astype(int)}
+    )
+
+
+def improve(unit: str | None, frame: pd.DataFrame | None = None, **options: Any) -> ft.ImproveResult:
+    audit = ft.Audit(
+        rules() if frame is None else frame, decision="d", outcome="y", groups="g", features=["x"], unit=unit
+    )
+    asked: dict[str, Any] = {
+        "candidates": ["d2"],
+        "fitted_elsewhere": True,
+        "bootstrap": 300,
+        "margin": 0.05,
+        **options,
+    }
+    return ft.improve(audit, asked.pop("accuracy", "accuracy"), "selection_rate", **asked)
+
+
+def test_improve_with_a_unit_of_one_row_each_is_plain() -> None:
+    assert numbers(improve(None)) == numbers(improve("row"))
+
+
+def test_improve_draws_persons() -> None:
+    plain, together = improve(None), improve("person")
+    for own, other in zip(plain.estimates, together.estimates, strict=True):
+        assert (own["n"], other["n"]) == (240, 60), "persons, not rows"
+        for name in ("status_quo", "alternative"):
+            assert other[name] == pytest.approx(own[name]), "the levels are those of the rows"
+    assert any(note.code == "repeated-people" for note in together.notes)
+
+
+def test_nobody_is_in_both_halves() -> None:
+    person = np.repeat(np.arange(50), 3)
+    contest: Any = SimpleNamespace(person=person, rows=150)
+    settings = Settings(
+        splits=3, train_share=0.5, bootstrap=10, aggregate="median", alpha=0.05, seed=1, jobs=1, progress=None
+    )
+    for k in range(3):
+        train, test = settings.split(contest, k)
+        assert set(person[train]) & set(person[test]) == set()
+        assert sorted([*train, *test]) == list(range(150))
+        assert len(set(person[train])) == 25
+
+
+def test_improve_says_what_it_cannot_honour() -> None:
+    mixed = rules()
+    mixed.loc[0, "g"] = "b"
+    with pytest.raises(InputError, match="has rows in more than one group for 1 of its values"):
+        improve("person", mixed)
+    frame = rules().assign(s=lambda frame: frame["x"] / 2)
+    audit = ft.Audit(frame, decision="d", outcome="y", score="s", groups="g", unit="person")
+    with pytest.raises(InputError, match="is not for the area under the curve"):
+        ft.improve(audit, "auc", "selection_rate", candidates=["d2"], fitted_elsewhere=True)

@@ -160,6 +160,22 @@ def level_cells(group: NDArray[np.integer], groups: int, utilities: Sequence[Uti
     )
 
 
+def by_person(
+    person: NDArray[np.integer], group: NDArray[np.int64], utilities: Sequence[Utility]
+) -> tuple[NDArray[np.int64], list[Utility]]:
+    """Each person once, with the sums of their rows: the levels are the same, and persons are what is drawn."""
+    _, first, own = np.unique(person, return_index=True, return_inverse=True)
+
+    def sums(column: Floats) -> Floats:
+        return np.bincount(own, column, first.size).astype(np.float64)
+
+    found = [
+        Utility(name=one.name, u0=sums(one.u0), w0=sums(one.w0), u1=sums(one.u1), w1=sums(one.w1))
+        for one in utilities
+    ]
+    return group[first], found
+
+
 def draw_counts(counts: Integers, draws: int, rng: np.random.Generator) -> Integers:
     """Multinomial counts of `draws` bootstrap samples, shape (draws, cells).
 

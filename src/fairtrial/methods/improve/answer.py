@@ -60,6 +60,12 @@ SURFACE = (
 )
 
 
+REPEATED = (
+    "A person may have several rows: halves and draws are of persons, each with the sums of their rows, and n counts "
+    "persons. Decisions that change are rows."
+)
+
+
 def answer(audit: Audit, wanted: Wanted, settings: Settings) -> ImproveResult:
     """Every split's test of the best candidate, or the fixed rules' on all rows, and what follows from all of them."""
     ready = prepare(audit, wanted)
@@ -151,6 +157,8 @@ def _notes(tested: TestedSplits, contest: Contest, stated: Stated | None) -> lis
     if stated is not None and None in stated.pairs and len(claim.pairs) > 1 and claim.method != "paper":
         notes.append(Note("direction-not-stated", UNSTATED.format(len(claim.pairs))))
     notes += _few_people(tested)
+    if contest.person is not None:
+        notes.append(Note("repeated-people", REPEATED))
     for worth in claim.accuracies:
         if getattr(worth.what, "hurts", "below") is None:
             notes.append(Note("higher-is-better", f"A higher {worth.label} is taken as better."))

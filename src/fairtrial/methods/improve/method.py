@@ -17,7 +17,7 @@ from fairtrial.methods.improve.result import ImproveResult
     shows="alternative",
     of_groups=True,
     result=ImproveResult,
-    evidence=("unlabelled",),
+    evidence=("unlabelled", "unit"),
     complete_rows=False,  # it refuses selective labels itself, with what can be tested
 )
 def improve(

@@ -76,6 +76,7 @@ def _can_be_bounded(contest: Contest) -> bool:
         simple
         and free
         and contest.unlabelled is None
+        and contest.person is None
         and contest.outcome_is_binary
         and contest.rows >= FEWEST_ROWS
         and bool(contest.features)

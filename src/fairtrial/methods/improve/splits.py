@@ -58,7 +58,12 @@ class Settings:
 
     def split(self, contest: Contest, k: int) -> tuple[Index, Index]:
         """Split k is the same for every candidate."""
-        return split_rows(contest.rows, self.train_share, generator(self.seed, "improve/split", k))
+        rng = generator(self.seed, "improve/split", k)
+        if contest.person is None:
+            return split_rows(contest.rows, self.train_share, rng)
+        trained, _ = split_rows(int(contest.person.max()) + 1, self.train_share, rng)
+        inside = np.isin(contest.person, trained)  # nobody is in both halves
+        return np.flatnonzero(inside), np.flatnonzero(~inside)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -267,7 +272,7 @@ def _changed(contest: Contest, code: int, old: Floats, new: Floats) -> dict[str,
     inside = contest.group == code
     return {
         "group": contest.names[code],
-        "n": int(inside.sum()),
+        "n": int(inside.sum()) if contest.person is None else int(np.unique(contest.person[inside]).size),
         "gain_decision": int(np.count_nonzero(inside & (old == 0) & (new == 1))),
         "lose_decision": int(np.count_nonzero(inside & (old == 1) & (new == 0))),
         "selected_status_quo": int(old[inside].sum()),

@@ -41,7 +41,9 @@ def adverse_rows(
         if (total > 0).all():
             effect = (changes[..., 0] - levels.estimate[m, :, g] * changes[..., 1]) / total
             found[g] = changes[int(np.argmin(effect[:, 1] - effect[:, 0]))]
-    return found
+    return (
+        found if contest.person is None else found * np.bincount(contest.person).max()
+    )  # all of a person's rows
 
 
 def by_score(worth: Worth) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial.errors import Fault, Faults, InputError, NotApplicable, Set, Use, Words
-from fairtrial.inference.numeric.cell_bootstrap import LevelCells, Utility, level_cells
+from fairtrial.inference.numeric.cell_bootstrap import LevelCells, Utility, by_person, level_cells
 from fairtrial.inference.numeric.partly_known import Ends
 from fairtrial.labels import canonical
 from fairtrial.methods.improve.arguments import Wanted
@@ -100,6 +100,7 @@ class Contest:
     strata: NDArray[np.int64] | None = (
         None  # alike in the columns given which decisions may not depend on the group
     )
+    person: NDArray[np.int64] | None = None  # whose each row is, numbered from 0; None where each is its own
 
     @property
     def rows(self) -> int:
@@ -166,7 +167,10 @@ class Contest:
             u0, w0 = evaluate(worth, seen, *old)
             u1, w1 = evaluate(worth, seen, *new)
             utilities.append(Utility(name=worth.name, u0=u0, w0=w0, u1=u1, w1=w1))
-        return level_cells(self.group[index], len(self.names), utilities)
+        group = self.group[index]
+        if self.person is not None:
+            group, utilities = by_person(self.person[index], group, utilities)
+        return level_cells(group, len(self.names), utilities)
 
     def ends(self, index: Index, old: Decided, new: Decided) -> Ends:
         """The same cells with both ends of what is unknown; people alike and known outcomes are told apart."""

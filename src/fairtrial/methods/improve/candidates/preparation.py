@@ -45,7 +45,7 @@ from fairtrial.methods.improve.candidates.unlabelled import (
     find_unlabelled,
     refuse_unstated,
 )
-from fairtrial.methods.improve.candidates.utilities import Observed
+from fairtrial.methods.improve.candidates.utilities import Area, Observed
 from fairtrial.methods.improve.claim_tests import status_quo_pairs
 from fairtrial.methods.improve.solver.improvement import Pair
 from fairtrial.metrics.groups import Group
@@ -187,7 +187,8 @@ def _read(audit: Audit, named: Named) -> Rows:
         audit.check_column(WHO, "metric", name)
     alike = () if named.assumed is None else named.assumed.alike
     labels = dict.fromkeys([*named.attributes, *conditions, *alike, *(named.independent or ())])
-    return audit.rows(attributes=list(labels), roles=roles, columns=list(columns), who=WHO)
+    units = audit.has("unit")
+    return audit.rows(attributes=list(labels), roles=roles, columns=list(columns), units=units, who=WHO)
 
 
 def _members(rows: Rows, groups: Sequence[Group]) -> _Members:
@@ -238,7 +239,33 @@ def _contest(audit: Audit, wanted: Wanted, named: Named, members: _Members) -> C
         ),
         folds=wanted.folds,
         unlabelled=unlabelled,
+        person=_person(named, members, unlabelled is not None),
     )
+
+
+def _person(named: Named, members: _Members, unknown: bool) -> NDArray[np.int64] | None:
+    """Whose the rows are; None where everybody has one. A person must be in one group."""
+    unit = members.rows.attributes.get("unit")
+    if unit is None:
+        return None
+    labels, person = np.unique(unit.codes[members.inside], return_inverse=True)
+    person = person.astype(np.int64)
+    if labels.size == person.size:
+        return None
+    group = members.group[members.inside]
+    both = np.unique(person * (int(group.max()) + 1) + group).size - labels.size
+    faults = Faults(WHO)
+    if both:
+        required = f"has rows in more than one group for {both:,} of its values: whole persons are drawn"
+        faults.add(Fault("unit", required, cure="use a unit that is in one group only"))
+    if unknown:
+        faults.add(
+            Fault("unit", "is not for outcomes that are unknown for some", cure="Leave one of the two out")
+        )
+    if any(isinstance(worth.what, Area) for worth in named.worths):
+        faults.add(Fault("unit", "is not for the area under the curve", cure="use another accuracy"))
+    faults.raise_any()
+    return person
 
 
 def _strata(named: Named, seen: Observed, rows: int) -> NDArray[np.int64] | None:
