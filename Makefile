@@ -21,7 +21,7 @@ PARTS ?=
 coverage: MARKED ?= not validity
 test-lowest: MARKED ?= not spark and not browser
 
-.PHONY: help demo test check coverage test-lowest test-integrations release snapshot hooks bench bench-check validity truth fuzz attack papers docs
+.PHONY: help demo serve test check coverage test-lowest test-integrations release snapshot hooks bench bench-check validity truth fuzz attack papers docs
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -29,6 +29,10 @@ help: ## list the targets
 demo: ## audit the bundled COMPAS data: prints the findings and where the files are
 	@$(PYTHON) scripts/environment.py demo
 	@.venv/bin/fairtrial demo
+
+serve: ## open the trial in a browser, on this machine only
+	@$(PYTHON) scripts/environment.py serve
+	@.venv/bin/fairtrial serve --open
 
 test: ## make the environment, then run all tests and all docstring examples
 	@$(PYTHON) scripts/environment.py test

@@ -1,6 +1,6 @@
 """Make the virtual environment that the Makefile's targets run in.
 
-    python3 scripts/environment.py demo | test | docs | bench | lowest | integrations | release
+    python3 scripts/environment.py demo | serve | test | docs | bench | lowest | integrations | release
 
 Needs nothing but Python 3.11 with pip; needs no root, no writable HOME, no ensurepip, and never touches the
 system's or the user's packages. A stamp inside the environment, keyed on pyproject.toml, this file and the
@@ -19,6 +19,7 @@ MINIMUM = (3, 11)
 # peers pin old releases; `lowest` adds a pin for each lower bound in pyproject.toml.
 STAGES = {
     "demo": (".venv", ["-e", "."]),
+    "serve": (".venv", ["-e", ".[web]"]),
     "test": (".venv", ["-e", ".[test,lint]"]),
     "docs": (".venv", ["-e", ".[test,lint,docs]"]),
     "bench": (".venv-bench", ["-e", ".", "pandas", "polars"]),
@@ -87,7 +88,7 @@ def project():
 def lowest_pins():
     """Each direct dependency of the package and of its tests at its lower bound; pip picks the indirect ones."""
     extras = project()["optional-dependencies"]
-    wanted = project()["dependencies"] + extras["fair"] + extras["export"] + extras["test"]
+    wanted = project()["dependencies"] + extras["fair"] + extras["export"] + extras["web"] + extras["test"]
     bounds = [requirement.split(">=") for requirement in wanted if not requirement.startswith("fairtrial[")]
     return [f"{name}=={bound.split(',')[0]}" for name, bound in bounds]
 

@@ -35,6 +35,8 @@ from validity.certify_shapes import CERTIFY as SHAPES
 from validity.gap_criteria import CELLS as CRITERIA
 from validity.gap_evidence import CELLS as EVIDENCE
 from validity.gap_evidence import POWER as EVIDENCE_POWER
+from validity.gap_means import CELLS as MEANS
+from validity.gap_models import CELLS as MODELS
 from validity.gap_pairs import CELLS as PAIRS
 from validity.gap_pairs import POWER as PAIRS_POWER
 from validity.ordered_cuts import CELLS as ORDERED
@@ -327,6 +329,8 @@ CELLS: list[Cell] = [
     *PAIRS,
     *PAIRS_POWER,
     *CRITERIA,
+    *MEANS,
+    *MODELS,
     *(cell for cell in ORDERED if cell.method == "certify"),
     *lines("certify"),
     *printed("certify"),

@@ -15,7 +15,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,6 +42,7 @@ class Published:
     content: dict[str, Any]
     page: str = ""
     tables: dict[str, str] = field(default_factory=dict)
+    summary: str = ""
 
 
 @dataclass
@@ -89,15 +90,34 @@ class Attacker:
         for text in published.tables.values():
             for row in csv.DictReader(io.StringIO(text)):
                 self._record({name: _number(value) for name, value in row.items()})
-        for text in [*_texts(content), *_texts(list(_charts(published.page))), _visible(published.page)]:
+        drawn = list(charts(published.page))
+        for text in [*_texts(content), *_texts(drawn), _visible(published.page), published.summary]:
             self._sentence(text)
-        for record in _records(list(_charts(published.page))):
+        for record in records(drawn):
             told = {
                 "metric": record.get("panel") or record.get("metric"),
                 "n": record.get("n"),
                 "group": record.get("label") or record.get("group"),
             }
             self._record(told)
+
+    def guess_all_of(self, content: Mapping[str, Any], truth: np.ndarray) -> None:
+        """Take every published group's counts by decision and outcome as known, whichever numbers tell them.
+
+        Limits, p-values and whatever else is made of a group's own counts can tell no more than that.
+        """
+        results = [section["result"] for section in content["sections"] if section["result"] is not None]
+        labels = {row.get("group") for result in results for row in result["estimates"]}
+        metrics = {row.get("metric") for result in results for row in result["estimates"]}
+        by_decision = not metrics <= {"base_rate"}
+        by_outcome = not metrics <= {"selection_rate", "selection rate"}
+        for group in [found for label in labels if (found := self._group(label)) is not None]:
+            for decision in range(2) if by_decision else [slice(None)]:
+                for outcome in range(self.outcomes) if by_outcome else [slice(None)]:
+                    people = np.zeros(self.shape, dtype=bool)
+                    people[..., decision, outcome] = True
+                    people &= group
+                    self._count(people, int(truth[people].sum()))
 
     def _learn_names(self, result: Mapping[str, Any]) -> None:
         details = result["details"]
@@ -109,7 +129,7 @@ class Attacker:
     def _read_result(self, result: Mapping[str, Any]) -> None:
         for row in result["estimates"]:
             self._record(row)
-        for record in _records(result["details"]):
+        for record in records(result["details"]):
             metrics = {row.get("metric") for row in result["estimates"]}
             self._record({"metric": next(iter(metrics)) if len(metrics) == 1 else None, **record})
         for claim in result["claims"]:
@@ -347,14 +367,16 @@ def _texts(value: Any) -> Iterator[str]:
         yield from _texts(item)
 
 
-def _records(value: Any) -> Iterator[Mapping[str, Any]]:
+def records(value: Any) -> Iterator[Mapping[str, Any]]:
+    """Every table of names and values in it, however deep."""
     if isinstance(value, Mapping):
         yield value
     for item in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
-        yield from _records(item)
+        yield from records(item)
 
 
-def _charts(page: str) -> Iterator[Any]:
+def charts(page: str) -> Iterator[Any]:
+    """What the page's charts are drawn from."""
     for text in re.findall(r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL):
         yield json.loads(text)
 
@@ -367,10 +389,17 @@ def _visible(page: str) -> str:
 
 
 def attack(
-    published: Published, labels: dict[str, Sequence[str]], truth: np.ndarray, limit: int
+    published: Published,
+    labels: dict[str, list[str]],
+    truth: np.ndarray,
+    limit: int,
+    *,
+    all_of: bool = False,
 ) -> list[Any]:
-    """What is found out of the true table."""
+    """What is found out of the true table; with `all_of`, where all of each published group's counts were known."""
     digits = 0.005 if published.content["report"].get("publish") else 1e-9
-    attacker = Attacker({name: list(known) for name, known in labels.items()}, truth.shape[-1], digits)
+    attacker = Attacker(labels, truth.shape[-1], digits)
     attacker.read(published)
+    if all_of:
+        attacker.guess_all_of(published.content, truth)
     return attacker.found_out(truth, limit)

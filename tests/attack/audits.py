@@ -12,6 +12,7 @@ from tests.attack.attacker import Published
 import fairtrial
 from fairtrial.methods.declaration import read_result
 from fairtrial.trial.report import render
+from fairtrial.trial.report.markdown import summary_markdown
 from fairtrial.trial.report.tables import csv_text
 
 # levels of each attribute, and whether there is an outcome: never more than 40 cells
@@ -53,7 +54,7 @@ class Case:
             for section in content["sections"]
             if section["result"] is not None
         }
-        return Published(content, render(content) if page else "", tables)
+        return Published(content, render(content) if page else "", tables, summary_markdown(content))
 
 
 def random_case(seed: int) -> Case:

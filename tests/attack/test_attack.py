@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
+import re
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
-from tests.attack.attacker import Published, attack
+from tests.attack.attacker import Published, attack, charts, records
 from tests.attack.audits import Case, random_case
 
 from fairtrial.errors import InputError
@@ -51,6 +56,14 @@ def test_the_attacker_breaks_the_owners_report_and_not_what_is_published(name: s
     assert attack(one.published(publish=True), one.labels, one.truth, LIMIT) == []
 
 
+def numbers(value: Any) -> Iterator[float]:
+    """Every number in the content, however deep."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        yield float(value)
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from numbers(item)
+
+
 def published_or_none(one: Case) -> Published | None:
     """What is published; None where the audit refuses to publish anything."""
     try:
@@ -69,3 +82,18 @@ def test_nothing_is_found_out(seed: int) -> None:
     published = published_or_none(one)
     if published is not None:
         assert attack(published, one.labels, one.truth, LIMIT) == []
+        assert attack(published, one.labels, one.truth, LIMIT, all_of=True) == []
+
+
+def test_tables_and_charts_hold_nothing_that_the_results_do_not() -> None:
+    one = random_case(0)
+    published = one.published(publish=True)
+    told = {float(f"{value:.3g}") for value in numbers(published.content)}
+    for text in published.tables.values():
+        for cell in (cell for line in csv.reader(io.StringIO(text)) for cell in line):
+            if re.fullmatch(r"-?[\d.]+(e-?\d+)?", cell):
+                assert float(f"{float(cell):.3g}") in told
+    for record in records(list(charts(published.page))):
+        for name in ("estimate", "n", "now", "after", "disparity"):
+            if isinstance(record.get(name), int | float):
+                assert float(f"{record[name]:.3g}") in told, record

@@ -137,7 +137,7 @@ def test_every_method_honours_pairs_or_refuses_them(name):
         "metric": "selection_rate",
         "state": "s",
         "table": "local-law-144",
-        "protected": "name",
+        "protected": {"name": "A"},
         "criterion": "statistical_parity",
     }
     given = {part.name: required.get(part.name, "x") for part in found.arguments if part.required}

@@ -183,3 +183,15 @@ def test_a_preset_says_which_role_it_lacks(tmp_path: Path) -> None:
         InputError, match=r"line 1, preset: 'healthcare' needs the outcome.*\[data\] outcome ="
     ):
         fairtrial.run(path)
+
+
+@pytest.mark.parametrize("role", ["weight", "unit"])
+def test_tables_of_people_are_not_asked_of_weighted_rows(role: str) -> None:
+    frame = applicants().assign(w=np.linspace(0.5, 1.5, 2000), u=np.arange(2000) // 2)
+    trial = employment(frame, decision="hired", **{role: "w" if role == "weight" else "u"})
+    assert trial.complete, [answer.error for answer in trial.answers]
+    assert [answer.section.method for answer in trial.answers] == ["measure", "certify", "flag"]
+    assert any(f"not asked with {role}" in note for note in trial.notes)
+    record = {"preset": "public-sector", "data": {"source": "x.csv", "groups": ["sex"], "decision": "hired"}}
+    record["data"] |= {role: "w" if role == "weight" else "u"}  # type: ignore[operator]
+    assert "tabulate" in fairtrial.run(record, data=frame).results

@@ -246,3 +246,16 @@ def test_improve_says_what_it_cannot_honour() -> None:
     audit = ft.Audit(frame, decision="d", outcome="y", score="s", groups="g", unit="person")
     with pytest.raises(InputError, match="is not for the area under the curve"):
         ft.improve(audit, "auc", "selection_rate", candidates=["d2"], fitted_elsewhere=True)
+
+
+# -- who does not -------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("role", ["weight", "unit"])
+def test_explain_says_why_it_honours_neither(role: str) -> None:
+    frame = rules().assign(w=1.5)
+    audit = ft.Audit(
+        frame, decision="d", groups="g", features=["x"], **{role: "w" if role == "weight" else "person"}
+    )
+    with pytest.raises(
+        NotApplicable, match=f"'{role}' is not honoured by explain, because what features contribute"
+    ):
+        ft.explain(audit, "selection_rate")

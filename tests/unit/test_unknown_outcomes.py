@@ -404,6 +404,6 @@ def test_improve_takes_what_the_audit_says() -> None:
         "candidates": "rule",
         "fitted_elsewhere": True,
     }
-    plain = ft.improve(audit_of(frame, None, missing="drop"), **asked, unlabelled="bounds")
+    plain = ft.improve(audit_of(frame, None, missing="drop"), **asked, reject_inference="bounds")
     told = ft.improve(audit_of(frame), **asked)
     assert told.estimates == plain.estimates

@@ -299,7 +299,7 @@ class Audit(FromArrays, Features):
             notes.append(Note("dropped-missing", text, dropped))
         return tuple(notes)
 
-    def refuse(self, who: str, *roles: str) -> None:
+    def refuse(self, who: str, *roles: str, why: str = "") -> None:
         """Refuse survey weights, repeated rows, pairs or unknown outcomes by name, for methods that do not honour them.
 
         Parameters
@@ -308,10 +308,13 @@ class Audit(FromArrays, Features):
             The method that refuses.
         *roles : str
             'weight', 'unit', 'pair' or 'unlabelled'.
+        why : str
+            The reason, as a sentence that goes on after "because".
         """
         for name in roles:
             if getattr(self, name) is not None:
-                required = Words("is not honoured by {} yet; {} does", Use(who), Use("measure"))
+                because = f", because {why}" if why else " yet"
+                required = Words(f"is not honoured by {{}}{because}; {{}} does", Use(who), Use("measure"))
                 raise NotApplicable(who, Fault(name, required, cure="Make an Audit without it"))
 
     def cuts(self) -> list[tuple[str, Self]]:

@@ -98,11 +98,13 @@ _DECLARED: dict[str, Method] = {}
 
 def method(
     *, question: str, short: str, help: str, order: int, shows: Shows | None, result: type[R], no_command: str = "",
-    variant_of: str = "", complete_rows: bool = True, evidence: tuple[str, ...] = (), of_groups: bool = False,
+    variant_of: str = "", complete_rows: bool = True, evidence: tuple[str, ...] = (), refusal: str = "",
+    of_groups: bool = False,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:  # fmt: skip
     """Declare a function as a method: its arguments are checked, and every front end finds it.
 
     One that uses only `complete_rows` is refused where dropping the others would leave other people than those audited.
+    `refusal` says why it does not honour weights or units, where it does not.
     """
 
     def declare(function: Callable[P, R]) -> Callable[P, R]:
@@ -111,7 +113,7 @@ def method(
             bound = bind(function, args, kwargs)
             audit: Any = bound.arguments.get("audit")
             if "audit" in bound.arguments:
-                _check_audit(function.__name__, audit, complete_rows, evidence)
+                _check_audit(function.__name__, audit, complete_rows, evidence, refusal)
             with nullcontext() if audit is None else audit.source.alone:
                 answer = function(*bound.args, **bound.kwargs)
             bound.apply_defaults()
@@ -127,7 +129,9 @@ def method(
     return declare
 
 
-def _check_audit(who: str, audit: object, complete_rows: bool, evidence: tuple[str, ...]) -> None:
+def _check_audit(
+    who: str, audit: object, complete_rows: bool, evidence: tuple[str, ...], refusal: str
+) -> None:
     """The first argument must be an Audit, whose rows stand for the people audited as the method can honour."""
     from fairtrial.data.audit import Audit
 
@@ -135,7 +139,9 @@ def _check_audit(who: str, audit: object, complete_rows: bool, evidence: tuple[s
         required = f"must be an Audit, got {type(audit).__name__}"
         cure = "say what the columns mean: Audit(data, decision=…, outcome=…, groups=…)"
         raise InputError(who, Fault("audit", required, cure=cure))
-    audit.refuse(who, *(name for name in EVIDENCE if name not in evidence))
+    for name in EVIDENCE:
+        if name not in evidence:
+            audit.refuse(who, name, why=refusal if name in ("weight", "unit") else "")
     if complete_rows:
         from fairtrial.methods.gaps.known_outcomes import refuse_selective_rows
 

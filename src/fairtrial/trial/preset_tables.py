@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairtrial.data.audit import Audit
+from fairtrial.methods.declaration import EVIDENCE, find_method
 from fairtrial.trial.spec.tables import Bias, Employment, Lending
 
 Questions = list[tuple[str, dict[str, Any]]]
@@ -54,3 +55,20 @@ def usual_entries(
     """One entry per group and measure."""
     stated = {"hazard": hazard} if hazard else {}
     return [{"group": dict(group), "measure": measure, **stated} for measure in measures for group in by]
+
+
+def answerable_tables(questions: Questions, audit: Audit) -> tuple[Questions, list[str]]:
+    """The questions without tables that count people where rows are weighted, repeated, paired or partly unknown."""
+    roles = [name for name in EVIDENCE if audit.has(name)]
+    if not roles:
+        return questions, []
+    able = set(roles) <= set(find_method("tabulate").evidence)
+    kept = [
+        (name, arguments)
+        for name, arguments in questions
+        if name != "tabulate" or (able and arguments["table"] == "bias-record")
+    ]
+    if len(kept) == len(questions):
+        return questions, []
+    text = f"The field's tables count people, each once and with a known decision: not asked with {', '.join(roles)}."
+    return kept, [text]

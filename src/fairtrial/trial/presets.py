@@ -19,6 +19,7 @@ from fairtrial.methods.gaps.known_outcomes import selective_labels, spans_decisi
 from fairtrial.metrics.table import find_metrics
 from fairtrial.trial.preset_tables import (
     Questions,
+    answerable_tables,
     bias_record,
     credit_tables,
     employment_tables,
@@ -52,7 +53,8 @@ def complete(spec: Spec, audit: Audit) -> tuple[tuple[Section, ...], list[str]]:
     }
     questions, notes = builder[spec.preset](spec, audit)
     questions, refused = answerable(questions, audit)
-    notes += refused
+    questions, uncounted = answerable_tables(questions, audit)
+    notes += refused + uncounted
     return tuple(_in_order(spec, questions)), notes
 
 

@@ -166,6 +166,14 @@ def run(
     return trial
 
 
+def check_spec(
+    spec: str | os.PathLike[str] | Mapping[str, Any] | Spec, *, data: object = None
+) -> tuple[Section, ...]:
+    """All faults of a spec and its data in one message, before any work; else the questions that a run would ask."""
+    loaded = load_spec(spec, rows_at_hand=data is not None)
+    return _questions(loaded, open_audit(loaded, data))[0]
+
+
 def _not_written(folder: Path, error: NotWritten | OSError) -> NotWritten:
     """The disk is full or the folder gone; the way to go on once that is mended."""
     found = error if isinstance(error, NotWritten) else not_written("run", folder, error)

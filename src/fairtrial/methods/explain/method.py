@@ -140,6 +140,7 @@ OneExplanation = Annotated[
     order=60,
     shows="carrier",
     result=ExplainResult,
+    refusal="what features contribute rests on single rows, each a person of its own who counts like all others",
     of_groups=True,
 )
 def explain(
@@ -267,6 +268,7 @@ def explain(
     order=61,
     shows=None,
     result=CompareResult,
+    refusal="what features contribute rests on single rows, each a person of its own who counts like all others",
     no_command="it compares two results of one session",
 )
 def compare(

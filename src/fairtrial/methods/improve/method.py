@@ -18,6 +18,7 @@ from fairtrial.methods.improve.result import ImproveResult
     of_groups=True,
     result=ImproveResult,
     evidence=("unlabelled", "unit"),
+    refusal="rules are learned and compared on people who all count alike",
     complete_rows=False,  # it refuses selective labels itself, with what can be tested
 )
 def improve(

@@ -178,7 +178,7 @@ def _ratio_limits(
         positive = known > 0
         return np.where(positive, ends[0], np.nan), np.where(positive, ends[1], np.nan)
     if not disparities.binary:
-        return None
+        return disparities.gaps.limits(level) if disparities.scale == "ratio" else None
     if disparities.weighted is not None:
         return LinearGaps(disparities.weighted.sums, disparities.comparison, "ratio").limits(level)
     ratios = BinaryGaps(disparities.atoms, disparities.comparison, "ratio")

@@ -18,6 +18,7 @@ from fairtrial.methods.scan.result import ScanAllResult, ScanResult
     result=ScanResult,
     complete_rows=False,
     evidence=("unit",),
+    refusal="it deals people to the class who all count alike",
 )
 def scan(
     audit: Audit,
@@ -169,6 +170,7 @@ def scan(
     variant_of="scan",
     complete_rows=False,
     evidence=("unit",),
+    refusal="it deals people to the class who all count alike",
 )
 def scan_all(
     audit: Audit,

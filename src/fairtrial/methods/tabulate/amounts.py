@@ -18,6 +18,7 @@ from fairtrial.methods.gaps.inference_asked import Inference
 from fairtrial.methods.tabulate.asked import (
     REFUSED,
     WHO,
+    WHY_REFUSED,
     Asked,
     Table,
     as_dicts,
@@ -44,7 +45,7 @@ FEWEST = 2  # a spread needs two people
 def build_means(asked: Asked) -> Table:
     """Mean scores and prices, each group against its target."""
     audit = asked.audit
-    audit.refuse(WHO, *REFUSED)
+    audit.refuse(WHO, *REFUSED, why=WHY_REFUSED)
     price = asked.own["price"]
     metrics = [METRICS["mean_score"]] if audit.has("score") else []
     if price is not None:
@@ -119,7 +120,7 @@ def _listed(found: Disparities, group: Group, n: int, state: State) -> dict[str,
 def build_quantiles(asked: Asked) -> Table:
     """The share of each group among the best scores, over that of the target, at every cut-off."""
     audit = asked.audit
-    audit.refuse(WHO, *REFUSED)
+    audit.refuse(WHO, *REFUSED, why=WHY_REFUSED)
     need(audit, "score")
     groups, target, rows = _scored(asked)
     score = rows.roles["score"]

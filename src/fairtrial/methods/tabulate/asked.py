@@ -18,6 +18,7 @@ from fairtrial.metrics.values import role
 WHO = "tabulate"
 NOT_STATED = "not stated"
 REFUSED = ("weight", "unit", "pair")  # the tables count people
+WHY_REFUSED = "the table counts people, each once"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

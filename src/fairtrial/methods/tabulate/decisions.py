@@ -21,6 +21,7 @@ from fairtrial.methods.gaps.within import adjusted_cells, strata_of, within_note
 from fairtrial.methods.tabulate.asked import (
     REFUSED,
     WHO,
+    WHY_REFUSED,
     Asked,
     Table,
     as_dicts,
@@ -56,7 +57,7 @@ def build_credit(asked: Asked) -> Table:
 
 
 def _build(asked: Asked, columns: Sequence[str]) -> Table:
-    asked.audit.refuse(WHO, *REFUSED)
+    asked.audit.refuse(WHO, *REFUSED, why=WHY_REFUSED)
     need(asked.audit, "decision")
     metric = favourable_metric(asked.audit)
     groups = as_dicts(known_groups(asked))

@@ -20,6 +20,7 @@ from fairtrial.methods.gaps.scales import FOUR_FIFTHS
 from fairtrial.methods.tabulate.asked import (
     REFUSED,
     WHO,
+    WHY_REFUSED,
     Asked,
     Table,
     attributes_of,
@@ -45,7 +46,7 @@ JUSTIFIED = {"justification": "Justification for leaving categories out"}
 
 def build(asked: Asked) -> Table:
     """Selection rates, scoring rates where there is a score, and the unknown counted once."""
-    asked.audit.refuse(WHO, *REFUSED)
+    asked.audit.refuse(WHO, *REFUSED, why=WHY_REFUSED)
     need(asked.audit, "decision")
     groups = known_groups(asked)
     attributes = attributes_of(groups)

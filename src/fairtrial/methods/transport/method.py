@@ -98,6 +98,7 @@ Minimum = Annotated[int, Option("Groups with fewer members are listed as not com
     result=TransportResult,
     of_groups=True,
     evidence=("unit",),
+    refusal="the smallest change moves people who all count alike",
 )
 def transport(
     audit: Audit,

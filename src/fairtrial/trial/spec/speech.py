@@ -56,12 +56,20 @@ def value_text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
-        return f"{value:g}" if isinstance(value, float) and not value.is_integer() else str(int(value))
+        return _number_text(value)
     if isinstance(value, list | tuple):
         return "[" + ", ".join(value_text(item) for item in value) + "]"
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{_key(key)} = {value_text(item)}" for key, item in value.items()) + " }"
     return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _number_text(value: float) -> str:
+    """As short as it can be and still be the same number."""
+    if isinstance(value, int) or value.is_integer():
+        return str(int(value))
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
 
 
 def _key(key: str) -> str:

@@ -1,0 +1,86 @@
+"""`fairtrial serve`: the trial in a browser, on this machine."""
+
+from __future__ import annotations
+
+import socket
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fairtrial.errors import Fault, InputError, MissingExtra
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def serve(
+    host: Annotated[
+        str, typer.Option("--host", help="Where to listen; default: this machine alone.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", help="0 takes a free one.")] = 8721,
+    token: Annotated[
+        str | None, typer.Option("--token", help="The secret that lets a browser in; default: a new one.")
+    ] = None,
+    no_auth: Annotated[bool, typer.Option("--no-auth", help="Let in whoever reaches it.")] = False,
+    folder: Annotated[
+        str | None, typer.Option("--folder", help="Files here can be opened without uploading them.")
+    ] = None,
+    home: Annotated[
+        str | None, typer.Option("--home", help="Where audits are kept; default: your own data folder.")
+    ] = None,
+    jobs: Annotated[int, typer.Option("--jobs", help="Audits that run at once.")] = 2,
+    upload: Annotated[int, typer.Option("--upload", help="Most megabytes of one file.")] = 512,
+    memory: Annotated[int, typer.Option("--memory", help="Most megabytes of one audit; 0: no limit.")] = 4096,
+    minutes: Annotated[int, typer.Option("--minutes", help="Most minutes of one audit.")] = 60,
+    open_browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+) -> None:
+    """Audit files in the browser; nothing leaves this machine."""
+    if any(find_spec(name) is None for name in ("fastapi", "uvicorn")):
+        raise MissingExtra("serve: needs the extra 'web': pip install 'fairtrial[web]'.")
+    from fairtrial.web.settings import MEGABYTE, Settings, check_open
+
+    check_open(host, token, no_auth=no_auth)
+    if folder is not None and not Path(folder).is_dir():
+        raise InputError("serve", Fault("folder", "must be a folder that exists", got=folder))
+    listening = _listen(host, port)
+    chosen: dict[str, Any] = {} if token is None and not no_auth else {"token": token}
+    chosen |= {"home": Path(home)} if home is not None else {}
+    settings = Settings(
+        host=host, port=listening.getsockname()[1], folder=None if folder is None else Path(folder), most_running=jobs,
+        most_upload=upload * MEGABYTE, most_memory=memory * MEGABYTE, most_seconds=60 * minutes, **chosen,
+    )  # fmt: skip
+    _run(settings, listening, open_browser=open_browser)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """The port is taken before anything is said."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+    except OSError as error:
+        cure = "choose another with --port, or 0 for a free one"
+        fault = Fault("port", f"cannot be listened on: {error.strerror}", got=port, cure=cure)
+        raise InputError("serve", fault) from None
+    return listening
+
+
+def _run(settings: Any, listening: socket.socket, *, open_browser: bool) -> None:
+    import uvicorn
+
+    from fairtrial.web.app import create_app
+
+    typer.echo(f"fairtrial: open {settings.address}\nCtrl-C ends it; audits are kept in {settings.home}")
+    if open_browser:
+        typer.launch(settings.address)
+    config = uvicorn.Config(
+        create_app(settings),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=3,
+    )
+    uvicorn.Server(config).run(sockets=[listening])

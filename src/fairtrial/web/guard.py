@@ -1,0 +1,110 @@
+"""Who may come in: the token, the name the server was called by, and where a request comes from."""
+
+from __future__ import annotations
+
+import secrets
+from http.cookies import SimpleCookie
+from typing import Any
+from urllib.parse import parse_qs, urlencode
+
+from fairtrial.web.settings import Settings
+
+COOKIE = "fairtrial"
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
+)
+# A report brings its own policy, with the hashes of its own scripts; here it is only shut off from this server.
+REPORT_POLICY = "sandbox allow-scripts allow-downloads allow-popups allow-modals; frame-ancestors 'self'"
+HEADERS = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+SAFE = ("GET", "HEAD", "OPTIONS")
+
+
+class Guard:
+    """An ASGI application in front of another: refuses, or lets through and adds the headers that keep a page safe."""
+
+    def __init__(self, app: Any, settings: Settings) -> None:
+        self.app, self.settings = app, settings
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """One request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        refused = self._refused(scope, headers)
+        if refused is not None:
+            await _answer(send, *refused)
+            return
+        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+        if given and scope["path"] == "/" and self.settings.token is not None:
+            await self._welcome(scope, send)
+            return
+        await self.app(scope, receive, _with_headers(send))
+
+    def _refused(self, scope: Any, headers: dict[str, str]) -> tuple[int, str] | None:
+        if headers.get("host", "") not in self.settings.hosts:
+            return 421, "This server was asked for under a name that is not its own."
+        origin = headers.get("origin")
+        if origin is not None and origin.split("://", 1)[-1] not in self.settings.hosts:
+            return 403, "Requests from other sites are refused."
+        if headers.get("sec-fetch-site") == "cross-site" and scope["method"] not in SAFE:
+            return 403, "Requests from other sites are refused."
+        if self.settings.token is not None and not self._known(scope, headers):
+            return 401, "Open the address that the server printed when it started: it holds the token."
+        return None
+
+    def _known(self, scope: Any, headers: dict[str, str]) -> bool:
+        cookies: SimpleCookie = SimpleCookie()
+        cookies.load(headers.get("cookie", ""))
+        held = cookies[COOKIE].value if COOKIE in cookies else ""
+        bearer = headers.get("authorization", "").removeprefix("Bearer ")
+        asked = ""
+        if scope["path"] == "/":  # elsewhere a token in the address would stay in histories and logs
+            asked = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+        token = str(self.settings.token).encode()
+        return any(secrets.compare_digest(given.encode(), token) for given in (held, bearer, asked))
+
+    async def _welcome(self, scope: Any, send: Any) -> None:
+        """The token becomes a cookie, and leaves the address."""
+        rest = parse_qs(scope["query_string"].decode("latin-1"))
+        rest.pop("token")
+        place = "/" + (f"?{urlencode(rest, doseq=True)}" if rest else "")
+        cookie = f"{COOKIE}={self.settings.token}; Path=/; HttpOnly; SameSite=Strict"
+        await _answer(send, 303, "", {"location": place, "set-cookie": cookie})
+
+
+async def _answer(send: Any, status: int, text: str, more: dict[str, str] | None = None) -> None:
+    headers = {
+        **HEADERS,
+        "content-type": "text/plain; charset=utf-8",
+        "content-security-policy": POLICY,
+        **(more or {}),
+    }
+    listed = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": status, "headers": listed})
+    await send({"type": "http.response.body", "body": text.encode()})
+
+
+def _with_headers(send: Any) -> Any:
+    async def sent(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            own = {name for name, _ in message["headers"]}
+            added = {**HEADERS, "content-security-policy": POLICY}
+            message["headers"] = [
+                *message["headers"],
+                *(
+                    (name.encode(), value.encode())
+                    for name, value in added.items()
+                    if name.encode() not in own
+                ),
+            ]
+        await send(message)
+
+    return sent

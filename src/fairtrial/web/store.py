@@ -1,0 +1,120 @@
+"""What is kept on disk: files that were brought, and audits of them, each in a folder of its own."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import secrets
+import shutil
+import threading
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from fairtrial.errors import Fault, InputError
+from fairtrial.work.whole_files import write_whole
+
+IDENTITY = re.compile(r"[0-9a-f]{16}")
+KINDS = (".csv", ".csv.gz", ".tsv", ".parquet", ".arrow", ".feather", ".xlsx")
+
+
+class Missing(Exception):
+    """There is no such file or audit."""
+
+
+def now() -> str:
+    """The time, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+class Folder:
+    """Records of one kind: a folder with a `meta.json` each."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.lock = threading.RLock()
+        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+    def make(self, **facts: Any) -> str:
+        """A new record."""
+        identity = secrets.token_hex(8)
+        (self.place / identity).mkdir(mode=0o700)
+        self.change(identity, id=identity, made=now(), **facts)
+        return identity
+
+    def path(self, identity: str) -> Path:
+        """The record's folder."""
+        place = self.place / identity
+        if not IDENTITY.fullmatch(identity) or not place.is_dir():
+            raise Missing(identity)
+        return place
+
+    def read(self, identity: str) -> dict[str, Any]:
+        """What is known of the record."""
+        try:
+            found: dict[str, Any] = json.loads(
+                (self.path(identity) / "meta.json").read_text(encoding="utf-8")
+            )
+        except (OSError, ValueError):
+            raise Missing(identity) from None
+        return found
+
+    def change(self, identity: str, **facts: Any) -> dict[str, Any]:
+        """Add facts to the record, or put them in the place of others."""
+        with self.lock:
+            place = self.place / identity / "meta.json"
+            known = json.loads(place.read_text(encoding="utf-8")) if place.exists() else {}
+            known |= facts
+            write_whole(place, json.dumps(known, ensure_ascii=False, indent=1))
+        return known
+
+    def all(self) -> list[dict[str, Any]]:
+        """Every record, the newest first."""
+        found = []
+        for place in self.place.iterdir():
+            try:
+                found.append(self.read(place.name))
+            except Missing:
+                continue  # being made, or being deleted
+        return sorted(found, key=lambda meta: str(meta.get("made")), reverse=True)
+
+    def delete(self, identity: str) -> None:
+        """The record and everything in it."""
+        shutil.rmtree(self.path(identity), ignore_errors=True)
+
+
+class Store:
+    """Everything that the server keeps."""
+
+    def __init__(self, home: Path) -> None:
+        self.files = Folder(home / "files")
+        self.audits = Folder(home / "audits")
+
+    def data_path(self, identity: str) -> Path:
+        """Where the rows of a file are."""
+        meta = self.files.read(identity)
+        place = Path(meta["path"]) if meta.get("path") else self.files.path(identity) / str(meta["stored"])
+        if not place.is_file():
+            raise Missing(identity)
+        return place
+
+
+def kind_of(name: str) -> str:
+    """The ending of a file that can be read."""
+    found = next((kind for kind in sorted(KINDS, key=len, reverse=True) if name.lower().endswith(kind)), None)
+    if found is None:
+        required = f"must be one of {', '.join(KINDS)}"
+        raise InputError("file", Fault("name", required, got=Path(name).name[-80:]))
+    return found
+
+
+def plan_of(content: Mapping[str, Any]) -> dict[str, Any]:
+    """What is fixed before any rate is seen: data and roles, questions, preset, error; not the words around them."""
+    return {name: value for name, value in sorted(content.items()) if name != "report"}
+
+
+def plan_hash(plan: Mapping[str, Any]) -> str:
+    """SHA-256 of the plan as canonical JSON."""
+    return hashlib.sha256(json.dumps(plan, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
