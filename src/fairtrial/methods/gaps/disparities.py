@@ -10,6 +10,7 @@ import numpy as np
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Cells, Rows
+from fairtrial.data.columns import MOST_ROWS
 from fairtrial.data.groups import by_attributes, compared_groups
 from fairtrial.errors import FairtrialWarning, Fault, InputError, NotApplicable, Note
 from fairtrial.inference.bounds import bounded
@@ -40,7 +41,6 @@ from fairtrial.methods.gaps.outcome_bounds import (
 from fairtrial.methods.gaps.paired_rows import PairedRows, paired_gaps
 from fairtrial.methods.gaps.scales import refuse_ratio_of_means
 from fairtrial.methods.gaps.sorted_groups import (
-    MOST_ROWS,
     Estimate,
     SortedGroups,
     Untested,

@@ -23,7 +23,6 @@ from fairtrial.metrics.metric import Metric
 from fairtrial.results.column import State
 
 # Above this many rows a real-valued metric is audited from its central sums.
-MOST_ROWS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +222,7 @@ def find_atoms(who: str, audit: Audit, cells: Cells, metric: Metric) -> Atoms:
     binary = cells.binary[metric.name]
     if binary:
         return Atoms(count, mean, count * mean * (1.0 - mean), True)
-    if cells.rows.sum() > MOST_ROWS:
+    if audit.by_sums:
         name = metric.name
         return Atoms(count, mean, m2, False, None, cells.m3[name], cells.low[name], cells.high[name])
     rows = audit.rows(attributes=cells.attributes, metrics=[metric], complete=False, who=who)

@@ -13,7 +13,7 @@ Preset = Literal["employment", "lending", "insurance", "risk-score", "healthcare
 PRESETS: tuple[str, ...] = get_args(Preset)
 
 SEED = Option("Same seed, same numbers.", least=0)
-JOBS = Option("Parallel workers; numbers do not depend on it.", least=1)
+JOBS = Option("Parallel workers; numbers do not depend on it.", least=1, most=1024)
 PUBLISH = Option("For strangers: small groups are joined, so that no count of few people can be worked out.")
 ALPHA = Option("Chance of even one false finding in the whole trial.", above=0, below=0.5)
 Correction = Literal["holm", "max-t"]
