@@ -81,7 +81,6 @@ Splits = Annotated[
         "Random splits into a half to choose on and a half to test on; by default 7, and none for rules that were "
         "fixed beforehand: they are tested on all rows.",
         least=1,
-        most=1000,
     ),
 ]
 Threshold = Annotated[
