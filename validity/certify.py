@@ -41,6 +41,7 @@ from validity.gap_pairs import CELLS as PAIRS
 from validity.gap_pairs import POWER as PAIRS_POWER
 from validity.ordered_cuts import CELLS as ORDERED
 from validity.printed_numbers import printed
+from validity.probable_groups import CELLS as PROBABLE_GROUPS
 from validity.promises import CELLS as PROMISES
 from validity.skewed_means import CERTIFY as SKEWED
 from validity.small_levels import CELLS as SMALL_LEVELS
@@ -326,6 +327,7 @@ CELLS: list[Cell] = [
     *EVIDENCE,
     *EVIDENCE_POWER,
     *UNKNOWN_OUTCOMES,
+    *PROBABLE_GROUPS,
     *PAIRS,
     *PAIRS_POWER,
     *CRITERIA,

@@ -410,6 +410,19 @@ def group(text: str) -> dict[str, str | list[str]] | str:
     return {name.strip(): label.split("|") if "|" in label else label for name, label in pairs}
 
 
+def compared(text: str) -> Any:
+    """An attribute, a group, or an attribute with a column of probabilities for each of its groups.
+
+    >>> compared("race"), compared("race=A|B"), compared("race: White=p_white, Black=p_black")
+    ('race', {'race': ['A', 'B']}, {'race': {'White': 'p_white', 'Black': 'p_black'}})
+    """
+    name, colon, rest = text.partition(":")
+    pairs = [part.partition("=") for part in rest.split(",")]
+    if not colon or "=" in name or not all(label.strip() and column.strip() for label, _, column in pairs):
+        return group(text)
+    return {name.strip(): {label.strip(): column.strip() for label, _, column in pairs}}
+
+
 def target(text: str) -> Any:
     """'rest', 'overall', a number, or a group such as 'race=Caucasian'."""
     return group(text) if "=" in text else number_or_text(text)

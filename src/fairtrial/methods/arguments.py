@@ -25,7 +25,7 @@ By = Annotated[
     str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]] | None,
     Option(
         "Attributes whose groups are compared, or groups such as race=Caucasian; default: the audit's groups.",
-        form=options.group,
+        form=options.compared,
         many=True,
     ),
 ]

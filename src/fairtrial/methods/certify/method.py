@@ -43,7 +43,7 @@ Vector = Annotated[
     result=CertifyResult,
     of_groups=True,
     complete_rows=False,
-    evidence=("weight", "unit", "pair", "order", "unlabelled"),
+    evidence=("weight", "unit", "pair", "order", "unlabelled", "probable"),
 )
 def certify(
     audit: Audit,

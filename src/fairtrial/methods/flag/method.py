@@ -35,7 +35,7 @@ Correction = Annotated[
     result=FlagResult,
     of_groups=True,
     complete_rows=False,
-    evidence=("weight", "unit", "pair", "order", "unlabelled"),
+    evidence=("weight", "unit", "pair", "order", "unlabelled", "probable"),
 )
 def flag(
     audit: Audit,

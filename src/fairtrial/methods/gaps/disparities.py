@@ -29,16 +29,17 @@ from fairtrial.inference.rates.binary_gaps import no_gap
 from fairtrial.inference.rates.two_rates import Scale
 from fairtrial.inference.simultaneous import bonferroni_level, simultaneous_level
 from fairtrial.methods.gaps.atom_codes import atom_of_rows
+from fairtrial.methods.gaps.between_ends import Bounds
 from fairtrial.methods.gaps.inference_asked import Inference, refuse_ways
 from fairtrial.methods.gaps.known_outcomes import left_out_details, refuse_selective
 from fairtrial.methods.gaps.model_adjusted import adjust_by_model
 from fairtrial.methods.gaps.outcome_bounds import (
-    OutcomeBounds,
     bound_gaps,
     bounds_note,
     find_unknown,
 )
 from fairtrial.methods.gaps.paired_rows import PairedRows, paired_gaps
+from fairtrial.methods.gaps.probable_bounds import find_probable, probable_bounds
 from fairtrial.methods.gaps.scales import refuse_ratio_of_means
 from fairtrial.methods.gaps.sorted_groups import (
     Estimate,
@@ -86,7 +87,7 @@ class Disparities:
     beside: Gaps | None = None  # the differences, where ratios are tested
     within: Within | None = None
     paired: PairedRows | None = None
-    bounds: OutcomeBounds | None = None  # where outcomes are unknown; the gaps are then known by their ends
+    bounds: Bounds | None = None  # where only the ends of the gaps are known
 
     @property
     def differences(self) -> Gaps:
@@ -108,7 +109,7 @@ class Disparities:
     def source(self) -> Cells | Rows:
         """What the numbers were computed from."""
         if self.bounds is not None:
-            return self.bounds.kinds
+            return self.bounds.source
         rows = self.weighted or self.paired
         return self.cells if rows is None else rows.rows
 
@@ -241,10 +242,12 @@ def find_disparities(
     inference = replace(inference, within=within)
     asked_for = with_target((*attributes, *inference.strata), compared)
     unknown = find_unknown(who, audit, metric, asked_for, compared)
-    cells = target_cells(who, audit, metric, asked_for, compared, unknown)
+    probable = find_probable(who, audit, metric, with_target(attributes, compared), compared)
+    other = unknown or probable
+    cells = target_cells(who, audit, metric, asked_for, compared, None if other is None else other.cells)
     groups, named = compared_groups(who, audit, by, depth, compared if isinstance(compared, Target) else None)
     compared = named or compared
-    found = sort_groups(who, audit, metric, cells, groups, compared, minimum, unknown)
+    found = sort_groups(who, audit, metric, cells, groups, compared, minimum, unknown, probable)
     if not found.tested:
         reasons = "; ".join(f"{item.group.label}: {item.state.reason}" for item in found.untested[:5])
         raise InputError(who, Fault("", f"there is no group to test ({reasons})"))
@@ -279,11 +282,13 @@ def compare_sorted(
     if inference.within:
         refuse_within(who, audit, target)
     gaps: Gaps
-    bounds: OutcomeBounds | None = None
+    bounds: Bounds | None = None
     if found.unknown is not None:
         assert audit.unlabelled is not None
-        gaps, bounds = bound_gaps(who, found.unknown, audit.unlabelled, comparison, atoms, inference)
-        notes = [bounds_note(bounds)]
+        gaps, behind = bound_gaps(who, found.unknown, audit.unlabelled, comparison, atoms, inference)
+        bounds, notes = behind, [bounds_note(behind)]
+    elif found.probable is not None:
+        gaps, bounds, notes = probable_bounds(who, found.probable, comparison, inference)
     elif found.paired is not None:
         gaps, notes = paired_gaps(who, found.paired, comparison, inference)
     elif found.weighted is None and inference.scale == "ratio" and not atoms.binary:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, get_args
 
 from fairtrial.data.audit import Audit
+from fairtrial.data.probable_groups import split_groups
 from fairtrial.options import Argument, Option, arguments_of
 
 Preset = Literal["employment", "lending", "insurance", "risk-score", "healthcare", "public-sector"]
@@ -118,8 +119,8 @@ class Data:
     @property
     def groups(self) -> list[str]:
         """The attributes to compare."""
-        groups = self.roles.get("groups", [])
-        return [groups] if isinstance(groups, str) else list(groups)
+        named, _ = split_groups(self.roles.get("groups", []))
+        return [named] if isinstance(named, str) else list(named)  # type: ignore[call-overload]
 
 
 # table -> the function whose arguments are its keys
