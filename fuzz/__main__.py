@@ -16,11 +16,11 @@ from fuzz.kills import fuzz_kills
 from fuzz.tally import Tally
 
 KINDS: dict[str, tuple[Callable[[int, int, Path], Tally], int]] = {
-    "calls": (lambda seed, count, folder: fuzz_calls(seed, count), 2400),
-    "files": (FUZZERS["files"], 600),
-    "specs": (FUZZERS["specs"], 1000),
-    "results": (FUZZERS["results"], 400),
-    "engines": (fuzz_engines, 600),
+    "calls": (lambda seed, count, folder: fuzz_calls(seed, count), 2100),
+    "files": (FUZZERS["files"], 520),
+    "specs": (FUZZERS["specs"], 600),
+    "results": (FUZZERS["results"], 320),
+    "engines": (fuzz_engines, 520),
     "kills": (fuzz_kills, 20),
 }
 WHAT = {
@@ -44,6 +44,12 @@ number or a disagreement between engines is *wrong*. A short form runs with ever
 app = typer.Typer(add_completion=False)
 
 
+def line(kind: str, tally: Tally) -> str:
+    """What became of one kind of inputs, as a line of the page."""
+    counts = (tally.inputs, tally.answered, tally.refused, tally.checked, len(tally.wrong))
+    return f"| {WHAT[kind]} | {' | '.join(f'{count:,}' for count in counts)} |\n"
+
+
 @app.command(help="Feed odd inputs; exit code 1 when one is not answered rightly or refused clearly.")
 def fuzz(
     share: Annotated[float, typer.Option(help="Of the usual number of inputs.")] = 1.0,
@@ -55,13 +61,10 @@ def fuzz(
         with tempfile.TemporaryDirectory() as folder:
             tally: Tally = run(seed, max(1, int(share * count)), Path(folder))
         typer.echo(f"{kind}: {tally.inputs} inputs, {tally.refused} refused, {len(tally.wrong)} wrong")
-        for line in tally.wrong[:20]:
-            typer.echo(f"  {line[:300]}")
+        for found in tally.wrong[:20]:
+            typer.echo(f"  {found[:300]}")
         wrong += len(tally.wrong)
-        text += (
-            f"| {WHAT[kind]} | {tally.inputs:,} | {tally.answered:,} | {tally.refused:,} | {tally.checked:,} "
-            f"| {len(tally.wrong)} |\n"
-        )
+        text += line(kind, tally)
     if out is not None:
         (Path(out) / "odd-inputs.md").write_text(text, encoding="utf-8")
     raise typer.Exit(1 if wrong else 0)

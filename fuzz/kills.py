@@ -80,21 +80,19 @@ def damage(folder: Path, random: Generator) -> None:
     if not files:
         return
     path, other = (files[random.integers(len(files))] for _ in range(2))
-    content = bytearray(path.read_bytes())
-    place = int(random.integers(len(content))) if content else 0
+    content = bytearray(path.read_bytes() or b"0")
+    place = int(random.integers(len(content)))
     kind = random.integers(4)
     if kind == 0:
-        path.write_bytes(bytes(content[:place]))
-    elif kind == 1 and content:
+        content = content[:place]
+    elif kind == 1:
         content[place] ^= 1 << int(random.integers(8))
-        path.write_bytes(bytes(content))
     elif kind == 2:
-        digits = [spot for spot, byte in enumerate(content) if 48 <= byte <= 57]
-        if digits:
-            content[digits[random.integers(len(digits))]] = 48 + int(random.integers(10))
-        path.write_bytes(bytes(content))
+        digits = [spot for spot, byte in enumerate(content) if 48 <= byte <= 57] or [place]
+        content[digits[random.integers(len(digits))]] = 48 + int(random.integers(10))
     else:
-        path.write_bytes(other.read_bytes())
+        content = bytearray(other.read_bytes())
+    path.write_bytes(bytes(content))
 
 
 def _start(place: Path) -> subprocess.Popen[bytes]:

@@ -90,4 +90,4 @@ def as_lists(columns: Mapping[str, Values]) -> Any:
     return {name: values.tolist() for name, values in columns.items()}
 
 
-FRAMES: tuple[Callable[[Mapping[str, Values]], Any], ...] = (as_pandas, as_polars, as_arrow)
+FRAMES: tuple[Callable[[Mapping[str, Values]], Any], ...] = (as_pandas, as_polars, as_arrow, as_lists)

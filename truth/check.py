@@ -138,13 +138,30 @@ def _edit(spec: Path, roles: Mapping[str, Any]) -> None:
     if "bins" in roles:
         cuts = ", ".join(f"{name} = {json.dumps(edges)}" for name, edges in roles["bins"].items())
         lines["bins"] = f"{{ {cuts} }}"
+    if "unlabelled" in roles:
+        said = roles["unlabelled"]
+        lines["unlabelled"] = json.dumps(said) if isinstance(said, str) else f"{{ odds = {said['odds']} }}"
     text = spec.read_text(encoding="utf-8")
+    if isinstance(roles["groups"], Mapping):
+        text = _with_probabilities(text, roles["groups"])
     if "order" in roles:  # in the place of the label that init took for 1
         text = "\n".join(line for line in text.splitlines() if not line.startswith("positive =")) + "\n"
     for name, value in lines.items():
         kept = [line for line in text.splitlines() if not line.startswith(f"{name} =")]
         text = "\n".join(kept).replace("[data]", f"[data]\n{name} = {value}", 1) + "\n"
     spec.write_text(text, encoding="utf-8")
+
+
+def _with_probabilities(text: str, groups: Mapping[str, Any]) -> str:
+    """Columns of probabilities in place of the columns that init took for groups, and a question that takes them."""
+    kept = ("source", "decision", "positive", "favourable")
+    lines = [line for line in text.splitlines() if line.partition(" =")[0] in kept]
+    tables = [
+        line
+        for name, columns in groups.items()
+        for line in (f"[data.groups.{name}]", *(f'{label} = "{column}"' for label, column in columns.items()))
+    ]
+    return "\n".join(["[data]", *lines, *tables, "[measure]", 'metrics = ["selection_rate"]']) + "\n"
 
 
 def _said(path: str, scenario: Scenario, claims: Iterable[Claim]) -> Iterable[Said]:

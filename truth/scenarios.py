@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from truth import hiring, lending, models, scores, several
+from truth import hiring, lending, models, partly, scores, several
 from truth.scenario import Scenario
 
 SCENARIOS: list[Scenario] = [
     *lending.SCENARIOS,
+    *partly.SCENARIOS,
     *hiring.SCENARIOS,
     *several.SCENARIOS,
     *scores.SCENARIOS,

@@ -35,10 +35,13 @@ from validity.certify_shapes import CERTIFY as SHAPES
 from validity.gap_criteria import CELLS as CRITERIA
 from validity.gap_evidence import CELLS as EVIDENCE
 from validity.gap_evidence import POWER as EVIDENCE_POWER
+from validity.gap_means import CELLS as MEANS
+from validity.gap_models import CELLS as MODELS
 from validity.gap_pairs import CELLS as PAIRS
 from validity.gap_pairs import POWER as PAIRS_POWER
 from validity.ordered_cuts import CELLS as ORDERED
 from validity.printed_numbers import printed
+from validity.probable_groups import CELLS as PROBABLE_GROUPS
 from validity.promises import CELLS as PROMISES
 from validity.skewed_means import CERTIFY as SKEWED
 from validity.small_levels import CELLS as SMALL_LEVELS
@@ -324,9 +327,12 @@ CELLS: list[Cell] = [
     *EVIDENCE,
     *EVIDENCE_POWER,
     *UNKNOWN_OUTCOMES,
+    *PROBABLE_GROUPS,
     *PAIRS,
     *PAIRS_POWER,
     *CRITERIA,
+    *MEANS,
+    *MODELS,
     *(cell for cell in ORDERED if cell.method == "certify"),
     *lines("certify"),
     *printed("certify"),

@@ -133,7 +133,7 @@ CELLS: list[Cell] = [
     Cell("certify", "pairs, no gap in any of five groups", "100 people with six answers, rare events", "size",
          rejected(100, 5, alike=0.5), short=0, long=4000),
     Cell("certify", "pairs of skewed values, no gap", "40 people, lognormal, answers alike", "size",
-         rejected(40, real=True), short=200, long=4000),
+         rejected(40, real=True), short=400, long=4000),
 ]  # fmt: skip
 
 POWER: list[Cell] = [

@@ -219,6 +219,8 @@ def _cell(name: str, design: str, run: Any, **settings: Any) -> Cell:
     return Cell("improve", name, design, settings.pop("claim", "size"), run, **settings)
 
 
+# the public function itself, thirty times a second
+_WHOLE: dict[str, Any] = {"long": 1000, "whole_analysis": True}
 _SIGN: dict[str, Any] = {"sign": {"group": "b"}}
 _SAME = "candidate column, far more accurate and exactly as unfair, all rows"
 
@@ -239,17 +241,17 @@ CELLS = [
         for name, asked in (("sign stated", _SIGN), ("sign not stated", {}))
     ),
     _cell("fixed rule, no disparity at all, sign not stated", "no gap under either rule, 150 a group",
-          partial(column_rejections, people=150, old=(0.5, 0.5), new=(0.5, 0.5)), short=0, long=2000),
+          partial(column_rejections, people=150, old=(0.5, 0.5), new=(0.5, 0.5)), short=0, **_WHOLE),
     _cell("fixed rule, three groups, gap opened elsewhere", "closes the worst gap, opens an equal one, 3 × 250",
           partial(column_rejections, people=250, old=(0.6, 0.4, 0.5), new=(0.6, 0.6, 0.4), sign=["a", "b"]),
-          short=0, long=2000),
+          short=0, **_WHOLE),
     _cell("fixed rule, three groups, sign not stated", "the candidate permutes the groups' levels, 3 × 150",
-          partial(column_rejections, people=150, old=(0.5, 0.58, 0.42), new=(0.42, 0.5, 0.58)), short=0, long=2000),
+          partial(column_rejections, people=150, old=(0.5, 0.58, 0.42), new=(0.42, 0.5, 0.58)), short=0, **_WHOLE),
     _cell("fixed rule, several metrics", "selection rates become equal, true positive rates stay as unequal, 2 × 300",
-          mixed_errors, short=0, long=2000),
+          mixed_errors, short=0, **_WHOLE),
     *(
         _cell(f"fixed score, top {capacity:g} of {people:,} rows", "equal gaps, the threshold from the rows tested",
-              partial(capacity_errors, people=people, capacity=capacity), short=0, long=2000)
+              partial(capacity_errors, people=people, capacity=capacity), short=0, **_WHOLE)
         for people, capacity in ((2000, 0.03), (2000, 0.1), (8000, 0.03), (2000, 0.3))
     ),
     *(
@@ -268,7 +270,8 @@ CELLS = [
         _cell(f"fixed rule, margin {margin:g} {kind}, {whose}, {people} a group",
               "accuracy exactly the margin lower, the gap closes",
               partial(margin_errors, people=people, margin=margin, margin_kind=kind, pooled=pooled),
-              short=200 if people == 300 and margin == 0.02 and whose == "pooled" and kind == "absolute" else 0)
+              short=200 if people == 300 and margin == 0.02 and whose == "pooled" and kind == "absolute" else 0,
+              whole_analysis=True)
         for people in (300, 2000)
         for margin in (0.02, 0.05)
         for kind in ("absolute", "relative")
@@ -277,7 +280,8 @@ CELLS = [
     *(
         _cell(f"fixed rule, payoff with losses at {rate:g}, {people:,} a group",
               "a mean payoff of 0 among the newly selected of one group, the gap closes",
-              partial(payoff_errors, people=people, rate=rate), short=100 if people == 300 and rate == 0.02 else 0)
+              partial(payoff_errors, people=people, rate=rate), short=100 if people == 300 and rate == 0.02 else 0,
+              whole_analysis=True)
         for people in (300, 1000, 4000)
         for rate in (0.02, 0.1, 0.3)
     ),
@@ -291,7 +295,7 @@ CELLS = [
           partial(column_rejections, people=300, old=(0.43, 0.57), new=(0.57, 0.43), group_weights={"a": 1, "b": 3},
                   **_SIGN), short=0),
     _cell("best of 20 re-runs of the procedure", "seven splits with twenty seeds, 150 a group, exactly as unfair",
-          partial(rerun_procedure_errors, people=150, reruns=20), short=0, long=300),
+          partial(rerun_procedure_errors, people=150, reruns=20), short=0, long=300, whole_analysis=True),
     _cell("best of 20 re-runs of seven splits", "T = 0; the smallest p-value of twenty seeds is reported",
           partial(rerun_errors, reruns=20), short=0, long=2000),
     *(
@@ -300,7 +304,7 @@ CELLS = [
               partial(column_rejections, people=people, old=(0.42, 0.58), new=(0.48, 0.52), **asked),
               claim="power", nominal=promised,
               rival=partial(column_rejections, people=people, old=(0.42, 0.58), new=(0.48, 0.52), splits=7),
-              rival_name="the same in seven half splits", short=0, long=1000)
+              rival_name="the same in seven half splits", short=0, long=1000, whole_analysis=True)
         for people, promised, asked in ((300, 0.4, _SIGN), (800, 0.9, _SIGN))
     ),
 ]  # fmt: skip

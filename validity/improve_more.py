@@ -167,8 +167,8 @@ CELLS = [
     _cell("whole function, method='paper'", _COLUMN, partial(whole_function, method="paper"), variant="paper",
           counterpart="whole function, method='smooth'"),
     *(
-        _cell(f"printed, {words}", _COLUMN, partial(whole_function, column=column), short=0,
-              covers=tuple(f"improve.{name}" for name in (column, *also)))
+        _cell(f"printed, {words}", _COLUMN, partial(whole_function, column=column), short=0, long=600,
+              whole_analysis=True, covers=tuple(f"improve.{name}" for name in (column, *also)))
         for column, words, *also in (
             ("p_value", "p of the gap", "splits.components.p_value"), ("p_split", "p of the split", "splits.p_value"),
             ("p_delta_method", "delta-method p of the gap"), ("p_value_delta_method", "delta-method p of the test"),

@@ -80,14 +80,14 @@ CELLS = [
     *(
         Cell("improve", f"unknown outcomes, {'bounds' if odds is None else f'odds of {odds:g}'}, {size} a group",
              "one group's accuracy is the status quo's at the worst end, the gap shrinks", "size",
-             partial(end_errors, size=size, odds=odds), short=200 if size == 300 and odds in (None, 2.0) else 0)
+             partial(end_errors, size=size, odds=odds), short=400 if size == 300 and odds in (None, 2.0) else 0)
         for size in (300, 1000)
         for odds in (None, 1.0, 2.0, 4.0)
     ),
     *(
         Cell("improve", f"power, unknown outcomes within odds of 1.5, {size} a group",
              "15% are selected anew, who gain on average at the lower limit of the odds too", "power",
-             partial(shown, size=size, odds=1.5), nominal=promised, short=0, long=1000)
+             partial(shown, size=size, odds=1.5), nominal=promised, short=0, long=1000, whole_analysis=True)
         for size, promised in ((300, 0.2), (1000, 0.6))
     ),
 ]  # fmt: skip

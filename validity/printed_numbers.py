@@ -115,11 +115,21 @@ def _repeated(wrong: Callable[[Random], float]) -> Callable[[int, Random], np.nd
     return run
 
 
+def _repeats(method: str) -> dict[str, Any]:
+    """A call of these takes a twentieth of a second or more; the same statistics have lines of their own in bulk."""
+    return (
+        {"long": 800, "whole_analysis": True}
+        if method in ("certify", "compare", "explain", "scan_all")
+        else {}
+    )
+
+
 # -- the board -------------------------------------------------------------------------------------------------
 def _interval(method: str, name: str, design: str, ask: Ask, truth: float, **more: Any) -> Cell:
     """A line on one column and its limits; `words` names it apart from others of the column."""
     every, words = more.pop("every", True), more.pop("words", name.replace("_", " "))
-    settings: dict[str, Any] = {"short": 0, "covers": tuple(f"{method}.{name}_{end}" for end in ENDS), **more}
+    covers = tuple(f"{method}.{name}_{end}" for end in ENDS)
+    settings: dict[str, Any] = {"short": 0, "covers": covers, **_repeats(method), **more}
     return Cell(method, f"printed interval, {words}", design, "coverage", missed(ask, name, truth, every=every),
                 **settings)  # fmt: skip
 
@@ -127,7 +137,7 @@ def _interval(method: str, name: str, design: str, ask: Ask, truth: float, **mor
 def _p(method: str, name: str, design: str, ask: Ask, **more: Any) -> Cell:
     run = rejected(ask, name, every=name == "p_value")
     words = "share of p-values at most 5%" if name == "p_value" else "any adjusted p-value at most 5%"
-    settings: dict[str, Any] = {"short": 0, "covers": (f"{method}.{name}",), **more}
+    settings: dict[str, Any] = {"short": 0, "covers": (f"{method}.{name}",), **_repeats(method), **more}
     return Cell(method, f"printed, {words}", design, "size", run, **settings)
 
 
@@ -141,7 +151,7 @@ _ALL = (
     _interval("measure", "difference", _ALIKE, measure_rows, 0.0),
     _interval("measure", "ratio", _ALIKE, measure_rows, 1.0),
     _p("measure", "p_value", _ALIKE, measure_rows),
-    _p("measure", "p_adjusted", _ALIKE, measure_rows, long=4000),
+    _p("measure", "p_adjusted", _ALIKE, measure_rows),
     _interval("certify", "difference", _WOMEN, certify_women, GAP),
     _interval("certify", "certificate", _WOMEN, certify_women, GAP, nominal=0.1),
     _interval("certify", "ratio_certificate", _WOMEN, lambda random: certify_women(random, **_RATIO),

@@ -70,7 +70,7 @@ SPREAD = {
 PAIR = np.array([[True, False]])
 
 
-def _gaps(first: Floats, second: Floats) -> Gaps:
+def gaps_of(first: Floats, second: Floats) -> Gaps:
     return make_gaps(Atoms.of_values([first, second]), Comparison(PAIR, ~PAIR))
 
 
@@ -88,7 +88,7 @@ def two_sided(shape: str, target: str, n: int, level: float = 0.05) -> Run:
     """Rejections of a true equality."""
 
     def one(random: Random) -> bool:
-        gaps = _gaps(SHAPES[shape](random, n), _target(random, shape, target, n))
+        gaps = gaps_of(SHAPES[shape](random, n), _target(random, shape, target, n))
         return bool(gaps.p_equal(0.0)[0] <= level)
 
     return _each(one)
@@ -98,7 +98,7 @@ def missed(shape: str, target: str, n: int) -> Run:
     """Misses of the 95% interval; a side without a limit cannot miss."""
 
     def one(random: Random) -> bool:
-        low, high = _gaps(SHAPES[shape](random, n), _target(random, shape, target, n)).limits(0.95)
+        low, high = gaps_of(SHAPES[shape](random, n), _target(random, shape, target, n)).limits(0.95)
         return bool(low[0] > 0.0 or high[0] < 0.0)
 
     return _each(one)
@@ -208,7 +208,7 @@ def found(change: str, n: int) -> Run:
     upwards = "1.8" in change
 
     def one(random: Random) -> bool:
-        gaps = _gaps(*_changed(change, n, random))
+        gaps = gaps_of(*_changed(change, n, random))
         above, below = gaps.tails(np.zeros(1))
         return bool((above if upwards else below)[0] <= 0.025)
 

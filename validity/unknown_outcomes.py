@@ -11,14 +11,14 @@ import numpy as np
 
 from fairtrial.data.cells import Cells
 from fairtrial.data.schema import Unlabelled
-from fairtrial.inference.compare.end_gaps import EndGaps, RateEnds, label_gaps
+from fairtrial.inference.compare.end_gaps import EndGaps, label_gaps
 from fairtrial.inference.evidence.atoms import Comparison
 from fairtrial.inference.evidence.partly_labelled import PartlyLabelled
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.two_rates import difference_interval
 from fairtrial.methods.gaps.judgement import certified
 from fairtrial.methods.gaps.labels_needed import labels_needed
-from fairtrial.methods.gaps.outcome_bounds import OutcomeBounds
+from fairtrial.methods.gaps.outcome_bounds import outcome_bounds
 from validity.board import Cell
 from validity.measure_designs import Errors, Random
 
@@ -223,7 +223,7 @@ def _needed(design: Design, band: tuple[float, float]) -> int:
     gaps = label_gaps(labels, comparison)
     nobody = Cells((), {}, np.zeros((0, 0), dtype=np.int32), np.zeros(0, dtype=np.int64))
     decision = np.array([0.0, 1.0, 0.0, 1.0])
-    bounds = OutcomeBounds(Unlabelled(), labels, decision, comparison, RateEnds(labels, comparison), nobody)
+    bounds = outcome_bounds(labels, comparison, Unlabelled(), decision, nobody)
     needed = labels_needed(bounds, gaps, 0, band, 0.05, 0.8)
     assert needed is not None
     return needed.labels

@@ -11,7 +11,7 @@ import inspect
 import math
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar
 
@@ -232,15 +232,25 @@ def _is_of(value: Any, part: Any) -> bool:
     if _is_literal(part):
         return any(isinstance(value, type(choice)) for choice in typing.get_args(part))
     kind = typing.get_origin(part) or part
-    if kind is Callable:
-        return callable(value)
     if not isinstance(kind, type) or kind in (object, Any) or getattr(kind, "_is_protocol", False):
-        return True
-    if isinstance(value, bool) or kind is float:
-        return kind is bool if isinstance(value, bool) else isinstance(value, int | float)
-    if kind is Sequence:  # a text or bytes are no list here
-        return isinstance(value, list | tuple | range)
-    return isinstance(value, kind)
+        return kind is not Callable or callable(value)
+    if isinstance(value, bool):  # which Python counts among the whole numbers
+        return kind is bool
+    if isinstance(value, list | tuple | range):
+        return kind is Sequence and _hold(filter(_is_nested, value), part)
+    if isinstance(value, Mapping):
+        return kind is Mapping and _hold(value.values(), part)
+    return isinstance(value, int | float if kind is float else kind) and kind is not Sequence
+
+
+def _is_nested(item: Any) -> bool:
+    return isinstance(item, list | tuple | set | frozenset | Mapping)
+
+
+def _hold(items: Iterable[Any], part: Any) -> bool:
+    """Whether what is inside is of a kind that the declared list or table may hold; what kind is often not said."""
+    inside = typing.get_args(part)[-1:]
+    return not inside or all(any(_is_of(item, kind) for kind in _alternatives(inside[0])) for item in items)
 
 
 def _open_words(part: Any) -> str:
@@ -398,6 +408,19 @@ def group(text: str) -> dict[str, str | list[str]] | str:
         else:
             return text
     return {name.strip(): label.split("|") if "|" in label else label for name, label in pairs}
+
+
+def compared(text: str) -> Any:
+    """An attribute, a group, or an attribute with a column of probabilities for each of its groups.
+
+    >>> compared("race"), compared("race=A|B"), compared("race: White=p_white, Black=p_black")
+    ('race', {'race': ['A', 'B']}, {'race': {'White': 'p_white', 'Black': 'p_black'}})
+    """
+    name, colon, rest = text.partition(":")
+    pairs = [part.partition("=") for part in rest.split(",")]
+    if not colon or "=" in name or not all(label.strip() and column.strip() for label, _, column in pairs):
+        return group(text)
+    return {name.strip(): {label.strip(): column.strip() for label, _, column in pairs}}
 
 
 def target(text: str) -> Any:

@@ -378,7 +378,7 @@ def test_bad_input_has_one_clear_message(compas, arguments, message):
 
 def test_many_rows_are_audited_from_moments(compas, monkeypatch):
     rows = certify(compas, "mean_score", target=CAUCASIAN, tolerance=0.5)
-    monkeypatch.setattr("fairtrial.methods.gaps.sorted_groups.MOST_ROWS", 100)
+    monkeypatch.setattr("fairtrial.data.columns.MOST_ROWS", 100)
     with pytest.warns(FairtrialWarning, match="means are compared by their sums"):
         moments = certify(compas, "mean_score", target=CAUCASIAN, tolerance=0.5)
     assert "from-moments" in {note.code for note in moments.notes}
@@ -387,6 +387,18 @@ def test_many_rows_are_audited_from_moments(compas, monkeypatch):
         if one["n"] >= 100:
             assert other["difference_low"] == pytest.approx(one["difference_low"], abs=0.03)
     assert moments.details["joint"]["df"] == rows.details["joint"]["df"]
+
+
+def test_rows_or_sums_is_decided_once(monkeypatch):
+    """By the rows of the data, not by those that one question leaves in."""
+    random = np.random.default_rng(3)
+    frame = pd.DataFrame({"g": ["a", "b"] * 60, "h": ["x", "x", "y", None] * 30, "s": random.random(120)})
+    audit = Audit(frame, score="s", groups=["g", "h"], missing="drop")
+    monkeypatch.setattr("fairtrial.data.columns.MOST_ROWS", 100)
+    for method, by in ((certify, "g"), (certify, "h"), (flag, "h")):
+        with pytest.warns(FairtrialWarning, match="means are compared by their sums"):
+            found = method(audit, "mean_score", by=by, tolerance=0.1)
+        assert "from-moments" in {note.code for note in found.notes}
 
 
 def test_a_tolerance_wider_than_all_values_is_refused():

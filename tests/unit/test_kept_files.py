@@ -16,7 +16,7 @@ import pytest
 import fairtrial
 from fairtrial.errors import InputError
 from fairtrial.trial.folder_lock import NAME, locked
-from fairtrial.trial.keeping import FOLDER, MADE_FROM, Keeper
+from fairtrial.trial.keeping import FOLDER, MADE_FROM, Keeper, mentioned
 from fairtrial.work import FileStore
 
 
@@ -199,3 +199,9 @@ def test_a_damaged_record_of_what_the_run_was_made_from(content: bytes, scored) 
     trial = fairtrial.run(spec, data=people, out=folder, resume=True)
     assert trial.run["kept"] == ["measure"], "the answer itself is behind its own checksum"
     assert any("1 kept file was not as written" in note for note in trial.notes)
+
+
+def test_columns_that_a_condition_names_count() -> None:
+    said = [{"data": {"define": {"young": "age<25, sex=F"}}}, {"by": [{"team": "a"}], "within": "job"}]
+    columns = ["age", "sex", "team", "job", "F", "other"]
+    assert mentioned(said, columns) == ["age", "sex", "team", "job", "F"]

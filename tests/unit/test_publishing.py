@@ -111,6 +111,25 @@ def test_only_what_is_asked_for_makes_groups_small() -> None:
     assert labels(content(measure={"metrics": ["selection_rate"]})) == ["a", "b", "c or e", "f"]
 
 
+def test_a_column_that_only_a_question_names_is_joined_as_well() -> None:
+    frame = FRAME.assign(h=np.where(np.arange(len(FRAME)) < 6, "x", np.where(FRAME.index % 2, "y", "z")))
+    found = content(frame, measure={"metrics": ["fpr"], "by": "h"})
+    groups = [row["group"] for row in found["sections"][0]["result"]["estimates"]]
+    assert len(groups) == 2
+    assert any("x or " in group for group in groups)
+
+
+def test_an_intersection_of_few_people_is_no_target() -> None:
+    frame = FRAME.assign(h=np.where((FRAME["g"] == "a") & (FRAME.index % 50 == 0), "x", "y"))
+    frame["h"] = frame["h"].where(frame["g"] == "a", np.where(frame.index % 2, "x", "y"))
+    data = {**DATA, "groups": ["g", "h"]}
+    asked = {"metrics": ["selection_rate"], "by": "g"}
+    for target, kept in (({"g": "a", "h": "x"}, []), ({"g": "b", "h": "x"}, ["measure"])):
+        spec = {"data": data, "measure": {**asked, "target": target}}
+        found = run(spec, data=frame, publish=True).to_dict()
+        assert [section["id"] for section in found["sections"]] == kept, target
+
+
 def test_bins_are_joined_with_their_neighbours() -> None:
     frame = FRAME.assign(age=np.where(FRAME["g"] == "e", 70, np.where(FRAME["g"] == "a", 30, 50)))
     data = {**DATA, "groups": ["age"], "bins": {"age": [40, 60]}}

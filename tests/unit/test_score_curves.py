@@ -96,13 +96,14 @@ def test_areas_are_scikit_learns_and_delongs():
     table = SortedScores.of(scores[order], codes[order], 4)
     inside = np.concatenate([np.eye(4, dtype=bool), ~np.eye(4, dtype=bool)])
     found = areas_of(table, outcome[order], inside)
-    variances = []
+    variances, mine = [], []
     for row, area in zip(inside, found.area, strict=True):
         chosen = row[codes]
         assert area == pytest.approx(roc_auc_score(outcome[chosen], scores[chosen]))
         x, y = scores[chosen & (outcome == 1)], scores[chosen & (outcome == 0)]
         above = (x[:, None] > y) + 0.5 * (x[:, None] == y)
         variances.append(above.mean(1).var(ddof=1) / x.size + above.mean(0).var(ddof=1) / y.size)
+        mine.append([(above.mean(1) ** 2).mean(), (above.mean(0) ** 2).mean()])
     first, second = (
         Areas(*(getattr(found, name)[part] for name in Areas.__slots__)) for part in (slice(4), slice(4, 8))
     )

@@ -140,3 +140,14 @@ def test_an_edited_result_is_said_to_be_one(edit, content: dict[str, Any], tmp_p
     assert contradictions(edited)
     page = write_report(edited, tmp_path / "page.html").read_text(encoding="utf-8")
     assert "contradict each other" in page
+
+
+@pytest.mark.parametrize("part", ["details", "estimates"])
+def test_a_result_without_what_its_page_shows_gives_one_message(part, content, tmp_path: Path) -> None:
+    """The schema leaves the details to the methods; what they lack is told by the page's writer."""
+    path = tmp_path / "results.json"
+    section = next(section for section in content["sections"] if section["result"] is not None)
+    section["result"][part] = {} if part == "details" else [{} for _ in section["result"][part]]
+    path.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(InputError, match=r"results.json: (lacks or mixes up|does not keep)"):
+        write_report(load_results(path), tmp_path / "page.html")

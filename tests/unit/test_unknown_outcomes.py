@@ -20,7 +20,8 @@ from fairtrial.inference.evidence.atoms import Comparison
 from fairtrial.inference.evidence.partly_labelled import PartlyLabelled
 from fairtrial.inference.rates.two_rates import TwoRateLaw, TwoRates
 from fairtrial.methods.declaration import declared_methods, read_result
-from fairtrial.methods.gaps.outcome_bounds import DEPENDS, range_words
+from fairtrial.methods.gaps.between_ends import range_words
+from fairtrial.methods.gaps.outcome_bounds import DEPENDS
 from fairtrial.metrics.table import METRICS
 
 RATES = ("fpr", "tpr", "fnr", "ppv", "for", "accuracy", "base_rate")
@@ -404,6 +405,7 @@ def test_improve_takes_what_the_audit_says() -> None:
         "candidates": "rule",
         "fitted_elsewhere": True,
     }
-    plain = ft.improve(audit_of(frame, None, missing="drop"), **asked, unlabelled="bounds")
+    plain = ft.improve(audit_of(frame, None, missing="drop"), **asked, reject_inference="bounds")
     told = ft.improve(audit_of(frame), **asked)
+    assert told.details["unlabelled"]["unknown"] == int(frame["y"].isna().sum())
     assert told.estimates == plain.estimates

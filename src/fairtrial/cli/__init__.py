@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from fairtrial.cli import apply, demo, diff, init, report, run, serve
+from fairtrial.cli.installed import check_installed
 from fairtrial.cli.method_commands import Question, questions
 from fairtrial.cli.speech import CommandSpeech
 from fairtrial.errors import (
@@ -124,6 +125,7 @@ def main() -> None:
     """Entry point: exit code 2 for bad input with one clear message, 1 for the unexpected."""
     warnings.simplefilter("ignore", FairtrialWarning)  # the results' notes say the same
     try:
+        check_installed()
         program(prog_name="fairtrial")
     except FairtrialError as error:
         typer.echo(str(error), err=True)

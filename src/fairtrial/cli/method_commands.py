@@ -80,11 +80,14 @@ class Question:
     def ask(self, data: str | None, texts: Mapping[str, Any]) -> Result:
         """The answer to what was typed."""
         given = read(self.own, texts)
+        opening = self.opening(texts, given)
+        attributed = {part.name for part in self.own if is_attributes(part)}
+        given = {name: _by_name(value) if name in attributed else value for name, value in given.items()}
         with work.session(progress=show_progress()), warnings.catch_warnings():
             warnings.simplefilter("ignore", FairtrialWarning)  # the result's notes say the same
             if data is None:
                 return self.method.function(**given)
-            return self.method.function(audit=Audit(data, **self.opening(texts, given)), **given)
+            return self.method.function(audit=Audit(data, **opening), **given)
 
     def opening(self, texts: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
         """The Audit's arguments; attributes that the method itself compares are its groups."""
@@ -125,8 +128,27 @@ class Question:
         return command
 
 
-def attributes(by: Any) -> list[str]:
-    """The columns that attributes and groups such as {"race": "Caucasian"} are about."""
+def attributes(by: Any) -> list[Any]:
+    """The columns that attributes and groups such as {"race": "Caucasian"} are about; with their columns of
+    probabilities where they have such."""
     listed = by if isinstance(by, list) else [by]
-    names = [name for item in listed for name in (item if isinstance(item, Mapping) else [item])]
-    return list(dict.fromkeys(names))
+    probable = [item for item in listed if _is_probable(item)]
+    names = [
+        name
+        for item in listed
+        if item not in probable
+        for name in (item if isinstance(item, Mapping) else [item])
+    ]
+    return [*dict.fromkeys(names), *probable]
+
+
+def _is_probable(item: Any) -> bool:
+    """Whether it is an attribute with columns of probabilities, which the Audit is told of."""
+    return isinstance(item, Mapping) and any(isinstance(value, Mapping) for value in item.values())
+
+
+def _by_name(value: Any) -> Any:
+    """What a method is asked about, without the columns that the Audit was told of."""
+    if isinstance(value, list):
+        return [next(iter(item)) if _is_probable(item) else item for item in value]
+    return value

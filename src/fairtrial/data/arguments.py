@@ -73,7 +73,7 @@ Decision = Annotated[str | None, Option("Column of the decision: 0 and 1, or lab
 Score = Annotated[str | None, Option("Column of the score that the decision rests on.")]
 Threshold = Annotated[float | None, Option("Makes the decision from the score: 1 where score ≥ threshold.")]
 Groups = Annotated[
-    str | Sequence[str],
+    str | Sequence[str | Mapping[str, Any]] | Mapping[str, Any],
     Option("Columns whose groups are compared where a method is not told otherwise.", many=True, flag="by"),
 ]
 Define = Annotated[

@@ -25,6 +25,7 @@ from fairtrial.data.cells import (
 )
 from fairtrial.data.definitions import definition_words, recorded_definition, register
 from fairtrial.data.features import Features
+from fairtrial.data.probable_groups import probable_rows, split_groups
 from fairtrial.data.query import Query, Table, check_asked, count_lacking, evaluate, refuse_real_outcome
 from fairtrial.data.schema import ROLE_NAMES, Declared, column_list, positive_labels
 from fairtrial.data.source import Source
@@ -48,7 +49,7 @@ class Audit(FromArrays, Features):
         Column of the score that the decision rests on.
     threshold : float or None, default None
         Makes the decision from the score: 1 where score ≥ threshold.
-    groups : str or list, default ()
+    groups : str or list or dict, default ()
         Columns whose groups are compared where a method is not told otherwise.
     define : dict or None, default None
         Groups of your own, such as 'young women: sex=Female, age<25'; in Python also masks or functions.
@@ -111,11 +112,12 @@ class Audit(FromArrays, Features):
             required = "must be a table of attributes with their edges or a number of bins"
             raise InputError("Audit", Fault("bins", required, got=bins))
         source = Source(data)
+        named, probable = split_groups(groups)
         defined = register(source, data, {} if define is None else define)
         declared = Declared(
             columns={name: given[name] for name in ROLE_NAMES},
             threshold=given["threshold"],
-            groups=column_list("groups", groups) or tuple(defined),
+            groups=column_list("groups", named) or tuple(defined),
             features=column_list("features", features),
             positive=positive_labels(positive),
             favourable=given["favourable"],
@@ -124,6 +126,7 @@ class Audit(FromArrays, Features):
             unlabelled=given["unlabelled"],
             define=defined,
             order=given["order"],
+            probable=probable,
         )
         declared.check(source.columns, given, Audit.__init__)
         super().__init__(source, declared)
@@ -154,6 +157,8 @@ class Audit(FromArrays, Features):
         tuple of str
             The labels in the data, as one canonical text each.
         """
+        if attribute in self.probable:
+            return tuple(self.probable[attribute])
         if attribute not in self._levels:
             self.cells((attribute,))
         return self._levels[attribute]
@@ -197,7 +202,13 @@ class Audit(FromArrays, Features):
             assert self.favourable in (None, 0, 1)
         except InputError as error:
             faults.extend(error)
-        for attributes, chosen in [((name,), ()) for name in self.groups] + [((), (name,)) for name in roles]:
+        for name in self.probable:
+            try:
+                probable_rows("Audit", self, name)
+            except InputError as error:
+                faults.extend(error)
+        known = [name for name in self.groups if name not in self.probable]
+        for attributes, chosen in [((name,), ()) for name in known] + [((), (name,)) for name in roles]:
             try:
                 self.cells(attributes, roles=chosen, who="Audit")
             except InputError as error:
@@ -249,6 +260,8 @@ class Audit(FromArrays, Features):
             if getattr(self, name) is not None
         }
         about = {"data": digest, "roles": roles, "missing": self.missing, "frame": self.frame}
+        if self.probable:
+            about["probable"] = self.probable
         if self.unlabelled is not None:
             about["unlabelled"] = self.unlabelled.to_dict()
         if self.order is not None:
@@ -307,13 +320,17 @@ class Audit(FromArrays, Features):
         who : str
             The method that refuses.
         *roles : str
-            'weight', 'unit', 'pair' or 'unlabelled'.
+            'weight', 'unit', 'pair', 'order', 'unlabelled' or 'probable'.
         why : str
             The reason, as a sentence that goes on after "because".
         """
         for name in roles:
-            if getattr(self, name) is not None:
-                because = f", because {why}" if why else " yet"
+            because = f", because {why}" if why else " yet"
+            if name == "probable" and self.probable:
+                text = f"known with a probability are not honoured by {{}}{because}; {{}} does"
+                required = Words(text, Use(who), Use("measure"))
+                raise NotApplicable(who, Fault("groups", required, cure="Make an Audit without them"))
+            if name != "probable" and getattr(self, name) is not None:
                 required = Words(f"is not honoured by {{}}{because}; {{}} does", Use(who), Use("measure"))
                 raise NotApplicable(who, Fault(name, required, cure="Make an Audit without it"))
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from fairtrial.data.fingerprint import Fingerprint
 
 
+MOST_ROWS = 1_000_000  # whose real values are compared row by row
+
+
 class Columns(ABC):
     """A source with the rule for missing values; who names columns says which are `declared`."""
 
@@ -75,6 +78,11 @@ class Columns(ABC):
         if key not in self._fingerprints:
             self._fingerprints[key] = fingerprint(self.source, key)
         return self._fingerprints[key]
+
+    @property
+    def by_sums(self) -> bool:
+        """Whether real values are compared by their sums and not row by row: decided once, for every question."""
+        return self.count_rows() > MOST_ROWS
 
     def count_rows(self) -> int:
         """All rows of the source."""

@@ -12,6 +12,7 @@ from fairtrial.data.cells import Design, Floats, Rows
 from fairtrial.data.roles import Roles
 from fairtrial.data.source import collect, frame_for_estimators
 from fairtrial.errors import Elsewhere, Fault, InputError, Words
+from fairtrial.work.memory import check_memory
 
 
 class Features(Roles):
@@ -45,6 +46,8 @@ class Features(Roles):
         rows = self.rows(
             attributes=[name for name in chosen if name not in numeric], columns=numeric, who=who
         )
+        width = len(numeric) + sum(len(coded.labels) for coded in rows.attributes.values())
+        check_memory(who, 16 * rows.n * width, f"a matrix of {rows.n:,} rows and {width:,} columns")
         blocks: list[Floats] = []
         names: list[str] = []
         for name in chosen:

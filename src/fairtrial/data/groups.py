@@ -56,7 +56,11 @@ def compared_groups(
 
 def check_not_continuous(who: str, audit: Audit, attribute: str, argument: str = "by") -> None:
     """Refuse to make a group of every value of a continuous column; codes with many people each are groups."""
-    if attribute in audit.bins or audit.kind(attribute) not in ("int", "float"):
+    if (
+        attribute in audit.probable
+        or attribute in audit.bins
+        or audit.kind(attribute) not in ("int", "float")
+    ):
         return
     levels = len(audit.levels(attribute))
     if levels <= MANY_NUMBERS:

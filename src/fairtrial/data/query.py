@@ -32,6 +32,10 @@ from fairtrial.errors import Fault, Faults, NotApplicable, Set, Use, Words
 from fairtrial.labels import MISSING, canonical
 from fairtrial.metrics.metric import Metric
 from fairtrial.metrics.values import ROLES, Role
+from fairtrial.work.memory import check_memory
+
+# Of rows that are read: the answer of the query, and the arrays made of it.
+BYTES_PER_ROW, BYTES_PER_KEY, BYTES_PER_VALUE = 16, 28, 64
 
 
 @dataclass(slots=True, eq=False)
@@ -230,6 +234,9 @@ class Query:
 
     def plain(self) -> Table:
         """The rows themselves, in the defined order."""
+        rows = self.roles.count_rows()
+        needed = rows * (BYTES_PER_ROW + BYTES_PER_KEY * len(self.keys) + BYTES_PER_VALUE * len(self.values))
+        check_memory(self.who, needed, f"{rows:,} rows")
         named = {f"v{i}": value for i, value in enumerate(self.values.values())}
         answer = collect(self._prepared(named, in_order=True).select(*self.keys, *named))
         length = len(next(iter(answer.values())))

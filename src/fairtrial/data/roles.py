@@ -45,6 +45,7 @@ class Roles(Columns):
             name: label for name, label in declared.positive.items() if columns[name] is not None
         }
         self.bins = declared.bins
+        self.probable = declared.probable
         self.unlabelled = find_unlabelled(declared.unlabelled)
         self.define = declared.define
         source.expression_of = partial(definition_expression, self)
@@ -65,7 +66,8 @@ class Roles(Columns):
         """The columns that the audit names, each once."""
         roles = [getattr(self, name) for name in ROLE_NAMES if getattr(self, name) is not None]
         alike = () if self.unlabelled is None else self.unlabelled.alike
-        return list(dict.fromkeys([*roles, *self.groups, *self.features, *alike]))
+        groups = [column for name in self.groups for column in self.probable.get(name, {name: name}).values()]
+        return list(dict.fromkeys([*roles, *groups, *self.features, *alike]))
 
     @property
     def keeps_unlabelled(self) -> bool:
@@ -87,6 +89,8 @@ class Roles(Columns):
         """
         if name == "decision":
             return self.decision is not None or (self.score is not None and self.threshold is not None)
+        if name == "probable":
+            return bool(self.probable)
         return getattr(self, name) is not None
 
     def counted(self, name: str) -> list[str]:
@@ -297,7 +301,10 @@ class Roles(Columns):
         if name in ROLE_NAMES:
             return "score" if name == "decision" and self.decision is None else name
         column = name.removeprefix("column ")
-        return "groups" if column in self.groups else "features" if column in self.features else "data"
+        probable = {part for columns in self.probable.values() for part in columns.values()}
+        if column in self.groups or column in probable:
+            return "groups"
+        return "features" if column in self.features else "data"
 
     def fault(self, names: Iterable[str], required: str, cure: str | Words = "") -> Fault:
         """A fault of the values of roles or columns."""
@@ -350,7 +357,7 @@ class Roles(Columns):
         name : object
             What should be a column.
         """
-        fault = column_fault(argument, name, self.source.columns)
+        fault = column_fault(argument, name, [*self.source.columns, *self.probable])
         if fault is not None:
             raise InputError(who, fault)
 

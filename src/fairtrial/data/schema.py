@@ -37,6 +37,7 @@ class Declared:
     missing: str
     unlabelled: Any = None
     define: dict[str, Any] = field(default_factory=dict)
+    probable: dict[str, dict[str, str]] = field(default_factory=dict)  # columns of probabilities by group
     order: Any = None  # the decision's labels from low to high
 
     def check(self, known: Sequence[str], given: Mapping[str, Any], function: Callable[..., Any]) -> None:
@@ -73,9 +74,18 @@ class Declared:
             yield Fault("favourable", "needs a decision", cure=cure)
         for name, cut in self.bins.items():
             yield from _bin_faults(name, cut)
+        yield from self._partly_faults(known)
         yield from unlabelled_faults(self.unlabelled, self.columns["outcome"], known)
+
+    def _partly_faults(self, known: Sequence[str]) -> Iterator[Fault]:
+        """What cannot be joined with unknown outcomes, and what is wrong with probable groups."""
         if self.unlabelled is not None and self.order is not None:
             yield Fault("unlabelled", "is not for a decision with an order yet", cure="Leave one of them out")
+        if self.unlabelled is not None and self.probable:
+            yield Fault(
+                "unlabelled", "is not for groups known with a probability yet", cure="Leave one of them out"
+            )
+        yield from probable_faults(self.probable, known)
 
     def _order_faults(self) -> Iterator[Fault]:
         if self.order is None:
@@ -97,7 +107,8 @@ class Declared:
 
     def _column_faults(self, known: Sequence[str]) -> Iterator[Fault]:
         named: list[tuple[str, Any]] = [*self.columns.items()]
-        named += [("groups", name) for name in self.groups] + [("features", name) for name in self.features]
+        named += [("groups", name) for name in self.groups if name not in self.probable]
+        named += [("features", name) for name in self.features]
         named += [("bins", name) for name in self.bins if name != "score"]
         found = (column_fault(argument, name, known) for argument, name in named if name is not None)
         yield from (fault for fault in found if fault is not None)
@@ -256,3 +267,17 @@ def _table_faults(given: Mapping[str, Any], known: Sequence[str]) -> Iterator[Fa
         return
     found = (column_fault("unlabelled", name, known) for name in listed)
     yield from (fault for fault in found if fault is not None)
+
+
+def probable_faults(probable: dict[str, dict[str, str]], known: Sequence[str]) -> Iterator[Fault]:
+    """What the names of the columns show."""
+    for name, columns in probable.items():
+        subject = f"groups of {name!r}"
+        if name in known:
+            yield Fault("groups", "is also a column: choose another name", subject=repr(name))
+        if len(columns) < 2:
+            yield Fault("groups", "need a column of probabilities for two groups or more", subject=subject)
+        if len(set(map(str, columns.values()))) < len(columns):
+            yield Fault("groups", "name a column twice", subject=subject)
+        found = (column_fault("groups", column, known) for column in columns.values())
+        yield from (fault for fault in found if fault is not None)

@@ -25,7 +25,7 @@ By = Annotated[
     str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]] | None,
     Option(
         "Attributes whose groups are compared, or groups such as race=Caucasian; default: the audit's groups.",
-        form=options.group,
+        form=options.compared,
         many=True,
     ),
 ]
@@ -56,7 +56,7 @@ Power = Annotated[
 ]
 Seed = Annotated[int, Option("Same seed, same numbers.", least=0, whole_trial=True)]
 Jobs = Annotated[
-    int | None, Option("Parallel workers; numbers do not depend on it.", least=1, whole_trial=True)
+    int | None, Option("Parallel workers; numbers do not depend on it.", least=1, most=1024, whole_trial=True)
 ]
 Tell = Annotated[
     Callable[[Progress], None] | None,

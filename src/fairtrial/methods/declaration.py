@@ -92,7 +92,7 @@ class Method:
 
 
 # what says how rows stand for people, and a decision of more than two values
-EVIDENCE = ("weight", "unit", "pair", "order", "unlabelled")
+EVIDENCE = ("weight", "unit", "pair", "order", "unlabelled", "probable")
 _DECLARED: dict[str, Method] = {}
 
 

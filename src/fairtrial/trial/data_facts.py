@@ -9,6 +9,7 @@ from typing import Any
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.expressions import missing_counts
+from fairtrial.data.probable_groups import probable_rows
 from fairtrial.trial.spec import Spec
 
 _CHUNK = 1 << 20
@@ -33,7 +34,11 @@ def data_facts(spec: Spec, audit: Audit, in_memory: bool) -> dict[str, Any]:
 
 
 def group_sizes(audit: Audit, attribute: str) -> list[dict[str, Any]]:
-    """How many people each level of an attribute has."""
+    """How many people each level of an attribute has; about how many where it is known with a probability."""
+    if attribute in audit.probable:
+        _, weights, _ = probable_rows("Audit", audit, attribute)
+        people = zip(audit.levels(attribute), weights.sum(axis=0), strict=True)
+        return [{"label": label, "n": round(float(n))} for label, n in people]
     cells = audit.cells((attribute,))
     labels = cells.labels[attribute]
     return [
@@ -44,7 +49,7 @@ def group_sizes(audit: Audit, attribute: str) -> list[dict[str, Any]]:
 def count_missing(audit: Audit) -> tuple[list[dict[str, Any]], int]:
     """Missing values of every column the audit uses, and the number of rows."""
     names = [getattr(audit, name) for name in ("outcome", "decision", "score", "weight", "unit", "pair")]
-    used = list(dict.fromkeys([*[name for name in names if name], *audit.groups, *audit.features]))
+    used = list(dict.fromkeys([*[name for name in names if name], *audit.declared]))
     counts, total = missing_counts(audit.source, used)
     return [{"column": name, "missing": counts[name]} for name in used], total
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -30,7 +31,8 @@ def identity_of(
     versions: Mapping[str, str],
 ) -> dict[str, Any]:
     """All that the numbers of any section depend on: the values and order of every column that one names, too."""
-    found = audit.fingerprint(mentioned(sections, audit.source.columns))
+    said = [spec.content, *(section.arguments for section in sections)]
+    found = audit.fingerprint(mentioned(said, audit.source.columns))
     return {
         "data": [facts["digest"], facts["sha256"], *found],
         "spec": [spec.data.roles, spec.run.seed, facts["roles"], facts["missing_rule"], *_groups(audit)],
@@ -43,16 +45,16 @@ def _groups(audit: Audit) -> list[Any]:
     return [audit.groups, audit.joined, audit.bins]
 
 
-def mentioned(sections: Sequence[Section], columns: Sequence[str]) -> list[str]:
-    """The columns whose names stand anywhere in the arguments of a section."""
-    texts = {text for section in sections for text in _texts(section.arguments)}
+def mentioned(said: Sequence[Any], columns: Sequence[str]) -> list[str]:
+    """The columns whose names stand anywhere in what is said, alone or in a condition such as 'age<25, sex=F'."""
+    texts = {text for part in said for text in _texts(part)}
     return [name for name in columns if name in texts]
 
 
 def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-        yield from (part.strip() for part in value.replace("=", ",").split(","))
+        yield from (part.strip() for part in re.split(r"[=<>!≤≥,:]", value))
     elif isinstance(value, Mapping):
         for key, part in value.items():
             yield from _texts(key)

@@ -12,10 +12,10 @@ from typing import Any
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.groups import intersections
-from fairtrial.errors import Fault, Set, Words
+from fairtrial.errors import Fault, InputError, Set, Words
 from fairtrial.labels import MISSING, canonical
 from fairtrial.methods.declaration import trial_methods
-from fairtrial.methods.gaps.known_outcomes import selective_labels, spans_decisions
+from fairtrial.methods.gaps.known_outcomes import BOUNDED, selective_labels, spans_decisions
 from fairtrial.metrics.table import find_metrics
 from fairtrial.trial.preset_tables import (
     Questions,
@@ -51,6 +51,10 @@ def complete(spec: Spec, audit: Audit) -> tuple[tuple[Section, ...], list[str]]:
         "healthcare": _healthcare,
         "public-sector": _public_sector,
     }
+    if audit.probable:
+        required = "known with a probability are not for a preset yet"
+        cure = "ask in sections of your own: measure, certify and flag take them"
+        raise InputError(spec.name, Fault("groups", required, cure=cure))
     questions, notes = builder[spec.preset](spec, audit)
     questions, refused = answerable(questions, audit)
     questions, uncounted = answerable_tables(questions, audit)
@@ -77,7 +81,12 @@ def _not_replaced(spec: Spec, questions: Questions) -> Questions:
 
 
 def answerable(questions: Questions, audit: Audit) -> tuple[Questions, list[str]]:
-    """The questions that selective labels can answer: what needs every outcome is asked of the selection rate."""
+    """The questions that selective labels can answer: what needs every outcome is asked of the selection rate, unless
+    unknown outcomes are reckoned with."""
+    if audit.unlabelled is not None:
+        others = [name for name, _ in questions if name not in BOUNDED]
+        text = f"Not asked, because unknown outcomes are reckoned with: {', '.join(dict.fromkeys(others))}."
+        return [question for question in questions if question[0] in BOUNDED], [text] if others else []
     found = selective_labels(audit)
     if found is None:
         return questions, []

@@ -14,16 +14,19 @@ from scipy import special
 from fairtrial.inference.compare.gaps import Gaps, KnownRateGaps, blank, no_ratio
 from fairtrial.inference.evidence.atoms import Bools, Comparison
 from fairtrial.inference.evidence.partly_labelled import PartlyLabelled, RateEnd
+from fairtrial.inference.evidence.probable_groups import Estimate, ProbableGap, ProbableRows, probable_gap
 from fairtrial.inference.joint.joint_test import JointTest
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.binary_gaps import no_gap
-from fairtrial.inference.rates.laws import Law, signed_root
+from fairtrial.inference.rates.laws import Law, quantile_of, signed_root, tail_of
 from fairtrial.inference.rates.linear import LinearKnownLaw, LinearLaw
 from fairtrial.inference.rates.proportions import rate_interval
 from fairtrial.inference.rates.two_rates import Scale, TwoRateLaw, TwoRates
 
 NOBODY_FOR_SURE = "nobody is sure to meet the metric's condition, so that the rate may be anything"
 RULE = "both ends of what unknown outcomes allow"
+PROBABLE_RULE = "both ends of what the probabilities allow, chosen on one half of the rows, Student's t"
+NO_SPREAD = "nothing varies, so that there is nothing to infer from"
 
 
 class End(ABC):
@@ -73,6 +76,21 @@ class KnownEnd(End):
         if self.scale == "difference":
             return low - self.known, high - self.known
         return low / self.known, high / self.known
+
+
+class EstimateEnd(End):
+    """Estimates with their errors, by Student's t."""
+
+    def __init__(self, estimate: Floats, error: Floats, df: Floats) -> None:
+        self.estimate, self.error, self.df = estimate, error, df
+
+    def tails(self, gap: Floats) -> tuple[Floats, Floats]:
+        root = (self.estimate - gap) / np.maximum(self.error, 1e-300)
+        return tail_of(-root, self.df), tail_of(root, self.df)
+
+    def limits(self, level: Floats) -> tuple[Floats, Floats]:
+        half = -quantile_of((1.0 - level) / 2.0, self.df) * self.error
+        return np.clip(self.estimate - half, -1.0, 1.0), np.clip(self.estimate + half, -1.0, 1.0)
 
 
 class EndGaps(Gaps):
@@ -166,6 +184,27 @@ def label_gaps(labels: PartlyLabelled, comparison: Comparison, scale: Scale = "d
     gaps = EndGaps(ends[0], ends[1], reason, scale)
     gaps.rates = np.stack([rates.group[0].rate, rates.reference[0].rate])  # the least that are possible
     return gaps
+
+
+def probable_gaps(rows: ProbableRows, comparison: Comparison) -> tuple[EndGaps, list[ProbableGap]]:
+    """The gaps of groups known with a probability, by their bounds, and every gap by all three answers."""
+    found = [probable_gap(rows, comparison, index) for index in range(comparison.member.shape[0])]
+    least, most = (_estimates([getattr(gap, name) for gap in found]) for name in ("least", "most"))
+    errors = np.maximum(least.error, most.error)
+    reason: list[str | None] = [NO_SPREAD if error <= 0 else None for error in errors]
+    # a branch that was chosen wrongly may make the ends cross where they are nearly the same
+    most.estimate = np.maximum(least.estimate, most.estimate)
+    gaps = EndGaps(least, most, reason, "difference")
+    gaps.rule = np.full(gaps.estimate.shape, PROBABLE_RULE)
+    return gaps, found
+
+
+def _estimates(found: list[Estimate]) -> EstimateEnd:
+    return EstimateEnd(
+        np.array([one.value for one in found]),
+        np.array([one.error for one in found]),
+        np.array([one.df for one in found]),
+    )
 
 
 class RateEnds:

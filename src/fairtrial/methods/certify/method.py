@@ -43,7 +43,7 @@ Vector = Annotated[
     result=CertifyResult,
     of_groups=True,
     complete_rows=False,
-    evidence=("weight", "unit", "pair", "order", "unlabelled"),
+    evidence=("weight", "unit", "pair", "order", "unlabelled", "probable"),
 )
 def certify(
     audit: Audit,
@@ -55,6 +55,7 @@ def certify(
     tolerance: a.Tolerance = None,
     scale: g.Scale = "difference",
     within: a.Within = None,
+    adjustment: g.Adjustment = "strata",
     direction: Direction = None,
     likelihood: g.Likelihood = "empirical",
     target_method: g.TargetMethod = "profile",
@@ -91,6 +92,9 @@ def certify(
         How a rate is compared: its difference to the target's, or its ratio to it (four fifths is 0.8).
     within : str or list or None, default None
         Columns people must be alike in, such as job and grade: gaps are compared within them.
+    adjustment : {'strata', 'model'}, default 'strata'
+        How people are made alike in `within`: counted in strata, or by models (doubly robust, cross-
+        fitted).
     direction : {'above', 'below', 'harmed'} or None, default None
         Only gaps above, only gaps below, or only gaps on the side that harms, count; default: both sides.
     likelihood : {'empirical', 'euclidean'}, default 'empirical'
@@ -149,7 +153,7 @@ violated for none; Other would need an audit of about 83,405 rows with the same 
         for name, cut, at_cut in cuts_of(asked, audit):
             cuts[name] = find_disparities(
                 "certify", cut, at_cut, by=by, depth=depth, target=target, minimum=minimum,
-                inference=Inference(likelihood, target_method, rate_interval, refinement, scale, within),
+                inference=Inference(likelihood, target_method, rate_interval, refinement, scale, within, adjustment),
             )  # fmt: skip
             check_band("certify", band, cuts[name])
         judged.append((cuts, Wanted(band, rule, vector, confidence_level, power, seed)))

@@ -10,6 +10,7 @@ from fairtrial.methods.gaps.columns import (
     CERTIFIED_RATIO_COLUMNS,
     CUT,
     PART,
+    PROBABLE_COLUMNS,
     UNKNOWN_COLUMNS,
 )
 from fairtrial.methods.gaps.states import DESCRIBED, EFFECT, FAVOURED, UNTESTED
@@ -51,6 +52,7 @@ class CertifyResult(Result):
         *CERTIFIED_RATIO_COLUMNS,
         *ADJUSTED_COLUMNS,
         *UNKNOWN_COLUMNS,
+        *PROBABLE_COLUMNS,
         Column("p_value", "p", "p"),
         Column("p_adjusted", "adjusted p", "p"),
         EFFECT,

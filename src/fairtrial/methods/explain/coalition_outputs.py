@@ -25,6 +25,7 @@ from fairtrial.methods.explain.models import (
 from fairtrial.methods.explain.readiness import is_fitted
 from fairtrial.methods.explain.solver.esl import Floats, Masks
 from fairtrial.methods.explain.wanted import WHO, Wanted
+from fairtrial.work.memory import check_memory
 
 # Decisions of earlier calls are kept up to this many bytes, so that a second metric needs no second fit.
 CACHE_BYTES = 256_000_000
@@ -118,6 +119,8 @@ def _from_model(wanted: Wanted, audit: Audit, explained: ExplainedRows, masks: M
         required = "can only be asked, not fitted again" if wanted.model is not None else "is missing"
         cure = Words("say {}, or give a scikit-learn classifier", Set("coalitions", "marginal"))
         raise InputError(WHO, Fault("model", required, cure=cure))
+    people = explained.test.size
+    check_memory(WHO, 16 * people * masks.size, f"{people:,} rows × {masks.size:,} coalitions")
     inputs = ModelInputs(audit, explained, model)
     if wanted.kind == "retrain":
         check_both_outcomes(explained)

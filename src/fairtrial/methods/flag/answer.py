@@ -16,10 +16,10 @@ from fairtrial.inference.multiplicity import CORRECTIONS
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.two_rates import Scale
 from fairtrial.methods.flag.result import FlagResult
+from fairtrial.methods.gaps.between_ends import is_open, range_cells
 from fairtrial.methods.gaps.cuts import across_cuts, cut_details, cut_notes
 from fairtrial.methods.gaps.disparities import Disparities
 from fairtrial.methods.gaps.judgement import bounded_sentence, finite_or_reason
-from fairtrial.methods.gaps.outcome_bounds import DEPENDS, open_because, range_cells
 from fairtrial.methods.gaps.scales import find_ratio_band, ratio_cells
 from fairtrial.methods.gaps.sorted_groups import Untested
 from fairtrial.methods.gaps.states import DESCRIBED, FAVOURED
@@ -215,13 +215,13 @@ def _bound_cells(disparities: Disparities, flagged: bool, wanted: Wanted, index:
     assert disparities.bounds is not None
     assert isinstance(gaps, EndGaps)
     assert isinstance(differences, EndGaps)
-    cells = range_cells(disparities.bounds, gaps, differences, index)
+    cells = range_cells(disparities.bounds, gaps, differences, index, wanted.confidence_level)
     least = -np.inf if gaps.scale == "difference" else 0.0
     low, high = wanted.band
     band = {"above": (least, high), "below": (low, np.inf)}.get(wanted.direction, (low, high))
     ends = float(gaps.least.estimate[index]), float(gaps.most.estimate[index])
-    if not flagged and gaps.reason[index] is None and open_because(*ends, band):
-        cells.update(State("undetermined", DEPENDS).cells())
+    if not flagged and gaps.reason[index] is None and is_open(*ends, band):
+        cells.update(State("undetermined", disparities.bounds.depends).cells())
     return cells
 
 
@@ -253,7 +253,7 @@ def _untested_row(disparities: Disparities, item: Untested) -> dict[str, Any]:
     mask = disparities.cells.mask(item.group)
     rate = float(disparities.atoms.pooled(mask[None])[1][0]) if item.n else undefined(why)
     if disparities.bounds is not None:
-        rate = undefined(DEPENDS)
+        rate = undefined(disparities.bounds.depends)
     missing = ("target_rate", "difference", "difference_low", "difference_high", "p_value", "p_adjusted")
     return {
         **_base(disparities, item.group, item.n),
@@ -319,7 +319,8 @@ def _verdict(parts: list[Tested], wanted: Wanted) -> Verdict:
     what = "groups" if len(parts) == 1 else "comparisons (groups at cuts)"
     flagged = [(part, int(i)) for part in parts for i in np.flatnonzero(part.adjusted <= wanted.fdr)]
     if not flagged:
-        unknown = "" if parts[0].disparities.bounds is None else f", which {DEPENDS}"
+        bounds = parts[0].disparities.bounds
+        unknown = "" if bounds is None else f", which {bounds.depends}"
         return Verdict(
             "none-flagged",
             f"none of {tested} {what} flagged{unknown}: this does not show that they are treated equally",

@@ -35,7 +35,7 @@ Correction = Annotated[
     result=FlagResult,
     of_groups=True,
     complete_rows=False,
-    evidence=("weight", "unit", "pair", "order", "unlabelled"),
+    evidence=("weight", "unit", "pair", "order", "unlabelled", "probable"),
 )
 def flag(
     audit: Audit,
@@ -47,6 +47,7 @@ def flag(
     tolerance: a.Tolerance = None,
     scale: g.Scale = "difference",
     within: a.Within = None,
+    adjustment: g.Adjustment = "strata",
     direction: Direction = None,
     fdr: FalseFlags = 0.05,
     correction: Correction = "bh",
@@ -77,6 +78,9 @@ def flag(
         How a rate is compared: its difference to the target's, or its ratio to it (four fifths is 0.8).
     within : str or list or None, default None
         Columns people must be alike in, such as job and grade: gaps are compared within them.
+    adjustment : {'strata', 'model'}, default 'strata'
+        How people are made alike in `within`: counted in strata, or by models (doubly robust, cross-
+        fitted).
     direction : {'above', 'below', 'harmed', 'outside', 'differs'} or None, default None
         Which gaps are flagged: above the tolerance, below minus the tolerance, on the side that harms,
         outside both, or any that differs from it; default: harmed where the audit says what is
@@ -125,7 +129,7 @@ def flag(
         for name, cut, at_cut in cuts_of(asked, audit):
             cuts[name] = find_disparities(
                 "flag", cut, at_cut, by=by, depth=depth, target=target, minimum=minimum,
-                inference=Inference(likelihood, target_method, scale=scale, within=within),
+                inference=Inference(likelihood, target_method, scale=scale, within=within, adjustment=adjustment),
             )  # fmt: skip
             check_band("flag", band, cuts[name])
         tested.append((cuts, Wanted(band, chosen, fdr, correction, confidence_level)))

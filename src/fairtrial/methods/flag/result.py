@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fairtrial.methods.gaps.columns import ADJUSTED_COLUMNS, CUT, PART, RATIO_COLUMNS, UNKNOWN_COLUMNS
+from fairtrial.methods.gaps.columns import (
+    ADJUSTED_COLUMNS,
+    CUT,
+    PART,
+    PROBABLE_COLUMNS,
+    RATIO_COLUMNS,
+    UNKNOWN_COLUMNS,
+)
 from fairtrial.methods.gaps.states import DESCRIBED, EFFECT, FAVOURED, UNTESTED
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.column import Column, Primary, StateKind, scalar, state_columns, with_limits
@@ -36,6 +43,7 @@ class FlagResult(Result):
         *RATIO_COLUMNS,
         *ADJUSTED_COLUMNS,
         *UNKNOWN_COLUMNS,
+        *PROBABLE_COLUMNS,
         Column("p_value", "p", "p"),
         Column("p_adjusted", "adjusted p", "p"),
         Column("flagged", "flagged", "flag"),

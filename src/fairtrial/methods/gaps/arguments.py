@@ -12,6 +12,12 @@ Scale = Annotated[
         "How a rate is compared: its difference to the target's, or its ratio to it (four fifths is 0.8)."
     ),
 ]
+Adjustment = Annotated[
+    Literal["strata", "model"],
+    Option(
+        "How people are made alike in `within`: counted in strata, or by models (doubly robust, cross-fitted)."
+    ),
+]
 Likelihood = Annotated[
     Literal["empirical", "euclidean"],
     Option("The likelihood of real values: of the rows, or of means and variances."),

@@ -39,3 +39,8 @@ UNKNOWN_COLUMNS = (
     Column("ratio_least", "least ratio", "ratio"),
     Column("ratio_most", "largest ratio", "ratio"),
 )
+# two more answers where groups are known with a probability, each under its own assumption
+PROBABLE_COLUMNS = (
+    *with_limits("weighted", "weighted difference", "points"),
+    *with_limits("dual", "dual difference", "points"),
+)

@@ -10,6 +10,7 @@ import numpy as np
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Cells, Rows
+from fairtrial.data.columns import MOST_ROWS
 from fairtrial.data.groups import by_attributes, compared_groups
 from fairtrial.errors import FairtrialWarning, Fault, InputError, NotApplicable, Note
 from fairtrial.inference.bounds import bounded
@@ -17,6 +18,7 @@ from fairtrial.inference.compare.choose_gaps import make_gaps
 from fairtrial.inference.compare.end_gaps import EndGaps
 from fairtrial.inference.compare.gaps import Gaps
 from fairtrial.inference.compare.linear_gaps import LinearGaps
+from fairtrial.inference.compare.mean_ratios import mean_ratios
 from fairtrial.inference.compare.pair_gaps import PairGaps
 from fairtrial.inference.evidence.atoms import Atoms, Bools, Comparison, gap_covariance
 from fairtrial.inference.joint.joint_test import JointTest, joint_test, shrunk, without_undefined
@@ -27,18 +29,19 @@ from fairtrial.inference.rates.binary_gaps import no_gap
 from fairtrial.inference.rates.two_rates import Scale
 from fairtrial.inference.simultaneous import bonferroni_level, simultaneous_level
 from fairtrial.methods.gaps.atom_codes import atom_of_rows
+from fairtrial.methods.gaps.between_ends import Bounds
 from fairtrial.methods.gaps.inference_asked import Inference, refuse_ways
 from fairtrial.methods.gaps.known_outcomes import left_out_details, refuse_selective
+from fairtrial.methods.gaps.model_adjusted import adjust_by_model
 from fairtrial.methods.gaps.outcome_bounds import (
-    OutcomeBounds,
     bound_gaps,
     bounds_note,
     find_unknown,
 )
 from fairtrial.methods.gaps.paired_rows import PairedRows, paired_gaps
+from fairtrial.methods.gaps.probable_bounds import find_probable, probable_bounds
 from fairtrial.methods.gaps.scales import refuse_ratio_of_means
 from fairtrial.methods.gaps.sorted_groups import (
-    MOST_ROWS,
     Estimate,
     SortedGroups,
     Untested,
@@ -54,6 +57,11 @@ from fairtrial.metrics.groups import Group, Target
 from fairtrial.metrics.harm import Effect, effect_of, harmed_side
 from fairtrial.metrics.metric import Direction, Metric
 from fairtrial.metrics.values import Role
+
+RATIO_OF_MEANS = (
+    "Ratios of means are inferred from sums (n, mean, second and third central sums, smallest and largest value), "
+    "which for skewed values is the more careful way; a ratio of one has the p-value of no difference."
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,7 +87,7 @@ class Disparities:
     beside: Gaps | None = None  # the differences, where ratios are tested
     within: Within | None = None
     paired: PairedRows | None = None
-    bounds: OutcomeBounds | None = None  # where outcomes are unknown; the gaps are then known by their ends
+    bounds: Bounds | None = None  # where only the ends of the gaps are known
 
     @property
     def differences(self) -> Gaps:
@@ -101,7 +109,7 @@ class Disparities:
     def source(self) -> Cells | Rows:
         """What the numbers were computed from."""
         if self.bounds is not None:
-            return self.bounds.kinds
+            return self.bounds.source
         rows = self.weighted or self.paired
         return self.cells if rows is None else rows.rows
 
@@ -230,13 +238,16 @@ def find_disparities(
     compared = find_any_target(who, target)
     refuse_selective(who, audit, [metric])
     attributes = by_attributes(who, audit, by)
-    inference = replace(inference, within=within_columns(who, audit, inference.within, attributes))
-    asked_for = with_target((*attributes, *inference.within), compared)
+    within = within_columns(who, audit, inference.within, attributes, inference.by_model)
+    inference = replace(inference, within=within)
+    asked_for = with_target((*attributes, *inference.strata), compared)
     unknown = find_unknown(who, audit, metric, asked_for, compared)
-    cells = target_cells(who, audit, metric, asked_for, compared, unknown)
+    probable = find_probable(who, audit, metric, with_target(attributes, compared), compared)
+    other = unknown or probable
+    cells = target_cells(who, audit, metric, asked_for, compared, None if other is None else other.cells)
     groups, named = compared_groups(who, audit, by, depth, compared if isinstance(compared, Target) else None)
     compared = named or compared
-    found = sort_groups(who, audit, metric, cells, groups, compared, minimum, unknown)
+    found = sort_groups(who, audit, metric, cells, groups, compared, minimum, unknown, probable)
     if not found.tested:
         reasons = "; ".join(f"{item.group.label}: {item.state.reason}" for item in found.untested[:5])
         raise InputError(who, Fault("", f"there is no group to test ({reasons})"))
@@ -262,27 +273,34 @@ def compare_sorted(
     member = np.array([mask for _, mask in found.tested])
     comparison = _comparison(who, member, cells, target, atoms)
     if inference.scale == "ratio":
-        refuse_ratio_of_means(who, atoms.binary)
+        if not atoms.binary:
+            refuse_ratio_of_means(who, getattr(target, "kind", "estimate"), inference.likelihood)
         plain = compare_sorted(
             who, audit, metric, found, by=by, target=target, minimum=minimum,
             inference=replace(inference, scale="difference"),
         )  # fmt: skip
     if inference.within:
-        refuse_within(who, audit, target, atoms.binary)
+        refuse_within(who, audit, target)
     gaps: Gaps
-    bounds: OutcomeBounds | None = None
+    bounds: Bounds | None = None
     if found.unknown is not None:
         assert audit.unlabelled is not None
-        gaps, bounds = bound_gaps(who, found.unknown, audit.unlabelled, comparison, atoms, inference)
-        notes = [bounds_note(bounds)]
+        gaps, behind = bound_gaps(who, found.unknown, audit.unlabelled, comparison, atoms, inference)
+        bounds, notes = behind, [bounds_note(behind)]
+    elif found.probable is not None:
+        gaps, bounds, notes = probable_bounds(who, found.probable, comparison, inference)
     elif found.paired is not None:
         gaps, notes = paired_gaps(who, found.paired, comparison, inference)
+    elif found.weighted is None and inference.scale == "ratio" and not atoms.binary:
+        gaps, notes = mean_ratios(atoms, comparison, plain.gaps), [Note("ratio-of-means", RATIO_OF_MEANS)]
     elif found.weighted is None:
         gaps, notes = _gaps(who, audit, metric, cells, atoms, comparison, target, inference)
     else:
         gaps, notes = _weighted_gaps(who, found.weighted, comparison, target, inference)
     within = None
-    if inference.within:
+    if inference.by_model:
+        within = adjust_by_model(who, audit, metric, cells, comparison, inference, gaps)
+    elif inference.within:
         within = adjust(who, cells, atoms, comparison, inference.within, inference.scale, gaps)
     return Disparities(
         who, metric, by, minimum, inference, target, [group for group, _ in found.tested], found.untested,

@@ -19,6 +19,16 @@ class Inference:
     refinement: str | None = None
     scale: Scale = "difference"
     within: Any = None  # the columns people must be alike in
+    adjustment: str = "strata"  # how they are made alike
+
+    @property
+    def by_model(self) -> bool:
+        return self.adjustment == "model"
+
+    @property
+    def strata(self) -> tuple[str, ...]:
+        """The columns whose combinations are counted one by one."""
+        return () if self.by_model else tuple(self.within or ())
 
 
 def refuse_ways(inference: Inference, evidence: str) -> list[Fault]:

@@ -16,10 +16,11 @@ from fairtrial.inference.multiplicity import holm
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.binary_gaps import no_gap
 from fairtrial.inference.simultaneous import bonferroni_level, shared_level
+from fairtrial.methods.gaps.between_ends import is_open, range_cells, range_sentence
 from fairtrial.methods.gaps.disparities import Disparities
 from fairtrial.methods.gaps.labels_needed import LabelsNeeded, labels_needed, needed_cell, needed_words
 from fairtrial.methods.gaps.needed import Needed, find_needed, hint_words
-from fairtrial.methods.gaps.outcome_bounds import DEPENDS, open_because, range_cells, range_sentence
+from fairtrial.methods.gaps.outcome_bounds import OutcomeBounds
 from fairtrial.methods.gaps.scales import band_p_values, ratio_cells
 from fairtrial.methods.gaps.states import DESCRIBED, FAVOURED, TOO_FEW
 from fairtrial.methods.gaps.within import adjusted_cells
@@ -106,7 +107,7 @@ def _open(gaps: Gaps, band: tuple[float, float]) -> NDArray[np.bool_]:
     """Whether unknown outcomes decide on which side of the tolerance a gap lies."""
     assert isinstance(gaps, EndGaps)
     ends = zip(gaps.least.estimate, gaps.most.estimate, strict=True)
-    return np.array([bool(open_because(float(least), float(most), band)) for least, most in ends])
+    return np.array([is_open(float(least), float(most), band) for least, most in ends])
 
 
 def _labels(
@@ -115,7 +116,7 @@ def _labels(
     """How many labels would settle each group that is undetermined; None where it is settled or none would."""
     nothing: list[LabelsNeeded | None] = [None] * len(disparities.groups)
     gaps, bounds = disparities.gaps, disparities.bounds
-    if band is None or bounds is None or not isinstance(gaps, EndGaps):
+    if band is None or not isinstance(bounds, OutcomeBounds) or not isinstance(gaps, EndGaps):
         return nothing
     return [
         labels_needed(bounds, gaps, index, band, alpha, power) if open_ and gaps.defined[index] else None
@@ -211,12 +212,12 @@ def _bound_cells(disparities: Disparities, judgement: Judgement, index: int) -> 
     assert disparities.bounds is not None
     assert isinstance(gaps, EndGaps)
     assert isinstance(differences, EndGaps)
-    cells = range_cells(disparities.bounds, gaps, differences, index)
+    cells = range_cells(disparities.bounds, gaps, differences, index, judgement.level)
     if judgement.verdict[index] == "undetermined" and gaps.reason[index] is None:
         band = judgement.band or (no_gap(gaps.scale), no_gap(gaps.scale))
         ends = float(gaps.least.estimate[index]), float(gaps.most.estimate[index])
-        cells["state_reason"] = open_because(*ends, band) or None
-        if judgement.band is not None:
+        cells["state_reason"] = disparities.bounds.depends if is_open(*ends, band) else None
+        if judgement.band is not None and isinstance(disparities.bounds, OutcomeBounds):
             cells["labels_needed"] = needed_cell(judgement.labels[index])
     return cells
 
@@ -272,16 +273,16 @@ def _depends(disparities: Disparities, judgement: Judgement, band: str) -> Verdi
     """What is undetermined because of unknown outcomes: how far they may move the gap, and what would settle it."""
     assert judgement.band is not None
     gaps = disparities.gaps
+    assert disparities.bounds is not None
     assert isinstance(gaps, EndGaps)
     waiting = np.flatnonzero(_open(gaps, judgement.band))
     width = gaps.most.estimate - gaps.least.estimate
     widest = int(waiting[np.argmax(width[waiting])])
     told = gap_sentence(disparities, judgement, widest)
     others = f" (widest of {waiting.size} groups)" if waiting.size > 1 else ""
-    return Verdict(
-        "undetermined",
-        f"undetermined: {DEPENDS}: {told}{others}; tolerance {band}{_labels_hint(disparities, judgement)}",
-    )
+    hint = _labels_hint(disparities, judgement)
+    text = f"undetermined: {disparities.bounds.depends}: {told}{others}; tolerance {band}{hint}"
+    return Verdict("undetermined", text)
 
 
 def _labels_hint(disparities: Disparities, judgement: Judgement) -> str:
@@ -358,6 +359,8 @@ def _without_tolerance(disparities: Disparities, judgement: Judgement, joint: Jo
         text = f"the groups differ jointly (p {joint.p_value:.3f}), though no single group stands out"
         return _violated(disparities, f"{label}: {text}")
     alone = "; a single group stands out by itself, see the table" if some else ""
+    if disparities.bounds is not None and (judgement.verdict == "undetermined").any():
+        alone += f"; whether there is one {disparities.bounds.depends}"
     return Verdict(
         "none-shown",
         f"no violation shown: no disparity in {label} was found (joint p {joint.p_value:.3f}{alone}); "
@@ -396,7 +399,8 @@ def bounded_sentence(disparities: Disparities, index: int, limits: tuple[float, 
     assert bounds is not None
     assert isinstance(gaps, EndGaps)
     ends = float(gaps.least.estimate[index]), float(gaps.most.estimate[index])
-    return range_sentence(
+    told = range_sentence(
         disparities.metric.label, disparities.groups[index].label, disparities.target_label, ends, limits, level,
-        unit_of(disparities.binary, disparities.scale), disparities.effect(index), bounds.assumed.words,
+        unit_of(disparities.binary, disparities.scale), disparities.effect(index), bounds.assumption,
     )  # fmt: skip
+    return told + bounds.more_words(index, level)

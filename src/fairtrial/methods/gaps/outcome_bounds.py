@@ -17,12 +17,11 @@ from fairtrial.inference.compare.end_gaps import EndGaps, RateEnds, label_gaps
 from fairtrial.inference.evidence.atoms import Atoms, Bools, Comparison
 from fairtrial.inference.evidence.partly_labelled import PartlyLabelled
 from fairtrial.inference.numeric.roots import Floats
+from fairtrial.methods.gaps.between_ends import Bounds
 from fairtrial.methods.gaps.inference_asked import Inference, refuse_ways
-from fairtrial.methods.gaps.words import Unit, number_words
 from fairtrial.metrics.groups import Target
 from fairtrial.metrics.metric import Metric
 from fairtrial.metrics.values import Role
-from fairtrial.results.column import undefined
 from fairtrial.results.text import counted
 
 if TYPE_CHECKING:
@@ -90,30 +89,21 @@ def refuse_inference(who: str, inference: Inference) -> None:
         raise NotApplicable(who, faults)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class OutcomeBounds:
-    """The labels behind the gaps, their rates at both ends, and whom each gap leaves open."""
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class OutcomeBounds(Bounds):
+    """The labels behind the gaps, and whom each gap leaves open."""
 
     assumed: Unlabelled
     labels: PartlyLabelled
     decision: Floats
-    comparison: Comparison
-    rates: RateEnds
-    kinds: Cells  # who is behind it, for the fingerprint
 
     @property
     def open(self) -> Floats:
         """People of each group whose unknown outcome matters."""
         return np.asarray(self.comparison.member.astype(np.float64)[:, self.labels.atom] @ self.labels.open)
 
-    @property
-    def least(self) -> tuple[Floats, Floats]:
-        """The smallest rate of every group and of its target."""
-        return self.rates.group[0].rate, self.rates.reference[0].rate
-
-    @property
-    def most(self) -> tuple[Floats, Floats]:
-        return self.rates.group[1].rate, self.rates.reference[1].rate
+    def more_cells(self, index: int, level: float) -> dict[str, Any]:
+        return {"unknown": int(self.open[index])}
 
 
 def labels_of(found: OutcomeCells, assumed: Unlabelled) -> PartlyLabelled:
@@ -138,17 +128,27 @@ def bound_gaps(
         required = "needs a reference that shares nobody with the groups compared: some outcomes are unknown"
         raise NotApplicable(who, Fault("target", required))
     labels = labels_of(found, assumed)
-    bounds = OutcomeBounds(
-        assumed, labels, found.decision, comparison, RateEnds(labels, comparison), found.kinds
-    )
-    return label_gaps(labels, comparison, inference.scale), bounds
+    gaps = label_gaps(labels, comparison, inference.scale)
+    return gaps, outcome_bounds(labels, comparison, assumed, found.decision, found.kinds)
 
 
-def own_rates(found: OutcomeCells, assumed: Unlabelled, member: Bools) -> tuple[EndGaps, RateEnds]:
+def outcome_bounds(
+    labels: PartlyLabelled, comparison: Comparison, assumed: Unlabelled, decision: Floats, source: Cells
+) -> OutcomeBounds:
+    """What is behind the gaps."""
+    rates = RateEnds(labels, comparison)
+    least, most = ((rates.group[end].rate, rates.reference[end].rate) for end in (0, 1))
+    return OutcomeBounds(
+        comparison=comparison, least=least, most=most, source=source, depends=DEPENDS, assumption=assumed.words,
+        assumed=assumed, labels=labels, decision=decision,
+    )  # fmt: skip
+
+
+def own_rates(found: OutcomeCells, assumed: Unlabelled, member: Bools) -> EndGaps:
     """Each group's own rate: its gap to a known zero."""
     labels = labels_of(found, assumed)
     zero = Comparison(member, np.zeros_like(member), np.zeros(member.shape[0]))
-    return label_gaps(labels, zero), RateEnds(labels, zero)
+    return label_gaps(labels, zero)
 
 
 def bounds_note(bounds: OutcomeBounds) -> Note:
@@ -167,60 +167,3 @@ def bounds_note(bounds: OutcomeBounds) -> Note:
                 f" Of {counted(alone, 'person', 'people')} without anybody labelled alike nothing is assumed."
             )
     return Note("unknown-outcomes", text)
-
-
-# -- cells of the tables ------------------------------------------------------------------------------------------
-def range_cells(bounds: OutcomeBounds, gaps: EndGaps, differences: EndGaps, index: int) -> dict[str, Any]:
-    """A row's cells where outcomes are unknown: no estimate, but what it lies between."""
-    why = gaps.reason[index]
-    unknown = undefined(why or DEPENDS)
-    cells: dict[str, Any] = {
-        "unknown": int(bounds.open[index]),
-        "rate": unknown,
-        "rate_least": float(bounds.least[0][index]),
-        "rate_most": float(bounds.most[0][index]),
-        "difference": unknown,
-        "difference_least": float(differences.least.estimate[index]),
-        "difference_most": float(differences.most.estimate[index]),
-    }
-    if bounds.comparison.known is None:
-        cells["target_rate"] = undefined(why or DEPENDS)
-    if gaps.scale == "ratio":
-        cells["ratio"] = unknown
-        cells["ratio_least"] = finite(gaps.least.estimate[index])
-        cells["ratio_most"] = finite(gaps.most.estimate[index])
-    return cells
-
-
-def finite(value: float) -> Any:
-    return float(value) if np.isfinite(value) else undefined("no limit")
-
-
-# -- words --------------------------------------------------------------------------------------------------------
-def range_words(least: float, most: float, target: str, unit: Unit) -> str:
-    """Where a rate lies at both ends: '3.1 to 12.0 points below B', '2.0 points below to 1.0 points above B'."""
-    if unit == "ratio":
-        return f"{number_words(least, unit)} to {number_words(most, unit)} times that of {target}"
-    if least >= 0 or most <= 0:
-        near, far = sorted((abs(least), abs(most)))
-        side = "above" if least >= 0 else "below"
-        return f"{number_words(near, unit)} to {number_words(far, unit)} points {side} {target}"
-    return f"{number_words(-least, unit)} points below to {number_words(most, unit)} points above {target}"
-
-
-def range_sentence(
-    label: str, group: str, target: str, ends: tuple[float, float], limits: tuple[float, float], level: float,
-    unit: Unit, effect: str, assumption: str,
-) -> str:  # fmt: skip
-    """'true positive rate of F is 3.1 to 12.0 points below M, whatever the unknown outcomes are; 95% limits …'."""
-    told = f" ({effect})" if effect else ""
-    place = range_words(*ends, target, unit)
-    outer = range_words(*limits, target, unit) if np.isfinite(limits).all() else "none"
-    return f"{label} of {group} is {place}{told}, {assumption}; {100 * level:g}% limits of that: {outer}"
-
-
-def open_because(least: float, most: float, band: tuple[float, float]) -> str:
-    """Why a gap between these ends is undetermined: unknown outcomes decide, or the sample is too small."""
-    inside = band[0] <= least and most <= band[1]
-    outside = least > band[1] or most < band[0]
-    return "" if inside or outside else DEPENDS

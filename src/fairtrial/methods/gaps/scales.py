@@ -43,11 +43,13 @@ def one_sided(
     return (band[0], np.inf) if direction == "below" else (least, band[1])
 
 
-def refuse_ratio_of_means(who: str, binary: bool) -> None:
-    """Ratios are inferred of rates."""
-    if not binary:
-        required = "'ratio' is for rates; means are compared by their difference"
-        raise NotApplicable(who, Fault("scale", required, cure="Leave it out"))
+def refuse_ratio_of_means(who: str, kind: str, likelihood: str) -> None:
+    """Ratios of means are inferred of two samples apart, or of one and a number."""
+    if kind not in ("rest", "reference", "number"):
+        required = "'ratio' of means is not inferred against everyone or an estimate of your own"
+        raise NotApplicable(who, Fault("scale", required, cure="Use everyone else or a reference group"))
+    if likelihood != "empirical":
+        raise NotApplicable(who, Fault("likelihood", "is not for ratios of means", cure="Leave it out"))
 
 
 def band_p_values(gaps: Gaps, band: tuple[float, float] | None) -> Floats:
@@ -60,7 +62,7 @@ def ratio_cells(
 ) -> dict[str, Any]:
     """A row's cells where ratios were asked for: the difference beside them, and every interval as a ratio."""
     why = gaps.reason[index]
-    low, high = (side[index] for side in differences.limits(level))
+    low, high = (side[index] for side in differences.kept_limits(level))
     cells: dict[str, Any] = {
         "scale": "ratio",
         "difference": float(differences.estimate[index]),

@@ -16,6 +16,7 @@ from fairtrial.errors import Fault, InputError
 from fairtrial.inference.evidence.atoms import Atoms, Bools
 from fairtrial.methods.gaps.atom_codes import atom_of_rows
 from fairtrial.methods.gaps.paired_rows import PairedRows, paired_rows
+from fairtrial.methods.gaps.probable_bounds import ProbableCells
 from fairtrial.methods.gaps.states import EVERYONE, FEW_IN_TARGET, NO_TARGET, NOBODY, REFERENCE, TOO_FEW
 from fairtrial.methods.gaps.weighted_rows import WeightedRows, weighted_rows
 from fairtrial.metrics.groups import Group, Target, find_target
@@ -23,7 +24,6 @@ from fairtrial.metrics.metric import Metric
 from fairtrial.results.column import State
 
 # Above this many rows a real-valued metric is audited from its central sums.
-MOST_ROWS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,7 @@ class SortedGroups:
     weighted: WeightedRows | None = None
     paired: PairedRows | None = None
     unknown: OutcomeCells | None = None  # where outcomes are unknown
+    probable: ProbableCells | None = None  # where groups are known with a probability
 
 
 def sort_groups(
@@ -87,18 +88,21 @@ def sort_groups(
     target: Target | Estimate,
     minimum: int,
     unknown: OutcomeCells | None = None,
+    probable: ProbableCells | None = None,
 ) -> SortedGroups:
     """The finest groups of one metric, and which of `groups` are large enough to be compared with the target."""
     masked = [(group, cells.mask(group)) for group in groups]
     present = [(group, mask) for group, mask in masked if mask.any()]
-    weighted = weighted_rows(who, audit, cells, metric)
+    weighted = weighted_rows(who, audit, cells, metric) if probable is None else None
     atoms = find_atoms(who, audit, cells, metric) if weighted is None else weighted.atoms
     tested, untested = _sort_out(present, cells, atoms, target, minimum)
-    paired = paired_rows(who, audit, cells, metric, target)
+    paired = paired_rows(who, audit, cells, metric, target) if probable is None else None
     if paired is not None and isinstance(target, Target):
         tested, few = _enough_pairs(paired, tested, cells, target, minimum)
         untested += few
-    return SortedGroups(cells, atoms, tested, untested, len(masked) - len(present), weighted, paired, unknown)
+    return SortedGroups(
+        cells, atoms, tested, untested, len(masked) - len(present), weighted, paired, unknown, probable
+    )
 
 
 def _enough_pairs(
@@ -124,11 +128,11 @@ def with_target(attributes: Sequence[str], target: Target | Estimate) -> tuple[s
 
 def target_cells(
     who: str, audit: Audit, metric: Metric, attributes: tuple[str, ...], target: Target | Estimate,
-    unknown: OutcomeCells | None = None,
+    counted: Cells | None = None,
 ) -> Cells:  # fmt: skip
-    """The cells of these attributes, with everyone the metric may be about where outcomes are unknown."""
+    """The cells of these attributes, unless they are counted already."""
     group = target.group if isinstance(target, Target) else None
-    cells = audit.cells(attributes, [metric], who=who) if unknown is None else unknown.cells
+    cells = audit.cells(attributes, [metric], who=who) if counted is None else counted
     if isinstance(target, Target):
         check_target(who, audit, target)
     if group is not None and cells.count[metric.name][cells.mask(group)].sum() == 0:
@@ -223,7 +227,7 @@ def find_atoms(who: str, audit: Audit, cells: Cells, metric: Metric) -> Atoms:
     binary = cells.binary[metric.name]
     if binary:
         return Atoms(count, mean, count * mean * (1.0 - mean), True)
-    if cells.rows.sum() > MOST_ROWS:
+    if audit.by_sums:
         name = metric.name
         return Atoms(count, mean, m2, False, None, cells.m3[name], cells.low[name], cells.high[name])
     rows = audit.rows(attributes=cells.attributes, metrics=[metric], complete=False, who=who)

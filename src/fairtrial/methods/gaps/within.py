@@ -14,7 +14,9 @@ from fairtrial.data.cells import Cells
 from fairtrial.data.groups import by_attributes, check_not_continuous
 from fairtrial.errors import Fault, InputError, NotApplicable, Note, Set, Words
 from fairtrial.inference.compare.gaps import Gaps
+from fairtrial.inference.compare.model_gaps import ModelGaps
 from fairtrial.inference.compare.strata_gaps import StrataGaps
+from fairtrial.inference.compare.sums_gaps import MeanStrataGaps
 from fairtrial.inference.evidence.atoms import Atoms, Comparison
 from fairtrial.inference.rates.two_rates import Scale
 from fairtrial.methods.gaps.sorted_groups import Estimate
@@ -31,7 +33,7 @@ class Within:
 
     columns: tuple[str, ...]
     labels: list[str]
-    gaps: StrataGaps
+    gaps: StrataGaps | MeanStrataGaps | ModelGaps
     unadjusted: Gaps
 
     @property
@@ -39,19 +41,27 @@ class Within:
         return " and ".join(self.columns)
 
 
-def within_columns(who: str, audit: Audit, within: object, attributes: Sequence[str]) -> tuple[str, ...]:
-    """The columns that `within` names, checked."""
+def within_columns(
+    who: str, audit: Audit, within: object, attributes: Sequence[str], by_model: bool = False
+) -> tuple[str, ...]:
+    """The columns that `within` names, checked; a model takes numbers as they are."""
     if within is None:
+        if by_model:
+            required = "needs the columns in which people must be alike"
+            raise InputError(
+                who, Fault("adjustment", required, cure=Words("name them with {}", Set("within", "job")))
+            )
         return ()
     names = by_attributes(who, audit, within, "within")
     for name in names:
         if name in attributes:
             raise InputError(who, Fault("within", f"names {name!r}, whose groups are compared"))
-        check_not_continuous(who, audit, name, "within")
+        if not by_model:
+            check_not_continuous(who, audit, name, "within")
     return names
 
 
-def refuse_within(who: str, audit: Audit, target: Target | Estimate, binary: bool) -> None:
+def refuse_within(who: str, audit: Audit, target: Target | Estimate) -> None:
     """What cannot be adjusted for legitimate factors yet, by name."""
     faults = []
     if isinstance(target, Estimate) or target.kind not in ("rest", "reference"):
@@ -63,12 +73,11 @@ def refuse_within(who: str, audit: Audit, target: Target | Estimate, binary: boo
                 cure=cure,
             )
         )
-    if not binary:
-        faults.append(Fault("within", "is for rates; means are not adjusted yet", cure="Leave it out"))
     if audit.has("weight") or audit.has("unit"):
-        faults.append(
-            Fault("within", "is not for weighted rows or persons with several rows", cure="Leave it out")
+        required = (
+            "is not for weighted rows or persons with several rows: no law of their strata was measured"
         )
+        faults.append(Fault("within", required, cure="Leave it out"))
     if faults:
         raise NotApplicable(who, faults)
 
@@ -93,13 +102,14 @@ def adjust(
         required = "needs a reference that shares nobody with the groups compared"
         raise NotApplicable(who, Fault("target", required))
     stratum, labels = strata_of(cells, columns)
-    return Within(columns, labels, StrataGaps(atoms, comparison, stratum, scale), unadjusted)
+    law = StrataGaps if atoms.binary else MeanStrataGaps
+    return Within(columns, labels, law(atoms, comparison, stratum, scale), unadjusted)
 
 
 def adjusted_cells(within: Within, level: float, index: int) -> dict[str, Any]:
     """What stands beside an adjusted gap: the unadjusted one, who was compared, and whether strata differ."""
     gaps = within.unadjusted
-    low, high = gaps.limits(level)
+    low, high = gaps.kept_limits(level)
     name = "unadjusted" if gaps.scale == "difference" else "unadjusted_ratio"
     found = within.gaps.heterogeneity
     several = found.df[index] > 0
@@ -115,12 +125,22 @@ def adjusted_cells(within: Within, level: float, index: int) -> dict[str, Any]:
         "compared": float(within.gaps.compared[index]),
         "heterogeneity_p": float(found.p_value[index])
         if several
-        else undefined("fewer than two strata to compare"),
+        else undefined(
+            "fewer than two strata to compare" if isinstance(within.gaps, StrataGaps) else "not tested here"
+        ),
     }
 
 
 def within_notes(within: Within, groups: Sequence[str]) -> list[Note]:
     """Who is not compared, and where the gap differs between strata."""
+    if isinstance(within.gaps, ModelGaps):
+        text = (
+            f"Adjusted for {within.words} by models of the outcome and of who is in the group (doubly robust, five "
+            "folds): the gap is right where either model is, and without inference where more than 5% of people have "
+            "hardly anybody alike on the other side. The unadjusted gap stands beside the adjusted one; what the "
+            "columns themselves owe to discrimination is adjusted away with them."
+        )
+        return [Note("within", text)]
     notes = [
         Note(
             "within",

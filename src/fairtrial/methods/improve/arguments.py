@@ -81,6 +81,7 @@ Splits = Annotated[
         "Random splits into a half to choose on and a half to test on; by default 7, and none for rules that were "
         "fixed beforehand: they are tested on all rows.",
         least=1,
+        most=1000,
     ),
 ]
 Threshold = Annotated[
@@ -149,7 +150,7 @@ Aggregate = Annotated[
         "is the first split alone."
     ),
 ]
-Bootstrap = Annotated[int, Option("Bootstrap draws per split.", least=100)]
+Bootstrap = Annotated[int, Option("Bootstrap draws per split.", least=100, most=1_000_000)]
 Scale = Annotated[
     Literal["difference", "ratio"],
     Option(

@@ -122,7 +122,7 @@ def verdict_of(details: Mapping[str, Any]) -> Verdict:
 
 def _undetermined(details: Mapping[str, Any]) -> str:
     """Why the data cannot tell: few losses, or unknown outcomes; empty where neither is why."""
-    few, unlabelled = details["few_losses"], details["unlabelled"]
+    few, unlabelled = details["few_losses"], details.get("unlabelled")
     if unlabelled is not None and unlabelled["p_value_at_best"] < details["alpha"]:
         allowed = "" if unlabelled["odds"] is None else f" within odds of {number(unlabelled['odds'])}"
         best = format_value(unlabelled["p_value_at_best"], "p")
@@ -186,7 +186,7 @@ def sentences_of(details: Mapping[str, Any]) -> list[str]:
 
 def _unknown(details: Mapping[str, Any]) -> list[str]:
     """Which parts of the claim rest on unknown outcomes."""
-    unlabelled = details["unlabelled"]
+    unlabelled = details.get("unlabelled")
     if unlabelled is None:
         return []
     people = f"{unlabelled['unknown']:,} of {details['rows']:,} people"

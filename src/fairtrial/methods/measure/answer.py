@@ -12,7 +12,6 @@ from fairtrial.inference.rates.binary_gaps import SMALLEST_P
 from fairtrial.methods.gaps.cuts import at_cut, cut_notes
 from fairtrial.methods.gaps.disparities import Disparities
 from fairtrial.methods.gaps.known_outcomes import left_out_details, left_out_notes, refuse_selective
-from fairtrial.methods.gaps.outcome_bounds import DEPENDS
 from fairtrial.methods.gaps.states import DESCRIBED, FAVOURED
 from fairtrial.methods.gaps.tolerance import inference_notes, plain_band
 from fairtrial.methods.gaps.words import band_words
@@ -198,9 +197,9 @@ def _band(plan: Plan) -> str:
 def _bound_cells(line: Line) -> dict[str, Any]:
     """What stands in a row where outcomes are unknown: no estimate, but what it lies between."""
     assert line.rate_ends is not None
-    unknown = undefined(line.undetermined or DEPENDS)
+    unknown = undefined(line.undetermined or line.depends)
     cells: dict[str, Any] = {
-        "unknown": line.unknown, "events": None, "rate": unknown, "rate_least": line.rate_ends[0],
+        **line.more_cells, "events": None, "rate": unknown, "rate_least": line.rate_ends[0],
         "rate_most": line.rate_ends[1],
     }  # fmt: skip
     if line.gap_ends is not None:
@@ -226,8 +225,9 @@ def verdict_of(lines: list[Line], alpha: float, plan: Plan) -> Verdict:
             return Verdict(verdict, f"{word}: {strongest.sentence(plan.level)}{more}{about}{beyond}")
     if not any(line.p_value is not None and line.undetermined is None for line in lines):
         return Verdict("not-tested", "no comparison could be made: see the reasons in the table")
-    if any(line.state(alpha).reason == DEPENDS for line in lines):
-        return Verdict("none-shown", f"no difference shown, and none excluded: it {DEPENDS}")
+    waiting = [line for line in lines if line.depends and line.state(alpha).reason == line.depends]
+    if waiting:
+        return Verdict("none-shown", f"no difference shown, and none excluded: it {waiting[0].depends}")
     return Verdict(
         "none-shown",
         "no difference shown: none remains after adjustment (this is not a certificate of fairness)",

@@ -51,13 +51,13 @@ def apart(counts: Floats, sizes: Floats) -> tuple[NDArray[np.intp], Floats]:
     """
     kept: list[int] = []
     steps: list[float] = []
-    last = sizes
-    for place, now in enumerate(counts.T):
-        step = last - now
-        few = ((step > 0) & (step < STEP)) | ((now > 0) & (now < STEP))
-        if not few.any() and (step.any() or not kept):
+    last = sizes.tolist()
+    for place, now in enumerate(counts.T.tolist()):
+        step = [before - count for before, count in zip(last, now, strict=True)]
+        few = any(0 < people < STEP for people in (*step, *now))
+        if not few and (any(step) or not kept):
             kept.append(place)
-            steps.append(float(step[step > 0].min(initial=sizes.min())))
+            steps.append(min((people for people in step if people > 0), default=min(last)))
             last = now
     return np.array(kept, dtype=np.intp), np.array(steps)
 
@@ -126,13 +126,11 @@ def calibration_curves(plan: Plan, people: ScoredPeople, audit: Audit) -> list[d
     return points
 
 
-def all_curves(
-    plan: Plan, people: ScoredPeople, tables: dict[int | None, SortedScores]
-) -> list[dict[str, Any]]:
+def all_curves(plan: Plan, people: ScoredPeople) -> list[dict[str, Any]]:
     """Of every metric asked for; with an outcome also the ROC curve and calibration."""
     points = []
     for metric in plan.metrics:
-        points += share_curves(plan, metric, people, tables[condition_of(metric)])
+        points += share_curves(plan, metric, people, people.part(condition_of(metric)))
     if people.outcome is not None:
         points += roc_curves(plan, people) + calibration_curves(plan, people, plan.audit)
     return points

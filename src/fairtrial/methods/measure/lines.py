@@ -11,7 +11,7 @@ import numpy as np
 from fairtrial.data.audit import Audit
 from fairtrial.inference.rates.highest import pairs_of_groups, ratio_to_highest
 from fairtrial.inference.rates.two_rates import Scale
-from fairtrial.methods.gaps.outcome_bounds import DEPENDS, range_sentence
+from fairtrial.methods.gaps.between_ends import range_sentence
 from fairtrial.methods.gaps.scales import FOUR_FIFTHS
 from fairtrial.methods.gaps.states import DESCRIBED, TOO_FEW
 from fairtrial.methods.gaps.words import sentence, unit_of
@@ -78,12 +78,13 @@ class Line:
     undetermined: str | None = None  # why the gap has no inference; it stays in the family with p = 1
     harmed: Direction | None = None  # the side on which a group is harmed, where it is known
     open_because: str | None = None  # why a side of the gap's interval has no limit
-    unknown: int | None = (
-        None  # people whose unknown outcome matters; then rates and gaps are between two ends
-    )
-    rate_ends: tuple[float, float] | None = None
+    rate_ends: tuple[float, float] | None = None  # where only the ends of rates and gaps are known
     gap_ends: tuple[float, float] | None = None
-    assumption: str = ""  # what the ends assume
+    depends: str = ""  # on what they depend
+    waits: bool = False  # whether that decides on which side of the tolerance the gap lies
+    assumption: str = ""  # what they assume
+    more_words: str = ""
+    more_cells: dict[str, Any] = field(default_factory=dict)
     unpaired: int | None = None  # people with one of two answers only
     untested: State | None = None
     is_reference: bool = False
@@ -106,8 +107,8 @@ class Line:
             return State(NOT_TESTED.code)
         if self.p_adjusted > alpha and self.open_because is not None:
             return State(UNDETERMINED.code, self.open_because)
-        if self.p_adjusted > alpha and self.gap_ends is not None and self.difference == 0:
-            return State(UNDETERMINED.code, DEPENDS)
+        if self.p_adjusted > alpha and self.waits:
+            return State(UNDETERMINED.code, self.depends)
         if self.p_adjusted > alpha:
             return State("no violation shown")
         return State(DESCRIBED.code if describes_people(self.metric) else self.effect or "violated")
@@ -121,14 +122,15 @@ class Line:
         """'false positive rate of A is 21.4 points above B, 95% interval 18.2 to 24.5'."""
         if self.gap_ends is not None:
             limits = self.difference_low or 0.0, self.difference_high or 0.0
-            return range_sentence(
+            told = range_sentence(
                 self.metric.label, self.group.label, self.target, self.gap_ends, limits, level, unit_of(self.binary),
                 "", self.assumption,
             )  # fmt: skip
-        told = (self.difference, self.difference_low, self.difference_high)
+            return told + self.more_words
+        shown = (self.difference, self.difference_low, self.difference_high)
         if self.scale == "ratio":
-            told = (self.ratio, self.ratio_low, self.ratio_high)
-        gap, low, high = (0.0 if value is None else value for value in told)
+            shown = (self.ratio, self.ratio_low, self.ratio_high)
+        gap, low, high = (0.0 if value is None else value for value in shown)
         unit = unit_of(self.binary, self.scale)
         return sentence(self.metric.label, self.group.label, self.target, gap, low, high, level, unit)
 

@@ -40,7 +40,7 @@ Minimum = Annotated[
     result=MeasureResult,
     of_groups=True,
     complete_rows=False,
-    evidence=("weight", "unit", "pair", "order", "unlabelled"),
+    evidence=("weight", "unit", "pair", "order", "unlabelled", "probable"),
 )
 def measure(
     audit: Audit,

@@ -14,11 +14,14 @@ from fairtrial.inference.compare.end_gaps import EndGaps
 from fairtrial.inference.compare.gaps import BinaryGaps, Gaps
 from fairtrial.inference.compare.linear_gaps import LinearGaps
 from fairtrial.inference.compare.pair_gaps import first_answers
-from fairtrial.inference.evidence.atoms import Comparison
+from fairtrial.inference.evidence.atoms import Bools, Comparison
 from fairtrial.inference.numeric.roots import Floats
+from fairtrial.inference.rates.binary_gaps import no_gap
+from fairtrial.methods.gaps.between_ends import is_open
 from fairtrial.methods.gaps.disparities import Disparities, compare_sorted
 from fairtrial.methods.gaps.inference_asked import Inference
 from fairtrial.methods.gaps.outcome_bounds import find_unknown, own_rates
+from fairtrial.methods.gaps.probable_bounds import find_probable, probable_rates
 from fairtrial.methods.gaps.scales import band_p_values
 from fairtrial.methods.gaps.sorted_groups import SortedGroups, opposite, sort_groups
 from fairtrial.methods.gaps.states import NOBODY, REFERENCE
@@ -33,7 +36,7 @@ WHO = "measure"
 
 def cell_lines(plan: Plan) -> tuple[Plan, list[Line], list[Disparities], Cells]:
     """The plan with its target as it is called beside the groups, all lines, the gaps they show, and their cells."""
-    cells = plan.audit.cells(plan.attributes, plan.metrics, who=WHO)
+    cells = _cells(plan)
     check_target(WHO, plan.audit, plan.target)
     asked_for = explicit_groups(plan.by)  # listed even when nobody is in them
     named, target = compared_groups(WHO, plan.audit, plan.by, plan.depth, plan.target)
@@ -43,9 +46,13 @@ def cell_lines(plan: Plan) -> tuple[Plan, list[Line], list[Disparities], Cells]:
     compared: list[Disparities] = []
     for metric in plan.metrics:
         unknown = find_unknown(WHO, plan.audit, metric, plan.attributes, plan.target)
-        own_cells = cells if unknown is None else unknown.cells
+        probable = find_probable(WHO, plan.audit, metric, plan.attributes, plan.target)
+        other = unknown or probable
+        own_cells = cells if other is None else other.cells
         cells.left_out.update(own_cells.left_out)
-        found = sort_groups(WHO, plan.audit, metric, own_cells, groups, plan.target, plan.minimum, unknown)
+        found = sort_groups(
+            WHO, plan.audit, metric, own_cells, groups, plan.target, plan.minimum, unknown, probable
+        )
         own = _rate_lines(plan, metric, found, groups)
         lines += own.values()
         if found.tested:
@@ -54,6 +61,15 @@ def cell_lines(plan: Plan) -> tuple[Plan, list[Line], list[Disparities], Cells]:
     if plan.audit.pair is None:  # rates of the same people: their ratio has no law here
         add_impact_ratios(lines, plan.audit.favourable, plan.level)
     return plan, lines, compared, cells
+
+
+def _cells(plan: Plan) -> Cells:
+    """Counts by the attributes compared; of those known with a probability, about how many people there are."""
+    if not any(name in plan.audit.probable for name in plan.attributes):
+        return plan.audit.cells(plan.attributes, plan.metrics, who=WHO)
+    found = find_probable(WHO, plan.audit, plan.metrics[0], plan.attributes, plan.target)
+    assert found is not None
+    return found.cells
 
 
 def _compared(plan: Plan, metric: Metric, found: SortedGroups) -> Disparities:
@@ -78,11 +94,9 @@ def _rate_lines(
     untested = {item.group: item.state for item in found.untested}
     lines = {}
     people = count if own.people is None else own.people
-    rates = None
-    if found.unknown is not None:
-        assert plan.audit.unlabelled is not None
-        own, rates = own_rates(found.unknown, plan.audit.unlabelled, member)
-        low, high = own.limits(plan.level)
+    ends = _own_ends(plan, found, member)
+    if ends is not None:
+        low, high = ends.limits(plan.level)
     for i, group in enumerate(groups):
         n = int(people[i])
         line = Line(
@@ -92,15 +106,23 @@ def _rate_lines(
         if n:
             line.level, line.low, line.high = float(level[i]), float(low[i]), float(high[i])
             line.events = round(float(total[i])) if atoms.binary else None
-            if rates is not None:
+            if ends is not None:
                 line.level = None
-                line.rate_ends = float(rates.group[0].rate[i]), float(rates.group[1].rate[i])
+                line.rate_ends = float(ends.least.estimate[i]), float(ends.most.estimate[i])
         line.untested = untested.get(group)
         if not n and line.untested is None:
             line.untested = State(NOBODY.code, "nobody is in this group")
         line.is_reference = line.untested is not None and line.untested.code == REFERENCE.code
         lines[group] = line
     return lines
+
+
+def _own_ends(plan: Plan, found: SortedGroups, member: Bools) -> EndGaps | None:
+    """Each group's own rate where only its ends are known."""
+    if found.unknown is not None:
+        assert plan.audit.unlabelled is not None
+        return own_rates(found.unknown, plan.audit.unlabelled, member)
+    return None if found.probable is None else probable_rates(found.probable, member)
 
 
 def _own_gaps(plan: Plan, found: SortedGroups, zero: Comparison) -> Gaps:
@@ -132,14 +154,25 @@ def _fill(lines: dict[Group, Line], disparities: Disparities, plan: Plan) -> Non
         line.open_because = gaps.why_no_limit(i) if np.isinf([low[i], high[i]]).any() else None
         line.p_value = float(p[i])
         if disparities.bounds is not None and isinstance(gaps, EndGaps):
-            line.unknown, line.assumption = int(disparities.bounds.open[i]), disparities.bounds.assumed.words
+            bounds = disparities.bounds
+            line.depends, line.assumption = bounds.depends, bounds.assumption
+            line.more_cells = bounds.more_cells(i, plan.level)
+            line.more_words = bounds.more_words(i, plan.level)
             line.gap_ends = float(gaps.least.estimate[i]), float(gaps.most.estimate[i])
+            line.waits = _waits(disparities.gaps, i, plan)
             continue
         if standardized is not None and np.isfinite(standardized[i]):  # without spread there is none
             line.standardized = float(standardized[i])
         line.ratio = None if disparities.paired is not None else _ratio(line)
         if ratios is not None and line.ratio is not None and np.isfinite(ratios[0][i]):
             line.ratio_low, line.ratio_high = float(ratios[0][i]), float(ratios[1][i])
+
+
+def _waits(gaps: Gaps, index: int, plan: Plan) -> bool:
+    """Whether what is not known decides on which side of the tolerance a gap lies."""
+    assert isinstance(gaps, EndGaps)
+    ends = float(gaps.least.estimate[index]), float(gaps.most.estimate[index])
+    return gaps.reason[index] is None and is_open(*ends, plan.band or (no_gap(gaps.scale),) * 2)
 
 
 def _fill_pairs(lines: dict[Group, Line], disparities: Disparities, plan: Plan) -> None:
@@ -178,7 +211,7 @@ def _ratio_limits(
         positive = known > 0
         return np.where(positive, ends[0], np.nan), np.where(positive, ends[1], np.nan)
     if not disparities.binary:
-        return None
+        return disparities.gaps.limits(level) if disparities.scale == "ratio" else None
     if disparities.weighted is not None:
         return LinearGaps(disparities.weighted.sums, disparities.comparison, "ratio").limits(level)
     ratios = BinaryGaps(disparities.atoms, disparities.comparison, "ratio")

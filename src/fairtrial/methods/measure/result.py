@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from fairtrial.methods.gaps.columns import UNKNOWN_COLUMNS, UNPAIRED
+from fairtrial.methods.gaps.columns import PROBABLE_COLUMNS, UNKNOWN_COLUMNS, UNPAIRED
 from fairtrial.methods.gaps.states import (
     DESCRIBED,
     EFFECT,
@@ -52,6 +52,7 @@ class MeasureResult(Result):
         Column("scale", "scale", "text", shown=False),
         *with_limits("ratio", "ratio", "ratio", shown=False),
         *UNKNOWN_COLUMNS[:5],
+        *PROBABLE_COLUMNS,
         *with_limits("impact_ratio", "impact ratio", "ratio"),
         Column("four_fifths", "shown under four fifths", "flag"),
         Column("standardized", "standardized difference", "number"),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,14 +43,15 @@ class ScoredPeople:
     groups: list[Group]
     inside: Bools  # group by code
     reference: Bools | None  # the codes of a reference group; None: everyone else
+    parts: dict[int | None, SortedScores] = field(default_factory=dict)  # made once
 
     def part(self, given: int | None) -> SortedScores:
         """All people, or those with one outcome."""
-        if given is None:
-            return SortedScores.of(self.scores, self.codes, self.inside.shape[1])
-        assert self.outcome is not None
-        chosen = self.outcome == given
-        return SortedScores.of(self.scores[chosen], self.codes[chosen], self.inside.shape[1])
+        if given not in self.parts:
+            chosen: Any = slice(None) if given is None else self.outcome == given
+            codes = self.inside.shape[1]
+            self.parts[given] = SortedScores.of(self.scores[chosen], self.codes[chosen], codes)
+        return self.parts[given]
 
 
 def check_thresholds(plan: Plan) -> None:
@@ -216,21 +218,21 @@ def area_lines(plan: Plan, people: ScoredPeople) -> list[Line]:
     if people.outcome is None:
         return []
     known = ~np.isnan(people.outcome)
-    table = SortedScores.of(people.scores[known], people.codes[known], people.inside.shape[1])
+    table = people.part(None)
+    if not known.all():
+        table = SortedScores.of(people.scores[known], people.codes[known], people.inside.shape[1])
     own, others = _areas(people, table, people.outcome[known].astype(np.int64))
     lines = []
     for i, (group, inside) in enumerate(zip(people.groups, people.inside, strict=True)):
-        one, other = _one(own, i), _one(others, i)
-        n, m = (int(side.positives[0] + side.negatives[0]) for side in (one, other))
+        n, m = (int(side.positives[i] + side.negatives[i]) for side in (own, others))
         line = Line(metric=AREA, group=group, binary=False, n=n, target=plan.target.label, target_n=m)
-        line.untested = _untested(plan, inside, people.reference, n, m, table) or _few(one) or _few(other)
+        line.untested = _untested(plan, inside, people.reference, n, m, table) or _few(own, others, i)
         line.is_reference = line.untested is not None and line.untested.code == REFERENCE.code
         lines.append(line)
-        if n >= plan.minimum and _few(one) is None:
-            low, high = one.limits(plan.level)
-            line.level, line.low, line.high = float(one.area[0]), float(low[0]), float(high[0])
-        if line.untested is None:
-            _fill_area(line, one, other, plan.level)
+    shown = [i for i, line in enumerate(lines) if line.n >= plan.minimum and _few(own, own, i) is None]
+    _fill_areas([lines[i] for i in shown], _some(own, shown), plan.level)
+    tested = [i for i in shown if lines[i].untested is None]
+    _fill_gaps([lines[i] for i in tested], _some(own, tested), _some(others, tested), plan.level)
     return lines
 
 
@@ -244,20 +246,27 @@ def _areas(people: ScoredPeople, table: SortedScores, outcome: Ints) -> tuple[Ar
     return own, Areas(*repeated)
 
 
-def _few(area: Areas) -> State | None:
-    if min(area.positives[0], area.negatives[0]) >= FEWEST:
+def _few(own: Areas, others: Areas, index: int) -> State | None:
+    sides = [side[index] for area in (own, others) for side in (area.positives, area.negatives)]
+    if min(sides) >= FEWEST:
         return None
     return State(TOO_FEW.code, f"fewer than {FEWEST} people with or without the outcome")
 
 
-def _one(areas: Areas, index: int) -> Areas:
-    return Areas(*(getattr(areas, name)[index : index + 1] for name in Areas.__slots__))
+def _some(areas: Areas, places: list[int]) -> Areas:
+    return Areas(*(getattr(areas, name)[places] for name in Areas.__slots__))
 
 
-def _fill_area(line: Line, own: Areas, others: Areas, level: float) -> None:
+def _fill_areas(lines: list[Line], own: Areas, level: float) -> None:
+    low, high = own.limits(level)
+    for i, line in enumerate(lines):
+        line.level, line.low, line.high = float(own.area[i]), float(low[i]), float(high[i])
+
+
+def _fill_gaps(lines: list[Line], own: Areas, others: Areas, level: float) -> None:
     low, high = gap_limits(own, others, level)
-    line.target_level = float(others.area[0])
-    line.difference, line.difference_low, line.difference_high = (
-        float(own.area[0] - others.area[0]), float(low[0]), float(high[0]),
-    )  # fmt: skip
-    line.p_value = float(gap_p(own, others)[0])
+    p = gap_p(own, others)
+    for i, line in enumerate(lines):
+        line.target_level, line.difference = float(others.area[i]), float(own.area[i] - others.area[i])
+        line.difference_low, line.difference_high = float(low[i]), float(high[i])
+        line.p_value = float(p[i])

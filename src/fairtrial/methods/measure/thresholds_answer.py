@@ -29,10 +29,9 @@ def answer_thresholds(plan: Plan) -> MeasureResult:
     audit = plan.audit
     refuse_selective(WHO, audit, plan.metrics, "metrics")
     people, plan, rows = scored_people(plan)
-    tables = {given: people.part(given) for given in dict.fromkeys(map(condition_of, plan.metrics))}
     lines: list[Line] = []
     for metric in plan.metrics:
-        lines += share_lines(plan, metric, people, tables[condition_of(metric)])
+        lines += share_lines(plan, metric, people, people.part(condition_of(metric)))
     lines += area_lines(plan, people)
     for line in lines:
         line.harmed = harmed_side(line.metric, audit.favourable)
@@ -43,7 +42,7 @@ def answer_thresholds(plan: Plan) -> MeasureResult:
         null=f"At every threshold each group's rate equals that of {plan.target.label}.",
         verdict=verdict_of(lines, alpha, plan),
         estimates=tuple(row_of(line, alpha) for line in lines),
-        details={**_details(plan, lines), "curves": all_curves(plan, people, tables)},
+        details={**_details(plan, lines), "curves": all_curves(plan, people)},
         notes=(
             *audit.notes(complete=False),
             *_notes(plan.level),

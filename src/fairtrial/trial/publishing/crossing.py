@@ -21,6 +21,8 @@ class Crossings:
     ----------
     original, published : Audit
         With the data's own labels, and with joined ones.
+    names : tuple of str
+        The attributes that anything is published by.
     stands_for : mapping
         Per attribute the label that each of the data's own is published under.
     roles : tuple of str
@@ -33,11 +35,12 @@ class Crossings:
         self,
         original: Audit,
         published: Audit,
+        names: tuple[str, ...],
         stands_for: Mapping[str, Mapping[str, str]],
         roles: tuple[str, ...],
         limit: int,
     ) -> None:
-        self.names = tuple(published.groups)
+        self.names = names
         self.stands_for = stands_for
         self.labels = {name: original.levels(name) for name in self.names}
         self.held: dict[Group, bool] = {}

@@ -13,7 +13,7 @@ from fairtrial.data.joined import joined_audit, joined_label
 from fairtrial.errors import Fault, InputError, Set, Words
 from fairtrial.labels import MISSING
 from fairtrial.trial.publishing.joining import Parts, few, join_levels
-from fairtrial.trial.publishing.plan import Plan
+from fairtrial.trial.publishing.plan import Plan, named_attributes
 from fairtrial.trial.publishing.tables import case_roles, level_counts
 from fairtrial.trial.spec import Section, Spec
 
@@ -27,14 +27,15 @@ def make_plan(spec: Spec, audit: Audit, sections: Sequence[Section]) -> Plan:
         raise InputError("run", Fault("publish", required, cure=cure))
     _check_roles(audit)
     roles = case_roles(audit, sections)
-    _check_everyone(audit, roles, limit)
-    kept, gone = _parts(audit, roles, limit)
+    attributes = list(dict.fromkeys([*audit.groups, *named_attributes(sections)]))
+    _check_everyone(audit, attributes, roles, limit)
+    kept, gone = _parts(audit, attributes, roles, limit)
     labels = {name: _labels(audit, name, parts) for name, parts in kept.items() if not _cut(audit, name)}
     edges = {name: _edges(audit, name, parts) for name, parts in kept.items() if _cut(audit, name)}
-    published = joined_audit(audit, list(kept), labels, edges)
+    published = joined_audit(audit, [name for name in audit.groups if name in kept], labels, edges)
     stands_for = {name: _stands_for(audit, published, name, parts) for name, parts in kept.items()}
     notes = _notes(stands_for, gone, limit)
-    return Plan(audit, published, limit, roles, stands_for, gone, notes)
+    return Plan(audit, published, limit, roles, tuple(kept), stands_for, gone, notes)
 
 
 def _check_roles(audit: Audit) -> None:
@@ -45,7 +46,7 @@ def _check_roles(audit: Audit) -> None:
             raise InputError("run", Fault("publish", required, cure="Make an audit without it"))
 
 
-def _check_everyone(audit: Audit, roles: Sequence[str], limit: int) -> None:
+def _check_everyone(audit: Audit, attributes: Sequence[str], roles: Sequence[str], limit: int) -> None:
     """What is known of all people together, and of those without a group, must not tell of few either."""
     everyone = _totals(audit, (), roles)
     if _few(everyone, limit):
@@ -55,7 +56,7 @@ def _check_everyone(audit: Audit, roles: Sequence[str], limit: int) -> None:
         )
         cure = "ask for metrics that do not need both, or bring more people"
         raise InputError("run", Fault("publish", required, cure=cure))
-    for name in audit.groups if audit.missing == "drop" else ():
+    for name in attributes if audit.missing == "drop" else ():
         if _few(everyone - _totals(audit, (name,), roles), limit):
             required = f"cannot hide that {name!r} is missing for fewer than {limit} people of some case"
             category = Set("missing", "category", of="Audit")
@@ -76,10 +77,12 @@ def _few(totals: Counter[tuple[str, ...]], limit: int) -> bool:
     return bool(few(np.array(list(totals.values()), dtype=np.int64), limit).any())
 
 
-def _parts(audit: Audit, roles: Sequence[str], limit: int) -> tuple[dict[str, Parts], tuple[str, ...]]:
+def _parts(
+    audit: Audit, attributes: Sequence[str], roles: Sequence[str], limit: int
+) -> tuple[dict[str, Parts], tuple[str, ...]]:
     """Per attribute the levels that are published together, and the attributes that are not published."""
     found = {}
-    for name in audit.groups:
+    for name in attributes:
         _, counts = level_counts(audit, name, roles)
         found[name] = join_levels(counts, limit, in_order=_cut(audit, name))
     gone = tuple(name for name, parts in found.items() if len(parts) == 1 and len(parts[0]) > 1)

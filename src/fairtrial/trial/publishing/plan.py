@@ -28,6 +28,9 @@ class Plan:
     audit: Audit
     limit: int
     roles: tuple[str, ...]
+    attributes: tuple[
+        str, ...
+    ]  # by which anything is published: the audit's groups and what sections name besides
     stands_for: dict[
         str, dict[str, str]
     ]  # per attribute the label that each of the data's is published under
@@ -84,7 +87,9 @@ class Plan:
         asked = {section.id: self._crossed(section) for section in kept}
         crossings = None
         if any(asked.values()):
-            crossings = Crossings(self.original, self.audit, self.stands_for, self.roles, self.limit)
+            crossings = Crossings(
+                self.original, self.audit, self.attributes, self.stands_for, self.roles, self.limit
+            )
             crossings.decide(group for groups in asked.values() for group in groups)
             self._say_refused(crossings)
         held = {} if crossings is None else crossings.held
@@ -103,6 +108,10 @@ class Plan:
         """The question without metrics that count people by more than the cases, where they are few."""
         if not find_method(section.method).of_groups:
             self.leave_out(section, "it counts people by more than their group, decision and outcome")
+            return None
+        strata = section.arguments.get("strata")
+        if strata is not None and self._few_in_strata(section, strata):
+            self.leave_out(section, "some stratum has few people")
             return None
         metrics = metrics_of(section) or []
         refused = [
@@ -124,9 +133,15 @@ class Plan:
         """Whether the metric tells of few people in a group asked about, or in an intersection where any are asked."""
         _, groups, _ = self._groups(section)
         names = dict.fromkeys(name for group in groups for name in group.attributes)
-        tables = [list(self.audit.groups)] if crossed else [[name] for name in names]
+        tables = [list(self.attributes)] if crossed else [[name] for name in names]
         counts = [further_counts(self.audit, by, metric, self.roles) for by in tables]
         return any(few(one, self.limit).any() for one in counts)
+
+    def _few_in_strata(self, section: Section, strata: Any) -> bool:
+        _, groups, _ = self._groups(section)
+        names = [name for group in groups for name in group.attributes]
+        by = list(dict.fromkeys([*names, *([strata] if isinstance(strata, str) else strata)]))
+        return bool(few(self.audit.cells(by, roles=self.roles).rows, self.limit).any())
 
     def _groups(self, section: Section) -> tuple[Argument | None, list[Group], bool]:
         """The argument that lists groups, the groups asked for, and whether intersections are chosen by a depth."""
@@ -147,7 +162,12 @@ class Plan:
         if not by_depth and len(names) > 1:  # then it takes all attributes at once
             every = find_groups(section.method, self.audit, names, len(names))
             crossed += [group for group in every if len(group.attributes) == len(names)]
-        return crossed
+        return [*crossed, *self._named_crossings(section)]
+
+    def _named_crossings(self, section: Section) -> list[Group]:
+        """Intersections that a question compares with, or is about, besides those it lists."""
+        named = [Group.of(item) for item in _group_items(section, listed=False) if isinstance(item, Mapping)]
+        return [group for group in named if len(group.attributes) > 1]
 
     def _with_groups(
         self, section: Section, crossed: Sequence[Group], held: Mapping[Group, bool]
@@ -157,6 +177,9 @@ class Plan:
         if by is None or not crossed:
             return section
         kept = [group for group in crossed if held[group]]
+        if not all(held[group] for group in self._named_crossings(section)):
+            self.leave_out(section, "it compares with an intersection of few people")
+            return None
         if not by_depth and len(kept) < len(crossed):
             self.leave_out(section, "it needs intersections of few people")
             return None
@@ -171,3 +194,23 @@ class Plan:
 
 def _names(item: Any) -> set[str]:
     return {metric.name for metric in find_metrics("publish", item)}
+
+
+def named_attributes(sections: Sequence[Section]) -> list[str]:
+    """The attributes that questions name themselves, in lists or in groups."""
+    found: list[str] = []
+    for section in sections:
+        found += [item for item in _group_items(section, listed=True) if isinstance(item, str)]
+        items = [*_group_items(section, listed=True), *_group_items(section, listed=False)]
+        found += [str(name) for item in items if isinstance(item, Mapping) for name in item]
+    return list(dict.fromkeys(found))
+
+
+def _group_items(section: Section, *, listed: bool) -> list[Any]:
+    """What stands where groups are listed, or in the other arguments that may name one."""
+    found: list[Any] = []
+    for argument in find_method(section.method).arguments:
+        value = section.arguments.get(argument.name)
+        if is_attributes(argument) == listed and (listed or admits_groups(argument)) and value is not None:
+            found += value if isinstance(value, list | tuple) else [value]
+    return found

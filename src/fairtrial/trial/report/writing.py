@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from fairtrial.errors import InputError
+from fairtrial.errors import Fault, InputError
 from fairtrial.methods.declaration import read_result
 from fairtrial.results.charts.drawing import ChartFailed, cleaned, svg
 from fairtrial.results.charts.page import DARK, asset, json_text, script_text, security_policy, vega_bundle
@@ -23,8 +23,17 @@ from fairtrial.work.whole_files import write_whole
 
 
 def render(content: Mapping[str, Any]) -> str:
-    """The page of a results.json: one HTML text that needs no other file and no network."""
-    return _render(build_page(content))
+    """The page of a results.json: one HTML text that needs no other file and no network.
+
+    The schema does not say what each method's details hold: whoever took some of them away is told so.
+    """
+    try:
+        return _render(build_page(content))
+    except InputError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        text = f"lacks or mixes up what the page shows of it ({type(error).__name__}: {str(error)[:200]})"
+        raise InputError("results.json", Fault("", text)) from error
 
 
 def _render(page: dict[str, Any]) -> str:

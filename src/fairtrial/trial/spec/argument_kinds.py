@@ -28,7 +28,7 @@ def is_criterion(argument: Argument) -> bool:
 
 def admits_groups(argument: Argument) -> bool:
     """Whether a group such as {"race": "Caucasian"} may be its value, or part of it."""
-    return argument.option.form in (options.group, options.target)
+    return argument.option.form in (options.group, options.compared, options.target)
 
 
 def is_attributes(argument: Argument) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path as File
 from typing import Any
 
+from fairtrial.data.probable_groups import split_groups
 from fairtrial.data.schema import column_list
 from fairtrial.datasets import DATASETS
 from fairtrial.errors import Fault, InputError, choice_fault, did_you_mean
@@ -227,7 +228,7 @@ def _check_columns(roles: Mapping[str, Any], faults: SpecFaults) -> None:
     """Lists of columns, each named once."""
     for key in ("groups", "features"):
         try:
-            listed = column_list(key, roles.get(key, ()))
+            listed = column_list(key, split_groups(roles.get(key, ()))[0])
         except InputError as error:
             faults.extend(("data", key), error.faults)
             continue

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, get_args
 
 from fairtrial.data.audit import Audit
+from fairtrial.data.probable_groups import split_groups
 from fairtrial.options import Argument, Option, arguments_of
 
 Preset = Literal["employment", "lending", "insurance", "risk-score", "healthcare", "public-sector"]
 PRESETS: tuple[str, ...] = get_args(Preset)
 
 SEED = Option("Same seed, same numbers.", least=0)
-JOBS = Option("Parallel workers; numbers do not depend on it.", least=1)
+JOBS = Option("Parallel workers; numbers do not depend on it.", least=1, most=1024)
 PUBLISH = Option("For strangers: small groups are joined, so that no count of few people can be worked out.")
 ALPHA = Option("Chance of even one false finding in the whole trial.", above=0, below=0.5)
 Correction = Literal["holm", "max-t"]
@@ -118,8 +119,8 @@ class Data:
     @property
     def groups(self) -> list[str]:
         """The attributes to compare."""
-        groups = self.roles.get("groups", [])
-        return [groups] if isinstance(groups, str) else list(groups)
+        named, _ = split_groups(self.roles.get("groups", []))
+        return [named] if isinstance(named, str) else list(named)  # type: ignore[call-overload]
 
 
 # table -> the function whose arguments are its keys

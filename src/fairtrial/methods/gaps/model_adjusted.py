@@ -1,0 +1,83 @@
+"""The gap among people alike by models: what they see, how they are fitted, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairtrial.data.audit import Audit
+from fairtrial.data.cells import Cells, Rows
+from fairtrial.errors import Fault, NotApplicable
+from fairtrial.inference.compare.gaps import Gaps
+from fairtrial.inference.compare.model_gaps import FOLDS, ModelGaps, Parts, robust_parts
+from fairtrial.inference.evidence.atoms import Bools, Comparison
+from fairtrial.inference.numeric.roots import Floats
+from fairtrial.methods.gaps.atom_codes import atom_of_rows
+from fairtrial.methods.gaps.inference_asked import Inference
+from fairtrial.methods.gaps.within import Within
+from fairtrial.metrics.metric import Metric
+
+
+def adjust_by_model(
+    who: str, audit: Audit, metric: Metric, cells: Cells, comparison: Comparison, inference: Inference,
+    unadjusted: Gaps,
+) -> Within:  # fmt: skip
+    """The gaps standardised by models of the outcome and of who is in the group, both of the columns `within` names."""
+    if inference.scale == "ratio":
+        required = "'ratio' is not inferred by a model"
+        raise NotApplicable(who, Fault("scale", required, cure="Leave it out"))
+    columns = tuple(inference.within)
+    numbers = [name for name in columns if name not in audit.bins and audit.kind(name) in ("int", "float")]
+    labels = [name for name in columns if name not in numbers]
+    rows = audit.rows(
+        attributes=(*cells.attributes, *labels), metrics=[metric], columns=numbers, complete=False, who=who
+    )
+    given = rows.given[metric.name]
+    atom, value = atom_of_rows(cells, rows)[given], rows.values[metric.name][given]
+    design = _design(rows, labels, numbers)[given]
+    fold = np.random.default_rng(0).permutation(value.size) % FOLDS
+    parts = [
+        _parts(member[atom], reference[atom], value, design, fold)
+        for member, reference in zip(comparison.member, comparison.reference, strict=True)
+    ]
+    return Within(columns, [], ModelGaps(parts, value.size), unadjusted)
+
+
+def _parts(member: Bools, reference: Bools, value: Floats, design: Floats, fold: NDArray[np.int64]) -> Parts:
+    rows = np.flatnonzero(member | reference)
+    mean = expected_chance if np.isin(value, (0.0, 1.0)).all() else expected_mean
+    found = robust_parts(member[rows], value[rows], design[rows], expected_chance, mean, fold[rows])
+    return found._replace(rows=rows)
+
+
+def _design(rows: Rows, labels: list[str], numbers: list[str]) -> Floats:
+    """Every label as a column of its own; numbers and their squares in standard deviations."""
+    parts = [np.zeros((rows.n, 0))]
+    for name in labels:
+        coded = rows.attributes[name]
+        parts.append((coded.codes[:, None] == np.arange(1, len(coded.labels))).astype(np.float64))
+    for name in numbers:
+        column = rows.columns[name]
+        spread = float(column.std()) or 1.0
+        scaled = (column - column.mean()) / spread
+        parts.append(np.column_stack([scaled, scaled**2 - 1.0]))
+    return np.column_stack(parts)
+
+
+def expected_chance(design: Floats, value: Floats, asked: Floats) -> Floats:
+    """Logistic regression, slightly shrunk; the share itself where there is but one value to learn from."""
+    from sklearn.linear_model import LogisticRegression
+
+    if value.size == 0 or value.min() == value.max() or design.shape[1] == 0:
+        return np.full(len(asked), (value.sum() + 0.5) / (value.size + 1.0))
+    model = LogisticRegression(C=10.0, max_iter=1000).fit(design, value)
+    return np.asarray(model.predict_proba(asked)[:, 1])
+
+
+def expected_mean(design: Floats, value: Floats, asked: Floats) -> Floats:
+    """Least squares, slightly shrunk."""
+    from sklearn.linear_model import Ridge
+
+    if value.size == 0 or design.shape[1] == 0:
+        return np.full(len(asked), float(value.mean()) if value.size else 0.0)
+    return np.asarray(Ridge(alpha=0.1).fit(design, value).predict(asked))

@@ -1,0 +1,65 @@
+"""Gaps standardised by models: size with both models right or one of them wrong, and power."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairtrial.inference.compare.model_gaps import FOLDS, Fit, ModelGaps, robust_parts
+from fairtrial.inference.numeric.roots import Floats
+from fairtrial.methods.gaps.model_adjusted import expected_chance, expected_mean
+from validity.board import Cell
+
+Random = np.random.Generator
+Run = Callable[[int, Random], NDArray[np.float64]]
+
+
+def _sees(x: Floats, model: str) -> tuple[Floats, Floats]:
+    """A model that is wrong sees the size of x without its sign."""
+    return (x, x**2) if model == "right" else (np.abs(x), x**2)
+
+
+def _seeing(fit: Fit, columns: slice) -> Fit:
+    """The fit of some of the columns."""
+    return lambda design, value, asked: fit(design[:, columns], value, asked[:, columns])
+
+
+def rejected(
+    n: int, gap: float = 0.0, *, outcome: str = "right", group: str = "right", real: bool = False
+) -> Run:
+    """No gap rejected, with models that see x or only its size."""
+
+    def run(repeats: int, random: Random) -> NDArray[np.float64]:
+        found = np.zeros(repeats)
+        for i in range(repeats):
+            x = random.normal(size=n)
+            inside = random.random(n) < 1 / (1 + np.exp(-0.7 * x))
+            level = 0.8 * x + gap * inside
+            y = (
+                np.exp(level / 2) * random.gamma(2.0, 0.5, n)
+                if real
+                else (random.random(n) < 1 / (1 + np.exp(-level)))
+            )
+            # the first two columns are for who is in the group, the others for the outcome
+            design = np.column_stack([*_sees(x, group), *_sees(x, outcome)])
+            mean = _seeing(expected_mean if real else expected_chance, slice(2, 4))
+            chance = _seeing(expected_chance, slice(0, 2))
+            parts = robust_parts(inside, y.astype(float), design, chance, mean, np.arange(n) % FOLDS)
+            found[i] = ModelGaps([parts], n).p_equal()[0] <= 0.05
+        return found
+
+    return run
+
+
+CELLS: list[Cell] = [
+    Cell("certify", f"adjusted by a model, outcome's {outcome}, group's {group}", "500 people, rates differ by x alone",
+         "size", rejected(500, outcome=outcome, group=group), short=0, long=600, whole_analysis=True)
+    for outcome, group in (("right", "right"), ("right", "wrong"), ("wrong", "right"))
+] + [
+    Cell("certify", "adjusted by a model, skewed values", "500 people, means differ by x alone", "size",
+         rejected(500, real=True, outcome="right"), short=0, long=600, whole_analysis=True),
+    Cell("certify", "power, adjusted by a model", "500 people, log odds 0.8 apart at the same x", "power",
+         rejected(500, 0.8), nominal=0.6, short=0, long=300, whole_analysis=True),
+]  # fmt: skip
