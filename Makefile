@@ -56,9 +56,10 @@ test-lowest: ## the tests with every dependency at its lower bound in pyproject.
 	@$(PYTHON) scripts/environment.py lowest
 	@NUMBA_CACHE_DIR="$(CURDIR)/.cache/numba-lowest" .venv-lowest/bin/python $(PYTEST) -W default -m "$(MARKED)" tests
 
+# What these packages warn of among themselves is not ours to mend.
 test-integrations: ## the tests against real MLflow and model cards, in .venv-integrations
 	@$(PYTHON) scripts/environment.py integrations
-	@.venv-integrations/bin/python -m pytest -q integrations
+	@.venv-integrations/bin/python -m pytest -q -W default integrations
 
 release: ## build wheel and sdist, check them, and run the fast tests against the wheel in .venv-release
 	@$(PYTHON) scripts/environment.py release

@@ -12,7 +12,8 @@ def test_the_hubs_reader_finds_every_rate(trial: Trial) -> None:
     assert card.data.library_name == "fairtrial"
     assert card.data.model_name == "promotion"
     found = {result.metric_name: result.metric_value for result in card.data.eval_results}
-    for row in trial.results["measure"].estimates:
-        assert found[f"selection_rate, {row['group']}"] == round(row["rate"], 6)
+    rates = {row["group"]: row["rate"] for row in trial.results["measure"].estimates}
+    assert found["selection_rate, W"] == round(rates["W"], 6)
+    assert "selection_rate, B" not in found  # fewer than ten of them passed: masked as in the report
     assert "<b>" not in card.text
-    assert trial.verdict.text.split(":")[0].capitalize() in card.text
+    assert trial.verdict.text.split(":")[0] in card.text

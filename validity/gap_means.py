@@ -75,7 +75,7 @@ _STRATA = ((5, 8, 24), (20, 2, 4), (3, 30, 30))
 CELLS: list[Cell] = [
     *(
         Cell("certify", f"means within {places} strata of {n1} and {n2}, {shape}", "spread one to two times as far",
-             "size", strata(shape, places, n1, n2), short=200 if shape == "lognormal" and places == 5 else 0, long=2000)
+             "size", strata(shape, places, n1, n2), short=400 if shape == "lognormal" and places == 5 else 0, long=2000)
         for shape in SHAPES
         for places, n1, n2 in _STRATA
     ),
@@ -88,7 +88,7 @@ CELLS: list[Cell] = [
     *(
         Cell("certify", f"power, means within 5 strata of 8 and 24, {shape}", f"group's values {factor:g} times",
              "power", strata(shape, 5, 8, 24, factor), nominal=least, rival=strata(shape, 5, 8, 24, factor, rival=True),
-             rival_name="least squares with strata", short=0, long=1000, loses=why)
+             rival_name="least squares with strata", short=0, long=2000, loses=why)
         for shape, factor, least, why in (
             ("normal", 1.1, 0.4, ""),
             ("exponential", 0.5, 0.4, "skewed values are bounded by their skewness, from sums"),

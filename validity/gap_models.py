@@ -55,11 +55,11 @@ def rejected(
 
 CELLS: list[Cell] = [
     Cell("certify", f"adjusted by a model, outcome's {outcome}, group's {group}", "500 people, rates differ by x alone",
-         "size", rejected(500, outcome=outcome, group=group), short=0, long=600)
+         "size", rejected(500, outcome=outcome, group=group), short=0, long=600, whole_analysis=True)
     for outcome, group in (("right", "right"), ("right", "wrong"), ("wrong", "right"))
 ] + [
     Cell("certify", "adjusted by a model, skewed values", "500 people, means differ by x alone", "size",
-         rejected(500, real=True, outcome="right"), short=0, long=600),
+         rejected(500, real=True, outcome="right"), short=0, long=600, whole_analysis=True),
     Cell("certify", "power, adjusted by a model", "500 people, log odds 0.8 apart at the same x", "power",
-         rejected(500, 0.8), nominal=0.6, short=0, long=300),
+         rejected(500, 0.8), nominal=0.6, short=0, long=300, whole_analysis=True),
 ]  # fmt: skip

@@ -89,6 +89,8 @@ class Roles(Columns):
         """
         if name == "decision":
             return self.decision is not None or (self.score is not None and self.threshold is not None)
+        if name == "probable":
+            return bool(self.probable)
         return getattr(self, name) is not None
 
     def counted(self, name: str) -> list[str]:

@@ -114,14 +114,17 @@ def _excel(place: Path) -> Any:
     with zipfile.ZipFile(place) as archive:
         if sum(item.file_size for item in archive.infolist()) > 1024 * MEGABYTE:
             raise TooLarge
-    book = openpyxl.load_workbook(place, read_only=True, data_only=True)
-    rows = book.worksheets[0].iter_rows(values_only=True)
+    rows = (
+        openpyxl.load_workbook(place, read_only=True, data_only=True)
+        .worksheets[0]
+        .iter_rows(values_only=True)
+    )
     names = [str(name) for name in next(rows, ()) if name is not None]
-    columns: dict[str, list[Any]] = {name: [] for name in names}
-    for row in rows:
-        for name, value in zip(names, row, strict=False):
-            columns[name].append(None if value is None else str(value))
-    return pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
+    values = [[None if value is None else str(value) for value in row[: len(names)]] for row in rows]
+    columns = zip(*values, strict=True) if values else [()] * len(names)
+    return pa.table(
+        {name: pa.array(column, pa.string()) for name, column in zip(names, columns, strict=True)}
+    )
 
 
 def columns_of(place: Path) -> list[Profile]:

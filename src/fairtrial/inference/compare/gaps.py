@@ -64,6 +64,13 @@ class Gaps(ABC):
         """Limits of two one-sided tests, each at half of what is left of this level."""
         return self.limits(level)
 
+    def kept_limits(self, level: float) -> tuple[Floats, Floats]:
+        """The limits at this level, worked out once however many rows of a table ask for them."""
+        kept: dict[float, tuple[Floats, Floats]] = self.__dict__.setdefault("_kept_limits", {})
+        if level not in kept:
+            kept[level] = self.limits(level)
+        return kept[level]
+
     def limits_together(self, level: float, each: float) -> tuple[Floats, Floats]:
         """Limits that cover all gaps at once: `level` from their joint normal law, `each` by Bonferroni."""
         return self.limits(level)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -58,7 +60,7 @@ class StrataGaps(Gaps):
         rate = ((events + 0.5) / (count + 1.0))[stratum]
         return np.asarray((part * atoms.count * rate * (1.0 - rate)) @ part.T)
 
-    @property
+    @cached_property
     def heterogeneity(self) -> Heterogeneity:
         """Whether the gap differs between strata."""
         return heterogeneity(self.law)

@@ -62,7 +62,7 @@ def ratio_cells(
 ) -> dict[str, Any]:
     """A row's cells where ratios were asked for: the difference beside them, and every interval as a ratio."""
     why = gaps.reason[index]
-    low, high = (side[index] for side in differences.limits(level))
+    low, high = (side[index] for side in differences.kept_limits(level))
     cells: dict[str, Any] = {
         "scale": "ratio",
         "difference": float(differences.estimate[index]),

@@ -109,7 +109,7 @@ def adjust(
 def adjusted_cells(within: Within, level: float, index: int) -> dict[str, Any]:
     """What stands beside an adjusted gap: the unadjusted one, who was compared, and whether strata differ."""
     gaps = within.unadjusted
-    low, high = gaps.limits(level)
+    low, high = gaps.kept_limits(level)
     name = "unadjusted" if gaps.scale == "difference" else "unadjusted_ratio"
     found = within.gaps.heterogeneity
     several = found.df[index] > 0
