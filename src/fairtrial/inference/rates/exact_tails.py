@@ -55,7 +55,7 @@ def contrast_tail(
 def _in_chunks(table: Floats, over_first: bool) -> Floats:
     """Tables in the order of their number of likely counts, so that a chunk's table of terms is full."""
     n, rate = (table[1], table[2]) if over_first else (table[4], table[5])
-    reach = REACH * np.sqrt(n * rate * np.maximum(1 - rate, 0.0)) + REACH
+    reach = REACH * np.sqrt(n * rate * (1 - rate)) + REACH
     start, stop = np.floor(np.maximum(0.0, n * rate - reach)), np.ceil(np.minimum(n, n * rate + reach))
     width = stop - start + 1.0
     order, tail = np.argsort(width), np.empty(n.shape)
