@@ -125,8 +125,13 @@ class Argument:
         if any(_fits(value, part) for part in self.kinds):
             return self._bounds_fault(value)
         if not self.open or not any(_is_of(value, part) for part in self.kinds):
-            return self._fault(value)
+            # a text in place of a table is a label without its attribute: the method says which group it could mean
+            return None if isinstance(value, str) and self._takes_table else self._fault(value)
         return None if _finite(value) else Fault(self.name, "must hold finite numbers", got=value)
+
+    @property
+    def _takes_table(self) -> bool:
+        return any((typing.get_origin(part) or part) is Mapping for part in self.kinds)
 
     @property
     def open(self) -> bool:
@@ -237,7 +242,7 @@ def _is_of(value: Any, part: Any) -> bool:
     if isinstance(value, bool):  # which Python counts among the whole numbers
         return kind is bool
     if isinstance(value, list | tuple | range):
-        return kind is Sequence and _hold(filter(_is_nested, value), part)
+        return kind in (Sequence, list) and _hold(filter(_is_nested, value), part)
     if isinstance(value, Mapping):
         return kind is Mapping and _hold(value.values(), part)
     return isinstance(value, int | float if kind is float else kind) and kind is not Sequence
@@ -256,6 +261,8 @@ def _hold(items: Iterable[Any], part: Any) -> bool:
 def _open_words(part: Any) -> str:
     kind = typing.get_origin(part) or part
     known = {Mapping: "a table of names and values", Sequence: "a list", Callable: "a function"}
+    if getattr(kind, "kind", ""):  # a Result
+        return f"a result of {kind.kind}"
     return known.get(kind) or f"a {getattr(kind, '__name__', 'value')}"
 
 

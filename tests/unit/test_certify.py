@@ -424,3 +424,11 @@ def test_a_column_that_turns_out_binary_has_rates():
     with pytest.raises(InputError, match=r"'tolerance' \[-2, 2\] holds every .* runs from 0 to 1"):
         certify(audit, Metric("loss", "loss"), tolerance=2)
     assert certify(audit, Metric("loss", "loss"), tolerance=0.5).verdict.code == "certified"
+
+
+def test_a_tolerance_to_everyone_may_be_more_than_two_rates_can_differ() -> None:
+    """A tenth to everyone is more than a whole to the few others: the power of larger audits still has an answer."""
+    people = {"d": [1] * 403 + [1, 0] * 15, "g": ["most"] * 403 + ["few"] * 30}
+    audit = fairtrial.Audit(people, decision="d", groups="g")
+    result = fairtrial.certify(audit, "selection_rate", target="overall", tolerance=(-0.1, 0.3))
+    assert {row["group"]: row["state"] for row in result.estimates}["most"] == "certified"

@@ -492,7 +492,8 @@ def test_every_method_reads_as_english(tmp_path: Path) -> None:
 # -- no template goes unsaid ------------------------------------------------------------------------------------------
 # Where each method's sentences are made; those of measure, certify and flag are written out in test_sentences.py.
 MODULES = {
-    "measure": (), "certify": (), "flag": (), "scan": ("scan.answer", "scan.result", "scan.rungs"),
+    "measure": (), "certify": ("certify.criterion", "certify.ordered"), "flag": ("flag.criterion",),
+    "scan": ("scan.answer", "scan.result", "scan.rungs"),
     "scan_all": ("scan.every_class",),
     "explain": ("explain.answer", "explain.verdict_and_notes", "explain.words", "explain.criterion"),
     "compare": ("explain.two_rules",),
@@ -510,6 +511,47 @@ OF_THE_TRIAL = ("trial.family", "trial.in_people", "trial.report.one_gap")
 LISTED = {*(f"methods.{name}" for names in MODULES.values() for name in names), *OF_THE_TRIAL}
 FAULTS = {"Fault", "Words", "InputError", "NotApplicable", "add"}  # refusals have tests of their own
 SOURCE = Path(ft.__file__).parent
+
+
+# What each criterion or order comes to: rates of two groups, people in each, and what is asked.
+SEVERAL_RATES = [
+    ((0.5, 0.5), 4_000, {"tolerance": 0.2}), ((0.2, 0.7), 4_000, {"tolerance": 0.1}),
+    ((0.5, 0.5), 200, {"tolerance": 0.05}),
+    ((0.2, 0.7), 4_000, {}), ((0.5, 0.5), 200, {}), ((0.2, 0.7), 4_000, {"rule": "paper", "tolerance": 0.1}),
+    ((0.5, 0.5), 200, {"rule": "paper", "tolerance": 0.1}),
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::fairtrial.errors.FairtrialWarning")
+@pytest.mark.parametrize("case", SEVERAL_RATES)
+def test_criteria_and_cuts(case: Any) -> None:
+    rates, people, asked = case
+    place = np.arange(people) % 100 / 100
+    decided = np.concatenate([place < rate for rate in rates]).astype(int)
+    data = {
+        "g": np.repeat(["a", "b"], people), "decided": decided, "outcome": np.tile(np.arange(people) // 100 % 2, 2),
+        "band": np.array(["no", "later", "yes"])[decided + np.tile(place < 0.1, 2)],
+    }  # fmt: skip
+    audit = ft.Audit(data, decision="decided", outcome="outcome", groups="g")
+    for criterion in ("separation", "sufficiency"):
+        reads(ft.certify(audit, criterion, **asked).verdict.text)
+    if asked.get("rule") != "paper":
+        ordered = ft.Audit(data, decision="band", order=["no", "later", "yes"], groups="g")
+        reads(ft.certify(ordered, "selection_rate", **asked).verdict.text)
+        reads(ft.flag(audit, "separation", **asked).verdict.text)
+
+
+def test_scan_with_people_of_several_rows() -> None:
+    data = {
+        "g": ["a", "b"] * 60,
+        "d": [1, 0, 0, 1] * 30,
+        "x": ["p", "q", "q"] * 40,
+        "person": [i // 2 for i in range(120)],
+    }
+    data["g"] = ["a" if i // 2 % 2 else "b" for i in range(120)]
+    audit = ft.Audit(data, decision="d", groups="g", features=["x"], unit="person")
+    with pytest.raises(ft.InputError, match="draws row by row"):
+        ft.scan(audit, "selection_rate", protected={"g": "a"}, direction="above", null="bootstrap")
 
 
 def parts_of(node: ast.AST) -> Iterator[ast.AST]:

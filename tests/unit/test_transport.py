@@ -412,7 +412,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"bandwidth": 0.1}, "belongs to calibration='paper'"),
     ({"immutable": ["age"]}, "speaks of features"),
     ({"minimum": 0}, "'minimum' must be a whole number of at least 1"),
-    ({"immutable": 3}, "'immutable' must be a feature or a list of features"),
+    ({"immutable": 3}, "'immutable' must be a text or a list"),
     ({"direction": "both"}, "'direction' must be one of"),
     ({"confidence_level": 95}, "'confidence_level' must be"),
     ({"strata": "age_catt"}, "Did you mean 'age_cat'"),

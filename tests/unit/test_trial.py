@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import fairtrial
-from fairtrial.errors import GateClosed, InputError
+from fairtrial.errors import GateClosed, InputError, NotWritten
 from fairtrial.trial import Event, load_results, run
 from fairtrial.trial.keeping import FOLDER
 from fairtrial.trial.results_file import check_schema
@@ -192,7 +192,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
     path = tmp_path / "results.json"
     write_whole(path, "old")
     monkeypatch.setattr("os.fsync", lambda number: (_ for _ in ()).throw(OSError("full")))
-    with pytest.raises(OSError, match="full"):
+    with pytest.raises(NotWritten, match="full"):
         write_whole(path, "new")
     assert path.read_text() == "old"
     assert [file.name for file in tmp_path.iterdir()] == ["results.json"]

@@ -43,7 +43,7 @@ class Group:
     def _part(self, name: str, values: tuple[str, ...]) -> str:
         """One attribute's values; a defined group and who is not in it say their attribute themselves."""
         joined = " or ".join(values)
-        return f"{name}: {joined}" if self.named and joined not in (name, f"not {name}") else joined
+        return f"{name}: {joined}" if self.named and not _names_itself(name, joined) else joined
 
     @property
     def place(self) -> list[list[str]]:
@@ -59,7 +59,7 @@ def told_apart(groups: Sequence[Group], beside: Collection[str] = ()) -> list[Gr
     nothing without it; `beside` names attributes that are in play besides theirs."""
     attributes = {name for group in groups for name in group.attributes} | set(beside)
     bare = any(
-        _says_nothing(value) and value not in (name, f"not {name}")
+        _says_nothing(value) and not _names_itself(name, value)
         for group in groups
         for name, values in group.where
         for value in values
@@ -67,6 +67,11 @@ def told_apart(groups: Sequence[Group], beside: Collection[str] = ()) -> list[Gr
     if len(attributes) < 2 and not bare:
         return list(groups)
     return [replace(group, named=True) for group in groups]
+
+
+def _names_itself(name: str, label: str) -> bool:
+    """Whether a label is a defined group's own name, or that of who is not in it; a column 0 of 0 and 1 is none."""
+    return label in (name, f"not {name}") and not _says_nothing(name)
 
 
 def _says_nothing(value: str) -> bool:

@@ -147,8 +147,10 @@ class TwoRateLaw(Law):
         return exact_tail(self.table.take(chosen), self.to_gap(point), self.scale, above=above)
 
     def to_point(self, gap: Floats) -> Floats:
-        if self.scale == "difference":
-            return gap
+        if (
+            self.scale == "difference"
+        ):  # a tolerance to everyone may be more to the rest than two rates can differ
+            return np.clip(gap, *self.ends)
         with np.errstate(divide="ignore"):
             return np.clip(np.log(gap), *self.ends)
 

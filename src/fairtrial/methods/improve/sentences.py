@@ -35,7 +35,7 @@ def _assumed(details: Mapping[str, Any]) -> str:
         return ""
     if unlabelled["odds"] is None:
         return ", whatever the unknown outcomes are"
-    alike = " and ".join(["the group", *unlabelled["alike"]])
+    alike = " and ".join(unlabelled["alike"])
     most = number(unlabelled["odds"])
     return (
         f", if the odds of unknown outcomes are at most {most} times and at least 1/{most} of those of people alike in "
