@@ -245,7 +245,8 @@ def test_sections_are_told_apart_by_what_they_ask() -> None:
     data = {"source": "x.csv", "decision": "d", "groups": ["sex", "race"]}
     page = build_page(ft.run({"preset": "lending", "data": data}, data=frame).to_dict())
     assert [section["short"] for section in page["sections"]] == [
-        "Rates by sex", "Rates by race", "Certification by sex", "Certification by race", "Flags"
+        "Rates by sex", "Rates by race", "Field table by sex", "Field table by race", "Certification by sex",
+        "Certification by race", "Flags",
     ]  # fmt: skip
     risk = {**data, "outcome": "y", "score": "s"}
     sections = [{"metrics": ["fpr"]}, {"metrics": ["ppv"]}]
