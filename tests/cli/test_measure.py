@@ -109,7 +109,10 @@ def test_labels_with_signs(run, tmp_path):
         (["DATA", "--by", "race", "--target", "race=X", *ROLES], "--target names race = 'X', which is not in the data"),
         (["DATA", "--by", "race", "--target", "rset", *ROLES], "--target must be a number, 'overall', 'rest'"),
         (["DATA", "--by", "age", "--bins", "age", *ROLES], "--bins must look like age=25,45 or age=62 or age=4"),
-        (["DATA", "--by", "race", "--positive", "a", "--positive", "b", *ROLES], "--positive must be one label, or"),
+        (
+            ["DATA", "--by", "race", "--metric", "fpr", "--positive", "a", "--positive", "b", *ROLES],
+            "--positive labels 'a' and 'b' do not occur",
+        ),
         (["DATA", "--by", "race", "--chart", "x.pdf", *ROLES], "the chart's file must end in .html, .svg or .png"),
         (["DATA", "--by", "race", "--missing", "skip", *ROLES], "Audit: --missing must be one of"),
     ],

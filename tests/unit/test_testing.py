@@ -64,7 +64,7 @@ def test_the_plugin_reports_every_verdict(tmp_path: Path, processes: list[str]) 
         "def test_passes(): assert_not_violated(audit, 'selection_rate', tolerance=0.2)\n"
         "def test_fails(): assert_certified(audit, 'selection_rate', tolerance=0.01)\n"
     )
-    command = [sys.executable, "-m", "pytest", "-p", "fairtrial.testing.plugin", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]  # the plugin comes with the package
     options = ["--fairtrial-summary", "summary.md", *processes]
     done = subprocess.run([*command, *options], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 1, done.stdout

@@ -37,8 +37,8 @@ class CertifyResult(Result):
     columns: ClassVar[tuple[Column, ...]] = (
         Column("metric", "metric", "text", shown=False),
         Column("value_kind", "values are", "text", shown=False),
-        PART,
         Column("group", "group", "text"),
+        PART,
         CUT,
         Column("n", "n", "people"),
         Column("rate", "rate", "rate", share_of="n"),

@@ -32,8 +32,8 @@ class FlagResult(Result):
     columns: ClassVar[tuple[Column, ...]] = (
         Column("metric", "metric", "text", shown=False),
         Column("value_kind", "values are", "text", shown=False),
-        PART,
         Column("group", "group", "text"),
+        PART,
         CUT,
         Column("depth", "depth", "count", shown=False),
         Column("n", "n", "people"),
