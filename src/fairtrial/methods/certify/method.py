@@ -130,7 +130,8 @@ def certify(
     >>> result = fairtrial.certify(audit, "ppv", by="race", target={"race": "Caucasian"}, tolerance=0.05)
     >>> print(result.verdict.text)
     undetermined: positive predictive value is certified within 5.0 points of Caucasian for 0 of 3 groups and \
-violated for none; Other would need an audit of about 83,405 rows with the same shares to be certified
+violated for none; Hispanic would need about 31,446 members, with the 854 it \
+is compared with as they are, to be certified
     """
     from fairtrial.methods.certify.answer import Wanted, answer, judge_one
     from fairtrial.methods.certify.criterion import judge_criterion
