@@ -10,7 +10,13 @@ from fairtrial.errors import Fault, InputError, did_you_mean
 from fairtrial.methods.declaration import Method, trial_methods
 from fairtrial.metrics.table import CRITERIA, find_metric, find_metrics
 from fairtrial.options import Argument
-from fairtrial.trial.spec.argument_kinds import admits_groups, admits_metrics, is_criterion, is_metric
+from fairtrial.trial.spec.argument_kinds import (
+    admits_groups,
+    admits_metrics,
+    is_attributes,
+    is_criterion,
+    is_metric,
+)
 from fairtrial.trial.spec.faults import SpecFaults
 from fairtrial.trial.spec.key_lines import Path
 from fairtrial.trial.spec.tables import run_keys
@@ -45,8 +51,18 @@ class Names:
         if isinstance(value, str) and value in self.metrics and admits_metrics(argument):
             return {"name": value, **self.metrics[value]}
         if isinstance(value, str) and value in self.groups and admits_groups(argument):
-            return {value: value}  # the audit knows the group by its name
+            # Among the groups compared it is one of its own, which the audit knows by its name; whom they are compared
+            # with is a group of the attributes it is made of, where labels alone make it.
+            own = is_attributes(argument) or not _of_labels(self.groups[value])
+            return {value: value} if own else dict(self.groups[value])
         return value
+
+
+def _of_labels(definition: Any) -> bool:
+    """Whether a group is defined by labels of columns, rather than by bounds."""
+    return isinstance(definition, Mapping) and not any(
+        isinstance(part, Mapping) for part in definition.values()
+    )
 
 
 def section_keys(method: Method) -> dict[str, Argument]:
