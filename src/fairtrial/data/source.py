@@ -396,7 +396,7 @@ def _arrow_column(frame: nw.DataFrame[Any], name: str) -> Any:
     import pyarrow as pa
 
     try:
-        return _without_halves(frame.select(name).to_arrow().column(name))
+        return _readable(frame.select(name).to_arrow().column(name))
     except pa.ArrowNotImplementedError:
         return _array(name, frame.get_column(name).to_numpy())
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, OverflowError):
@@ -418,10 +418,12 @@ def _arrow_column(frame: nw.DataFrame[Any], name: str) -> Any:
 UNFIT = (nw.List, nw.Array, nw.Struct, nw.Object, nw.Duration)
 
 
-def _without_halves(column: Any) -> Any:
-    """Floats of two bytes as those of four, since DuckDB has none."""
+def _readable(column: Any) -> Any:
+    """Floats of two bytes as those of four, since DuckDB has none; a column of nothing as one of missing texts."""
     import pyarrow as pa
 
+    if pa.types.is_null(column.type):
+        return column.cast(pa.string())
     if column.type != pa.float16():
         return column
     return pa.chunked_array([pa.array(column.to_numpy().astype(np.float32), from_pandas=True)])
