@@ -161,21 +161,33 @@ class Fault:
         if subject:
             text = f"{subject} {text}"
         if self.got is not NOTHING:
-            text += f", got {self.got!r}"
+            text += f", got {_shown(self.got)}"
         cure = _said(self.cure, speech)
         if cure:
             text += f". {cure}" if cure[0].isupper() else f": {cure}"
         if self.hint:
             text += f"{'' if text.endswith(('.', '?')) else '.'} {self.hint.strip()}"
-        return text
+        return text if len(text) <= MOST_SAID else f"{text[:MOST_SAID]}…"
 
     def __str__(self) -> str:
         return self.said(PYTHON)
 
     def to_dict(self) -> dict[str, Any]:
         """For the page and other programs."""
-        got = {} if self.got is NOTHING else {"got": repr(self.got)}
+        got = {} if self.got is NOTHING else {"got": _shown(self.got)}
         return {"argument": self.argument, **got, "text": str(self)}
+
+
+MOST_SHOWN, MOST_SAID = 200, 4000
+
+
+def _shown(value: Any) -> str:
+    """A value as a message can hold it: on one line, and the beginning of a long one."""
+    try:
+        text = " ".join(line.strip() for line in repr(value).splitlines())
+    except Exception:  # a number of more digits than Python writes, or an object's own failure
+        return f"a value of the kind {type(value).__name__}"
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}… ({len(text):,} characters)"
 
 
 def _said(words: str | Words, speech: Speech) -> str:

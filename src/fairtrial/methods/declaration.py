@@ -24,6 +24,38 @@ R = TypeVar("R", bound=Result)
 Shows = Literal["disparity", "alternative", "carrier", "certificate"]
 
 
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """About how many seconds of one core a question takes, measured with its defaults.
+
+    Parameters
+    ----------
+    once : float
+        Whatever the number of rows.
+    million : float
+        For each million rows besides.
+    draws : str
+        The option in whose proportion it all grows, such as "permutations"; none unless said.
+    usual : float
+        The value of that option for which it was measured.
+    """
+
+    once: float
+    million: float = 0.0
+    draws: str = ""
+    usual: float = 1.0
+
+    def seconds(self, rows: int, arguments: Mapping[str, Any]) -> float:
+        """For so many rows, and these arguments."""
+        given = arguments.get(self.draws)
+        times = float(given) / self.usual if isinstance(given, int | float) else 1.0
+        return (self.once + self.million * rows / 1e6) * times
+
+
+A_SECOND = Cost(1.0)
+BY_MORE = "it counts people by more than their group, decision and outcome"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Method:
     """One question that can be asked.
@@ -53,8 +85,14 @@ class Method:
     of_groups : bool
         Whether all its numbers are about the audit's groups, or random parts of them: only then can it be published
         by joining small groups.
+    not_published : str
+        Why it is not published where it is about more than groups, after "because".
     evidence : tuple of str
         Which of the audit's 'weight', 'unit', 'pair' and 'order' it honours; the others are refused by name.
+    cost : Cost
+        About how long it takes.
+    neutral : str
+        What it asks where nobody said what is good for a person; empty where that makes no difference.
     """
 
     name: str
@@ -68,7 +106,14 @@ class Method:
     no_command: str = ""
     variant_of: str = ""
     of_groups: bool = False
+    not_published: str = BY_MORE
     evidence: tuple[str, ...] = ()
+    cost: Cost = A_SECOND
+    neutral: str = ""
+
+    def asks(self, favourable: object) -> str:
+        """The question, which speaks of harm only where it was said what is good for a person."""
+        return self.question if favourable is not None else self.neutral or self.question
 
     @property
     def arguments(self) -> tuple[Argument, ...]:
@@ -99,7 +144,7 @@ _DECLARED: dict[str, Method] = {}
 def method(
     *, question: str, short: str, help: str, order: int, shows: Shows | None, result: type[R], no_command: str = "",
     variant_of: str = "", complete_rows: bool = True, evidence: tuple[str, ...] = (), refusal: str = "",
-    of_groups: bool = False,
+    of_groups: bool = False, not_published: str = BY_MORE, cost: Cost = A_SECOND, neutral: str = "",
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:  # fmt: skip
     """Declare a function as a method: its arguments are checked, and every front end finds it.
 
@@ -122,7 +167,7 @@ def method(
         _DECLARED[function.__name__] = Method(
             name=function.__name__, question=question, short=short, help=help, order=order, shows=shows,
             function=public, result=result, no_command=no_command, variant_of=variant_of, evidence=evidence,
-            of_groups=of_groups,
+            of_groups=of_groups, not_published=not_published, cost=cost, neutral=neutral,
         )  # fmt: skip
         return public
 
