@@ -6,6 +6,7 @@ import hashlib
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
+from html import escape
 from typing import Any, Self
 
 import numpy as np
@@ -22,14 +23,18 @@ from fairtrial.data.cells import (
     digest_of,
     distinct,
     sum_by,
+    sum_hashes,
 )
+from fairtrial.data.columns import MOST_ROWS
 from fairtrial.data.definitions import definition_words, recorded_definition, register
+from fairtrial.data.evaluated import count_lacking, evaluate, refuse_real_outcome, weigh
 from fairtrial.data.features import Features
 from fairtrial.data.probable_groups import probable_rows, split_groups
-from fairtrial.data.query import Query, Table, check_asked, count_lacking, evaluate, refuse_real_outcome
+from fairtrial.data.query import Query, Table, check_asked
 from fairtrial.data.schema import ROLE_NAMES, Declared, column_list, positive_labels
+from fairtrial.data.shown_roles import shown_roles
 from fairtrial.data.source import Source
-from fairtrial.errors import FairtrialWarning, Fault, Faults, InputError, NotApplicable, Note, Use, Words
+from fairtrial.errors import FairtrialWarning, Fault, Faults, InputError, NotApplicable, Note, Set, Use, Words
 from fairtrial.metrics.metric import Metric
 from fairtrial.options import plain
 
@@ -137,6 +142,17 @@ class Audit(FromArrays, Features):
         self._labelled: tuple[tuple[int, int], ...] | None = None
 
     # -- what it is -----------------------------------------------------------------------------------------
+    def __repr__(self) -> str:
+        return f"Audit({', '.join(f'{name}: {text}' for name, text in shown_roles(self))})"
+
+    def _repr_html_(self) -> str:
+        """The roles as a table, for a notebook; nothing is read from the data, and names are escaped."""
+        rows = "".join(
+            f"<tr><th scope='row'>{escape(name)}</th><td>{escape(text)}</td></tr>"
+            for name, text in shown_roles(self)
+        )
+        return f"<table><caption>Audit</caption><tbody>{rows}</tbody></table>"
+
     @property
     def outcome_is_real(self) -> bool:
         """Whether the outcome holds numbers other than 0 and 1 (known after the first query)."""
@@ -226,14 +242,15 @@ class Audit(FromArrays, Features):
         Returns
         -------
         str
-            The same for the same rows, whatever their order and the kind of frame; Spark's is its own.
+            The same for the same rows, whatever their order and the kind of frame; Spark's is its own, and so is
+            that of more than a million rows, which DuckDB makes where they lie.
         """
         return self.fingerprint([name for name in self.bins if name in self.source.columns]).content
 
     def _digest_of(self, data: Cells | Rows) -> str:
         """Counts of labels and binary values are all that there is to know of them; real values are looked at."""
         counts = data.digest if isinstance(data, Rows) else digest_of(data)
-        if isinstance(data, Rows) or all(data.binary.values()):
+        if isinstance(data, Rows) or all(data.binary.values()) or data.hashes is not None:
             return counts
         values = self.fingerprint(data.columns, declared=False).content
         return hashlib.sha256(f"{counts} {values}".encode()).hexdigest()[:16]
@@ -296,6 +313,9 @@ class Audit(FromArrays, Features):
         if constant is not None:
             notes.append(constant)
             warnings.warn(constant.text, FairtrialWarning, stacklevel=3)
+        if self.drawn_by is not None:
+            text = f"Of {self.count_rows():,} rows a random sample of {self.count_read():,} was fitted to and tested on"
+            notes.append(Note("sampled-rows", text + "; intervals and p-values are of these."))
         if self.define:
             said = "; ".join(f"{name}: {definition_words(part)}" for name, part in self.define.items())
             notes.append(Note("defined-groups", f"Groups defined for this audit: {said}."))
@@ -359,6 +379,30 @@ class Audit(FromArrays, Features):
             found.append((name, other))
         return found
 
+    def at(self, threshold: float) -> Audit:
+        """The same audit, decided at another threshold of its score.
+
+        Parameters
+        ----------
+        threshold : float
+            The decision is 1 where the score is at or above it.
+
+        Returns
+        -------
+        Audit
+            Of the same data.
+        """
+        if self.score is None or self.threshold is None:
+            cure = Words("name the score with {} and its threshold with {}", Set("score"), Set("threshold"))
+            raise InputError(
+                "Audit", Fault("threshold", "of another value needs a score that is cut", cure=cure)
+            )
+        other = copy(self)
+        other.threshold = float(threshold)
+        other._labelled, other.constant_decision, other._dropped = None, None, None
+        other.forget()
+        return other
+
     def lacking(self, columns: Collection[str]) -> Audit:
         """The same audit, whose rows may lack these columns: they are kept, with NaN.
 
@@ -378,6 +422,28 @@ class Audit(FromArrays, Features):
         other.forget()
         return other
 
+    def sampled(self, seed: int) -> Audit:
+        """The same audit for methods that fit models to rows: of very many, `rows` reads a random sample.
+
+        Cells still count everyone.
+
+        Parameters
+        ----------
+        seed : int
+            Same seed, same rows.
+
+        Returns
+        -------
+        Audit
+            Of the same data.
+        """
+        if not self.very_many:
+            return self
+        other = copy(self)
+        other.drawn_by = seed
+        other.forget()
+        return other
+
     def forget(self) -> None:
         """Forget what was read so far; for a copy whose bins are others."""
         self._levels, self._edges = {}, {}
@@ -390,6 +456,8 @@ class Audit(FromArrays, Features):
         roles: Sequence[str] = (),
         *,
         unknown: bool = False,
+        complete: bool = False,
+        weights: bool = False,
         who: str = "Audit",
     ) -> Cells:
         """Counts per distinct combination, by one grouping query where the data lives.
@@ -407,6 +475,10 @@ class Audit(FromArrays, Features):
             Roles whose values the cells tell apart as well.
         unknown : bool
             Whether rows that lack such a role are kept, with NaN for it.
+        complete : bool
+            Whether rows that lack anything the audit names are left out.
+        weights : bool
+            Whether sums of weights are wanted, where rows have weights and are people of their own.
         who : str
             Whom a fault names.
 
@@ -416,8 +488,11 @@ class Audit(FromArrays, Features):
             One line per combination, sorted by labels.
         """
         check_asked(who, self, by, metrics, roles)
-        query = Query(self, who)
+        query = Query(self, who, complete=complete)
         query.ask(by, metrics, roles, unknown=unknown)
+        alone = self.unit is None and self.drawn_by is None and self.source.counted is None
+        if weights and self.weight is not None and alone:
+            query.weights()
         table = query.grouped()
         columns = self.labels_of(table, by)
         keys = [coded.codes.astype(np.int64) for coded in columns.values()]
@@ -430,19 +505,32 @@ class Audit(FromArrays, Features):
             rows=sum_by(inverse, table.n, len(first)),
             roles={name: values[first] for name, values in zip(roles, role_values, strict=True)},
             columns=tuple(sorted(query.columns)),
+            hashes=None if table.hashes is None else sum_hashes(inverse, table.hashes, len(first)),
         )
         for metric in metrics:
             moments = self._evaluated(who, metric, table)
             cells.add(metric.name, moments.merged(inverse, len(first)))
-            cells.left_out[metric.name] = self._left_out(metric, table, moments.count)
+            cells.left_out[metric.name] = self._left_out(metric, table, moments.count, by)
+            sides = weigh(metric, table, outcome_real="outcome" in metric.needs and self.outcome_is_real)
+            if sides is not None:
+                cells.weights[metric.name] = sides.merged(inverse, len(first))
         return cells
 
-    def _left_out(self, metric: Metric, table: Table, count: Ints) -> LeftOut:
+    def _left_out(self, metric: Metric, table: Table, count: Ints, by: Sequence[str]) -> LeftOut:
         if self.missing != "drop":
             return LeftOut(int(count.sum()), 0, 0)
         lacking, rows = count_lacking(metric, table, count)
         ungrouped = self.count_rows() - int(table.n.sum())
-        return LeftOut(rows + ungrouped, ungrouped, lacking, self._needed(metric) if lacking else ())
+        needed = self._needed(metric) if lacking else ()
+        return LeftOut(
+            rows + ungrouped, ungrouped, lacking, needed, self._unlabelled(by) if ungrouped else ()
+        )
+
+    def _unlabelled(self, by: Sequence[str]) -> tuple[str, ...]:
+        """What rows without a label lack: a group, or a column that is none of the groups."""
+        lacking = [name for name in by if name not in self.groups and self.lacks(name)]
+        groups = any(self.lacks(name) for name in by if name in self.groups) or not lacking
+        return (*(["a group"] if groups else []), *map(repr, lacking))
 
     def _needed(self, metric: Metric) -> tuple[str, ...]:
         """What the metric needs and some rows lack."""
@@ -493,6 +581,7 @@ class Audit(FromArrays, Features):
             The arrays, with a fingerprint of them.
         """
         check_asked(who, self, attributes, metrics, roles)
+        self._check_fetchable(who)
         query = Query(self, who, complete=complete)
         query.ask(attributes, metrics, roles, real="outcome" in roles and self.outcome_is_real)
         for name in columns:
@@ -511,6 +600,13 @@ class Audit(FromArrays, Features):
         found.attributes.update((role, table.labels[f"{role} {getattr(self, role)}"]) for role in persons)
         object.__setattr__(found, "digest", digest_of(found))
         return found
+
+    def _check_fetchable(self, who: str) -> None:
+        """Rows of a cluster are fetched only where they are few: a sample is the caller's to draw and to name."""
+        if self.source.on_cluster and self.very_many:
+            required = f"stays in Spark, and what is asked of {{}} needs its {self.count_rows():,} rows"
+            cure = f"Give a sample of at most {MOST_ROWS:,} rows, drawn with a seed: sample(fraction, seed)"
+            raise NotApplicable(who, Fault("data", Words(required, Use(who)), cure=cure))
 
     # -- checks and helpers ---------------------------------------------------------------------------------
     def labels_of(self, table: Table, attributes: Sequence[str]) -> dict[str, Coded]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from fairtrial.metrics.groups import Group
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Hashes = NDArray[np.uint64]
 Codes = NDArray[np.int32]
 Bools = NDArray[np.bool_]
 
@@ -35,13 +36,15 @@ class LeftOut:
     """Rows that were left out of a metric because they lack something.
 
     `rows` counts those the metric may be about, `ungrouped` those of them without a label of a compared attribute,
-    `lacking` those without a role or column that the metric needs, and `needed` names what some rows lack.
+    `lacking` those without a role or column that the metric needs, and `needed` names what some rows lack;
+    `labels` says what is missing of the ungrouped.
     """
 
     rows: int
     ungrouped: int
     lacking: int
     needed: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ("a group",)
 
     @property
     def total(self) -> int:
@@ -95,6 +98,57 @@ class Moments:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class WeightPowers:
+    """Per line: sums of powers of the weights, the smallest and the largest weight.
+
+    `powers[:, k]` sums ((weight - centre) / spread)^k; `marks` sums the weights themselves, coarsely and exactly.
+    """
+
+    centre: float
+    spread: float
+    powers: Floats
+    low: Floats
+    high: Floats
+    marks: Floats
+
+    def chosen(self, lines: Bools) -> WeightPowers:
+        """With nobody in the other lines."""
+        powers = np.where(lines[:, None], self.powers, 0.0)
+        marks = np.where(lines, self.marks, 0.0)
+        low, high = np.where(lines, self.low, np.inf), np.where(lines, self.high, -np.inf)
+        return replace(self, powers=powers, low=low, high=high, marks=marks)
+
+    def merged(self, inverse: Any, size: int) -> WeightPowers:
+        """Lines merged into `size` new ones, line i into inverse[i]."""
+        powers = np.stack(
+            [np.bincount(inverse, column, size).astype(np.float64) for column in self.powers.T], axis=1
+        )
+        low, high = np.full(size, np.inf), np.full(size, -np.inf)
+        np.minimum.at(low, inverse, self.low)
+        np.maximum.at(high, inverse, self.high)
+        marks = np.bincount(inverse, self.marks, size).astype(np.float64)
+        return replace(self, powers=powers, low=low, high=high, marks=marks)
+
+
+class WeightSides(NamedTuple):
+    """The weights of those without the event and of those with it."""
+
+    without: WeightPowers
+    event: WeightPowers
+
+    @property
+    def low(self) -> float:
+        return min(float(side.low.min(initial=np.inf)) for side in self)
+
+    @property
+    def high(self) -> float:
+        return max(float(side.high.max(initial=-np.inf)) for side in self)
+
+    def merged(self, inverse: Any, size: int) -> WeightSides:
+        return WeightSides(*(side.merged(inverse, size) for side in self))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Cells:
     """One line per distinct combination of attributes (and of roles, where asked for), sorted by labels."""
 
@@ -112,6 +166,8 @@ class Cells:
     binary: dict[str, bool] = field(default_factory=dict)
     left_out: dict[str, LeftOut] = field(default_factory=dict)
     columns: tuple[str, ...] = ()  # of the source, that all this was counted from
+    hashes: Hashes | None = None  # of the values, where the engine has hashed them
+    weights: dict[str, WeightSides] = field(default_factory=dict)  # of rates, where they were asked for
 
     def add(self, metric: str, moments: Moments) -> None:
         """A metric's moments, one per cell."""
@@ -189,13 +245,17 @@ def pool_moments(count: Ints, total: Floats, m2: Floats) -> tuple[int, float, fl
 def digest_of(data: Cells | Rows) -> str:
     """A fingerprint of keys and integer counts (cells) or of the arrays (rows).
 
-    Sums of real values are left out: they depend on the engine and the order of the rows in their last digits.
+    Sums of real values are left out: they depend on the engine and the order of the rows in their last digits. Those of
+    weights are rounded to parts that add up exactly.
     """
     content = hashlib.sha256()
     if isinstance(data, Cells):
         lines = [data.codes, data.rows, *[data.roles[name] for name in sorted(data.roles)]]
         content.update(repr(sorted(data.labels.items())).encode())
         lines += [data.count[name] for name in sorted(data.count)]
+        lines += [] if data.hashes is None else [data.hashes]
+        for name in sorted(data.weights):
+            lines += [part for side in data.weights[name] for part in (side.powers[:, 0], side.marks)]
     else:
         lines = [coded.codes for _, coded in sorted(data.attributes.items())]
         for part in (data.roles, data.values, data.given, data.columns):
@@ -219,4 +279,11 @@ def distinct(keys: list[Any], roles: list[Floats], n: int) -> tuple[Any, Any]:
 def sum_by(inverse: Any, values: Any, size: int) -> Ints:
     total = np.zeros(size, dtype=np.int64)
     np.add.at(total, inverse, values.astype(np.int64))
+    return total
+
+
+def sum_hashes(inverse: Any, hashes: Hashes, size: int) -> Hashes:
+    """Sums by group; what passes 64 bits falls away."""
+    total = np.zeros(size, dtype=np.uint64)
+    np.add.at(total, inverse, hashes)
     return total

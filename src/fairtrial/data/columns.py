@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
+import numpy as np
 
 from fairtrial.data.expressions import missing_counts, present
 from fairtrial.data.source import Kind, Source, collect
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from fairtrial.data.fingerprint import Fingerprint
 
 
-MOST_ROWS = 1_000_000  # whose real values are compared row by row
+MOST_ROWS = 1_000_000  # whose real values are compared row by row, and that models are fitted to
 
 
 class Columns(ABC):
@@ -33,6 +34,7 @@ class Columns(ABC):
         self._lacks: dict[str, bool] = {}
         self.may_lack: frozenset[str] = frozenset()  # columns whose missing values are kept, as NaN
         self._fingerprints: dict[tuple[str, ...], Fingerprint] = {}
+        self.drawn_by: int | None = None  # the seed of a sample, where not every row is read
 
     @property
     @abstractmethod
@@ -76,19 +78,50 @@ class Columns(ABC):
         wanted = set(columns) | set(self.declared if declared else ())
         key = tuple(sorted(wanted or {self.source.any_column}))
         if key not in self._fingerprints:
-            self._fingerprints[key] = fingerprint(self.source, key)
+            self._fingerprints[key] = fingerprint(self.source, key, many=self.very_many)
         return self._fingerprints[key]
 
     @property
     def by_sums(self) -> bool:
         """Whether real values are compared by their sums and not row by row: decided once, for every question."""
+        return self.source.on_cluster or self.very_many
+
+    @property
+    def very_many(self) -> bool:
+        """Whether there are more rows than are read one by one."""
         return self.count_rows() > MOST_ROWS
+
+    @property
+    def why_sums(self) -> str:
+        """Why real values are compared by their sums."""
+        return "The rows stay in Spark" if self.source.on_cluster else f"More than {MOST_ROWS:,} rows"
+
+    def drawn(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """Rows that were read, or a sample of them, always the same for one seed, where the audit is `sampled`."""
+        length = len(next(iter(answer.values())))
+        if self.drawn_by is None or length <= MOST_ROWS:
+            return answer
+        places = np.random.default_rng([self.drawn_by, length]).choice(length, MOST_ROWS, replace=False)
+        return {name: column.take(np.sort(places)) for name, column in answer.items()}
+
+    def and_counts(self, columns: Iterable[str]) -> list[str]:
+        """Columns, with the one that says how many rows a line stands for."""
+        return [*columns] if self.source.counted is None else [*columns, self.source.counted]
+
+    @property
+    def rows_expression(self) -> nw.Expr:
+        """How many rows the lines are."""
+        return nw.len() if self.source.counted is None else nw.col(self.source.counted).sum()
+
+    def count_read(self) -> int:
+        """How many rows are read at most: those of the sample where one is drawn."""
+        return self.count_rows() if self.drawn_by is None else min(self.count_rows(), MOST_ROWS)
 
     def count_rows(self) -> int:
         """All rows of the source."""
         if self._rows is None:
-            frame = self.source.lazy([self.source.any_column])
-            self._rows = int(collect(frame.select(nw.len().alias("n")))["n"][0].as_py())
+            frame = self.source.lazy(self.and_counts([self.source.any_column]))
+            self._rows = int(collect(frame.select(self.rows_expression.alias("n")))["n"][0].as_py() or 0)
         return self._rows
 
     def lacks(self, column: str) -> bool:
@@ -107,8 +140,12 @@ class Columns(ABC):
             flag = nw.lit(1).cast(nw.Int64)
             for name in declared:
                 flag = nw.when(present(name, self.kind(name))).then(flag).otherwise(nw.lit(0).cast(nw.Int64))
-            frame = self.source.lazy(declared).select(kept=flag)
-            counts = collect(frame.select(nw.len().alias("n"), nw.col("kept").sum().alias("kept")))
+            if self.source.counted is not None:
+                flag = flag * nw.col(self.source.counted)
+            frame = self.source.lazy(self.and_counts(declared)).select(*self.and_counts([]), kept=flag)
+            counts = collect(
+                frame.select(self.rows_expression.alias("n"), nw.col("kept").sum().alias("kept"))
+            )
             total, kept = int(counts["n"][0].as_py()), int(counts["kept"][0].as_py() or 0)
             self._dropped = (total - kept, total)
         return self._dropped

@@ -81,7 +81,7 @@ class Features(Roles):
         chosen = self._features(who, features)
         expressions = [self.attribute_expression(name).alias(name) for name in chosen]
         frame = self.lazy(chosen, complete=self.needed, in_order=True).select(*expressions)
-        return frame_for_estimators(pa.table(collect(frame)), self.frame)
+        return frame_for_estimators(pa.table(self.drawn(collect(frame))), self.frame)
 
     def _features(self, who: str, features: Sequence[str] | None) -> tuple[str, ...]:
         listed = self.features if features is None else features

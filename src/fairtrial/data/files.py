@@ -22,6 +22,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from fairtrial.data import row_numbers
 from fairtrial.errors import Fault, InputError
 from fairtrial.labels import INFINITE
 
@@ -97,9 +98,14 @@ class Files:
         self.csv = not _is_parquet(self.paths)
         if self.csv:
             self.headers = {file: _header(file) for file in self.paths}
-            columns = {file: header.names for file, header in self.headers.items()}
+            columns = {file: header.names[header.numbered :] for file, header in self.headers.items()}
         else:
             columns = _parquet_columns(connect(), self.paths)
+            parted = _partitions(self.paths)
+            columns = {
+                file: [*names, *(key for key in parted if key not in names)]
+                for file, names in columns.items()
+            }
         _check_same_columns(columns)
         self.header: tuple[str, ...] = tuple(columns[self.paths[0]])
         self.columns: tuple[str, ...] = tuple(dict.fromkeys(columns[self.paths[0]]))
@@ -160,6 +166,30 @@ class Files:
         raw, typed = f"raw{own}", f"typed{own}"
         self._names += [raw, typed]
         self._run(f"CREATE TABLE {raw} AS " + " UNION ALL ".join(parts), execute=True)
+        self._run(f"CREATE TABLE {typed} AS SELECT {self._casts(columns, raw)} FROM {raw}", execute=True)
+        connect().execute(f"DROP TABLE {raw}")
+        return typed
+
+    def copy_typed(self, target: str | os.PathLike[str]) -> bool:
+        """One CSV file as Parquet, each column as it would be read; in two passes, so that little memory is used.
+
+        Not where a name stands twice or differs from another only in case: there is no such Parquet file.
+        """
+        [file] = self.paths
+        header = self.headers[file]
+        names = header.names[header.numbered :]
+        if len({name.lower() for name in names}) < len(names):
+            return False
+        listed = ", ".join(
+            f"column{place} AS {_quote(name)}" for place, name in enumerate(names, start=header.numbered)
+        )
+        rows = f"(SELECT {listed} FROM {_csv_scan(file, header)})"
+        select = f"SELECT {self._casts(names, rows)} FROM {rows}"
+        self._run(f"COPY ({select}) TO {_text(os.fspath(target))} (FORMAT parquet)", execute=True)
+        return True
+
+    def _casts(self, columns: list[str], raw: str) -> str:
+        """What makes of a table of texts the columns that all of their values allow."""
         tests = ", ".join(
             f"count({name}), count(*) FILTER (regexp_matches({name}, '{_NUMBER}') OR regexp_matches({name}, '{_WORD}',"
             f" 'i')), count(*) FILTER (regexp_matches({name}, '{_WHOLE}')),"
@@ -167,10 +197,7 @@ class Files:
             for name in map(_quote, columns)
         )
         counts = self._run(f"SELECT {tests} FROM {raw}", execute=True).fetchone()
-        casts = [_cast(name, *counts[4 * i : 4 * i + 4]) for i, name in enumerate(columns)]
-        self._run(f"CREATE TABLE {typed} AS SELECT {', '.join(casts)} FROM {raw}", execute=True)
-        connect().execute(f"DROP TABLE {raw}")
-        return typed
+        return ", ".join(_cast(name, *counts[4 * i : 4 * i + 4]) for i, name in enumerate(columns))
 
     def _run(self, sql: str, execute: bool = False) -> Any:
         import duckdb
@@ -188,6 +215,7 @@ class _Header(NamedTuple):
     names: list[str]
     delimiter: str
     blank: int  # lines before it
+    numbered: bool  # whether the first column only counts the rows: nobody can name it
 
 
 def _find(path: str | os.PathLike[str] | list[str]) -> list[str]:
@@ -199,7 +227,14 @@ def _find(path: str | os.PathLike[str] | list[str]) -> list[str]:
         raise InputError(WHO, Fault("data", "must be a local file", got=text, cure=cure))
     found = [text] if os.path.exists(text) else sorted(glob.glob(text, recursive=True))
     if not found:
-        raise InputError(WHO, Fault("data", f"names no file: {text!r} does not exist"))
+        raise InputError(
+            WHO,
+            Fault(
+                "data",
+                f"names no file: {text!r} does not exist",
+                cure="Check the spelling and the folder it is looked for in",
+            ),
+        )
     strange = next((file for file in found if not os.path.isdir(file) and not os.path.isfile(file)), None)
     if strange is not None:  # a pipe would be waited for without end, and can be read only once
         raise InputError(WHO, _file_fault(repr(strange), "is no plain file; save its content in one"))
@@ -212,7 +247,9 @@ def _find(path: str | os.PathLike[str] | list[str]) -> list[str]:
 def _is_parquet(paths: list[str]) -> bool:
     kinds = {".parquet" if path.lower().endswith((".parquet", ".pq")) else ".csv" for path in paths}
     if len(kinds) > 1:
-        raise InputError(WHO, Fault("data", f"mixes CSV and Parquet files: {paths[:4]}"))
+        raise InputError(
+            WHO, Fault("data", f"mixes CSV and Parquet files: {paths[:4]}", cure="name files of one kind")
+        )
     known = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".parquet", ".pq")
     other = [path for path in paths if not path.lower().endswith(known)]
     if other:
@@ -250,17 +287,20 @@ def _header_of(path: str, text: str) -> _Header:
     outside_quotes = re.sub(r'"[^"]*"', "", lines).splitlines()[0]
     delimiter = max(",;\t|", key=outside_quotes.count)
     try:
-        names = next(csv.reader(io.StringIO(lines, newline=None), delimiter=delimiter))
+        rows = csv.reader(io.StringIO(lines, newline=None), delimiter=delimiter)
+        names = next(rows)
+        numbered = row_numbers.counts_rows(names, rows)
     except csv.Error as error:
         raise _unreadable(path, f"the header: {error}") from None
-    _check_names(path, names)
-    return _Header(names, delimiter, blank)
+    _check_names(path, names, int(numbered))
+    return _Header(names, delimiter, blank, numbered)
 
 
-def _check_names(path: str, names: list[str]) -> None:
-    if any(not name.strip() for name in names):
-        place = next(i for i, name in enumerate(names) if not name.strip()) + 1
-        raise InputError(WHO, _file_fault(f"{path}: column {place}", "has no name in the header"))
+def _check_names(path: str, names: list[str], first: int = 0) -> None:
+    nameless = [i for i, name in enumerate(names) if i >= first and not name.strip()]
+    if nameless:
+        subject, cure = f"{path}: column {nameless[0] + 1}", "" if nameless[0] else row_numbers.CURE
+        raise InputError(WHO, Fault("data", "has no name in the header", subject=subject, cure=cure))
     if max(map(len, names)) > LONGEST_NAME:
         required = f"has a name of more than {LONGEST_NAME:,} characters; rename it"
         raise InputError(WHO, _file_fault(f"{path}: the header", required))
@@ -286,7 +326,18 @@ def _csv_scan(path: str, header: _Header) -> str:
 
 
 def _parquet_scan(paths: list[str]) -> str:
-    return f"read_parquet([{', '.join(map(_literal, paths))}], union_by_name=true)"
+    parted = ", hive_partitioning=true, hive_types_autocast=false" if _partitions(paths) else ""
+    return f"read_parquet([{', '.join(map(_literal, paths))}], union_by_name=true{parted})"
+
+
+def _partitions(paths: list[str]) -> tuple[str, ...]:
+    """Columns that the names of folders hold, year=2026/month=11, where all files lie in such folders.
+
+    Their values are labels, as they are written there.
+    """
+    folders = [[part.split("=", 1) for part in Path(path).parts[:-1]] for path in paths]
+    keys = [tuple(part[0] for part in parts if len(part) == 2 and part[0]) for parts in folders]
+    return keys[0] if len(set(keys)) == 1 else ()
 
 
 def _parquet_columns(connection: Any, paths: list[str]) -> dict[str, list[str]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairtrial.data.schema import cut_into_bins
 from fairtrial.errors import Elsewhere, Fault, InputError, Words, did_you_mean
-from fairtrial.metrics.groups import Group, Target, told_apart
+from fairtrial.metrics.groups import COMPARED, Group, Target, told_apart
 
 if TYPE_CHECKING:
     from fairtrial.data.audit import Audit
@@ -90,7 +90,12 @@ def _compared_levels(audit: Audit, name: str) -> tuple[str, ...]:
     if name not in audit.define:
         return audit.levels(name)
     if name not in audit.levels(name):
-        raise InputError("Audit", Fault("define", "is met by nobody", subject=repr(name)))
+        raise InputError(
+            "Audit",
+            Fault(
+                "define", "is met by nobody", subject=repr(name), cure="change its conditions or leave it out"
+            ),
+        )
     return (name,)
 
 
@@ -99,7 +104,7 @@ def _entries(who: str, audit: Audit, by: object, argument: str) -> list[str | Ma
     listed = [by] if isinstance(by, str | Mapping) else by
     entries: Sequence[Any] = listed if isinstance(listed, list | tuple) else [None]
     if not all(isinstance(entry, str | Mapping) and entry for entry in entries):
-        required = "must be a column, a list of columns or a list of group dicts"
+        required = Words(f"must be {COMPARED.text}", *COMPARED.parts)
         raise InputError(who, Fault(argument, required, got=by))
     if not entries:
         cure = Words("name the attribute(s) to compare{}", Elsewhere(argument, "groups", of="Audit"))
@@ -118,7 +123,9 @@ def _check_group(who: str, audit: Audit, group: Group, argument: str) -> None:
     for attribute, values in group.where:
         audit.check_column(who, argument, attribute)
         if not values:
-            raise InputError(who, Fault(argument, f"names no value of {attribute!r}"))
+            raise InputError(
+                who, Fault(argument, f"names no value of {attribute!r}", cure="name at least one")
+            )
         levels = audit.levels(attribute)
         for value in values:
             if value not in levels:

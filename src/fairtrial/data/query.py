@@ -5,20 +5,21 @@ The same keys and values serve two queries: grouped (cells) and plain (rows). No
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
-from fairtrial.data.cells import Bools, Coded, Floats, Ints, Moments
+from fairtrial.data.cells import Bools, Coded, Floats, Hashes, Ints, WeightPowers
 from fairtrial.data.expressions import clean_number
 from fairtrial.data.power_sums import POWER_SUMS, find_centres, power_sums, read_moments, with_cubes
 from fairtrial.data.reading import (
     NOT_FINITE,
     SCORE_BIN,
     read_floats,
+    read_hashes,
     read_ints,
     read_labels,
     read_numbers,
@@ -27,13 +28,21 @@ from fairtrial.data.reading import (
 )
 from fairtrial.data.roles import Roles
 from fairtrial.data.schema import column_fault
-from fairtrial.data.source import collect
-from fairtrial.errors import Fault, Faults, NotApplicable, Set, Use, Words
+from fairtrial.data.source import collect, with_hash
+from fairtrial.data.weight_powers import (
+    find_scale,
+    power_aggregates,
+    read_powers,
+    weight_columns,
+    with_powers,
+)
+from fairtrial.errors import Fault, Faults, Set, Use, Words
 from fairtrial.labels import MISSING, canonical
 from fairtrial.metrics.metric import Metric
 from fairtrial.metrics.values import ROLES, Role
 from fairtrial.work.memory import check_memory
 
+HASH = "hash of values"
 # Of rows that are read: the answer of the query, and the arrays made of it.
 BYTES_PER_ROW, BYTES_PER_KEY, BYTES_PER_VALUE = 16, 28, 64
 
@@ -53,6 +62,8 @@ class Table:
     low: dict[str, Floats] = field(default_factory=dict)
     high: dict[str, Floats] = field(default_factory=dict)
     others: dict[str, int] = field(default_factory=dict)
+    hashes: Hashes | None = None  # sums of hashes of the values, where the engine has made them
+    weights: WeightPowers | None = None
 
     def role(self, name: str) -> Floats:
         """A role's value of every line; of the score's bins their codes."""
@@ -100,6 +111,7 @@ class Query:
         self.parts: dict[str, Role] = {}  # the roles among the values
         self.meaning: dict[str, tuple[str, str]] = {}  # key alias -> (kind, name)
         self.columns: set[str] = set()
+        self.weighed = False  # whether sums of the rows' weights are asked for
 
     # -- what to ask for ------------------------------------------------------------------------------------
     def ask(
@@ -186,6 +198,17 @@ class Query:
         self._require(name)
         self.column(name)
 
+    def number_key(self, name: str) -> None:
+        """A column of numbers whose different values are told apart."""
+        self._require(name)
+        self.columns.add(name)
+        self._key("column", name, lambda: self.roles.column_number(self.who, name))
+
+    def weights(self) -> None:
+        """Sums of powers of the rows' weights; a row that lacks its weight stays, and is in none of them."""
+        self.columns.add(str(self.roles.weight))
+        self.weighed = True
+
     def _key(self, kind: str, name: str, build: Any) -> None:
         if (kind, name) not in self.meaning.values():
             alias = f"k{len(self.keys)}"
@@ -195,11 +218,25 @@ class Query:
     # -- asking ---------------------------------------------------------------------------------------------
     def grouped(self) -> Table:
         """One grouping query; faults of the data found in it are raised together."""
+        assert not self.values or self.roles.source.counted is None, "real values need every row"
         named = {f"v{i}": value for i, value in enumerate(self.values.values())}
-        frame = self._prepared(named)
+        scale, more = None, {}
+        if self.weighed:
+            self.roles.column_number(self.who, str(self.roles.weight))  # refuses what is no number
+            scale = find_scale(self.roles)
+            more = weight_columns(self.roles, *scale)
+        frame = self._prepared(named, more)
+        frame = frame if scale is None else with_powers(frame)
         centres = find_centres(frame, list(named))
-        answer = self._answered(with_cubes(frame, centres), list(named))
+        # Of very many rows the values are hashed on the way: reading them once more would take as long again.
+        hashed = with_hash(frame, list(named), HASH) if named and self.roles.very_many else None
+        frame = with_cubes(frame if hashed is None else hashed, centres)
+        answer = self._answered(frame, list(named), hashed is not None)
         table = Table(n=read_ints(answer["n"]))
+        if hashed is not None:
+            table.hashes = read_hashes(answer[HASH])
+        if scale is not None:
+            table.weights = read_powers(answer, *scale)
         for alias, name in zip(named, self.values, strict=True):
             read = read_moments(alias, answer)
             table.count[name], table.total[name] = read.count, read.total
@@ -208,11 +245,12 @@ class Query:
             table.others[name] = int(read_ints(answer[f"{alias}_others"]).sum())
         return self._read_keys(table, answer)
 
-    def _answered(self, frame: nw.LazyFrame[Any], values: list[str]) -> dict[str, Any]:
+    def _answered(self, frame: nw.LazyFrame[Any], values: list[str], hashed: bool) -> dict[str, Any]:
         def asked(aggregates: list[nw.Expr]) -> nw.LazyFrame[Any]:
             return frame.group_by(*self.keys).agg(*aggregates) if self.keys else frame.select(*aggregates)
 
-        sums, moments = [nw.len().alias("n")], []
+        rows = self.roles.rows_expression.alias("n")
+        sums, moments = [rows, *(power_aggregates() if self.weighed else [])], []
         for alias in values:
             column = nw.col(alias)
             sums += [
@@ -223,6 +261,7 @@ class Query:
                 nw.col(f"{alias}_other").sum().alias(f"{alias}_others"),
             ]
             moments += power_sums(alias)
+        sums += [nw.col(HASH).sum().alias(HASH)] if hashed else []
         try:
             return collect(asked([*sums, *moments]))
         except Exception as error:
@@ -234,11 +273,13 @@ class Query:
 
     def plain(self) -> Table:
         """The rows themselves, in the defined order."""
-        rows = self.roles.count_rows()
-        needed = rows * (BYTES_PER_ROW + BYTES_PER_KEY * len(self.keys) + BYTES_PER_VALUE * len(self.values))
+        assert self.roles.source.counted is None, "lines that stand for several rows are no rows"
+        rows, kept = self.roles.count_rows(), self.roles.count_read()
+        needed = kept * (BYTES_PER_ROW + BYTES_PER_KEY * len(self.keys) + BYTES_PER_VALUE * len(self.values))
+        needed += (rows - kept) * BYTES_PER_ROW * (len(self.keys) + len(self.values))
         check_memory(self.who, needed, f"{rows:,} rows")
         named = {f"v{i}": value for i, value in enumerate(self.values.values())}
-        answer = collect(self._prepared(named, in_order=True).select(*self.keys, *named))
+        answer = self.roles.drawn(collect(self._prepared(named, in_order=True).select(*self.keys, *named)))
         length = len(next(iter(answer.values())))
         table = Table(n=np.ones(length, dtype=np.int64))
         for alias, name in zip(named, self.values, strict=True):
@@ -252,14 +293,20 @@ class Query:
             table.others[name] = int((present & (values != 0) & (values != 1)).sum())
         return self._read_keys(table, answer)
 
-    def _prepared(self, named: dict[str, nw.Expr], *, in_order: bool = False) -> nw.LazyFrame[Any]:
+    def _prepared(
+        self, named: dict[str, nw.Expr], more: Mapping[str, nw.Expr] | None = None, *, in_order: bool = False
+    ) -> nw.LazyFrame[Any]:
         """Keys and values as columns of their own first: aggregating conditional expressions is unsafe."""
-        frame = self.roles.lazy(self.columns, complete=self.required, in_order=in_order)
+        frame = self.roles.lazy(
+            self.roles.and_counts(self.columns), complete=self.required, in_order=in_order
+        )
         floats = self._floats_of_conditions()
         if floats:
             frame = frame.with_columns(*[clean_number(name, "float").alias(name) for name in floats])
-        columns = [expression.alias(alias) for alias, expression in {**self.keys, **named}.items()]
-        frame = frame.select(*columns) if columns else frame
+        columns = [
+            expression.alias(alias) for alias, expression in {**self.keys, **named, **(more or {})}.items()
+        ]
+        frame = frame.select(*self.roles.and_counts([]), *columns) if columns else frame
         other = [
             nw.when((nw.col(alias) == 0) | (nw.col(alias) == 1)).then(nw.lit(0)).otherwise(nw.lit(1))
             .cast(nw.Int64).alias(f"{alias}_other")
@@ -298,6 +345,9 @@ class Query:
             table.labels[f"{kind} {name}"] = read_persons(kind, name, column, faults)
         elif kind == "expression":
             table.binary[f"given {name}"] = np.nan_to_num(read_floats(column))
+        elif kind == "column":
+            numbers = read_numbers(self.roles, name, column, table.n, faults, self._partial(name))
+            table.numbers[f"column {name}"] = numbers
         elif kind == "number":
             partial = self._partial(*self.roles.role_columns(name))
             table.numbers[name] = read_numbers(self.roles, name, column, table.n, faults, partial)
@@ -332,60 +382,6 @@ class Query:
             and not (name == "outcome" and "outcome" in table.binary)
         ):
             faults.add(self.roles.missing_fault(missing, *needs))
-
-
-def refuse_real_outcome(who: str, roles: Roles, metric: Metric) -> None:
-    """A real-valued outcome has no positive and no negative case to condition on."""
-    if metric.conditions_on_outcome:
-        required = f"conditions on the outcome, but {roles.subject('outcome')} is real-valued"
-        cure = Words(
-            "Metrics that only average it: base_rate, ppv, for. Or say which label counts: {}",
-            Set("positive", of="Audit"),
-        )
-        raise NotApplicable(who, Fault("metric", required, subject=repr(metric.name), cure=cure))
-
-
-def evaluate(metric: Metric, table: Table, *, outcome_real: bool) -> Moments:
-    """The moments of the metric's value per line of the table."""
-    given = _given(metric, table)
-    value = metric.value
-    if isinstance(value, Role) and (value.binary or (value.name == "outcome" and not outcome_real)):
-        known = given & table.known(value)
-        return Moments.constant(
-            np.where(known, table.n, 0),
-            np.where(known, np.nan_to_num(value.of(table.binary)), 0.0),
-            binary=True,
-        )
-    name = f"column {value}" if isinstance(value, str) else value.name
-    if name == "outcome" and name in table.numbers:
-        known = given & ~np.isnan(table.numbers[name])
-        return Moments.constant(
-            np.where(known, table.n, 0), np.where(known, np.nan_to_num(table.numbers[name]), 0.0)
-        )
-    columns = (table.total, table.m2, table.m3, table.low, table.high)
-    total, m2, m3, low, high = (np.where(given, column[name], 0.0) for column in columns)
-    binary = isinstance(value, str) and table.others[name] == 0
-    return Moments(np.where(given, table.count[name], 0), total, m2, m3, low, high, binary)
-
-
-def count_lacking(metric: Metric, table: Table, count: Ints) -> tuple[int, int]:
-    """Rows that lack what the metric needs, and the rows it may be about: no condition is known to fail."""
-    possible = np.ones(len(table.n), dtype=bool)
-    for part, admitted in metric.conditions.items():
-        possible &= table.among(part, admitted) | table.unknown(part)
-    if metric.expression is not None:
-        possible &= table.binary[f"given {metric.name}"] == 1
-    rows = int(table.n[possible].sum())
-    return rows - int(count.sum()), rows
-
-
-def _given(metric: Metric, table: Table) -> Bools:
-    given = np.ones(len(table.n), dtype=bool)
-    for part, admitted in metric.conditions.items():
-        given &= table.among(part, admitted)
-    if metric.expression is not None:
-        given &= table.binary[f"given {metric.name}"] == 1
-    return given
 
 
 def check_asked(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.data.cells import Coded, Floats, Ints
+from fairtrial.data.cells import Coded, Floats, Hashes, Ints
 from fairtrial.data.roles import OTHER, Roles, label_number
 from fairtrial.data.schema import cut_into_bins
 from fairtrial.errors import Fault, Faults, Set, Words
@@ -22,6 +22,11 @@ def read_ints(column: Any) -> Ints:
     """Counts, zero where there is none."""
     values: NDArray[Any] = np.asarray(column.fill_null(0).to_numpy(zero_copy_only=False))
     return values.astype(np.int64)
+
+
+def read_hashes(column: Any) -> Hashes:
+    """Sums of hashes, of any size, as their last 64 bits."""
+    return np.array([int(value or 0) % 2**64 for value in column.to_pylist()], dtype=np.uint64)
 
 
 def read_floats(column: Any) -> Floats:
@@ -93,7 +98,11 @@ def _role_fault(roles: Roles, name: str, values: Floats, n: Ints, told: set[str]
             return None
         listed = " and ".join(repr(label) for label in absent)
         do = f"label {listed} does" if len(absent) == 1 else f"labels {listed} do"
-        return Fault("positive", f"{do} not occur in {roles.subject(name)}")
+        return Fault(
+            "positive",
+            f"{do} not occur in {roles.subject(name)}",
+            cure="name labels that do, spelt as in the data",
+        )
     if name != "decision" or not (values == OTHER).any():
         return None
     if roles.decision is None:
@@ -107,7 +116,13 @@ def read_labels(
 ) -> Coded:
     """Raw labels as canonical text, sorted; missing and colliding labels are faults."""
     encoded = column.dictionary_encode()
-    raw = encoded.dictionary.to_pylist()
+    try:
+        raw = encoded.dictionary.to_pylist()
+    except UnicodeDecodeError:
+        cure = "read it in the encoding that it was written in"
+        faults.add(_label_fault(roles, name, "holds text that is not UTF-8", cure))
+        faults.raise_any()
+        raise
     positions = np.asarray(encoded.indices.fill_null(len(raw)), dtype=np.int64)
     texts = [*map(canonical, raw), MISSING]
     _check_collisions(roles, name, raw, texts, faults)

@@ -287,6 +287,11 @@ class Roles(Columns):
         answer = collect(frame.select(score.min().alias("low"), score.max().alias("high")))
         return float(answer["low"][0].as_py()), float(answer["high"][0].as_py())
 
+    def count_scores(self, rows: int) -> int:
+        """How many different scores some rows have."""
+        frame = self.lazy([str(self.score)]).select(self.number("score").alias("x")).head(rows)
+        return int(collect(frame.select(nw.col("x").n_unique()))["x"][0].as_py())
+
     def subject(self, *names: str) -> str:
         """What a sentence about the values of roles or columns is about: "score 's' or outcome 'y'"."""
         return " or ".join(map(self._subject, names))
@@ -328,8 +333,13 @@ class Roles(Columns):
         """There is no row to audit."""
         if self.missing == "drop" and self.count_dropped()[1]:
             required = "are left: every row has a missing value in one of the columns used"
-            return Fault("data", required, subject="no rows")
-        return Fault("data", "has no rows")
+            return Fault(
+                "data",
+                required,
+                subject="no rows",
+                cure="Fill in the column that is missing most, or leave it out of the audit",
+            )
+        return Fault("data", "has no rows", cure="look whether a filter or an export left any")
 
     def not_numbers(self, column: str, use: str) -> Fault:
         """A column of texts where numbers are needed."""
@@ -401,7 +411,8 @@ class Roles(Columns):
             found = [column[0].as_py() for column in answer.values()]
             edges = sorted({float(edge) + 0.0 for edge in found if edge is not None})  # −0 is 0
             if not edges:
-                fault = Fault("bins", "has no values to cut into bins", subject=repr(name))
+                cure = "take it out of the bins, or fill it"
+                fault = Fault("bins", "has no values to cut into bins", subject=repr(name), cure=cure)
                 raise InputError("Audit", fault)
             self._edges[name] = edges
         return self._edges[name]

@@ -9,7 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from fairtrial.errors import Example, Fault, Faults, InputError, Set, Words, did_you_mean, known_columns
+from fairtrial.errors import (
+    Example,
+    Fault,
+    Faults,
+    InputError,
+    Named,
+    Set,
+    Words,
+    did_you_mean,
+    known_columns,
+)
 from fairtrial.labels import canonical
 from fairtrial.options import arguments_of, faults_of
 
@@ -60,14 +70,17 @@ class Declared:
         yield from self._column_faults(known)
         for argument, listed in (("groups", self.groups), ("features", self.features)):
             for name in sorted({name for name in listed if listed.count(name) > 1}, key=str):
-                yield Fault(argument, f"names {name!r} twice")
+                yield Fault(argument, f"names {name!r} twice", cure="name it once")
+        yield from self._leaking_faults()
         yield from self._threshold_faults()
         for key in self.positive:
             if key not in ("decision", "outcome"):
                 required = f"must be a label or a dict with 'decision' and 'outcome', got the key {key!r}"
                 yield Fault("positive", required)
             elif not labels_of(self.positive[key]):
-                yield Fault("positive", f"names no label of the {key}")
+                yield Fault(
+                    "positive", f"names no label of the {key}", cure="name the label that counts as 1"
+                )
         yield from self._order_faults()
         if self.favourable is not None and not self._decides and self.columns["score"] is None:
             cure = Words("name the decision's column with {}", Set("decision"))
@@ -112,6 +125,14 @@ class Declared:
         named += [("bins", name) for name in self.bins if name != "score"]
         found = (column_fault(argument, name, known) for argument, name in named if name is not None)
         yield from (fault for fault in found if fault is not None)
+
+    def _leaking_faults(self) -> Iterator[Fault]:
+        """What is to be explained or learnt explains itself perfectly; a score may well be known beforehand."""
+        for role in ("decision", "outcome"):
+            name = self.columns[role]
+            if name is not None and name in self.features:
+                cure = "leave it out of the features: they are what was known before"
+                yield Fault("features", f"names {name!r}, which is the {role} itself", cure=cure)
 
     def _threshold_faults(self) -> Iterator[Fault]:
         if self.threshold is None:
@@ -245,7 +266,11 @@ def unlabelled_faults(given: Any, outcome: str | None, known: Sequence[str]) -> 
     if given is None:
         return
     if outcome is None:
-        yield Fault("unlabelled", "is about people without an outcome, and the audit names no outcome")
+        yield Fault(
+            "unlabelled",
+            "is about people without an outcome, and the audit names no outcome",
+            cure=Words("name its column with {}, or leave {} out", Set("outcome"), Named("unlabelled")),
+        )
     if isinstance(given, Mapping):
         yield from _table_faults(given, known)
     elif given != "bounds":
@@ -256,7 +281,7 @@ def unlabelled_faults(given: Any, outcome: str | None, known: Sequence[str]) -> 
 def _table_faults(given: Mapping[str, Any], known: Sequence[str]) -> Iterator[Fault]:
     for key in given:
         if key not in ("odds", "alike"):
-            yield Fault("unlabelled", f"has 'odds' and 'alike', not {key!r}")
+            yield Fault("unlabelled", f"has 'odds' and 'alike', not {key!r}", cure="leave that out")
     odds = given.get("odds")
     if not is_number(odds) or isinstance(odds, str) or float(odds) < 1:  # type: ignore[arg-type]
         yield Fault("unlabelled", "needs 'odds', a number of at least 1", got=odds)
@@ -278,6 +303,6 @@ def probable_faults(probable: dict[str, dict[str, str]], known: Sequence[str]) -
         if len(columns) < 2:
             yield Fault("groups", "need a column of probabilities for two groups or more", subject=subject)
         if len(set(map(str, columns.values()))) < len(columns):
-            yield Fault("groups", "name a column twice", subject=subject)
+            yield Fault("groups", "name a column twice", subject=subject, cure="name each column once")
         found = (column_fault("groups", column, known) for column in columns.values())
         yield from (fault for fault in found if fault is not None)

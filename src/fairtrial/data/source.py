@@ -12,11 +12,15 @@ from typing import Any, Literal
 import narwhals as nw
 import numpy as np
 
+from fairtrial.data.counted import Counted
+from fairtrial.data.databases import arrow_batches, opened
+from fairtrial.data.odd_kinds import is_name, named_intervals, no_text, readable
 from fairtrial.errors import Fault, InputError, Set, Words
 
 Frame = Literal["pandas", "polars", "pyarrow"]
 Kind = Literal["bool", "int", "float", "text", "other", "unfit"]
 WHO = "Audit"
+UNREADABLE = "open it in what wrote it and save it again as CSV or Parquet"
 BATCH = 1 << 18  # rows that are looked at together
 
 
@@ -35,23 +39,28 @@ class Source:
         self.expression_of: Callable[[str], nw.Expr] | None = None  # says how they are made
         # A relation of the caller's own has one connection, which refuses a second call at the same time.
         self.alone: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
-        self._open(data)
+        self.counted = data.column if isinstance(data, Counted) else None
+        self.columns: tuple[str, ...] = ()
+        self._open(data.table if isinstance(data, Counted) else data)
+        if isinstance(data, Counted):
+            self.columns = tuple(str(name) for name in data.table.column_names if name != data.column)
 
     def _open(self, data: object) -> None:
         if isinstance(data, str | os.PathLike):
             from fairtrial.data.files import Files
 
             self._files = Files(data)
-            self.columns: tuple[str, ...] = self._files.columns
+            self.columns = self._files.columns
             return
-        data = as_table(data)
+        data = opened(as_table(data))
         _check_duplicates(data)
+        data = named_intervals(data)
         try:
             native = nw.from_native(data)  # type: ignore[call-overload]
         except TypeError:
             required = (
-                "must be a dataframe (pandas, Polars, PyArrow, DuckDB, PySpark), a dict of columns, an array of two "
-                f"dimensions or a path of CSV or Parquet files, got {type(data).__name__}"
+                "must be a dataframe (pandas, Polars, PyArrow, DuckDB, PySpark, Ibis), a Delta table, a dict of "
+                f"columns, an array of two dimensions or a path of CSV or Parquet files, got {type(data).__name__}"
             )
             raise InputError(WHO, Fault("data", required)) from None
         if isinstance(native, nw.DataFrame) and native.implementation.is_polars():
@@ -64,7 +73,7 @@ class Source:
             self.ordered = False  # a lazy frame may hold a join or a grouping, which return rows as they come
         self.frame = _frame_kind(native)
         schema = native.collect_schema()
-        self.columns = tuple(schema.names())
+        self.columns = tuple(filter(is_name, schema.names()))
         self.orders = {name: _order(dtype) for name, dtype in schema.items() if isinstance(dtype, nw.Enum)}
 
     @property
@@ -98,6 +107,11 @@ class Source:
     def rows_in_memory(self) -> bool:
         """Whether the rows are at hand in their order, so that a mask can name some of them."""
         return self._files is None and self.ordered
+
+    @property
+    def on_cluster(self) -> bool:
+        """Whether the rows are in Spark, where they stay."""
+        return self._lazy is not None and self._lazy.implementation.is_spark_like()
 
     def count(self) -> int:
         """The number of rows in memory."""
@@ -151,6 +165,12 @@ class Source:
                 self._arrow[name] = _arrow_column(self._eager, name)
         return pa.table({name: self._arrow[name] for name in columns})
 
+    def first(self, name: str, rows: int) -> Any:
+        """A column's first values where the rows are in memory as they are; None where a query must fetch them."""
+        if self._eager is None or name in self.derived:
+            return None
+        return self._table([name]).column(0).slice(0, rows).combine_chunks()
+
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
         """The chosen columns as Arrow, a part of the rows at a time."""
         if self._eager is not None and not set(columns) & set(self.derived):
@@ -160,13 +180,31 @@ class Source:
         if frame.implementation.is_duckdb():
             with self.alone, reading():
                 yield from _reader(frame.to_native())
+        elif frame.implementation.is_ibis():
+            with self.alone:
+                yield from arrow_batches(frame.to_native(), BATCH)
         else:
             yield from frame.collect("pyarrow").to_native().to_batches(max_chunksize=BATCH)
 
-    def sums_of_hashes(self, columns: Sequence[str]) -> list[str] | None:
-        """Where the rows cannot be fetched (Spark), sums of the hashes that the engine makes of them; else None."""
-        if self._lazy is None or not self._lazy.implementation.is_pyspark():
+    def sums_of_hashes(self, columns: Sequence[str], many: bool) -> tuple[list[str], str] | None:
+        """Sums of the hashes that the engine makes of the rows, whatever their order, and one of them in their order.
+
+        In Spark, whose rows cannot be fetched, and in DuckDB where there are many; else None.
+        """
+        if self.on_cluster:
+            return self._hashed_by_spark(columns), ""
+        frame = self.lazy(columns) if many else None
+        if frame is None or not frame.implementation.is_duckdb():
             return None
+        quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
+        place = "row_number() OVER ()" if self.ordered else "0"
+        with self.alone, reading():
+            hashed = frame.to_native().project(f"hash({quoted}) AS h, {place} AS place")
+            answer = hashed.aggregate("count(*), sum(h), sum(hash(h)), sum(hash(h, place))").fetchall()[0]
+        *content, in_order = (str(value) for value in answer)
+        return ["duckdb", *content], in_order if self.ordered else ""
+
+    def _hashed_by_spark(self, columns: Sequence[str]) -> list[str]:
         from pyspark.sql import functions as spark
 
         quoted = [spark.col("`" + name.replace("`", "``") + "`") for name in columns]
@@ -177,7 +215,7 @@ class Source:
         answer = (
             self.lazy(columns).to_native().select(spark.count(spark.lit(1)).cast("string"), *sums).collect()
         )
-        return [str(value) for value in answer[0]]
+        return ["spark", *(str(value) for value in answer[0])]
 
     def kinds(self, columns: Sequence[str]) -> dict[str, Kind]:
         """What each column holds."""
@@ -215,14 +253,16 @@ def as_table(data: object) -> object:
     columns = {str(name): np.asarray(column, dtype=object).tolist() if isinstance(column, list | tuple) else column
                for name, column in data.items()}  # fmt: skip
     if not columns:
-        raise InputError(WHO, Fault("data", "has no columns"))
+        raise InputError(
+            WHO, Fault("data", "has no columns", cure="give a table with a column for each role")
+        )
     lengths = {name: len(column) if hasattr(column, "__len__") else None for name, column in columns.items()}
     if None in lengths.values() or len(set(lengths.values())) > 1:
         shown = ", ".join(f"{name!r}: {length or 'no list'}" for name, length in list(lengths.items())[:6])
         raise InputError(
             WHO, Fault("data", f"must have one value per row in each column, got lengths {shown}")
         )
-    return pa.table({name: _array(name, column) for name, column in columns.items()})
+    return pa.table({name: _array(name, column) for name, column in columns.items() if is_name(name)})
 
 
 def _array_columns(data: Any) -> object:
@@ -241,6 +281,8 @@ def _array(name: str, column: Any) -> Any:
     for kind in (None, pa.uint64()):  # whole numbers above those that have a sign
         try:
             return pa.array(column, type=kind, from_pandas=True)
+        except UnicodeEncodeError:
+            raise no_text(WHO, name) from None
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
             break
         except OverflowError:
@@ -253,7 +295,15 @@ def _fit_array(name: str, column: Any) -> Any:
     kind = getattr(column, "dtype", None)
     if getattr(kind, "kind", "") == "c":
         required = "holds complex numbers, which are neither numbers nor labels here"
-        raise InputError(WHO, Fault("data", required, subject=repr(name)))
+        raise InputError(
+            WHO,
+            Fault(
+                "data",
+                required,
+                subject=repr(name),
+                cure="take their real part or their size, or leave the column out",
+            ),
+        )
     if getattr(kind, "kind", "") == "m":
         return np.asarray(column).astype("timedelta64[us]")
     wide = getattr(kind, "kind", "") == "f" and getattr(kind, "itemsize", 8) > 8
@@ -271,7 +321,9 @@ def reading() -> Iterator[None]:
         check_interrupted(error)
         if not of_the_data(error):
             raise
-        raise InputError(WHO, Fault("data", f"cannot be read: {str(error).splitlines()[0]}")) from None
+        raise InputError(
+            WHO, Fault("data", f"cannot be read: {str(error).splitlines()[0]}", cure=UNREADABLE)
+        ) from None
 
 
 def is_frame(data: object) -> bool:
@@ -291,6 +343,15 @@ def arrow_of(name: str, values: Any) -> Any:
     if isinstance(series, nw.Series):
         return _arrow_column(series.alias("values").to_frame(), "values").combine_chunks()
     return _array(name, values)
+
+
+def with_hash(frame: nw.LazyFrame[Any], columns: Sequence[str], name: str) -> nw.LazyFrame[Any] | None:
+    """The frame with one more column, DuckDB's hash of some others; None where another engine has it."""
+    if not frame.implementation.is_duckdb():
+        return None
+    quoted = ", ".join('"' + column.replace('"', '""') + '"' for column in columns)
+    hashed: nw.LazyFrame[Any] = nw.from_native(frame.to_native().project(f'*, hash({quoted}) AS "{name}"'))
+    return hashed
 
 
 def collect(frame: nw.LazyFrame[Any]) -> dict[str, Any]:
@@ -396,9 +457,11 @@ def _arrow_column(frame: nw.DataFrame[Any], name: str) -> Any:
     import pyarrow as pa
 
     try:
-        return _readable(frame.select(name).to_arrow().column(name))
+        return readable(frame.select(name).to_arrow().column(name))
     except pa.ArrowNotImplementedError:
         return _array(name, frame.get_column(name).to_numpy())
+    except UnicodeEncodeError:
+        raise no_text(WHO, name) from None
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, OverflowError):
         from fairtrial.labels import canonical, is_missing
 
@@ -415,18 +478,7 @@ def _arrow_column(frame: nw.DataFrame[Any], name: str) -> Any:
         return pa.array(texts, type=pa.string())
 
 
-UNFIT = (nw.List, nw.Array, nw.Struct, nw.Object, nw.Duration)
-
-
-def _readable(column: Any) -> Any:
-    """Floats of two bytes as those of four, since DuckDB has none; a column of nothing as one of missing texts."""
-    import pyarrow as pa
-
-    if pa.types.is_null(column.type):
-        return column.cast(pa.string())
-    if column.type != pa.float16():
-        return column
-    return pa.chunked_array([pa.array(column.to_numpy().astype(np.float32), from_pandas=True)])
+UNFIT = (nw.List, nw.Array, nw.Struct, nw.Object, nw.Duration, nw.Int128, nw.UInt128)
 
 
 def _kind(dtype: nw.dtypes.DType) -> Kind:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairtrial.data.cells import Cells, Floats, Ints, LeftOut, distinct, sum_by
-from fairtrial.data.query import Query, Table, check_asked, count_lacking, evaluate
+from fairtrial.data.evaluated import count_lacking, evaluate
+from fairtrial.data.query import Query, Table, check_asked
 from fairtrial.metrics.metric import Metric
 
 if TYPE_CHECKING:

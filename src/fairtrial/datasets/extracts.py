@@ -92,9 +92,25 @@ def _read(
             lacking = [name for name in names if name not in file.columns]
             if lacking:
                 required = f"lacks the columns {', '.join(lacking)}, which such an extract has"
-                raise InputError(who, Fault("path", required, subject=subject))
+                raise InputError(
+                    who,
+                    Fault(
+                        "path",
+                        required,
+                        subject=subject,
+                        cure="Give the file as it is downloaded from its source",
+                    ),
+                )
             file.create_view("extract")
             return connection.sql(query, params=values or None).to_arrow_table()
         except duckdb.Error as error:
             required = f"cannot be read: {str(error).splitlines()[0]}"
-            raise InputError(who, Fault("path", required, subject=subject)) from None
+            raise InputError(
+                who,
+                Fault(
+                    "path",
+                    required,
+                    subject=subject,
+                    cure="give the file as it is downloaded from its source",
+                ),
+            ) from None

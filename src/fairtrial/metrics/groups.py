@@ -10,6 +10,11 @@ from typing import Any, Literal
 from fairtrial.errors import Example, Fault, InputError, Words, did_you_mean
 from fairtrial.labels import canonical
 
+# What an argument that names people must be, said alike wherever one can be given.
+A_GROUP = Words("a group like {}", Example({"race": "A"}))
+COMPARED = Words("a column, a group like {}, or a list of these", Example({"race": "A"}))
+TARGETS = Words("a number, 'overall', 'rest' or a group like {}", Example({"race": "A"}))
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
@@ -122,7 +127,7 @@ def find_target(who: str, target: object, argument: str = "target") -> Target:
         return Target("overall")
     if target == "rest":
         return Target("rest")
-    required = Words("must be a number, 'overall', 'rest' or a group like {}", Example({"race": "A"}))
+    required = Words(f"must be {TARGETS.text}", *TARGETS.parts)
     hint = did_you_mean(target, ["overall", "rest"])
     raise InputError(who, Fault(argument, required, got=target, hint=hint))
 

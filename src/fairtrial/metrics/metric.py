@@ -143,5 +143,7 @@ def _given_fault(given: object) -> Fault | None:
             return Fault("given", "must have roles or column names as keys", got=key)
         if isinstance(key, Role) and key.name not in CONDITION_ROLES:
             listed = ", ".join(f"role.{name}" for name in CONDITION_ROLES[:-1])
-            return Fault("given", f"takes {listed} or role.{CONDITION_ROLES[-1]}", got=key)
+            return Fault(
+                "given", f"takes {listed} or role.{CONDITION_ROLES[-1]}", got=key, cure="use one of these"
+            )
     return None

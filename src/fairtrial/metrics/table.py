@@ -62,6 +62,8 @@ METRICS: dict[str, Metric] = {
              "a higher mean overstates people who do not have the outcome"),
         _row("calibration", "outcome rate in a score bin", role.outcome, None, "below",
              "a lower outcome at the same score means the score overstates the group", role.score_bin),
+        _row("calibration_negative", "rate without the outcome in a score bin", role.not_outcome, None, "above",
+             "fewer outcomes at the same score mean that the score overstates the group", role.score_bin),
         _row("brier", "Brier score", role.squared_error, None, "above", "a higher score means worse probabilities"),
         _row("log_loss", "log loss", role.log_loss, None, "above", "a higher loss means worse probabilities"),
         _row("squared_error", "mean squared error", role.squared_error, None, "above",
@@ -122,8 +124,8 @@ def find_metric(who: str, metric: object, argument: str = "metric") -> Metric:
     >>> find_metric("certify", "fprr")
     Traceback (most recent call last):
     fairtrial.errors.InputError: certify: 'metric' is unknown: 'fprr'. Did you mean 'fpr'? Known: absolute_error, \
-accuracy, balance_negative, balance_positive, base_rate, brier, calibration, error_rate, fdr, fnr, for, fpr, \
-log_loss, mean_score, npv, ppv, selection_rate, squared_error, tnr, tpr. Or make one of your own.
+accuracy, balance_negative, balance_positive, base_rate, brier, calibration, calibration_negative, error_rate, fdr, \
+fnr, for, fpr, log_loss, mean_score, npv, ppv, selection_rate, squared_error, tnr, tpr. Or make one of your own.
     """
     if isinstance(metric, Metric):
         return metric
@@ -195,7 +197,15 @@ def find_metrics(who: str, metrics: object, argument: str = "metric") -> list[Me
         metric = find_metric(who, part, argument)
         if metric.name in found and not _same(found[metric.name], metric):
             subject = "two different metrics"
-            raise InputError(who, Fault(argument, f"are both named {metric.name!r}", subject=subject))
+            raise InputError(
+                who,
+                Fault(
+                    argument,
+                    f"are both named {metric.name!r}",
+                    subject=subject,
+                    cure="give one of them another name",
+                ),
+            )
         found[metric.name] = metric
     if not found:
         raise InputError(who, Fault("metrics", "is empty", cure="name at least one metric"))

@@ -12,6 +12,7 @@ import copy
 import hashlib
 import io
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
@@ -23,20 +24,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial.errors import Cancelled, Fault, InputError
+from fairtrial.work.notebook import notebook_bar
+from fairtrial.work.progress import Progress as Progress
+from fairtrial.work.progress import time_left as time_left
 from fairtrial.work.whole_files import write_whole
 
+COMPILING = "compiling, once: the machine code is kept for the next time"
 Arrays = dict[str, NDArray[np.generic]]
 Task = Callable[[range, np.random.Generator], Arrays]
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a named loop is."""
-
-    name: str
-    done: int
-    total: int
-    seconds: float
+def announce(text: str) -> None:
+    """Say why nothing seems to happen: to whoever shows the progress, else to a terminal or a notebook."""
+    progress = _session.get().progress
+    if progress is not None:
+        progress(Progress(text, 0, 0, 0.0))
+    elif sys.stderr.isatty() or "ipykernel" in sys.modules:
+        print(f"fairtrial: {text}", file=sys.stderr)
 
 
 class Store(Protocol):
@@ -93,6 +97,8 @@ class FileStore:
 
 
 RESTARTS = 3  # of parallel workers that were killed
+# Of this machine's processes, and of Dask: one batch killed too many, or after ten seconds not one is left.
+WORKERS_GONE = frozenset({"BrokenProcessPool", "KilledWorker", "TimeoutError"})
 CHECK_SIZE = hashlib.sha256().digest_size
 
 
@@ -174,7 +180,7 @@ def map_batches(
         raise InputError(name, Fault("", required))
     current = _session.get()
     jobs = current.jobs if jobs is None else jobs
-    progress = progress or current.progress
+    progress = progress or current.progress or notebook_bar()
     cancel = cancel or current.cancel
     store = store or current.store or MemoryStore()
     loop = _Loop(task, n, name, seed, batch_size, key, store, progress, cancel)
@@ -228,8 +234,6 @@ class _Loop:
 
     def _together(self, calls: list[Any], jobs: int, prefer: str) -> list[Arrays]:
         """The calls at once; workers that were killed are replaced, and in the end the calls are made here."""
-        from concurrent.futures.process import BrokenProcessPool
-
         from joblib import Parallel, delayed
 
         for _ in range(RESTARTS):
@@ -237,8 +241,9 @@ class _Loop:
             fresh = copy.deepcopy(calls)
             try:
                 return list(Parallel(n_jobs=jobs, prefer=prefer)(delayed(self.task)(*call) for call in fresh))
-            except BrokenProcessPool:
-                continue
+            except Exception as error:
+                if not WORKERS_GONE & {kind.__name__ for kind in type(error).__mro__}:
+                    raise
         return [self.task(*call) for call in calls]
 
     def _key(self, index: int) -> str:

@@ -9,6 +9,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numba
+from numba.core import event
+
+from fairtrial.work import COMPILING, announce
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -16,6 +19,25 @@ Function = TypeVar("Function", bound=Callable[..., object])
 IN_ANY_ORDER = {"reassoc", "contract", "nsz"}
 # Also lets minima and maxima of several rows go at once; only for values that are not NaN.
 WITHOUT_NAN = IN_ANY_ORDER | {"nnan"}
+
+
+class _Compiling(event.Listener):
+    """Says so when a loop of ours has to be compiled, the first time in a process; code from the cache is no event."""
+
+    def __init__(self) -> None:
+        self.said = False
+
+    def on_start(self, event: Any) -> None:
+        module = event.data["dispatcher"].py_func.__module__
+        if not self.said and module.startswith("fairtrial."):
+            self.said = True
+            announce(COMPILING)
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+event.register("numba:compile", _Compiling())  # type: ignore[no-untyped-call]
 
 
 def njit(function: Function) -> Function:

@@ -55,15 +55,30 @@ def _of_container() -> float | None:
 
 
 def _of_process() -> float | None:
-    """What `ulimit -v` leaves."""
+    """What `ulimit -v` and `ulimit -d` leave."""
     try:
         import resource
 
-        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        pages = [int(part) for part in Path("/proc/self/statm").read_text(encoding="ascii").split()]
     except (ImportError, OSError):
         return None
-    return None if limit == resource.RLIM_INFINITY else float(max(limit - pages * resource.getpagesize(), 0))
+    left = []
+    for kind, used in ((resource.RLIMIT_AS, pages[0]), (resource.RLIMIT_DATA, pages[5])):
+        limit = resource.getrlimit(kind)[0]
+        if limit != resource.RLIM_INFINITY:
+            left.append(float(max(limit - used * resource.getpagesize(), 0)))
+    return min(left, default=None)
+
+
+def limit_memory(size: int) -> None:
+    """Let this process and its children write to so many bytes each; 0 is no limit.
+
+    Not of addresses: what draws charts reserves terabytes of them that it never writes to, and would die.
+    """
+    import resource
+
+    if size:
+        resource.setrlimit(resource.RLIMIT_DATA, (size, size))
 
 
 def _shown(amount: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,7 +22,8 @@ def write_whole(path: Path, content: str | bytes, *, lasting: bool = True) -> No
             path.write_bytes(data)
             return
         target = path.resolve()  # a link stays a link
-        partial = target.with_name(f".{target.name}.{os.getpid()}.part")
+        # two threads may write one file at once
+        partial = target.with_name(f".{target.name}.{os.getpid()}-{threading.get_ident()}.part")
         try:
             with partial.open("wb") as file:
                 file.write(data)
@@ -46,4 +48,11 @@ def not_written(who: str, path: Path, error: OSError) -> NotWritten:
     """A file or folder that cannot be written, and why."""
     named = error.filename if isinstance(error.filename, str) else str(path)
     reason = str(error.strerror or error)
-    return NotWritten(who, Fault("", f"cannot write {named!r}: {reason[:1].lower()}{reason[1:]}"))
+    return NotWritten(
+        who,
+        Fault(
+            "",
+            f"cannot write {named!r}: {reason[:1].lower()}{reason[1:]}",
+            cure="Free that place or choose another",
+        ),
+    )
