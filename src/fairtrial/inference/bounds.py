@@ -14,7 +14,7 @@ import numpy as np
 
 from fairtrial.inference.compare.gaps import Gaps, blank
 from fairtrial.inference.evidence.atoms import Atoms, Bools, Comparison
-from fairtrial.inference.evidence.enough import two_sides
+from fairtrial.inference.evidence.enough import TwoSides, two_sides
 from fairtrial.inference.means.resampled_means import ResampledGap
 from fairtrial.inference.means.skewed_means import (
     KnownTarget,
@@ -112,13 +112,13 @@ def bounded(gaps: Gaps, atoms: Atoms, comparison: Comparison) -> Gaps:
     if comparison.known is not None:
         return _against_known(gaps, atoms.sums(comparison.member), comparison.known)
     sides = two_sides(atoms, comparison)
-    first, second = atoms.sums(sides.first), atoms.sums(sides.second)
+    first, second = sides.first, sides.second
     means = TwoMeans(first, second)
     bounds: list[Bound] = [UnsharedSkewness(means)]
     if atoms.values is None:
         bounds.append(SharedSkewness(means))
     else:
-        bounds.append(Resampled(_rows(gaps, atoms, sides.first, sides.second)))
+        bounds.append(Resampled(_rows(gaps, atoms, sides)))
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = gaps.error / means.error
     # A group and a target that overlap in part: the same bounds, as wide as the gap's own error says.
@@ -140,12 +140,13 @@ def _against_known(gaps: Gaps, groups: Sums, known: Floats) -> BoundedGaps:
     return found
 
 
-def _rows(gaps: Gaps, atoms: Atoms, first: Bools, second: Bools) -> list[tuple[Floats, Floats] | None]:
+def _rows(gaps: Gaps, atoms: Atoms, sides: TwoSides) -> list[tuple[Floats, Floats] | None]:
     """The values of both samples of every gap that has inference."""
-    return [
-        (atoms.gather(first[index]), atoms.gather(second[index])) if told else None
-        for index, told in enumerate(gaps.defined)
-    ]
+    found: list[tuple[Floats, Floats] | None] = []
+    for index, told in enumerate(gaps.defined):
+        first, second = sides.rows(index) if told else (None, None)
+        found.append(None if first is None or second is None else (atoms.gather(first), atoms.gather(second)))
+    return found
 
 
 def _carriers(groups: Sums, common: Floats | float) -> Floats:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from fairtrial.inference.numeric.roots import Floats
 
@@ -89,6 +88,8 @@ class Dependence:
 
     def _drawn(self, seed: int) -> Floats:
         """P-values of the known tests under their joint normal law."""
+        from scipy import special  # a quarter second that starting the server or the command does without
+
         value, vector = np.linalg.eigh(self.correlation)
         loading = vector * np.sqrt(np.maximum(value, 0.0))
         noise = np.random.default_rng([seed, self.tests.size]).standard_normal((self.tests.size, self.draws))

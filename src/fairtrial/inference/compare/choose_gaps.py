@@ -47,8 +47,7 @@ def _ratio_gaps(atoms: Atoms, comparison: Comparison, rate_method: RateMethod) -
         raise ValueError("make_gaps: ratios are for rates.")
     if comparison.known is None:
         return BinaryGaps(atoms, comparison, "ratio")
-    inside = comparison.member.astype(np.float64)
-    count, events = inside @ atoms.count, inside @ atoms.successes
+    count, events = comparison.member @ atoms.count, comparison.member @ atoms.successes
     return KnownRateGaps(count, events, comparison.known, rate_method, "ratio")
 
 
@@ -60,19 +59,28 @@ def _plain_gaps(
     rate_method: RateMethod,
     refinement: Refinement | None,
 ) -> Gaps:
-    if likelihood == "euclidean" or (atoms.values is None and not atoms.binary):
+    euclidean = likelihood == "euclidean" or (atoms.values is None and not atoms.binary)
+    if euclidean and (comparison.known is not None or target_method in ("profile", "orthogonal")):
         return EuclideanGaps(atoms, comparison)
     if comparison.known is not None:
         return _against_known(atoms, comparison, rate_method, refinement)
     if target_method == "orthogonal":
         return orthogonal_gaps(atoms, comparison)
-    honest: Gaps = BinaryGaps(atoms, comparison) if atoms.binary else RowGaps(atoms, comparison)
+    honest: Gaps
+    if euclidean:
+        honest = EuclideanGaps(atoms, comparison)
+    else:
+        honest = BinaryGaps(atoms, comparison) if atoms.binary else RowGaps(atoms, comparison)
     if target_method == "profile":
         return honest
     _, target, _ = atoms.pooled(comparison.reference)
-    nothing = np.zeros_like(comparison.reference)
+    nothing = comparison.member & ~comparison.member
     plugged = replace(comparison, reference=nothing, known=np.nan_to_num(target))
-    known = _against_known(atoms, plugged, "likelihood", refinement)
+    known: Gaps = (
+        EuclideanGaps(atoms, plugged)
+        if euclidean
+        else _against_known(atoms, plugged, "likelihood", refinement)
+    )
     return PlugInGaps(known, honest, scaled=target_method == "scaled")
 
 
@@ -81,6 +89,6 @@ def _against_known(
 ) -> Gaps:
     if not atoms.binary:
         return RowGaps(atoms, comparison, refinement)
-    inside = comparison.member.astype(np.float64)
     assert comparison.known is not None
-    return KnownRateGaps(inside @ atoms.count, inside @ atoms.successes, comparison.known, rate_method)
+    count, events = comparison.member @ atoms.count, comparison.member @ atoms.successes
+    return KnownRateGaps(count, events, comparison.known, rate_method)

@@ -146,14 +146,13 @@ class BinaryGaps(Gaps):
     """Rates against an estimated target, from counts alone: `fairtrial.inference.rates` has the laws."""
 
     def __init__(self, atoms: Atoms, comparison: Comparison, scale: Scale = "difference") -> None:
-        member, reference = comparison.member, comparison.reference
         self.scale = scale
-        self.parts = parts = part_counts(atoms, member, reference)
+        self.parts = parts = part_counts(atoms, comparison)
         group, target = parts.rates
         self.reason = [nobody(a, b) for a, b in zip(np.isnan(group), np.isnan(target), strict=True)]
         if scale == "difference":
             self.estimate = np.nan_to_num(group - target)
-            self.error, _ = gap_errors(atoms, member, reference)
+            self.error, _ = gap_errors(atoms, comparison)
         else:
             shared = parts.shape == "partial"
             facts = zip(self.reason, target, shared, strict=True)
@@ -262,10 +261,9 @@ class EuclideanGaps(Gaps):
     """Euclidean likelihood: distance over its standard error, with Welch's degrees of freedom."""
 
     def __init__(self, atoms: Atoms, comparison: Comparison) -> None:
-        member, reference = comparison.member, comparison.reference
-        target = comparison.known if comparison.known is not None else atoms.pooled(reference)[1]
-        self.estimate = np.nan_to_num(atoms.pooled(member)[1] - target)
-        self.error, self.df = gap_errors(atoms, member, reference)
+        target = comparison.known if comparison.known is not None else atoms.pooled(comparison.reference)[1]
+        self.estimate = np.nan_to_num(atoms.pooled(comparison.member)[1] - target)
+        self.error, self.df = gap_errors(atoms, comparison)
         self.reason = find_reasons(atoms, comparison)
         self.rule = np.full(self.estimate.shape, "euclidean likelihood")
 
@@ -278,12 +276,12 @@ class EuclideanGaps(Gaps):
         return blank(self.estimate - half, self.defined), blank(self.estimate + half, self.defined)
 
 
-def part_counts(atoms: Atoms, member: Bools, reference: Bools) -> PartCounts:
+def part_counts(atoms: Atoms, comparison: Comparison) -> PartCounts:
     """Counts of the three parts of every group and its reference."""
     counts = np.stack([atoms.successes, atoms.count], axis=1)
     columns: list[Floats] = []
-    for part in (member & reference, member & ~reference, reference & ~member):
-        columns += [*(part.astype(np.float64) @ counts).T]
+    for part in comparison.parts:
+        columns += [*(part @ counts).T]
     return PartCounts(*columns)
 
 

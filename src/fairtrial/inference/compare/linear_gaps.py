@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from scipy import special
 
 from fairtrial.inference.compare.gaps import Gaps, blank, no_ratio, nobody
-from fairtrial.inference.evidence.atoms import Bools, Comparison
+from fairtrial.inference.evidence.atoms import Comparison
+from fairtrial.inference.evidence.row_powers import OneSide, RowPowers
 from fairtrial.inference.evidence.unit_sums import Side, UnitSums, degrees_of_freedom
 from fairtrial.inference.joint.joint_test import JointTest
 from fairtrial.inference.numeric.roots import Floats
@@ -26,49 +29,90 @@ class LinearGaps(Gaps):
 
     def __init__(self, sums: UnitSums, comparison: Comparison, scale: Scale = "difference") -> None:
         self.scale, self.binary = scale, sums.binary
+        self.sums, self.comparison, self.known = sums, comparison, comparison.known
         groups = comparison.member.shape[0]
         self.mean, self.size = np.zeros((2, groups)), np.ones((2, groups))
         self.variances, self.df = np.zeros((3, groups)), np.ones(groups)
         self.people: Floats = np.zeros(groups)
         self.reason: list[str | None] = []
-        influences = np.zeros((groups, sums.units))
-        known = comparison.known
-        for index in range(groups):
-            member, reference = comparison.member[index], comparison.reference[index]
-            influences[index] = self._one(sums, index, member, reference, known)
-        self.known, self.rates = known, self.mean
-        self.law = self._law(known)
-        self.estimate, self.error = self._estimates(known), self.law.error
-        self.covariance = self.together = influences @ influences.T
+        apart = self.known is not None or not np.any(comparison.parts[0] @ np.ones(sums.atoms))
+        if sums.alone and apart:
+            self._all_at_once()
+        else:
+            for index in range(groups):
+                self._one(index)
+        self.rates = self.mean
+        self.law = self._law(self.known)
+        self.estimate, self.error = self._estimates(self.known), self.law.error
         name = "score at effective sizes, Student's t" if self.binary else "linearised, Student's t"
         self.rule = np.full(groups, name)
 
-    def _one(
-        self, sums: UnitSums, index: int, member: Bools, reference: Bools, known: Floats | None
-    ) -> Floats:
-        """The numbers of one group; returns the units' influences on its gap."""
-        first = sums.side(member)
-        second = None if known is not None else sums.side(reference)
-        shared = sums.side(member & reference) if known is None and (member & reference).any() else None
+    @cached_property
+    def covariance(self) -> Floats:  # type: ignore[override]
+        """Of all gaps, from the units' influences on them; worked out where it is asked for."""
+        influences = np.zeros((len(self.reason), self.sums.units))
+        for index in np.flatnonzero(self.defined):
+            first, second, _ = self._sides(int(index))
+            influences[index] = first.influence()
+            if second is not None:
+                influences[index] -= second.influence()
+        return np.asarray((influences * self.sums.times) @ influences.T)
+
+    def _sides(self, index: int) -> tuple[Side, Side | None, Side | None]:
+        """The units of one group, of its target, and of what they share."""
+        member, reference = self.comparison.member[index], self.comparison.reference[index]
+        first = self.sums.side(member)
+        if self.known is not None:
+            return first, None, None
+        both = member & reference
+        return first, self.sums.side(reference), self.sums.side(both) if both.any() else None
+
+    def _all_at_once(self) -> None:
+        """Rows that are units of their own, in groups and targets apart from each other."""
+        powers = RowPowers(self.sums)
+        first = powers.side(self.comparison.member)
+        second = None if self.known is not None else powers.side(self.comparison.reference)
+        self.people = np.rint(first.people)
+        for index in range(self.people.size):
+            other = None if second is None else second.of(index)
+            self.reason.append(self._why_not(first.of(index), other))
+        told, trace, squared = self.defined, first.trace, first.squared
+        sides = (first,) if second is None else (first, second)
+        for place, side in enumerate(sides):
+            self.mean[place], self.variances[place] = np.where(told, [side.mean, side.variance], 0.0)
+            self.size[place] = np.where(told, side.size, 1.0)
+        if second is not None:
+            trace, squared = trace + second.trace, squared + second.squared
+        usable = told & (squared > 0) & np.isfinite(squared)
+        self.df = np.divide(trace**2, squared, out=np.ones(told.size), where=usable)
+        for index in range(told.size):
+            if told[index]:
+                self._find_variation(index, float(self.variances[:2, index].sum()))
+
+    def _one(self, index: int) -> None:
+        """The numbers of one group."""
+        first, second, shared = self._sides(index)
         self.people[index] = first.people
         self.reason.append(self._why_not(first, second))
         if self.reason[-1] is not None:
-            return np.zeros(sums.units)
+            return
         influence = first.influence()
         self.mean[0, index], self.size[0, index] = first.mean, first.size
-        self.variances[0, index] = influence @ influence
+        self.variances[0, index] = first.sum(influence**2)
         if second is not None:
             other = second.influence()
             self.mean[1, index], self.size[1, index] = second.mean, second.size
-            self.variances[1:, index] = other @ other, influence @ other
+            self.variances[1:, index] = first.sum(other**2), first.sum(influence * other)
             influence = influence - other
         self.df[index] = degrees_of_freedom(first, second, shared)
-        rounding = 1e-12 * float(np.abs(self.mean[:, index]).max())
-        if not self.binary and influence @ influence <= rounding**2:
-            self.reason[-1] = NO_VARIATION
-        return influence
+        self._find_variation(index, first.sum(influence**2))
 
-    def _why_not(self, first: Side, second: Side | None) -> str | None:
+    def _find_variation(self, index: int, variance: float) -> None:
+        rounding = 1e-12 * float(np.abs(self.mean[:, index]).max())
+        if not self.binary and variance <= rounding**2:
+            self.reason[index] = NO_VARIATION
+
+    def _why_not(self, first: Side | OneSide, second: Side | OneSide | None) -> str | None:
         why = nobody(first.everyone == 0, second is not None and second.everyone == 0)
         if why is not None:
             return why
@@ -76,7 +120,7 @@ class LinearGaps(Gaps):
             return ONE_UNIT
         return None if second is None or self.scale == "difference" else self._no_ratio(first, second)
 
-    def _no_ratio(self, first: Side, second: Side) -> str | None:
+    def _no_ratio(self, first: Side | OneSide, second: Side | OneSide) -> str | None:
         if second.mean == 0:
             return no_ratio(0.0, False)
         positive = self.binary or min(first.mean, second.mean) > 0
@@ -104,7 +148,7 @@ class LinearGaps(Gaps):
             return JointTest(np.nan, 0, 1.0, "none", "no group has inference")
         target = self.mean[1] if self.known is None else self.known
         gap = (self.mean[0] - target)[told]
-        values, vectors = np.linalg.eigh(self.together[np.ix_(told, told)])
+        values, vectors = np.linalg.eigh(self.covariance[np.ix_(told, told)])
         used = values > 1e-10 * max(float(values.max()), 1e-300)
         rank, df = int(used.sum()), float(self.df[told].min())
         statistic = float(np.sum((vectors[:, used].T @ gap) ** 2 / values[used])) if rank else 0.0

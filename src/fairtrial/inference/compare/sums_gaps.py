@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial.inference.compare.gaps import Gaps, blank, nobody
-from fairtrial.inference.evidence.atoms import Atoms, Bools, Comparison
+from fairtrial.inference.evidence.atoms import Atoms, Bools, Comparison, as_matrix
 from fairtrial.inference.means.skewed_means import SharedSkewness, TwoMeans, UnsharedSkewness
 from fairtrial.inference.means.sums import Sums
 from fairtrial.inference.numeric.roots import Floats
@@ -124,7 +124,7 @@ class MeanStrataGaps(SumsGaps):
     ) -> None:
         strata = int(stratum.max()) + 1
         sides = [
-            [atoms.sums(side & (stratum == place)) for place in range(strata)]
+            [atoms.sums(as_matrix(side) & (stratum == place)) for place in range(strata)]
             for side in (comparison.member, comparison.reference)
         ]
         self.n1, self.n2 = (np.stack([one.n for one in side], axis=1) for side in sides)
@@ -150,7 +150,7 @@ class MeanStrataGaps(SumsGaps):
         with np.errstate(divide="ignore", invalid="ignore"):
             own = np.where(share > 0, share / self.n1, 0.0)[:, stratum]
             other = np.where(share > 0, share / self.n2, 0.0)[:, stratum]
-        part: Floats = comparison.member * own - comparison.reference * other
+        part: Floats = as_matrix(comparison.member) * own - as_matrix(comparison.reference) * other
         count, total = (np.bincount(stratum, of) for of in (atoms.count, atoms.count * atoms.mean))
         centre = (total / np.maximum(count, 1.0))[stratum]
         spread = atoms.m2 + atoms.count * np.where(atoms.count > 0, atoms.mean - centre, 0.0) ** 2

@@ -8,10 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from fairtrial.inference.evidence.members import Members
 from fairtrial.inference.means.sums import Sums
 from fairtrial.inference.numeric.roots import Floats
 
 Bools = NDArray[np.bool_]
+# Which atoms each group contains: a matrix, or the lattice that it would be made from.
+Membership = Bools | Members
 MANY_GROUPS = 200
 # Cells of groups by atoms that are worked on at once.
 AT_ONCE = 2_000_000
@@ -42,15 +45,20 @@ class Atoms:
 
     @property
     def finest(self) -> Sums:
-        """The sums of every atom."""
+        """The sums of every atom; the shape of rates is told by their counts."""
+        if self.binary:
+            nothing = np.zeros(self.count.shape)
+            return Sums(self.count, self.mean, self.m2, nothing, nothing, nothing)
         if self.m3 is not None and self.low is not None and self.high is not None:
             return Sums(self.count, self.mean, self.m2, self.m3, self.low, self.high)
         if self.values is None:
             raise ValueError("atoms of real values need their rows, or m3, low and high.")
         return Sums.of_values(self.values)
 
-    def sums(self, member: Bools) -> Sums:
+    def sums(self, member: Membership) -> Sums:
         """The sums of each union of atoms: central sums merge exactly."""
+        if isinstance(member, Members):
+            return member.sums(self)
         finest = self.finest
         count, mean, m2 = self.pooled(member)
         third, low, high = np.zeros(count.shape), np.zeros(count.shape), np.zeros(count.shape)
@@ -72,8 +80,11 @@ class Atoms:
         """Counts of value one in each atom (binary metrics)."""
         return np.rint(self.count * self.mean)
 
-    def pooled(self, member: Bools) -> tuple[Floats, Floats, Floats]:
-        """Count, mean and M2 of each union of atoms (the last axis of `member`)."""
+    def pooled(self, member: Membership) -> tuple[Floats, Floats, Floats]:
+        """Count, mean and M2 of each union of atoms (the last axis of `member`); the mean of nobody is NaN."""
+        if isinstance(member, Members):
+            found = member.sums(self)
+            return found.n, np.where(found.n > 0, found.mean, np.nan), found.m2
         inside = member.astype(np.float64)
         total = self.count.sum()
         centre = float(self.count @ self.mean / total) if total else 0.0
@@ -118,61 +129,76 @@ class Comparison:
     value per group.
     """
 
-    member: Bools
-    reference: Bools
+    member: Membership
+    reference: Membership
     known: Floats | None = None
 
+    @property
+    def parts(self) -> tuple[Membership, Membership, Membership]:
+        """Whom group and reference share, who is in the group alone, and who in the reference alone."""
+        member, reference = self.member, self.reference
+        return member & reference, member & ~reference, reference & ~member
 
-def contrast_weights(atoms: Atoms, member: Bools, reference: Bools) -> tuple[Floats, Floats]:
-    """Each row's influence on 'mean of the group minus mean of the reference' is slope * value + constant.
-
-    Returns both per group and atom. A known target is a reference without atoms.
-    """
-    slope, constant = np.zeros(member.shape), np.zeros(member.shape)
-    for side, sign in ((member, 1.0), (reference, -1.0)):
-        count, mean, _ = atoms.pooled(side)
-        weight = sign * side / np.where(count > 0, count, np.inf)[:, None]
-        slope += weight
-        constant -= weight * np.where(count > 0, mean, 0.0)[:, None]
-    return slope, constant
+    def shared(self, atoms: Atoms) -> Bools:
+        """Whether a group shares somebody with its reference."""
+        return np.asarray((self.member & self.reference) @ atoms.count > 0)
 
 
-def gap_covariance(atoms: Atoms, member: Bools, reference: Bools) -> Floats:
+def gap_covariance(atoms: Atoms, member: Membership, reference: Membership) -> Floats:
     """Covariance of all groups' estimated gaps, from their influence values.
 
-    Where a binary group has nobody or everybody, half a count is added: its variance is not zero.
+    A row's influence on 'mean of the group minus mean of the reference' is slope * value + constant; a known target is
+    a reference without atoms. Where a binary group has nobody or everybody, half a count is added: its variance is
+    not zero.
     """
-    slope, constant = contrast_weights(atoms, member, reference)
-    within, mean = atoms.m2, atoms.mean
-    offset = slope * np.where(atoms.count > 0, mean, 0.0) + constant
-    left = np.hstack([slope * np.sqrt(within), offset * np.sqrt(atoms.count)])
-    if member.shape[0] > MANY_GROUPS:
-        # Only correlations of many groups are used, and single precision halves the work.
-        left = left.astype(np.float32)
-    covariance = (left @ left.T).astype(np.float64)
+    groups, every = member.shape
+    sides = [(side, sign, atoms.pooled(side)) for side, sign in ((member, 1.0), (reference, -1.0))]
+    covariance = np.zeros((groups, groups))
+    step = max(1, AT_ONCE // max(groups, 1))
+    for start in range(0, every, step):
+        part = slice(start, start + step)
+        slope, constant = np.zeros((2, groups, len(atoms.count[part])))
+        for side, sign, (count, mean, _) in sides:
+            weight = sign * columns_of(side, part) / np.where(count > 0, count, np.inf)[:, None]
+            slope += weight
+            constant -= weight * np.where(count > 0, mean, 0.0)[:, None]
+        offset = slope * np.where(atoms.count[part] > 0, atoms.mean[part], 0.0) + constant
+        left = np.hstack([slope * np.sqrt(atoms.m2[part]), offset * np.sqrt(atoms.count[part])])
+        if groups > MANY_GROUPS:
+            # Only correlations of many groups are used, and single precision halves the work.
+            left = left.astype(np.float32)
+        covariance += left @ left.T
     if atoms.binary:
-        extra = _half_count_variance(atoms, member)
-        covariance[np.diag_indices_from(covariance)] += extra
-    return np.asarray(covariance)
+        covariance[np.diag_indices_from(covariance)] += _half_count_variance(atoms, member)
+    return covariance
 
 
-def _half_count_variance(atoms: Atoms, member: Bools) -> Floats:
-    inside = member.astype(np.float64)
-    count, successes = inside @ atoms.count, inside @ atoms.successes
+def columns_of(member: Membership, part: slice) -> Bools:
+    """The matrix of some atoms."""
+    return member.columns(part) if isinstance(member, Members) else member[:, part]
+
+
+def as_matrix(member: Membership) -> Bools:
+    """The whole matrix, for what is worked out of few groups only."""
+    return columns_of(member, slice(None))
+
+
+def _half_count_variance(atoms: Atoms, member: Membership) -> Floats:
+    count, successes = member @ atoms.count, member @ atoms.successes
     extreme = (count > 0) & ((successes == 0) | (successes == count))
     half = (successes + 0.5) * (count - successes + 0.5) / (count + 1.0) ** 2
     return np.where(extreme, half / np.maximum(count, 1.0), 0.0)
 
 
-def gap_errors(atoms: Atoms, member: Bools, reference: Bools) -> tuple[Floats, Floats]:
+def gap_errors(atoms: Atoms, comparison: Comparison) -> tuple[Floats, Floats]:
     """Standard error of each gap and its Welch-Satterthwaite degrees of freedom.
 
     The independent pieces are the rows in both, in the group only, and in the reference only; within a piece every
     row's influence is the same linear function of its value.
     """
-    pieces = np.zeros((3, member.shape[0]))
+    pieces = np.zeros((3, comparison.member.shape[0]))
     sizes = np.zeros_like(pieces)
-    parts = [atoms.pooled(part) for part in (member & reference, member & ~reference, reference & ~member)]
+    parts = [atoms.pooled(part) for part in comparison.parts]
     groups = [_union(parts[0], parts[1]), _union(parts[0], parts[2])]
     for index, (count, mean, m2) in enumerate(parts):
         filled = np.where(count > 0, mean, 0.0)
@@ -189,7 +215,7 @@ def gap_errors(atoms: Atoms, member: Bools, reference: Bools) -> tuple[Floats, F
     with np.errstate(divide="ignore", invalid="ignore"):
         df = variance**2 / np.sum(pieces**2 / spare, axis=0)
     if atoms.binary:
-        variance = variance + _half_count_variance(atoms, member)
+        variance = variance + _half_count_variance(atoms, comparison.member)
     return np.sqrt(variance), np.where(np.isfinite(df), np.maximum(df, 1.0), 1.0)
 
 

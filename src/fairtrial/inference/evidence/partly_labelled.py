@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.inference.evidence.atoms import Bools
+from fairtrial.inference.evidence.atoms import Bools, Membership
 from fairtrial.inference.numeric.roots import Floats
 
 
@@ -73,7 +73,7 @@ class PartlyLabelled:
         free = (labelled == 0) | np.isinf(self.odds)
         return np.where(free, up.astype(np.float64), within)
 
-    def end(self, member: Bools, *, most: bool) -> RateEnd:
+    def end(self, member: Membership, *, most: bool) -> RateEnd:
         """The largest or the smallest rate of each group."""
         share = self.share(most=most)
         events, people = self.sums(member, share)
@@ -82,28 +82,36 @@ class PartlyLabelled:
             return RateEnd(events, people, half * (1.0 - half) / (people + 1.0))
         return RateEnd(events, people, self.variance(member, share, events, people))
 
-    def sums(self, member: Bools, share: Floats) -> tuple[Floats, Floats]:
+    def sums(self, member: Membership, share: Floats) -> tuple[Floats, Floats]:
         """Events and people of each group where so large a share of the unknown has outcome 1."""
         ones, zeros = self.ones + self.unknown * share, self.zeros + self.unknown * (1.0 - share)
-        inside = member.astype(np.float64)[:, self.atom]
-        return inside @ (ones * self.value1 + zeros * self.value0), inside @ (
-            ones * self.given1 + zeros * self.given0
-        )
+        kinds = np.stack([ones * self.value1 + zeros * self.value0, ones * self.given1 + zeros * self.given0])
+        sums = np.stack([np.bincount(self.atom, of, member.shape[1]) for of in kinds], axis=1)
+        events, people = (member @ sums).T
+        return events, people
 
-    def variance(self, member: Bools, share: Floats, events: Floats, people: Floats) -> Floats:
+    def variance(self, member: Membership, share: Floats, events: Floats, people: Floats) -> Floats:
         """By the delta method: of how many people there are of each kind, and of the labelled people's outcomes,
         which the unlabelled's are reckoned from."""
         labelled = self.ones + self.zeros
         rate = (self.ones + 0.5) / (labelled + 1.0)
-        mean = np.divide(events, people, out=np.zeros(people.shape), where=people > 0)[:, None]
-        one, zero = self.value1 - mean * self.given1, self.value0 - mean * self.given0
-        known = labelled * (rate * one + (1.0 - rate) * zero) ** 2
-        guessed = self.unknown * (share * one + (1.0 - share) * zero) ** 2
+        mean = np.divide(events, people, out=np.zeros(people.shape), where=people > 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             slope = np.where(labelled > 0, share * (1.0 - share) / (rate * (1.0 - rate)), 0.0)
         reach = 1.0 + self.unknown * slope / (labelled + 1.0)
-        drawn = labelled * rate * (1.0 - rate) * ((one - zero) * reach) ** 2
-        inside = member.astype(np.float64)[:, self.atom]
-        total = (inside * (known + guessed + drawn)).sum(axis=1)
+        # each a weight times the square of (value - mean * given): three sums tell it for any mean
+        parts = (
+            (labelled, rate, 1.0 - rate),
+            (self.unknown, share, 1.0 - share),
+            (labelled * rate * (1.0 - rate) * reach**2, 1.0, -1.0),
+        )
+        squares = np.zeros((member.shape[1], 3))
+        for weight, one, zero in parts:
+            value, given = (one * a + zero * b for a, b in (
+                (self.value1, self.value0), (self.given1, self.given0)))  # fmt: skip
+            for place, product in enumerate((value * value, value * given, given * given)):
+                squares[:, place] += np.bincount(self.atom, weight * product, member.shape[1])
+        first, mixed, second = (member @ squares).T
+        total = np.maximum(first - 2.0 * mean * mixed + mean**2 * second, 0.0)
         spread = np.divide(total, people**2, out=np.zeros(people.shape), where=people > 0)
         return np.asarray(spread)

@@ -15,7 +15,7 @@ from scipy import optimize, special
 
 from fairtrial.inference.compare.choose_gaps import make_gaps
 from fairtrial.inference.compare.gaps import BinaryGaps, Gaps, KnownRateGaps, Likelihood
-from fairtrial.inference.evidence.atoms import Atoms, Bools, Comparison
+from fairtrial.inference.evidence.atoms import Atoms, Bools, Comparison, Membership, as_matrix
 from fairtrial.inference.means.row_gaps import HULL_EXCESS
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.binary_gaps import SMALLEST_P
@@ -26,6 +26,10 @@ ITERATIONS = 100
 SHRUNK_RULE = "bounded as the groups' own tests are"
 
 SMALL_COUNT_RULE = "score (a count below 10)"  # as results name it
+
+
+# Groups squared times finest groups, up to which the joint law of all gaps is worked out: some seconds of work.
+MOST_WORK = 1e10
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,7 @@ class Patterns:
 
 def joint_test(
     atoms: Atoms,
-    member: Bools,
+    member: Membership,
     reference: Bools | None,
     known: float | None,
     likelihood: Likelihood = "empirical",
@@ -76,6 +80,7 @@ def joint_test(
                 atoms, member[told], reference, known, likelihood, by_limit_law=by_limit_law
             ),
         )
+    member = as_matrix(member)
     constraints = member if reference is None else np.vstack([member, reference[None]])
     patterns = _patterns(atoms, constraints, member)
     df = patterns.basis.shape[0] - (0 if known is not None else 1)
@@ -92,6 +97,18 @@ def joint_test(
     if rule == SMALL_COUNT_RULE:
         p = _small_count_p(p, patterns, atoms, comparison, known)
     return JointTest(statistic, df, p, rule)
+
+
+def is_too_large(groups: int, atoms: int) -> bool:
+    """Whether the gaps are too many for their joint law, so that Bonferroni's bound is used, and said."""
+    return float(groups) ** 2 * max(atoms, groups) > MOST_WORK
+
+
+def bounded_joint(gaps: Gaps) -> JointTest:
+    """The groups' own tests, each at its part of the level: valid whatever their dependence."""
+    told = int(gaps.defined.sum())
+    why = f"the joint law of {told:,} gaps is too large to work out"
+    return JointTest(np.nan, 0, _at_least_one(gaps.p_equal()), "Bonferroni over the groups' own tests", why)
 
 
 def _shrunk_within_hull(test: JointTest, patterns: Patterns, known: float | None, gaps: Gaps) -> JointTest:
@@ -156,7 +173,8 @@ def _small_count_p(
         rate = float(k.sum() / n.sum()) if known is None else known
         return drawn_pearson_p(k, n, known) if has_small_expectation(n, rate) else p
     if known is None:
-        itself = (comparison.member == comparison.reference)[:, atoms.count > 0].all(axis=1)
+        there = atoms.count > 0
+        itself = (as_matrix(comparison.member) == as_matrix(comparison.reference))[:, there].all(axis=1)
         each = Comparison(comparison.member[~itself], comparison.reference[~itself])
         gaps: Gaps = BinaryGaps(atoms, each)
     else:
@@ -188,16 +206,15 @@ def _patterns(atoms: Atoms, constraints: Bools, member: Bools) -> Patterns:
 def _independent(rows: Floats) -> Floats:
     """A largest set of linearly independent rows, in order (Gram-Schmidt)."""
     kept: list[Floats] = []
-    directions: list[Floats] = []
+    directions = np.zeros((min(rows.shape), rows.shape[1]))
     for row in rows:
-        rest = row.copy()
-        for _ in range(2):
-            for direction in directions:
-                rest = rest - (rest @ direction) * direction
+        rest, found = row, directions[: len(kept)]
+        for _ in range(2):  # twice is enough for what rounding leaves
+            rest = rest - (found @ rest) @ found
         length = float(np.linalg.norm(rest))
-        if length > 1e-9 * max(float(np.linalg.norm(row)), 1.0):
+        if length > 1e-9 * max(float(np.linalg.norm(row)), 1.0) and len(kept) < len(directions):
+            directions[len(kept)] = rest / length
             kept.append(row)
-            directions.append(rest / length)
     return np.array(kept).reshape(len(kept), rows.shape[1])
 
 

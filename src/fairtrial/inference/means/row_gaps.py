@@ -97,11 +97,10 @@ class RowGaps(Gaps):
     """Profile empirical likelihood of every group's gap, compared with Student's t; refinements as published."""
 
     def __init__(self, atoms: Atoms, comparison: Comparison, refinement: Refinement | None = None) -> None:
-        member, reference = comparison.member, comparison.reference
         known = comparison.known
-        target = known if known is not None else atoms.pooled(reference)[1]
-        self.estimate = np.nan_to_num(atoms.pooled(member)[1] - target)
-        self.error, df = gap_errors(atoms, member, reference)
+        target = known if known is not None else atoms.pooled(comparison.reference)[1]
+        self.estimate = np.nan_to_num(atoms.pooled(comparison.member)[1] - target)
+        self.error, df = gap_errors(atoms, comparison)
         self.reason = find_reasons(atoms, comparison)
         self.df = df if refinement is None else np.full(df.shape, np.inf)
         plain = refinement in (None, "none")

@@ -130,7 +130,7 @@ def orthogonal_gaps(atoms: Atoms, comparison: Comparison) -> OrthogonalGaps:
     member, reference = comparison.member, comparison.reference
     count, mean, _ = atoms.pooled(member)
     target_count, target_mean, _ = atoms.pooled(reference)
-    error, df = gap_errors(atoms, member, reference)
+    error, df = gap_errors(atoms, comparison)
     reason = find_reasons(atoms, comparison)
     points: list[ScorePoints | None] = []
     for index, why in enumerate(reason):

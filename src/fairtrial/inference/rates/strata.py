@@ -21,12 +21,11 @@ from fairtrial.inference.rates.two_rates import LOGARITHM_ENDS, Scale, TwoRates,
 class StrataLaw(ScaledLaw):
     """Gaps of groups (first axis) over strata (last axis) in which both sides have people; others weigh nothing."""
 
-    def __init__(self, table: TwoRates, scale: Scale) -> None:
+    def __init__(self, table: TwoRates, scale: Scale, weight: Floats | None = None) -> None:
         self.scale = scale
         with np.errstate(divide="ignore", invalid="ignore"):
-            self.weight = np.where(
-                (table.n1 > 0) & (table.n2 > 0), table.n1 * table.n2 / (table.n1 + table.n2), 0.0
-            )
+            usual = table.n1 * table.n2 / (table.n1 + table.n2) if weight is None else weight
+            self.weight = np.where((table.n1 > 0) & (table.n2 > 0), usual, 0.0)
         # a stratum with one side only holds one person of each here, and weighs nothing
         there = self.weight > 0
         self.table = TwoRates(
@@ -76,15 +75,18 @@ class Heterogeneity(NamedTuple):
     p_value: Floats
 
 
-def heterogeneity(law: StrataLaw) -> Heterogeneity:
-    """Sum of (d - mean d)^2 / V with V at the common gap: .048 at 40 and 80 people a stratum, less in small ones."""
+def heterogeneity(law: StrataLaw, effect: Floats | float = 1.0) -> Heterogeneity:
+    """Sum of (d - mean d)^2 / V with V at the common gap: .048 at 40 and 80 people a stratum, less in small ones.
+
+    `effect` is the design effect of the gap, by which the strata's variances are multiplied.
+    """
     common = law.to_gap(law.centre)
     null = at_null(law.table, common[..., None], law.scale)
     with np.errstate(divide="ignore", invalid="ignore"):
         precision = np.where((law.weight > 0) & (null.variance > 0), 1.0 / null.variance, 0.0)
     total = np.maximum(precision.sum(axis=-1, keepdims=True), 1e-300)
     mean = (precision * null.distance).sum(axis=-1, keepdims=True) / total
-    statistic = (precision * (null.distance - mean) ** 2).sum(axis=-1)
+    statistic = (precision * (null.distance - mean) ** 2).sum(axis=-1) / effect
     df = np.maximum((precision > 0).sum(axis=-1) - 1.0, 0.0)
     p = np.where(df > 0, special.chdtrc(np.maximum(df, 1.0), statistic), 1.0)
     return Heterogeneity(statistic, df, p)
