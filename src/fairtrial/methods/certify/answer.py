@@ -10,6 +10,7 @@ import numpy as np
 
 from fairtrial.data.audit import Audit
 from fairtrial.errors import Fault, InputError, NotApplicable, Note, Set, Words, did_you_mean, notes_where
+from fairtrial.inference.evidence.atoms import as_matrix
 from fairtrial.inference.joint.joint_test import JointTest
 from fairtrial.inference.joint.region import region_test
 from fairtrial.inference.numeric.roots import Floats
@@ -147,11 +148,16 @@ def notes_of(judgement: Judgement, rule: str, disparities: Disparities) -> list[
         "ELFA paper's wording, not evidence of fairness."
     )
     constant = "A group without inference is undetermined and cannot be certified."
+    too_many = (
+        f"The joint law of {len(disparities.groups):,} groups is too large to work out: the joint test and the "
+        "intervals that hold for all groups at once are Bonferroni's bounds, which are valid and wider."
+    )
     return notes_where(
         {
             "certificate": (banded, certificate),
             "overall-shrinks": (banded and getattr(disparities.target, "kind", "") == "overall", overall),
             "paper-rule": (rule == "paper", paper),
+            "joint-bound": (disparities.too_many and disparities.bounds is None, too_many),
             "constant-group": (bool(np.any(~disparities.gaps.defined)), constant),
         }
     )
@@ -168,7 +174,7 @@ def region_details(
     shared = disparities.shared_reference if getattr(target, "kind", "") == "reference" else None
     test = region_test(
         disparities.atoms,
-        disparities.comparison.member,
+        as_matrix(disparities.member),
         shared,
         None if known is None else float(known[0]),
         values,
@@ -213,11 +219,11 @@ def _refuse_irregular(disparities: Disparities) -> None:
         required = (
             "is for plain differences: without weights, units, pairs, within, unknown outcomes and ratios"
         )
-        raise NotApplicable(WHO, Fault("vector", required))
+        raise NotApplicable(WHO, Fault("vector", required, cure="Leave it out"))
     if not disparities.gaps.defined.all():
         required = "needs every group to have variation; see the reasons in the table"
         raise NotApplicable(WHO, Fault("vector", required))
-    member = disparities.comparison.member[:, disparities.atoms.count > 0].astype(np.float64)
+    member = as_matrix(disparities.member)[:, disparities.atoms.count > 0].astype(np.float64)
     everyone = np.ones((1, member.shape[1]))
     rank = np.linalg.matrix_rank(member)
     make_up_everyone = bool(np.linalg.matrix_rank(np.vstack([member, everyone])) == rank)

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import altair as alt
 
-from fairtrial.methods.gaps.chart import gap_rows, line_label
+from fairtrial.methods.gaps.chart import (
+    gap_band,
+    gap_rows,
+    gap_title,
+    gap_unit,
+    legend_words,
+    line_label,
+    without_mirrors,
+)
+from fairtrial.results.charts.axes import Unit
 from fairtrial.results.charts.forest import ForestRow, forest
 from fairtrial.results.charts.picture import Picture
-from fairtrial.results.charts.theme import COLOURS, finish
+from fairtrial.results.charts.theme import COLOURS, finish, inline, layered
 from fairtrial.results.column import scalar
 from fairtrial.results.result import Result
 from fairtrial.results.text import state_text
@@ -18,14 +28,11 @@ from fairtrial.results.text import state_text
 def pictures(result: Result) -> list[Picture]:
     """The forest of disparities; the shaded band is the tolerance."""
     details = result.details
-    percent = details["value_kind"] == "percent"
-    tolerance = details["tolerance"] or [None, None]
-    shown = details.get("scale", "difference") == "difference" and None not in tolerance
-    band = (tolerance[0], tolerance[1]) if shown else None
+    unit, band = gap_unit(details), gap_band(details)
     rows = [
         line
-        for row in result.estimates
-        for line in gap_rows(row, percent, result.state_of(row).text, line_label(row, details))
+        for row in without_mirrors(result.estimates)
+        for line in gap_rows(row, unit, result.state_of(row, _judged(row)).text, line_label(row, details))
     ]
     rows += [
         ForestRow(
@@ -34,32 +41,31 @@ def pictures(result: Result) -> list[Picture]:
         )
         for item in details["untested"]
     ]  # fmt: skip
-    axis = f"{details['label']}: difference to {details['target']}"
-    chart = alt.layer(
-        _together(result, rows), forest(rows, axis=axis, percent=percent, zero=True, band=band)
-    ).properties(width=460, height=alt.Step(28))
+    drawn = forest(rows, title=gap_title(details, unit), unit=unit, band=band)
+    chart = layered(drawn, _together(result, rows, unit)).properties(width=460, height=alt.Step(28))
     level = f"{100 * details['confidence_level']:g}%"
-    title = f"Disparities with {level} intervals (thick: each alone, thin: all at once)"
-    shaded = " The shaded band is the tolerance." if band else ""
-    return [
-        Picture("disparities", title, f"Disparity per group.{shaded} {result.verdict.text}", finish(chart))
-    ]
+    told = "; ".join(filter(None, ("thick: each alone, thin: all at once", legend_words(rows, unit, band))))
+    title = f"Disparities with {level} intervals ({told})"
+    return [Picture("disparities", title, f"Disparity per group. {result.verdict.text}", finish(chart))]
 
 
-def _together(result: Result, rows: list[ForestRow]) -> Any:
-    """The wider intervals that hold for all groups at once, drawn faintly behind."""
-    values = [
-        {
-            "label": line_label(row, result.details),
-            "low": scalar(row["together_low"]),
-            "high": scalar(row["together_high"]),
-        }
-        for row in result.estimates
-        if scalar(row["together_low"]) is not None and scalar(row["together_high"]) is not None
-    ]
+def _judged(row: Mapping[str, Any]) -> str:
+    """The column whose state is drawn: that of all groups at once, as in the verdict, where there is one."""
+    return "state" if row.get("family_state") is None else "family_state"
+
+
+def _together(result: Result, rows: list[ForestRow], unit: Unit) -> Any:
+    """The wider intervals that hold for all groups at once, drawn faintly."""
+    low, high = (f"{'ratio_' if unit == 'ratio' else ''}together_{end}" for end in ("low", "high"))
     order = list(dict.fromkeys(row["label"] for row in rows))
+    values = [
+        {"label": line_label(row, result.details), "low": scalar(row[low]), "high": scalar(row[high])}
+        for row in result.estimates
+        if scalar(row.get(low)) is not None and scalar(row.get(high)) is not None
+    ]
+    values = [value for value in values if value["label"] in order]
     return (
-        alt.Chart(alt.Data(values=values))
+        alt.Chart(inline(values))
         .mark_rule(strokeWidth=1, color=COLOURS["neutral"], opacity=0.7)
         .encode(y=alt.Y("label:N", sort=order, title=None), x=alt.X("low:Q"), x2="high:Q")
     )

@@ -15,13 +15,19 @@ import numpy as np
 from scipy import special
 
 from fairtrial.data.audit import Audit
-from fairtrial.errors import Fault, NotApplicable, Note
+from fairtrial.errors import Fault, Named, NotApplicable, Note, Words
 from fairtrial.inference.joint.joint_test import JointTest
 from fairtrial.inference.rates.binary_gaps import SMALLEST_P
 from fairtrial.methods.certify.answer import WHO, Judged, Wanted, answer, judge_one
 from fairtrial.methods.certify.result import CertifyResult
 from fairtrial.methods.gaps.disparities import Disparities
-from fairtrial.methods.gaps.judgement import statement, strongest
+from fairtrial.methods.gaps.judgement import (
+    row_told,
+    statement,
+    strongest,
+    strongest_place,
+    wide_tolerance,
+)
 from fairtrial.methods.gaps.scales import band_p_values
 from fairtrial.methods.gaps.tolerance import plain_band
 from fairtrial.methods.gaps.words import band_words
@@ -34,7 +40,9 @@ def judge_criterion(audit: Audit, name: str, asked: Sequence[tuple[Disparities, 
     """One result about all rates of the criterion."""
     if asked[0][1].vector is not None:
         required = "is about the gaps of one metric, not of a criterion that joins several"
-        raise NotApplicable(WHO, Fault("vector", required))
+        raise NotApplicable(
+            WHO, Fault("vector", required, cure=Words("leave {} out, or ask for one metric", Named("vector")))
+        )
     p = [band_p_values(disparities.gaps, wanted.band) for disparities, wanted in asked]
     parts = [
         judge_one(disparities, wanted, [*p[:place], *p[place + 1 :]])
@@ -96,13 +104,18 @@ def _verdict(name: str, labels: str, parts: Sequence[Judged], joint: JointTest) 
         return Verdict(code, f"by the paper's rule {judged}: {name}, the equality of {labels}, {found}")
     violated = [part for part in parts if (part.judgement.family == "violated").any()]
     found = "; ".join(strongest(part.disparities, part.judgement) for part in violated)
+    told = tuple(
+        row_told(part.disparities, strongest_place(part.disparities, part.judgement)) for part in violated
+    )
     if parts[0].wanted.band is None:
-        return _without_tolerance(name, labels, found, joint, alpha)
+        return _without_tolerance(name, labels, (found, told), joint, alpha)
     band = _band(parts)
     if violated:
-        return Verdict("violated", f"violated: {name}: {found}; tolerance {band}")
+        return Verdict("violated", f"violated: {name}: {found}; tolerance {band}", told)
     if all((part.judgement.verdict == "certified").all() for part in parts):
-        return Verdict("certified", f"certified: {name}: {_statement(parts)}")
+        return Verdict(
+            "certified", f"certified: {name}: {_statement(parts)}", ({},) if _warned(parts) else ()
+        )
     total = sum(part.judgement.verdict.size for part in parts)
     certified = sum(int((part.judgement.verdict == "certified").sum()) for part in parts)
     return Verdict(
@@ -128,12 +141,21 @@ def _statement(parts: Sequence[Judged]) -> str:
     return "; ".join(statement(part.disparities, part.judgement) for part in parts)
 
 
-def _without_tolerance(name: str, labels: str, found: str, joint: JointTest, alpha: float) -> Verdict:
+def _warned(parts: Sequence[Judged]) -> bool:
+    """Whether the statement tells the smallest rate of all."""
+    return any(
+        part.wanted.band is not None and wide_tolerance(part.disparities, part.wanted.band) for part in parts
+    )
+
+
+def _without_tolerance(
+    name: str, labels: str, found: tuple[str, tuple[dict[str, str], ...]], joint: JointTest, alpha: float
+) -> Verdict:
     """The joint test of all rates decides."""
     p = f"joint p {joint.p_value:.3f}" if joint.p_value >= 0.001 else "joint p < 0.001"
     if joint.p_value <= alpha:
-        alone = found or "no single group stands out"
-        return Verdict("violated", f"violated: {name} (equal {labels}) is rejected, {p}: {alone}")
+        alone = found[0] or "no single group stands out"
+        return Verdict("violated", f"violated: {name} (equal {labels}) is rejected, {p}: {alone}", found[1])
     return Verdict(
         "none-shown",
         f"no violation shown: {name} (equal {labels}) is not rejected, {p}; without a tolerance nothing can be "

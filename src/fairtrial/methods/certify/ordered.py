@@ -20,7 +20,14 @@ from fairtrial.methods.certify.answer import WHO, Wanted, notes_of, null_words, 
 from fairtrial.methods.certify.result import CertifyResult
 from fairtrial.methods.gaps.cuts import across_cuts, cut_details, cut_notes
 from fairtrial.methods.gaps.disparities import Disparities
-from fairtrial.methods.gaps.judgement import Judgement, gap_sentence, group_rows, judge, wide_tolerance
+from fairtrial.methods.gaps.judgement import (
+    Judgement,
+    gap_sentence,
+    group_rows,
+    judge,
+    row_told,
+    wide_tolerance,
+)
 from fairtrial.methods.gaps.tolerance import common_notes, plain_band, plain_target
 from fairtrial.methods.gaps.words import band_words
 from fairtrial.results.column import Verdict
@@ -99,21 +106,22 @@ def _verdict(cuts: Mapping[str, Disparities], judgements: list[Judgement], joint
         for i in range(one.p.size)
     ]
     violated = [place for place in places if place[1].family[place[2]] == "violated"]
-    strongest = ""
+    strongest, told = "", tuple[dict[str, str], ...]()
     if violated:
         harmed = [place for place in violated if place[0].effect(place[2]) != "favoured"]
         cut, one, index = min(harmed or violated, key=lambda place: float(place[1].p[place[2]]))
         more = f" (strongest of {len(violated)} groups and cuts)" if len(violated) > 1 else ""
-        strongest = gap_sentence(cut, one, index) + more
+        strongest, told = gap_sentence(cut, one, index) + more, (row_told(cut, index),)
     if judged.band is None:
-        return _without_tolerance(first, judged, joint, strongest)
+        return replace(_without_tolerance(first, judged, joint, strongest), about=told)
     band = band_words(judged.band, first.binary, first.scale)
     if strongest:
-        return Verdict("violated", f"violated: {strongest}; tolerance {band}")
+        return Verdict("violated", f"violated: {strongest}; tolerance {band}", told)
     certified = sum(int((one.verdict == "certified").sum()) for one in judgements)
     words = f"within {band} of {first.target_label}"
     if certified == len(places):
-        return Verdict("certified", f"certified: {_statement(cuts, judged)}")
+        warned = any(wide_tolerance(cut, judged.band) for cut in cuts.values())
+        return Verdict("certified", f"certified: {_statement(cuts, judged)}", ({},) if warned else ())
     return Verdict(
         "undetermined",
         f"undetermined: {first.metric.label} is certified {words} for "

@@ -17,6 +17,7 @@ from fairtrial.methods.gaps.states import DESCRIBED, EFFECT, FAVOURED, UNTESTED
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.column import Column, Primary, StateKind, scalar, state_columns, with_limits
 from fairtrial.results.result import Result
+from fairtrial.results.text import counted
 
 STATES = (
     StateKind("violated", "bad"),
@@ -83,6 +84,7 @@ class CertifyResult(Result):
         "The model was not fitted on these rows.",
         "The tolerance was chosen before looking at these results.",
     )
+    told_in_details: ClassVar[frozenset[str]] = frozenset({"statement"})
     citation: ClassVar[str] = (
         "Empirical Likelihood-based Fairness Auditing (ELFA), sections 3 and 4, with a corrected treatment of "
         "estimated targets; Owen (2001), Empirical Likelihood; Miettinen & Nurminen (1985), Statistics in Medicine 4; "
@@ -113,7 +115,7 @@ class CertifyResult(Result):
             by = (
                 joint["rule"]
                 if joint["statistic"] is None
-                else f"χ² {joint['statistic']:.2f} on {joint['df']} degrees of freedom"
+                else f"χ² {joint['statistic']:,.2f} on {counted(joint['df'], 'degree')} of freedom"
             )
             sentences.append(
                 f"The joint test {outcome} that every disparity is zero ({by}, p "

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.errors import Fault, InputError, Set, Words, check_choice, choice_fault
+from fairtrial.errors import Fault, InputError, Named, Set, Words, check_choice, choice_fault
 from fairtrial.methods.explain.solver.coalitions import RowForm
 from fairtrial.methods.explain.solver.esl import (
     LARGEST_PLAYERS,
@@ -133,7 +133,14 @@ def _sequence(part: str, b: str | Sequence[float] | Callable[[int, int], float],
     try:
         return given_sequence(b, count)
     except (ValueError, TypeError) as error:
-        raise InputError(WHO, Fault("allocation", f"over the {part}: {error}")) from None
+        raise InputError(
+            WHO,
+            Fault(
+                "allocation",
+                f"over the {part}: {error}",
+                cure=Words("Leave {} out to have the default", Named("allocation")),
+            ),
+        ) from None
 
 
 def check_tells_apart(primary: Allocation, form: RowForm, group: NDArray[np.int64], groups: int) -> None:
@@ -143,4 +150,11 @@ def check_tells_apart(primary: Allocation, form: RowForm, group: NDArray[np.int6
         why = "b_1 = 0 makes the groups' values equal whatever their rates"
         if groups > 2:
             why = "these b make the groups' values equal for some unequal rates"
-        raise InputError(WHO, Fault("allocation", f"over the groups cannot tell them apart: {why}"))
+        raise InputError(
+            WHO,
+            Fault(
+                "allocation",
+                f"over the groups cannot tell them apart: {why}",
+                cure=Words("Leave {} out to have the default", Named("allocation")),
+            ),
+        )

@@ -40,6 +40,8 @@ def answer(audit: Audit, wanted: Wanted) -> ExplainResult:
         asked: Any = "marginal" if wanted.model is None or is_ready(wanted.model) else "retrain"
         wanted = replace(wanted, coalitions=asked)
     _check(wanted)
+    if wanted.from_model and isinstance(wanted.test, str | float | int | None):  # nothing is given row by row
+        audit = audit.sampled(wanted.seed)
     explanation = _solve(audit, wanted)
     trained = explanation.explained.train.size > 0
     rows, panel = estimate_rows(explanation), panel_rows(explanation)
@@ -58,7 +60,7 @@ def answer(audit: Audit, wanted: Wanted) -> ExplainResult:
     return ExplainResult(
         question=f"Which features carry the disparity in {label} by {explanation.by_text}?",
         null=f"Every group has the same {label}.",
-        verdict=Verdict(code, f"{code}: {finding}"),
+        verdict=Verdict(code, f"{code}: {finding}", ({},)),  # the largest gap of all
         estimates=tuple(rows),
         details=details,
         notes=(*told, *notes(explanation, details)),

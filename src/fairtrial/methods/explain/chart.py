@@ -10,7 +10,7 @@ import altair as alt
 
 from fairtrial.methods.explain.words import signed
 from fairtrial.results.charts.picture import Picture
-from fairtrial.results.charts.theme import CATEGORIES, COLOURS, finish
+from fairtrial.results.charts.theme import CATEGORIES, COLOURS, finish, inline, layered
 from fairtrial.results.column import reason, scalar
 from fairtrial.results.result import Result
 
@@ -91,7 +91,7 @@ def _end(result: Result, label: str, rate: float) -> dict[str, Any]:
 def _waterfall_layers(result: Result, steps: list[dict[str, Any]]) -> Any:
     axis, order = str(result.details["label"]), [step["label"] for step in steps]
     y = alt.Y("label:N", sort=order, title=None, axis=alt.Axis(ticks=False, domain=False, labelPadding=8))
-    base = alt.Chart(alt.Data(values=steps)).encode(y=y, tooltip=_tooltips(label="step", text="points"))
+    base = alt.Chart(inline(steps)).encode(y=y, tooltip=_tooltips(label="step", text="points"))
     # a thin line from the end of each bar to the next one's start
     ends = [
         {"link": i, "x": first["end"], "label": step["label"]}
@@ -99,7 +99,7 @@ def _waterfall_layers(result: Result, steps: list[dict[str, Any]]) -> Any:
         for step in (first, second)
     ]
     links = (
-        alt.Chart(alt.Data(values=ends))
+        alt.Chart(inline(ends))
         .mark_line(color=COLOURS["faint"], strokeWidth=1)
         .encode(x=alt.X("x:Q", title=axis), y=alt.Y("label:N", sort=order), detail="link:N")
     )
@@ -112,11 +112,11 @@ def _waterfall_layers(result: Result, steps: list[dict[str, Any]]) -> Any:
         x=alt.X("right:Q", title=axis), text="text:N"
     )
     bars = _steps_as_bars(result, base, axis)
-    return alt.layer(links, bars, _whiskers(base, axis), *caps, numbers)
+    return layered(links, bars, _whiskers(base, axis), *caps, numbers)
 
 
 def _steps_as_bars(result: Result, base: Any, axis: str) -> Any:
-    marks = alt.Axis(format=".0%" if _is_percent(result) else "~g", tickCount=7)
+    marks = alt.Axis(format="%" if _is_percent(result) else "~g", tickCount=7)
     x = alt.X("start:Q", title=axis, axis=marks, scale=alt.Scale(zero=False, nice=True))
     colours = [COLOURS["neutral"], COLOURS["second"], COLOURS["accent"]]
     colour = _by_category(alt.Color, "what", [END, UP, DOWN], colours)
@@ -127,7 +127,7 @@ def _only_text(text: str) -> Any:
     """A chart that says why there is none."""
     lines = textwrap.wrap(text, 90)
     rows = [{"text": part, "line": i} for i, part in enumerate(lines)]
-    chart = alt.Chart(alt.Data(values=rows)).mark_text(
+    chart = alt.Chart(inline(rows)).mark_text(
         align="left", fontSize=12, fontStyle="italic", color=COLOURS["neutral"], limit=640
     )
     place = alt.Y("line:O", axis=None)
@@ -166,7 +166,7 @@ def _bars_by_group(result: Result, lines: list[dict[str, Any]], axis: str) -> An
     """A bar with its interval per feature and group."""
     features = result.details["features"]
     groups = list(dict.fromkeys(entry["group"] for entry in lines))
-    base = alt.Chart(alt.Data(values=lines)).encode(
+    base = alt.Chart(inline(lines)).encode(
         y=_feature_axis(features),
         yOffset=alt.YOffset("group:N", sort=groups),
         tooltip=_tooltips(feature="feature", group="group", text="points"),
@@ -182,7 +182,7 @@ def _bars_by_group(result: Result, lines: list[dict[str, Any]], axis: str) -> An
         .encode(x=alt.datum(0), text="text:N")
     )
     height = max(80, len(features) * (18 * len(groups) + 10))
-    chart = alt.layer(bars, _zero_line(), _whiskers(base, axis), absent)
+    chart = layered(bars, _zero_line(), _whiskers(base, axis), absent)
     return finish(chart, width=WIDTH, height=height)
 
 
@@ -206,8 +206,8 @@ def _panel(result: Result) -> Picture:
     ]
     if tally:
         place = alt.Y("feature:N", sort=features)
-        layers.append(_side_texts(alt.Chart(alt.Data(values=tally)).encode(y=place)))
-    chart = finish(alt.layer(*layers), width=WIDTH, height=max(100, len(features) * 16 * len(members)))
+        layers.append(_side_texts(alt.Chart(inline(tally)).encode(y=place)))
+    chart = finish(layered(*layers), width=WIDTH, height=max(100, len(features) * 16 * len(members)))
     return Picture("panel", title, _sentence(title, lines), chart)
 
 
@@ -216,7 +216,7 @@ def _panel_layers(result: Result, lines: list[dict[str, Any]], members: list[str
     colour = _by_category(alt.Color, "member", members, CATEGORIES, columns=3)
     shape = _by_category(alt.Shape, "member", members, SHAPES, columns=3)
     base = (
-        alt.Chart(alt.Data(values=lines))
+        alt.Chart(inline(lines))
         .transform_filter("datum.value != null")
         .encode(
             y=_feature_axis(result.details["features"], grid=True, tickBand="extent"),
@@ -252,7 +252,7 @@ def before_after(result: Result) -> Picture:
 def _change_layers(result: Result, lines: list[dict[str, Any]], features: list[str]) -> Any:
     axis = f"contribution to the gap{_in_points(result)}"
     base = (
-        alt.Chart(alt.Data(values=lines))
+        alt.Chart(inline(lines))
         .transform_filter("datum.value != null")
         .encode(y=_feature_axis(features), tooltip=_tooltips(feature="feature", when="when", text="change"))
     )
@@ -265,7 +265,7 @@ def _change_layers(result: Result, lines: list[dict[str, Any]], features: list[s
         shape=_by_category(alt.Shape, "when", WHEN, ["circle", "diamond"]),
     )
     changes = _side_texts(base.transform_filter("datum.when == 'after'"))
-    return alt.layer(_zero_line(strokeDash=[4, 3]), bridge, dots, changes)
+    return layered(_zero_line(strokeDash=[4, 3]), bridge, dots, changes)
 
 
 # -- what they share: lines with their texts, axes, the line of zero, whiskers -----------------------------------------
@@ -335,7 +335,7 @@ def _whiskers(base: Any, axis: str, **encoded: Any) -> Any:
 
 def _zero_line(**mark: Any) -> Any:
     """No difference."""
-    data = alt.Data(values=[{"x": 0}])
+    data = inline([{"x": 0}])
     return alt.Chart(data).mark_rule(color=COLOURS["neutral"], **mark).encode(x="x:Q")
 
 

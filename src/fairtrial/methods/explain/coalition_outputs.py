@@ -64,7 +64,9 @@ def _from_mapping(coalitions: Mapping[Any, Any], explained: ExplainedRows, masks
     missing = [seen for seen in names if seen and frozenset(seen) not in known]
     if missing:
         required = f"lacks the decisions of {len(missing)} coalitions, e.g. {missing[0]!r}"
-        raise InputError(WHO, Fault("coalitions", required))
+        raise InputError(
+            WHO, Fault("coalitions", required, cure="give those of every subset of the features")
+        )
     nobody = np.zeros(explained.rows.n)
     return np.array([_checked(known.get(frozenset(seen), nobody), explained, seen) for seen in names]).T
 
@@ -102,7 +104,9 @@ def _tidy(outputs: NDArray[Any], scores: bool) -> NDArray[Any]:
     if values.dtype == np.uint8 and not scores:
         return np.ascontiguousarray(values)
     if not np.isfinite(values).all():
-        raise InputError(WHO, Fault("coalitions", "gave missing or infinite values"))
+        raise InputError(
+            WHO, Fault("coalitions", "gave missing or infinite values", cure="return a number for every row")
+        )
     if scores:
         return np.ascontiguousarray(values, dtype=np.float64)
     if values.min() < 0 or values.max() > 1:
@@ -243,7 +247,9 @@ def _audited(wanted: Wanted, explained: ExplainedRows) -> Floats:
     if np.unique(made).size < 2:
         required = "are all the same: there is nothing that a feature could carry"
         subject = f"the audited {'scores' if wanted.scores else 'decisions'}"
-        raise InputError(WHO, Fault("decision", required, subject=subject))
+        raise InputError(
+            WHO, Fault("decision", required, subject=subject, cure="Explain decisions that differ")
+        )
     return made
 
 

@@ -68,11 +68,11 @@ def _verdict(
     own = "; ".join(part.details["finding"] for part in parts)
     unknown = any(part.p_value is None for part in parts)
     if p is None or (unknown and p > alpha):
-        return Verdict("undetermined", f"undetermined: {name} cannot be tested; {own}")
+        return Verdict("undetermined", f"undetermined: {name} cannot be tested; {own}", ({},))
     code = "violated" if p <= alpha else "no violation shown"
     rejected = "rejected" if p <= alpha else "not rejected"
     return Verdict(
-        code, f"{code}: {name} (equal {labels}) is {rejected}, {p_text(p)} for both at once; {own}"
+        code, f"{code}: {name} (equal {labels}) is {rejected}, {p_text(p)} for both at once; {own}", ({},)
     )
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Coded, Rows
 from fairtrial.data.groups import by_attributes, find_groups
-from fairtrial.errors import Fault, InputError, Set, Words, did_you_mean
+from fairtrial.errors import Fault, InputError, Named, Set, Words, did_you_mean
 from fairtrial.methods.explain.players import (
     Placed,
     Player,
@@ -175,7 +175,7 @@ def _group_codes(rows: Rows, groups: Sequence[Group]) -> NDArray[np.int64]:
         inside = rows.mask(group)
         if (codes[inside] >= 0).any():
             required = f"groups overlap: {group.label!r} shares rows with an earlier one"
-            raise InputError(WHO, Fault("by", required))
+            raise InputError(WHO, Fault("by", required, cure="name groups that share nobody"))
         codes[inside] = index
     return codes
 
@@ -260,4 +260,12 @@ def check_both_outcomes(explained: ExplainedRows) -> None:
     labels: Any = np.unique(explained.rows.roles["outcome"][explained.train])
     if labels.size < 2:
         required = "have only one outcome: no classifier can be fitted"
-        raise InputError(WHO, Fault("outcome", required, subject="the rows to fit on"))
+        raise InputError(
+            WHO,
+            Fault(
+                "outcome",
+                required,
+                subject="the rows to fit on",
+                cure=Words("Leave rows of both outcomes to fit on, by another {}", Named("test")),
+            ),
+        )

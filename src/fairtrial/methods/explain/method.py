@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from fairtrial import options
 from fairtrial.data.audit import Audit
 from fairtrial.methods import arguments as a
-from fairtrial.methods.declaration import method
+from fairtrial.methods.declaration import Cost, method
 from fairtrial.methods.explain.result import CompareResult, ExplainResult
+from fairtrial.metrics.groups import A_GROUP
 from fairtrial.metrics.metric import Metric
 from fairtrial.options import Option
 
@@ -32,7 +33,8 @@ MetricOrCriterion = Annotated[
     str | Metric | Mapping[str, Any],
     Option(
         "The metric by name, such as fpr, or one of your own; or a criterion that joins some, such as separation or "
-        "sufficiency."
+        "sufficiency.",
+        must="the name of a metric, such as fpr, or of a criterion, such as separation, or a metric of your own",
     ),
 ]
 Model = Annotated[
@@ -49,6 +51,7 @@ Features = Annotated[
         "Columns the model sees, or players with their columns; default: the audit's features.",
         many=True,
         flag="feature",
+        must="a column, a list of columns or a table of players and their columns",
     ),
 ]
 AllocationChoice = Annotated[
@@ -89,7 +92,9 @@ BaselineChoice = Annotated[
 ]
 Reference = Annotated[
     Mapping[str, Any] | None,
-    Option("The group that the others are compared with, such as sex=Female.", form=options.group),
+    Option(
+        "The group that the others are compared with, such as sex=Female.", form=options.group, must=A_GROUP
+    ),
 ]
 TestRows = Annotated[
     float | str | Sequence[bool] | NDArray[np.bool_] | None,
@@ -98,6 +103,7 @@ TestRows = Annotated[
         above=0,
         below=1,
         form=options.number_or_text,
+        must="a number between 0 and 1, a column of train and test, or one true or false for each row",
     ),
 ]
 Budget = Annotated[
@@ -106,6 +112,7 @@ Budget = Annotated[
         "Coalitions to evaluate when there are too many features for all of them (more than 12): at least 2 for each "
         "feature and 49 more; default 129 more.",
         least=1,
+        most=1_000_000,
     ),
 ]
 Averaged = Annotated[
@@ -139,6 +146,7 @@ OneExplanation = Annotated[
     help="Which features carry the disparity? Contributions with intervals, from refitted or imputed models.",
     order=60,
     shows="carrier",
+    cost=Cost(2, 20),
     result=ExplainResult,
     refusal="what features contribute rests on single rows, each a person of its own who counts like all others",
     of_groups=True,

@@ -38,7 +38,9 @@ class Predictor:
             return self._labels(answers, scores)
         numbers = answers.astype(np.float64)
         if not np.isfinite(numbers).all():
-            raise InputError(WHO, Fault("model", "gave missing or infinite values"))
+            raise InputError(
+                WHO, Fault("model", "gave missing or infinite values", cure="look at the rows it fails for")
+            )
         if scores or np.isin(numbers, (0.0, 1.0)).all():
             return numbers
         if self.threshold is None:
@@ -139,7 +141,7 @@ def decide(fitted: Any, features: Any, scores: bool, positive: frozenset[str] = 
     if scores:
         if not hasattr(fitted, "predict_proba"):
             required = f"{type(fitted).__name__} gives no probabilities (predict_proba)"
-            raise InputError(WHO, Fault("model", required))
+            raise InputError(WHO, Fault("model", required, cure="use a classifier that has predict_proba"))
         probabilities = fitted.predict_proba(features)
         return np.asarray(probabilities[:, _positive_classes(fitted, positive)].sum(axis=1), dtype=np.float64)
     decided = np.isin(
@@ -226,7 +228,14 @@ class ModelInputs:
         width = sum(self.explained.blocks[name].shape[1] for name in columns)
         if self.columns is None and getattr(model, "n_features_in_", width) != width:
             required = f"was fitted on {model.n_features_in_} columns, the features give {width} (categories one-hot)"
-            raise InputError(WHO, Fault("model", required))
+            raise InputError(
+                WHO,
+                Fault(
+                    "model",
+                    required,
+                    cure="fit it on these features, or give an estimator that is not fitted yet",
+                ),
+            )
 
 
 def _wants_names(model: Any) -> bool:

@@ -33,7 +33,7 @@ def find_players(audit: Audit, features: object) -> list[Player]:
     columns = [name for player in players for name in player.columns]
     for k, name in enumerate(columns):
         if name in columns[:k]:
-            faults.add(Fault("features", f"names {name!r} twice"))
+            faults.add(Fault("features", f"names {name!r} twice", cure="name it once"))
     faults.raise_any()
     return players
 
@@ -94,7 +94,9 @@ def _check_place(sensitive: str, inside: list[str], attributes: tuple[str, ...],
         raise InputError(WHO, Fault("sensitive", required, cure="take it out, or say 'player'"))
     if sensitive == "player" and inside != list(attributes) and not reads_columns:
         required = Words(f"is 'player' but {{}} does not name {', '.join(attributes)}", Named("features"))
-        raise InputError(WHO, Fault("sensitive", required))
+        raise InputError(
+            WHO, Fault("sensitive", required, cure=Words("add it, or say {}", Set("sensitive", "absent")))
+        )
 
 
 def _without_columns(players: Sequence[Player], columns: Sequence[str]) -> list[Player]:

@@ -92,6 +92,7 @@ class ExplainResult(Result):
         "Feature tests are about drivers. They are not tests of the fairness criterion: features can cancel, and a "
         "fair system can have strong drivers. The first stage is the test of the criterion.",
     )
+    told_in_details: ClassVar[frozenset[str]] = frozenset({"finding", "drivers_text"})
     citation: ClassVar[str] = _CITATION
 
     def by_metric(self) -> list[ExplainResult]:
@@ -191,6 +192,7 @@ class CompareResult(Result):
         "Rows are independent people; group sizes are taken as they are.",
         "Both rules' fitted classifiers are taken as they are.",
     )
+    told_in_details: ClassVar[frozenset[str]] = frozenset({"drivers_text"})
     citation: ClassVar[str] = _CITATION
 
     def pictures(self) -> list[Picture]:

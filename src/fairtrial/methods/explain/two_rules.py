@@ -170,7 +170,7 @@ def _verdict(row: dict[str, Any], details: dict[str, Any], level: float) -> Verd
         f"{before} to {after}{unit}, change {change}, {100 * level:g}% interval {low} to {high}, "
         f"{p_text(row['p_value'])}"
     )
-    return Verdict(code, text)
+    return Verdict(code, text, ({},))
 
 
 def _drivers_text(rows: list[dict[str, Any]], value_kind: str) -> str:

@@ -19,7 +19,7 @@ from fairtrial.methods.flag.result import FlagResult
 from fairtrial.methods.gaps.between_ends import is_open, range_cells
 from fairtrial.methods.gaps.cuts import across_cuts, cut_details, cut_notes
 from fairtrial.methods.gaps.disparities import Disparities
-from fairtrial.methods.gaps.judgement import bounded_sentence, finite_or_reason
+from fairtrial.methods.gaps.judgement import bounded_sentence, finite_or_reason, row_told
 from fairtrial.methods.gaps.scales import find_ratio_band, ratio_cells
 from fairtrial.methods.gaps.sorted_groups import Untested
 from fairtrial.methods.gaps.states import DESCRIBED, FAVOURED
@@ -157,7 +157,7 @@ def find_flag_band(
             or not np.isfinite(tolerance)
         ):
             required = Words("with {} is the one value tested", Set("direction", "differs"))
-            raise InputError(WHO, Fault("tolerance", required, got=tolerance))
+            raise InputError(WHO, Fault("tolerance", required, got=tolerance, cure="write one number"))
         return float(tolerance), float(tolerance)
     if scale == "ratio":
         return find_ratio_band(WHO, tolerance) or (1.0, 1.0)
@@ -250,8 +250,7 @@ def _base(disparities: Disparities, group: Group, n: int) -> dict[str, Any]:
 
 def _untested_row(disparities: Disparities, item: Untested) -> dict[str, Any]:
     why = item.state.reason
-    mask = disparities.cells.mask(item.group)
-    rate = float(disparities.atoms.pooled(mask[None])[1][0]) if item.n else undefined(why)
+    rate = item.rate if item.n else undefined(why)
     if disparities.bounds is not None:
         rate = undefined(disparities.bounds.depends)
     missing = ("target_rate", "difference", "difference_low", "difference_high", "p_value", "p_adjusted")
@@ -323,7 +322,7 @@ def _verdict(parts: list[Tested], wanted: Wanted) -> Verdict:
         unknown = "" if bounds is None else f", which {bounds.depends}"
         return Verdict(
             "none-flagged",
-            f"none of {tested} {what} flagged{unknown}: this does not show that they are treated equally",
+            f"none of {tested:,} {what} flagged{unknown}: this does not show that they are treated equally",
         )
     harmed = [(part, i) for part, i in flagged if part.disparities.effect(i) != "favoured"]
     worst, i = max(harmed or flagged, key=lambda item: _size(item[0], item[1], wanted.direction))
@@ -334,7 +333,11 @@ def _verdict(parts: list[Tested], wanted: Wanted) -> Verdict:
         float(disparities.gaps.estimate[i]), *ends,
         wanted.confidence_level, unit_of(disparities.binary, disparities.scale), disparities.effect(i),
     )  # fmt: skip
-    return Verdict("flagged", f"{len(flagged)} of {tested} {what} flagged; furthest: {text}")
+    return Verdict(
+        "flagged",
+        f"{len(flagged):,} of {tested:,} {what} flagged; furthest: {text}",
+        (row_told(disparities, i),),
+    )
 
 
 def _size(part: Tested, index: int, direction: str) -> float:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
 
-from fairtrial.methods.gaps.chart import gap_rows, line_label
+from fairtrial.methods.gaps.chart import (
+    gap_band,
+    gap_rows,
+    gap_title,
+    gap_unit,
+    legend_words,
+    line_label,
+    without_mirrors,
+)
+from fairtrial.results.charts.forest import forest
 from fairtrial.results.charts.picture import Picture
-from fairtrial.results.charts.theme import COLOURS, finish
+from fairtrial.results.charts.theme import COLOURS, finish, inline, layered
 from fairtrial.results.column import scalar
 from fairtrial.results.result import Result
 from fairtrial.results.text import format_value
@@ -16,6 +26,7 @@ from fairtrial.results.text import format_value
 # More lines than this do not fit a page; the strongest are shown and the rest counted.
 MOST_LINES = 60
 MOST_TILES = 400
+DARK_INK, LIGHT_INK = "rgb(2, 3, 5)", "rgb(255, 255, 255)"
 
 
 def pictures(result: Result) -> list[Picture]:
@@ -24,34 +35,32 @@ def pictures(result: Result) -> list[Picture]:
 
 
 def _forest(result: Result) -> Picture:
-    from fairtrial.results.charts.forest import forest
-
     details = result.details
-    percent = details["value_kind"] == "percent"
-    tested = [row for row in result.estimates if scalar(row["p_value"]) is not None]
-    shown = sorted(tested, key=lambda row: float(row["p_adjusted"]))[:MOST_LINES]
+    unit, band = gap_unit(details), gap_band(details)
+    tested = without_mirrors([row for row in result.estimates if scalar(row["p_value"]) is not None])
+    shown = sorted(tested, key=lambda row: float(scalar(row["p_adjusted"]) or 0.0))[:MOST_LINES]
     shown.sort(key=lambda row: -_size(row))
     rows = [
         line
         for row in shown
-        for line in gap_rows(row, percent, result.state_of(row).text, line_label(row, details))
+        for line in gap_rows(row, unit, result.state_of(row).text, line_label(row, details))
     ]
-    low, high = details["tolerance"]
-    band = (low, high) if low < high and details.get("scale", "difference") == "difference" else None
-    axis = f"{details['label']}: difference to {details['target']}"
-    chart = forest(rows, axis=axis, percent=percent, zero=True, band=band).properties(
+    chart = forest(rows, title=gap_title(details, unit), unit=unit, band=band).properties(
         width=460, height=alt.Step(20)
     )
     title = f"Disparities with {100 * details['confidence_level']:g}% intervals, {details['flagged']} flagged"
+    told = legend_words(rows, unit, band)
+    title += f" ({told})" if told else ""
     if len(tested) > len(shown):
-        title += f" (the {len(shown)} smallest p-values of {len(tested)})"
+        title += f" (the {len(shown)} smallest p-values of {len(tested):,})"
     return Picture("disparities", title, f"Disparity per group. {result.verdict.text}", finish(chart))
 
 
 def _size(row: dict[str, Any]) -> float:
     """The gap, or the largest that is possible."""
     known = scalar(row["difference"])
-    return float(scalar(row["difference_most"]) if known is None else known)
+    largest = scalar(row.get("difference_most")) if known is None else known
+    return 0.0 if largest is None else float(largest)
 
 
 def _grids(result: Result) -> list[Picture]:
@@ -67,8 +76,9 @@ def _grids(result: Result) -> list[Picture]:
     if not panels:
         return []
     sizes = [abs(tile["disparity"]) for tile in tiles if tile["disparity"] is not None]
-    charts = [_panel(name, rows, max(sizes, default=0.0) or 1.0) for name, rows in panels.items()]
-    chart = alt.vconcat(*charts, spacing=18)
+    largest = max(sizes, default=0.0) or 1.0
+    charts = [_panel(name, rows, largest) for name, rows in panels.items()]
+    chart = alt.vconcat(*charts, _key(result.details, largest), spacing=18)
     title = "Groups and intersections: flagged ones outlined, untested ones grey"
     text = f"Tiles per group, coloured by disparity. {result.verdict.text}"
     return [Picture("intersections", title, text, finish(chart))]
@@ -102,13 +112,60 @@ def _interval(row: dict[str, Any], kind: Any) -> str:
     return "–" if low is None or high is None else f"{format_value(low, kind)} to {format_value(high, kind)}"
 
 
+def tile_colours(disparity: float | None, largest: float) -> dict[str, str]:
+    """The fill of a tile and ink that can be read on it, alike on a light and on a dark page."""
+    share = 0.0 if disparity is None else max(-1.0, min(1.0, disparity / largest))
+    full = (47, 93, 155) if share < 0 else (196, 106, 18)
+    pale = (236, 238, 240) if disparity is None else (247, 247, 245)
+    mixed = [round(low + abs(share) * (high - low)) for low, high in zip(pale, full, strict=True)]
+    return {
+        "fill": f"rgb({', '.join(map(str, mixed))})",
+        "ink": DARK_INK if contrast(mixed) >= 4.5 else LIGHT_INK,
+    }
+
+
+def contrast(colour: Sequence[int]) -> float:
+    """Of the dark ink on a colour, as WCAG counts it."""
+    linear = [part / 255 / 12.92 if part <= 10 else ((part / 255 + 0.055) / 1.055) ** 2.4 for part in colour]
+    light = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return (light + 0.05) / 0.0503
+
+
+def _key(details: dict[str, Any], largest: float) -> Any:
+    """What the colours and the outline say."""
+    percent = details["value_kind"] == "percent"
+    kind: Any = "points" if percent else "number"
+    unit = " points" if percent else ""
+    steps = [(share * largest, format_value(share * largest, kind) + unit) for share in (-1, -0.5, 0, 0.5, 1)]
+    tiles = [{"words": words, "outlined": False, **tile_colours(gap, largest)} for gap, words in steps]
+    tiles += [
+        {"words": "flagged", "outlined": True, **tile_colours(0.0, largest)},
+        {"words": "not tested", "outlined": False, **tile_colours(None, largest)},
+    ]
+    order = [str(tile["words"]) for tile in tiles]
+    base = alt.Chart(inline(tiles)).encode(
+        x=alt.X(
+            "words:N", sort=order, title=None, scale=alt.Scale(paddingInner=0.06, paddingOuter=0.03),
+            axis=alt.Axis(orient="bottom", labelAngle=0, domain=False, ticks=False),
+        )
+    )  # fmt: skip
+    filled = base.mark_rect(cornerRadius=3).encode(fill=alt.Fill("fill:N", scale=None))
+    marked = base.transform_filter("datum.outlined").mark_rect(
+        fill=None, stroke=COLOURS["flagged"], strokeWidth=3, cornerRadius=3
+    )
+    title = f"colours: the gap to {details['target']}"
+    return alt.layer(filled, marked).properties(title=title, width=alt.Step(88), height=16)
+
+
 def _panel(name: str, rows: list[dict[str, Any]], largest: float) -> Any:
-    columns, lines = sorted({row["column"] for row in rows}), sorted({row["line"] for row in rows})
+    # as the groups come: ordered categories keep their order
+    columns = list(dict.fromkeys(row["column"] for row in rows))
+    lines = list(dict.fromkeys(row["line"] for row in rows))
     gap = alt.Scale(paddingInner=0.06, paddingOuter=0.03)
     top = alt.Axis(orient="top", labelAngle=0, labelLimit=110, domain=False, ticks=False)
     # A single attribute needs no name beside its only line: the panel's title says it.
     side = alt.Axis(domain=False, ticks=False, labels=len(lines) > 1 or "×" in name)
-    base = alt.Chart(alt.Data(values=rows)).encode(
+    base = alt.Chart(inline({**row, **tile_colours(row["disparity"], largest)} for row in rows)).encode(
         x=alt.X("column:N", sort=columns, title=None, axis=top, scale=gap),
         y=alt.Y("line:N", sort=lines, title=None, axis=side, scale=gap),
         tooltip=[
@@ -120,25 +177,12 @@ def _panel(name: str, rows: list[dict[str, Any]], largest: float) -> Any:
             alt.Tooltip("state:N", title="finding"),
         ],
     )
-    scale = alt.Scale(
-        domain=[-largest, 0, largest],
-        range=[COLOURS["accent"], "#f7f7f5", COLOURS["second"]],
-        clamp=True,
-        interpolate="rgb",
-    )
-    grey = base.transform_filter("datum.disparity == null").mark_rect(fill="#eceef0", cornerRadius=3)
-    filled = base.transform_filter("datum.disparity != null").mark_rect(cornerRadius=3)
-    filled = filled.encode(fill=alt.Fill("disparity:Q", scale=scale, legend=None))
+    filled = base.mark_rect(cornerRadius=3).encode(fill=alt.Fill("fill:N", scale=None))
     marked = base.transform_filter("datum.state == 'flagged'").mark_rect(
         fill=None, stroke=COLOURS["flagged"], strokeWidth=3, cornerRadius=3
     )
-    ink = (
-        f"datum.disparity == null ? '{COLOURS['not tested']}' : "
-        f"(abs(datum.disparity) > {0.55 * largest} ? '#ffffff' : '#20262e')"
-    )
     colour = alt.Color("ink:N", scale=None)
-    written = base.transform_calculate(ink=ink)
-    number = written.mark_text(dy=-6, fontSize=13, fontWeight=600).encode(text="text:N", color=colour)
-    people = written.mark_text(dy=9, fontSize=10).encode(text="people:N", color=colour)
-    tiles = alt.layer(grey, filled, marked, number, people)
+    number = base.mark_text(dy=-6, fontSize=13, fontWeight=600).encode(text="text:N", color=colour)
+    people = base.mark_text(dy=9, fontSize=11).encode(text="people:N", color=colour)
+    tiles = layered(filled, marked, number, people)
     return tiles.properties(title=f"by {name}", width=alt.Step(108), height=alt.Step(46))

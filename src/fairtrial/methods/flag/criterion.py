@@ -39,7 +39,8 @@ def answer_criterion(audit: Audit, name: str, asked: Sequence[tuple[Disparities,
 def _verdict(name: str, labels: list[str], parts: list[FlagResult]) -> Verdict:
     flagged = [label for label, part in zip(labels, parts, strict=True) if part.details["flagged"]]
     own = "; ".join(f"{label}: {part.verdict.text}" for label, part in zip(labels, parts, strict=True))
-    return Verdict("flagged" if flagged else "none-flagged", f"{name.replace('_', ' ')}: {own}")
+    told = tuple(row for part in parts for row in part.verdict.about)
+    return Verdict("flagged" if flagged else "none-flagged", f"{name.replace('_', ' ')}: {own}", told)
 
 
 def _details(name: str, labels: list[str], parts: list[FlagResult]) -> dict[str, Any]:

@@ -28,6 +28,7 @@ Correction = Annotated[
 
 @method(
     question="Which known groups are harmed?",
+    neutral="Which known groups differ?",
     short="Flags",
     help="Which known groups are harmed? Tests over all intersections.",
     order=30,

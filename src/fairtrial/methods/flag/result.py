@@ -75,22 +75,20 @@ class FlagResult(Result):
         return pictures(self)
 
     def reading(self) -> list[str]:
-        """How many groups were tested and flagged, and what a flag means."""
-        tested = [row for row in self.estimates if row["state"] in TESTED_CODES]
-        flagged = [row for row in tested if row["flagged"]]
+        """What a flag means, and what is said of groups that were not tested."""
         rate = f"{100 * self.details['fdr']:g}%"
         promise = (
-            f"the chance of any wrong flag is at most {rate}"
+            f"The chance of any wrong flag is at most {rate}."
             if self.details["correction"] == "holm"
-            else f"of the flagged groups, at most {rate} are expected to be flagged wrongly"
+            else f"Of the flagged groups, at most {rate} are expected to be flagged wrongly."
         )
-        sentences = [
-            self.verdict.text,
-            f"{len(tested)} groups were tested and {len(flagged)} flagged; {promise}.",
-        ]
-        left_out = len(self.estimates) - len(tested)
+        sentences = [self.verdict.text, *([promise] if self.verdict.code == "flagged" else [])]
+        left_out = sum(row["state"] not in TESTED_CODES for row in self.estimates)
         if left_out:
-            sentences.append(f"{left_out} groups were not tested; nothing is said about them.")
+            were = "group was" if left_out == 1 else "groups were"
+            sentences.append(
+                f"{left_out:,} {were} not tested; nothing is said about {'it' if left_out == 1 else 'them'}."
+            )
         return sentences
 
     def primary(self) -> list[Primary]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,27 +9,34 @@ import numpy as np
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Cells, Rows
-from fairtrial.data.columns import MOST_ROWS
 from fairtrial.data.groups import by_attributes, compared_groups
-from fairtrial.errors import FairtrialWarning, Fault, InputError, NotApplicable, Note
-from fairtrial.inference.bounds import bounded
-from fairtrial.inference.compare.choose_gaps import make_gaps
+from fairtrial.errors import Fault, InputError, Named, Note, Words
 from fairtrial.inference.compare.end_gaps import EndGaps
 from fairtrial.inference.compare.gaps import Gaps
 from fairtrial.inference.compare.linear_gaps import LinearGaps
 from fairtrial.inference.compare.mean_ratios import mean_ratios
 from fairtrial.inference.compare.pair_gaps import PairGaps
-from fairtrial.inference.evidence.atoms import Atoms, Bools, Comparison, gap_covariance
-from fairtrial.inference.joint.joint_test import JointTest, joint_test, shrunk, without_undefined
+from fairtrial.inference.evidence.atoms import Atoms, Bools, Comparison, as_matrix, gap_covariance
+from fairtrial.inference.evidence.members import Members
+from fairtrial.inference.joint.joint_test import (
+    JointTest,
+    bounded_joint,
+    is_too_large,
+    joint_test,
+    shrunk,
+    without_undefined,
+)
+from fairtrial.inference.joint.plug_in import plug_in_test
 from fairtrial.inference.joint.region import quadratic_test
-from fairtrial.inference.means.target_methods import estimate_gaps
+from fairtrial.inference.joint.vector_likelihood import orthogonal_joint
+from fairtrial.inference.means.target_methods import OrthogonalGaps
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.binary_gaps import no_gap
 from fairtrial.inference.rates.two_rates import Scale
 from fairtrial.inference.simultaneous import bonferroni_level, simultaneous_level
-from fairtrial.methods.gaps.atom_codes import atom_of_rows
 from fairtrial.methods.gaps.between_ends import Bounds
-from fairtrial.methods.gaps.inference_asked import Inference, refuse_ways
+from fairtrial.methods.gaps.compared_rows import plain_gaps, weighted_gaps, worked_out
+from fairtrial.methods.gaps.inference_asked import Inference
 from fairtrial.methods.gaps.known_outcomes import left_out_details, refuse_selective
 from fairtrial.methods.gaps.model_adjusted import adjust_by_model
 from fairtrial.methods.gaps.outcome_bounds import (
@@ -110,8 +116,9 @@ class Disparities:
         """What the numbers were computed from."""
         if self.bounds is not None:
             return self.bounds.source
-        rows = self.weighted or self.paired
-        return self.cells if rows is None else rows.rows
+        if self.weighted is not None:
+            return self.weighted.source
+        return self.cells if self.paired is None else self.paired.rows
 
     @property
     def scale(self) -> Scale:
@@ -185,14 +192,31 @@ class Disparities:
     @property
     def overlapping(self) -> bool:
         """Whether some person belongs to two compared groups."""
-        return bool(np.any(self.comparison.member[:, self.atoms.count > 0].sum(axis=0) > 1))
+        return bool(np.any(self.member.how_often()[self.atoms.count > 0] > 1))
+
+    @property
+    def member(self) -> Members:
+        """Which cells each compared group contains."""
+        assert isinstance(self.comparison.member, Members)
+        return self.comparison.member
+
+    @property
+    def plugged_in(self) -> bool:
+        """Whether an estimated target is taken as known, as the ELFA paper does."""
+        estimated = isinstance(self.target, Target) and self.comparison.known is None
+        return self.inference.target_method == "plug-in" and estimated and self.scale == "difference"
+
+    @property
+    def too_many(self) -> bool:
+        """Whether the gaps are too many for their joint law, where no other law is at hand."""
+        return self.gaps.covariance is None and is_too_large(*self.member.shape)
 
     def together(self, level: float, seed: int) -> float:
         """The pointwise level at which all intervals cover at once."""
         defined = self.gaps.defined
         if not defined.any():
             return level
-        if self.bounds is not None:
+        if self.bounds is not None or self.too_many:
             return bonferroni_level(int(defined.sum()), level)
         if self.gaps.covariance is not None:
             return simultaneous_level(self.gaps.covariance[np.ix_(defined, defined)], level, seed)
@@ -206,21 +230,44 @@ class Disparities:
         gap, covariance = self.differences.estimate, self.differences.covariance
         if covariance is not None:
             return without_undefined(
-                self.gaps, lambda told: self._quadratic(gap[told], covariance[np.ix_(told, told)])
+                self.gaps,
+                lambda told: (
+                    self._own_joint(told) or self._quadratic(gap[told], covariance[np.ix_(told, told)])
+                ),
             )
+        if self.too_many:
+            return bounded_joint(self.gaps)
+        if self.plugged_in:
+            return without_undefined(self.gaps, self._plug_in)
         known = None if self.comparison.known is None else float(self.comparison.known[0])
         return joint_test(
             self.atoms,
-            self.comparison.member,
+            self.member,
             self.shared_reference,
             known,
             likelihood=self.inference.likelihood,  # type: ignore[arg-type]
             gaps=self.gaps,
         )
 
+    def _plug_in(self, told: Bools) -> JointTest:
+        """The paper's joint test, with the targets taken as known."""
+        member = as_matrix(self.member)[told]
+        return plug_in_test(self.atoms, member, self.target_rate[told], self.inference.likelihood)  # type: ignore[arg-type]
+
+    def _own_joint(self, told: Bools) -> JointTest | None:
+        """By the likelihood asked for, where the target is an estimate of the caller's own."""
+        inner = getattr(self.gaps, "inner", self.gaps)
+        if not isinstance(self.target, Estimate) or not isinstance(inner, OrthogonalGaps):
+            return None
+        test = orthogonal_joint(inner.points, told, self.inference.likelihood)  # type: ignore[arg-type]
+        return test if test is None or self.binary else self._shrunk(test)
+
+    def _shrunk(self, test: JointTest) -> JointTest:
+        return shrunk(test, self.gaps, np.zeros(self.gaps.estimate.size))
+
     def _quadratic(self, gap: Floats, covariance: Floats) -> JointTest:
         test = quadratic_test(gap, covariance)
-        return test if self.binary else shrunk(test, self.gaps, np.zeros(self.gaps.estimate.size))
+        return test if self.binary else self._shrunk(test)
 
 
 def find_disparities(
@@ -245,12 +292,14 @@ def find_disparities(
     probable = find_probable(who, audit, metric, with_target(attributes, compared), compared)
     other = unknown or probable
     cells = target_cells(who, audit, metric, asked_for, compared, None if other is None else other.cells)
+    compared = worked_out(who, audit, metric, cells, compared)
     groups, named = compared_groups(who, audit, by, depth, compared if isinstance(compared, Target) else None)
     compared = named or compared
     found = sort_groups(who, audit, metric, cells, groups, compared, minimum, unknown, probable)
     if not found.tested:
         reasons = "; ".join(f"{item.group.label}: {item.state.reason}" for item in found.untested[:5])
-        raise InputError(who, Fault("", f"there is no group to test ({reasons})"))
+        cure = Words("name other groups, or lower {} where that is the reason", Named("minimum"))
+        raise InputError(who, Fault("", f"there is no group to test ({reasons})", cure=cure))
     asked = list(audit.groups) if by is None else by
     return compare_sorted(
         who, audit, metric, found, by=asked, target=compared, minimum=minimum, inference=inference
@@ -270,8 +319,7 @@ def compare_sorted(
 ) -> Disparities:
     """The gaps of the groups that are tested; this is where measure, certify and flag get theirs from."""
     cells, atoms = found.cells, found.atoms
-    member = np.array([mask for _, mask in found.tested])
-    comparison = _comparison(who, member, cells, target, atoms)
+    comparison = _comparison(who, found.member, cells, target, atoms)
     if inference.scale == "ratio":
         if not atoms.binary:
             refuse_ratio_of_means(who, getattr(target, "kind", "estimate"), inference.likelihood)
@@ -280,7 +328,7 @@ def compare_sorted(
             inference=replace(inference, scale="difference"),
         )  # fmt: skip
     if inference.within:
-        refuse_within(who, audit, target)
+        refuse_within(who, audit, target, inference.by_model)
     gaps: Gaps
     bounds: Bounds | None = None
     if found.unknown is not None:
@@ -294,16 +342,18 @@ def compare_sorted(
     elif found.weighted is None and inference.scale == "ratio" and not atoms.binary:
         gaps, notes = mean_ratios(atoms, comparison, plain.gaps), [Note("ratio-of-means", RATIO_OF_MEANS)]
     elif found.weighted is None:
-        gaps, notes = _gaps(who, audit, metric, cells, atoms, comparison, target, inference)
+        gaps, notes = plain_gaps(who, audit, metric, cells, atoms, comparison, target, inference)
     else:
-        gaps, notes = _weighted_gaps(who, found.weighted, comparison, target, inference)
+        gaps, notes = weighted_gaps(who, found.weighted, comparison, target, inference)
     within = None
     if inference.by_model:
         within = adjust_by_model(who, audit, metric, cells, comparison, inference, gaps)
     elif inference.within:
-        within = adjust(who, cells, atoms, comparison, inference.within, inference.scale, gaps)
+        within = adjust(
+            who, cells, atoms, comparison, inference.within, inference.scale, gaps, found.weighted
+        )
     return Disparities(
-        who, metric, by, minimum, inference, target, [group for group, _ in found.tested], found.untested,
+        who, metric, by, minimum, inference, target, found.tested, found.untested,
         found.absent, cells, atoms, comparison, gaps if within is None else within.gaps, notes, found.weighted,
         harmed_side(metric, audit.favourable), plain.gaps if inference.scale == "ratio" else None, within,
         found.paired,
@@ -311,8 +361,10 @@ def compare_sorted(
     )  # fmt: skip
 
 
-def _comparison(who: str, member: Bools, cells: Cells, target: Target | Estimate, atoms: Atoms) -> Comparison:
-    nothing = np.zeros_like(member)
+def _comparison(
+    who: str, member: Members, cells: Cells, target: Target | Estimate, atoms: Atoms
+) -> Comparison:
+    nothing = member.nobody()
     if isinstance(target, Estimate):
         return Comparison(member, nothing, None)
     if target.kind == "number":
@@ -321,79 +373,3 @@ def _comparison(who: str, member: Bools, cells: Cells, target: Target | Estimate
             raise InputError(who, Fault("target", "of a rate must lie between 0 and 1", got=target.value))
         return Comparison(member, nothing, np.full(member.shape[0], target.value))
     return Comparison(member, opposite(member, cells, target))
-
-
-def _weighted_gaps(
-    who: str,
-    weighted: WeightedRows,
-    comparison: Comparison,
-    target: Target | Estimate,
-    inference: Inference,
-) -> tuple[Gaps, list[Note]]:
-    """Gaps of weighted rows and of persons with several rows; other ways of inference are refused by name."""
-    faults = refuse_ways(inference, "weighted rows or persons with several rows")
-    if isinstance(target, Estimate):
-        faults.append(Fault("target", "of your own estimate is not for weighted rows or repeated persons"))
-    if faults:
-        raise NotApplicable(who, faults)
-    text = (
-        "Weights and repeated rows: inference at the number of people that the gap's own variance is worth."
-    )
-    return LinearGaps(weighted.sums, comparison, inference.scale), [Note("effective-counts", text)]
-
-
-def _gaps(
-    who: str,
-    audit: Audit,
-    metric: Metric,
-    cells: Cells,
-    atoms: Atoms,
-    comparison: Comparison,
-    target: Target | Estimate,
-    inference: Inference,
-) -> tuple[Gaps, list[Note]]:
-    notes: list[Note] = []
-    if isinstance(target, Estimate):
-        codes, values, influence = _estimate_rows(who, audit, metric, cells, target)
-        notes.append(
-            Note(
-                "own-estimate",
-                "The target is an estimate of your own: orthogonal scores carry its influence values.",
-            )
-        )
-        own = estimate_gaps(atoms, comparison, codes, values, target.value, influence)
-        taken = replace(comparison, known=np.full(own.estimate.shape, target.value))
-        return (own if atoms.binary else bounded(own, atoms, taken)), notes
-    if not atoms.binary and atoms.values is None and inference.likelihood == "empirical":
-        text = (
-            f"More than {MOST_ROWS:,} rows: means are compared by their sums (n, mean, second and third central sums, "
-            "smallest and largest value), not by their rows. For skewed values that is the more careful way."
-        )
-        notes.append(Note("from-moments", text))
-        warnings.warn(text, FairtrialWarning, stacklevel=4)
-    if inference.refinement is not None and (comparison.known is None or atoms.binary):
-        required = "is for a real-valued metric against a known number; leave it out here"
-        raise InputError(who, Fault("refinement", required))
-    gaps = make_gaps(
-        atoms,
-        comparison,
-        likelihood=inference.likelihood,  # type: ignore[arg-type]
-        target_method=inference.target_method,  # type: ignore[arg-type]
-        rate_method=inference.rate_interval,  # type: ignore[arg-type]
-        refinement=inference.refinement,  # type: ignore[arg-type]
-        scale=inference.scale,
-    )
-    return gaps, notes
-
-
-def _estimate_rows(
-    who: str, audit: Audit, metric: Metric, cells: Cells, target: Estimate
-) -> tuple[Any, Floats, Floats]:
-    columns = [target.influence] if isinstance(target.influence, str) else []
-    rows = audit.rows(attributes=cells.attributes, metrics=[metric], columns=columns, complete=False, who=who)
-    influence = rows.columns[columns[0]] if columns else np.array(target.influence, dtype=np.float64)
-    if influence.shape != (rows.n,) or not np.isfinite(influence).all():
-        required = f"must have one finite value for each of the {rows.n:,} rows, got {influence.size:,}"
-        raise InputError(who, Fault("target", required, subject="'influence'"))
-    codes = np.where(rows.given[metric.name], atom_of_rows(cells, rows), -1)
-    return codes, rows.values[metric.name], influence

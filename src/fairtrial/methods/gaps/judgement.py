@@ -255,9 +255,10 @@ def overall_verdict(disparities: Disparities, judgement: Judgement, joint: Joint
         return _without_tolerance(disparities, judgement, joint)
     band = band_words(judgement.band, disparities.binary, disparities.scale)
     if (judgement.family == "violated").any():
-        return _violated(disparities, f"{strongest(disparities, judgement)}; tolerance {band}")
+        return _violated(disparities, f"{strongest(disparities, judgement)}; tolerance {band}", judgement)
     if (judgement.verdict == "certified").all():
-        return Verdict("certified", f"certified: {statement(disparities, judgement)}")
+        warned: tuple[dict[str, str], ...] = ({},) if wide_tolerance(disparities, judgement.band) else ()
+        return Verdict("certified", f"certified: {statement(disparities, judgement)}", warned)
     certified = int((judgement.verdict == "certified").sum())
     if disparities.bounds is not None and _open(disparities.gaps, judgement.band).any():
         return _depends(disparities, judgement, band)
@@ -265,7 +266,7 @@ def overall_verdict(disparities: Disparities, judgement: Judgement, joint: Joint
     return Verdict(
         "undetermined",
         f"undetermined: {disparities.metric.label} is certified within {band} of {disparities.target_label} for "
-        f"{certified} of {counted(len(disparities.groups), 'group')} and violated for none{hint}",
+        f"{certified:,} of {counted(len(disparities.groups), 'group')} and violated for none{hint}",
     )
 
 
@@ -282,7 +283,7 @@ def _depends(disparities: Disparities, judgement: Judgement, band: str) -> Verdi
     others = f" (widest of {waiting.size} groups)" if waiting.size > 1 else ""
     hint = _labels_hint(disparities, judgement)
     text = f"undetermined: {disparities.bounds.depends}: {told}{others}; tolerance {band}{hint}"
-    return Verdict("undetermined", text)
+    return Verdict("undetermined", text, (row_told(disparities, widest),))
 
 
 def _labels_hint(disparities: Disparities, judgement: Judgement) -> str:
@@ -331,22 +332,33 @@ def wide_tolerance(disparities: Disparities, band: tuple[float, float]) -> str:
     )
 
 
-def _violated(disparities: Disparities, text: str) -> Verdict:
+def _violated(disparities: Disparities, text: str, judgement: Judgement | None) -> Verdict:
     """Of what people are and not of what was decided, a gap is described and not called violated."""
+    told = () if judgement is None else (row_told(disparities, strongest_place(disparities, judgement)),)
     if describes_people(disparities.metric):
-        return Verdict(DESCRIBED.code, f"differs: {text}; it describes the people, not the decisions")
-    return Verdict("violated", f"violated: {text}")
+        return Verdict(DESCRIBED.code, f"differs: {text}; it describes the people, not the decisions", told)
+    return Verdict("violated", f"violated: {text}", told)
+
+
+def row_told(disparities: Disparities, index: int) -> dict[str, str]:
+    """What names a group's row in the table, for a verdict that tells its numbers."""
+    return {"metric": disparities.metric.name, "group": disparities.groups[index].label}
 
 
 def strongest(disparities: Disparities, judgement: Judgement) -> str:
-    """The violated group with the smallest p-value, a harmed one where there is one, and how many there are."""
+    """The strongest gap in words, and how many there are."""
+    violated = int((judgement.family == "violated").sum())
+    others = f" (strongest of {violated} groups)" if violated > 1 else ""
+    return gap_sentence(disparities, judgement, strongest_place(disparities, judgement)) + others
+
+
+def strongest_place(disparities: Disparities, judgement: Judgement) -> int:
+    """The violated group with the smallest p-value, a harmed one where there is one."""
     violated = np.flatnonzero(judgement.family == "violated")
     effects = [disparities.effect(int(i)) for i in violated]
     told = violated[np.array([effect != "favoured" for effect in effects])]
     chosen = told if told.size else violated
-    worst = int(chosen[np.argmin(judgement.p[chosen])])
-    others = f" (strongest of {violated.size} groups)" if violated.size > 1 else ""
-    return gap_sentence(disparities, judgement, worst) + others
+    return int(chosen[np.argmin(judgement.p[chosen])])
 
 
 def _without_tolerance(disparities: Disparities, judgement: Judgement, joint: JointTest) -> Verdict:
@@ -355,9 +367,9 @@ def _without_tolerance(disparities: Disparities, judgement: Judgement, joint: Jo
     label = disparities.metric.label
     if joint.p_value <= 1.0 - judgement.level:
         if some:
-            return _violated(disparities, strongest(disparities, judgement))
+            return _violated(disparities, strongest(disparities, judgement), judgement)
         text = f"the groups differ jointly (p {joint.p_value:.3f}), though no single group stands out"
-        return _violated(disparities, f"{label}: {text}")
+        return _violated(disparities, f"{label}: {text}", None)
     alone = "; a single group stands out by itself, see the table" if some else ""
     if disparities.bounds is not None and (judgement.verdict == "undetermined").any():
         alone += f"; whether there is one {disparities.bounds.depends}"

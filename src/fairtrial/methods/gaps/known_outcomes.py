@@ -113,7 +113,7 @@ def left_out_text(metric: Metric, found: LeftOut) -> str:
     """'false positive rate: 400 of 1,000 rows (40.0%) left out, 400 without the outcome'."""
     parts = []
     if found.ungrouped:
-        parts.append(f"{_count(found.ungrouped)} without a group")
+        parts.append(f"{_count(found.ungrouped)} without {' or '.join(found.labels)}")
     if found.lacking:
         parts.append(f"{_count(found.lacking)} without {' or '.join(found.needed)}")
     total = f"{_count(found.total)} rows"

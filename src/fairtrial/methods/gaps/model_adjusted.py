@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,13 +11,15 @@ from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Cells, Rows
 from fairtrial.errors import Fault, NotApplicable
 from fairtrial.inference.compare.gaps import Gaps
-from fairtrial.inference.compare.model_gaps import FOLDS, ModelGaps, Parts, robust_parts
+from fairtrial.inference.compare.model_gaps import FOLDS, Fitted, ModelGaps, Parts, robust_parts
 from fairtrial.inference.evidence.atoms import Bools, Comparison
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.methods.gaps.atom_codes import atom_of_rows
 from fairtrial.methods.gaps.inference_asked import Inference
 from fairtrial.methods.gaps.within import Within
 from fairtrial.metrics.metric import Metric
+
+SHRUNK = 0.1  # the penalty on squared coefficients, of numbers in standard deviations
 
 
 def adjust_by_model(
@@ -64,20 +68,49 @@ def _design(rows: Rows, labels: list[str], numbers: list[str]) -> Floats:
     return np.column_stack(parts)
 
 
-def expected_chance(design: Floats, value: Floats, asked: Floats) -> Floats:
+def expected_chance(design: Floats, value: Floats, asked: Floats) -> Fitted:
     """Logistic regression, slightly shrunk; the share itself where there is but one value to learn from."""
     from sklearn.linear_model import LogisticRegression
 
     if value.size == 0 or value.min() == value.max() or design.shape[1] == 0:
-        return np.full(len(asked), (value.sum() + 0.5) / (value.size + 1.0))
-    model = LogisticRegression(C=10.0, max_iter=1000).fit(design, value)
-    return np.asarray(model.predict_proba(asked)[:, 1])
+        share = np.full(value.size, (value.sum() + 0.5) / (value.size + 1.0))
+        return _constant(share, value, asked)
+    model = LogisticRegression(C=1.0 / SHRUNK, max_iter=1000).fit(design, value)
+    learned, expected = (model.predict_proba(columns)[:, 1] for columns in (design, asked))
+    spread = learned * (1.0 - learned)
+    return Fitted(expected, _pull(design, value - learned, spread, asked, expected * (1.0 - expected)))
 
 
-def expected_mean(design: Floats, value: Floats, asked: Floats) -> Floats:
+def expected_mean(design: Floats, value: Floats, asked: Floats) -> Fitted:
     """Least squares, slightly shrunk."""
     from sklearn.linear_model import Ridge
 
     if value.size == 0 or design.shape[1] == 0:
-        return np.full(len(asked), float(value.mean()) if value.size else 0.0)
-    return np.asarray(Ridge(alpha=0.1).fit(design, value).predict(asked))
+        return _constant(np.full(value.size, value.mean() if value.size else 0.0), value, asked)
+    model = Ridge(alpha=SHRUNK).fit(design, value)
+    rest = value - model.predict(design)
+    return Fitted(
+        np.asarray(model.predict(asked)), _pull(design, rest, np.ones(value.size), asked, np.ones(len(asked)))
+    )
+
+
+def _constant(expected: Floats, value: Floats, asked: Floats) -> Fitted:
+    """One number expected of everybody: each row pulls it towards its own value."""
+    level = float(expected[0]) if expected.size else 0.5
+    rest = (value - expected) / max(value.size, 1)
+    return Fitted(np.full(len(asked), level), lambda multiple: rest * multiple.sum())
+
+
+def _pull(
+    design: Floats, rest: Floats, spread: Floats, asked: Floats, slope: Floats
+) -> Callable[[Floats], Floats]:
+    """Of a regression: each row's score, through the inverse of the information, on the expectations asked for."""
+    learned, others = (np.column_stack([np.ones(len(columns)), columns]) for columns in (design, asked))
+    information = learned.T @ (spread[:, None] * learned)
+    information[1:, 1:] += SHRUNK * np.eye(design.shape[1])
+
+    def pull(multiple: Floats) -> Floats:
+        way = np.linalg.lstsq(information, others.T @ (slope * multiple), rcond=None)[0]
+        return np.asarray(rest * (learned @ way))
+
+    return pull

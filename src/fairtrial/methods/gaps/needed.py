@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil
 from typing import Any
 
@@ -12,6 +15,7 @@ from scipy import special
 
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.power import Band, MeanAudits, RateAudits
+from fairtrial.inference.rates.binary_gaps import no_gap
 from fairtrial.methods.gaps.disparities import Disparities
 from fairtrial.results.column import undefined
 
@@ -22,10 +26,24 @@ PRECISION = 1.02
 NODES, MANY_GROUPS, FEW_NODES = 25, 50, 9
 
 TOO_SMALL_TARGET = "the target has too few people for a certificate, whatever the group's size"
-NO_ZERO = "the tolerance does not contain zero"
+NO_ZERO = "the tolerance does not contain the case of no gap"
 SAME_SHARES = ", and everyone else as many times more,"
 NO_SIZE = "no number of rows would be enough at these shares"
 NEVER = "no gap is large enough to be found with these sizes"
+MOST_PLANNED = 2_000  # each group's audits to come are enumerated: thousands would take minutes
+TOO_MANY = f"not planned: there are more than {MOST_PLANNED:,} groups"
+
+_wanted: ContextVar[bool] = ContextVar("sizes are wanted", default=True)
+
+
+@contextmanager
+def without_sizes() -> Iterator[None]:
+    """Nothing in this block plans sizes: for who only looks at gaps, they take longer than all the rest."""
+    token = _wanted.set(False)
+    try:
+        yield
+    finally:
+        _wanted.reset(token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,33 +60,56 @@ def find_needed(
 ) -> Needed:
     """From the test that will be used, at the sizes of this audit and, for a certificate, if no gap were there."""
     groups = len(disparities.groups)
-    if not _planned(disparities, band):
+    if not _wanted.get() or not _planned(disparities, band):
         return Needed([None] * groups, [None] * groups, [None] * groups)
     told = disparities.gaps.defined
+    if groups > MOST_PLANNED:
+        return _not_planned(np.asarray(undetermined) & told & (band is not None), told)
     wanted = np.flatnonzero(np.asarray(undetermined) & told & (band is not None))
     members: list[Any] = [None] * groups
     rows: list[Any] = [None] * groups
     audits = _audits(disparities)
-    if band is not None and not band[0] < 0.0 < band[1]:
+    if band is not None and not band[0] < no_gap(disparities.scale) < band[1]:
         for index in wanted:
             members[index] = rows[index] = undefined(NO_ZERO)
     elif band is not None and wanted.size:
-        total = float(disparities.cells.rows.sum())
+        total, count = float(disparities.cells.rows.sum()), disparities.count
         alone, together = audits.sizes(wanted, band, 1.0 - level, power)
         for place, index in enumerate(wanted):
             enough = np.isfinite(alone[place])
-            size = alone[place] * disparities.count[index]
+            size = alone[place] * count[index]
             members[index] = ceil(size) if enough else undefined(TOO_SMALL_TARGET)
             rows[index] = _rows(together[place] * total)
+    if disparities.scale == "ratio":
+        return Needed(members, rows, [None] * groups)
     found = audits.detectable(band or (0.0, 0.0), 1.0 - level, power)
     return Needed(members, rows, [_gap(value) for value in found])
 
 
+def _not_planned(undetermined: Any, told: Any) -> Needed:
+    sizes, gaps = ([undefined(TOO_MANY) if asked else None for asked in of] for of in (undetermined, told))
+    return Needed(sizes, sizes, gaps)
+
+
 def _planned(disparities: Disparities, band: Band | None) -> bool:
-    """Whether sizes can be said: of plain differences; ratios, strata, weights, pairs and one-sided bands have none."""
-    plain = disparities.scale == "difference" and disparities.weighted is None and disparities.within is None
+    """Whether sizes can be said: of plain gaps; strata, weights, pairs and one-sided bands have none."""
+    plain = disparities.weighted is None and disparities.within is None
     plain &= disparities.paired is None and disparities.bounds is None
+    if disparities.scale == "ratio":
+        return (
+            plain
+            and band is not None
+            and band[0] > 0.0
+            and np.isfinite(band[1])
+            and _ratio_planned(disparities)
+        )
     return plain and (band is None or bool(np.isfinite(band).all()))
+
+
+def _ratio_planned(disparities: Disparities) -> bool:
+    """Ratios of rates to others than the group itself, or to a known rate."""
+    apart = not (disparities.comparison.member & disparities.comparison.reference).any(axis=1).any()
+    return apart and disparities.binary and disparities.inference.target_method == "profile"
 
 
 def _rows(size: float) -> Any:
@@ -103,7 +144,7 @@ def _audits(disparities: Disparities) -> _Rates | _Means:
     return _Rates(disparities) if plain and _Rates.fits(disparities) else _Means(disparities)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class _Rates:
     """Groups and targets apart, a group within its target as if against the others there, or a known rate."""
 
@@ -113,12 +154,15 @@ class _Rates:
     def fits(disparities: Disparities) -> bool:
         """Whether each group is apart from its target or inside it."""
         comparison = disparities.comparison
-        shared = comparison.member & comparison.reference
-        apart = comparison.member & ~comparison.reference
-        count = disparities.atoms.count
-        return bool(((shared @ count == 0) | (apart @ count == 0)).all())
+        shared, apart, _ = (part @ disparities.atoms.count for part in comparison.parts)
+        return bool(((shared == 0) | (apart == 0)).all())
 
-    @property
+    @cached_property
+    def count(self) -> Floats:
+        """People of each group."""
+        return self.disparities.count
+
+    @cached_property
     def others(self) -> Floats:
         """People opposite each group; infinite for a known rate."""
         comparison = self.disparities.comparison
@@ -132,7 +176,7 @@ class _Rates:
             return ""
         return _as_they_are(int(others)) if self.share[index] == 1.0 else SAME_SHARES
 
-    @property
+    @cached_property
     def share(self) -> Floats:
         """What a gap to the others is multiplied by: the part of the target that is not the group."""
         inside = (self.disparities.comparison.member & self.disparities.comparison.reference).any(axis=1)
@@ -140,22 +184,24 @@ class _Rates:
         with np.errstate(invalid="ignore"):
             return np.where(inside, others / (others + count), 1.0)
 
-    @property
+    @cached_property
     def rate(self) -> Floats:
         """The rate of both sides if there were no gap; half an event is added so that none is never or always."""
         comparison, atoms = self.disparities.comparison, self.disparities.atoms
         if comparison.known is not None:
             return np.asarray(comparison.known, dtype=np.float64)
-        side = comparison.member | comparison.reference
-        return np.asarray((side @ atoms.successes + 0.5) / (side @ atoms.count + 1.0))
+        both = np.stack([atoms.successes, atoms.count], axis=1)
+        events, people = np.sum([part @ both for part in comparison.parts], axis=0).T
+        return np.asarray((events + 0.5) / (people + 1.0))
 
     def _at(self, chosen: Any, own: Floats, theirs: Floats) -> RateAudits:
         """Audits with sizes multiplied by these factors."""
-        count = np.maximum(np.ceil(self.disparities.count[chosen] * own), 1.0)
+        count = np.maximum(np.ceil(self.count[chosen] * own), 1.0)
         others = self.others[chosen]
         sizes = np.where(np.isinf(others), np.inf, np.ceil(np.where(np.isinf(others), 1.0, others) * theirs))
         nodes = NODES if len(chosen) <= MANY_GROUPS else FEW_NODES
-        return RateAudits(count, np.maximum(sizes, 1.0), self.rate[chosen], nodes)
+        rate = self.rate[chosen]
+        return RateAudits(count, np.maximum(sizes, 1.0), rate, nodes, self.disparities.scale)
 
     def sizes(self, chosen: Any, band: Band, alpha: float, power: float) -> tuple[Floats, Floats]:
         """Factors of the group's size alone (infinite: none suffices), and of both sizes, that certify."""

@@ -14,7 +14,8 @@ from fairtrial.data.schema import Unlabelled
 from fairtrial.data.unknown_outcomes import OutcomeCells, outcome_cells
 from fairtrial.errors import Fault, NotApplicable, Note, Set, Words
 from fairtrial.inference.compare.end_gaps import EndGaps, RateEnds, label_gaps
-from fairtrial.inference.evidence.atoms import Atoms, Bools, Comparison
+from fairtrial.inference.evidence.atoms import Atoms, Comparison
+from fairtrial.inference.evidence.members import Members
 from fairtrial.inference.evidence.partly_labelled import PartlyLabelled
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.methods.gaps.between_ends import Bounds
@@ -100,7 +101,8 @@ class OutcomeBounds(Bounds):
     @property
     def open(self) -> Floats:
         """People of each group whose unknown outcome matters."""
-        return np.asarray(self.comparison.member.astype(np.float64)[:, self.labels.atom] @ self.labels.open)
+        member = self.comparison.member
+        return np.asarray(member @ np.bincount(self.labels.atom, self.labels.open, member.shape[1]))
 
     def more_cells(self, index: int, level: float) -> dict[str, Any]:
         return {"unknown": int(self.open[index])}
@@ -124,7 +126,7 @@ def bound_gaps(
 ) -> tuple[EndGaps, OutcomeBounds]:
     """The gaps at both ends, and what is behind them."""
     refuse_inference(who, inference)
-    if (comparison.member & comparison.reference)[:, atoms.count > 0].any():
+    if comparison.shared(atoms).any():
         required = "needs a reference that shares nobody with the groups compared: some outcomes are unknown"
         raise NotApplicable(who, Fault("target", required))
     labels = labels_of(found, assumed)
@@ -144,10 +146,10 @@ def outcome_bounds(
     )  # fmt: skip
 
 
-def own_rates(found: OutcomeCells, assumed: Unlabelled, member: Bools) -> EndGaps:
+def own_rates(found: OutcomeCells, assumed: Unlabelled, member: Members) -> EndGaps:
     """Each group's own rate: its gap to a known zero."""
     labels = labels_of(found, assumed)
-    zero = Comparison(member, np.zeros_like(member), np.zeros(member.shape[0]))
+    zero = Comparison(member, member.nobody(), np.zeros(member.shape[0]))
     return label_gaps(labels, zero)
 
 

@@ -94,7 +94,9 @@ def _refuse(who: str, audit: Audit, metric: Metric, target: object) -> None:
     ]
     if not isinstance(target, Target) or target.kind not in ("rest", "reference"):
         required = "of pairs is the rest or a reference group: two answers to one person are compared"
-        faults.append(Fault("target", required))
+        faults.append(
+            Fault("target", required, cure=Words("Use {} or name a reference group", Set("target", "rest")))
+        )
     asked = [
         part
         for part in metric.conditions

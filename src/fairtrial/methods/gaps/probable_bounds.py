@@ -10,9 +10,10 @@ import numpy as np
 from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Cells, LeftOut, Rows
 from fairtrial.data.probable_groups import probable_rows
-from fairtrial.errors import Fault, NotApplicable, Note, Set, Words
+from fairtrial.errors import Example, Fault, NotApplicable, Note, Set, Words
 from fairtrial.inference.compare.end_gaps import EndGaps, probable_gaps
-from fairtrial.inference.evidence.atoms import Bools, Comparison
+from fairtrial.inference.evidence.atoms import Comparison
+from fairtrial.inference.evidence.members import Members
 from fairtrial.inference.evidence.probable_groups import Estimate as Answer
 from fairtrial.inference.evidence.probable_groups import ProbableGap, ProbableRows, halves
 from fairtrial.inference.numeric.roots import Floats
@@ -55,7 +56,15 @@ def find_probable(
     value = rows.values[metric.name][given]
     if not np.isin(value, (0.0, 1.0)).all():
         required = "averages real values; groups known with a probability are compared by rates"
-        raise NotApplicable(who, Fault("metric", required, subject=repr(metric.name)))
+        raise NotApplicable(
+            who,
+            Fault(
+                "metric",
+                required,
+                subject=repr(metric.name),
+                cure=Words("ask for a metric of rates, such as {}", Example("selection_rate")),
+            ),
+        )
     probable = ProbableRows(value, weights[given], halves(int(given.sum())))
     return ProbableCells(_cells(audit, name, metric, rows, probable), rows, probable, divided)
 
@@ -67,7 +76,13 @@ def _refuse(who: str, audit: Audit, metric: Metric, attributes: tuple[str, ...],
         probable = next(name for name in attributes if name in audit.probable)
         faults.append(Fault("by", required, cure=Words("use {}", Set("by", probable))))
     if not isinstance(target, Target):
-        faults.append(Fault("target", "of your own estimate is not for groups known with a probability"))
+        faults.append(
+            Fault(
+                "target",
+                "of your own estimate is not for groups known with a probability",
+                cure="name a group",
+            )
+        )
     faults += [
         Fault(name, "is not for groups known with a probability yet", cure="Leave it out")
         for name in ("weight", "unit", "pair")
@@ -95,9 +110,9 @@ def _cells(audit: Audit, name: str, metric: Metric, rows: Rows, probable: Probab
     return cells
 
 
-def probable_rates(found: ProbableCells, member: Bools) -> EndGaps:
+def probable_rates(found: ProbableCells, member: Members) -> EndGaps:
     """Each group's own rate: its gap to a known zero."""
-    zero = Comparison(member, np.zeros_like(member), np.zeros(member.shape[0]))
+    zero = Comparison(member, member.nobody(), np.zeros(member.shape[0]))
     return probable_gaps(found.probable, zero)[0]
 
 

@@ -41,7 +41,12 @@ def find_band(who: str, tolerance: Any, metric: Metric) -> tuple[float, float] |
         required = "must not be negative, nor two numbers of which the first is the larger one"
         raise InputError(who, Fault("tolerance", required, got=tolerance))
     if metric.binary and (max(-low, high) > 1 or (low <= -1 and high >= 1)):
-        raise InputError(who, Fault("tolerance", "of a rate is a share: 0.05 is 5 points", got=tolerance))
+        raise InputError(
+            who,
+            Fault(
+                "tolerance", "of a rate is a share: 0.05 is 5 points", got=tolerance, cure="Divide it by 100"
+            ),
+        )
     return low, high
 
 
@@ -89,13 +94,14 @@ def common_notes(disparities: Disparities) -> list[Note]:
     return [
         *left_out_notes(disparities.left_out),
         *inference_notes([disparities]),
-        *_within_notes(disparities),
+        *adjusted_notes(disparities),
         *_plug_in_notes(disparities),
         *_left_out_notes(disparities),
     ]
 
 
-def _within_notes(disparities: Disparities) -> list[Note]:
+def adjusted_notes(disparities: Disparities) -> list[Note]:
+    """Who is compared among people alike, and where their gap differs."""
     if disparities.within is None:
         return []
     return within_notes(disparities.within, [group.label for group in disparities.groups])

@@ -14,12 +14,15 @@ from fairtrial.data.cells import Cells
 from fairtrial.data.groups import by_attributes, check_not_continuous
 from fairtrial.errors import Fault, InputError, NotApplicable, Note, Set, Words
 from fairtrial.inference.compare.gaps import Gaps
+from fairtrial.inference.compare.linear_gaps import LinearGaps
+from fairtrial.inference.compare.linear_strata_gaps import LinearStrataGaps
 from fairtrial.inference.compare.model_gaps import ModelGaps
 from fairtrial.inference.compare.strata_gaps import StrataGaps
 from fairtrial.inference.compare.sums_gaps import MeanStrataGaps
 from fairtrial.inference.evidence.atoms import Atoms, Comparison
 from fairtrial.inference.rates.two_rates import Scale
 from fairtrial.methods.gaps.sorted_groups import Estimate
+from fairtrial.methods.gaps.weighted_rows import WeightedRows
 from fairtrial.metrics.groups import Target
 from fairtrial.results.column import undefined
 
@@ -33,7 +36,7 @@ class Within:
 
     columns: tuple[str, ...]
     labels: list[str]
-    gaps: StrataGaps | MeanStrataGaps | ModelGaps
+    gaps: StrataGaps | MeanStrataGaps | LinearStrataGaps | ModelGaps
     unadjusted: Gaps
 
     @property
@@ -55,13 +58,20 @@ def within_columns(
     names = by_attributes(who, audit, within, "within")
     for name in names:
         if name in attributes:
-            raise InputError(who, Fault("within", f"names {name!r}, whose groups are compared"))
+            raise InputError(
+                who,
+                Fault(
+                    "within",
+                    f"names {name!r}, whose groups are compared",
+                    cure="name another column, or leave it out",
+                ),
+            )
         if not by_model:
             check_not_continuous(who, audit, name, "within")
     return names
 
 
-def refuse_within(who: str, audit: Audit, target: Target | Estimate) -> None:
+def refuse_within(who: str, audit: Audit, target: Target | Estimate, by_model: bool) -> None:
     """What cannot be adjusted for legitimate factors yet, by name."""
     faults = []
     if isinstance(target, Estimate) or target.kind not in ("rest", "reference"):
@@ -73,11 +83,12 @@ def refuse_within(who: str, audit: Audit, target: Target | Estimate) -> None:
                 cure=cure,
             )
         )
-    if audit.has("weight") or audit.has("unit"):
+    if by_model and (audit.has("weight") or audit.has("unit")):
         required = (
-            "is not for weighted rows or persons with several rows: no law of their strata was measured"
+            "by a model is not for weighted rows or persons with several rows: no law of it was measured"
         )
-        faults.append(Fault("within", required, cure="Leave it out"))
+        cure = Words("use {}", Set("adjustment", "strata"))
+        faults.append(Fault("adjustment", required, cure=cure))
     if faults:
         raise NotApplicable(who, faults)
 
@@ -95,13 +106,24 @@ def strata_of(cells: Cells, columns: Sequence[str]) -> tuple[NDArray[np.int64], 
 
 def adjust(
     who: str, cells: Cells, atoms: Atoms, comparison: Comparison, columns: tuple[str, ...], scale: Scale,
-    unadjusted: Gaps,
+    unadjusted: Gaps, weighted: WeightedRows | None = None,
 ) -> Within:  # fmt: skip
     """The gaps within the strata of these columns."""
-    if (comparison.member & comparison.reference)[:, atoms.count > 0].any():
+    if comparison.shared(atoms).any():
         required = "needs a reference that shares nobody with the groups compared"
         raise NotApplicable(who, Fault("target", required))
     stratum, labels = strata_of(cells, columns)
+    if weighted is not None:
+        assert isinstance(unadjusted, LinearGaps)
+        sums = weighted.sums.expanded()
+        if sums is None:
+            required = "needs every row's own weight here, and the rows stay in Spark"
+            cure = (
+                "Compare rates of at least 20,000 rows without large weights, or a sample drawn with a seed"
+            )
+            raise NotApplicable(who, Fault("within", required, cure=cure))
+        gaps = LinearStrataGaps(sums, comparison, stratum, unadjusted, scale)
+        return Within(columns, labels, gaps, unadjusted)
     law = StrataGaps if atoms.binary else MeanStrataGaps
     return Within(columns, labels, law(atoms, comparison, stratum, scale), unadjusted)
 
@@ -126,7 +148,9 @@ def adjusted_cells(within: Within, level: float, index: int) -> dict[str, Any]:
         "heterogeneity_p": float(found.p_value[index])
         if several
         else undefined(
-            "fewer than two strata to compare" if isinstance(within.gaps, StrataGaps) else "not tested here"
+            "not tested here"
+            if isinstance(within.gaps, MeanStrataGaps | ModelGaps) or within.gaps.several_strata(index)
+            else "fewer than two strata to compare"
         ),
     }
 

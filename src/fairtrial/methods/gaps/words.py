@@ -29,6 +29,16 @@ def number_words(value: float, unit: Unit) -> str:
     return text.removeprefix("-") if not text.strip("-0.,") else text
 
 
+def measured(value: float, unit: str) -> str:
+    """A number with a unit that is written in the plural.
+
+    >>> measured(1.0, "units of the score"), measured(2.5, "units of the score"), measured(1.0, "log-odds of the score")
+    ('1 unit of the score', '2.5 units of the score', '1 log-odds of the score')
+    """
+    text = number_words(value, "number")
+    return f"{text} {unit.replace('units', 'unit', 1) if text == '1' else unit}"
+
+
 def _digits(value: float) -> str:
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
 

@@ -16,11 +16,12 @@ from fairtrial.methods.improve.candidates.adapters import identity
 from fairtrial.methods.improve.candidates.contest import Contest
 from fairtrial.methods.improve.candidates.preparation import Prepared, prepare
 from fairtrial.methods.improve.candidates.stated import Stated
-from fairtrial.methods.improve.candidates.utilities import Area, Worth, evaluate
+from fairtrial.methods.improve.candidates.utilities import Area, Revenue, Worth, evaluate
 from fairtrial.methods.improve.claim_tests import MARGINS
 from fairtrial.methods.improve.estimate_rows import estimates_of
 from fairtrial.methods.improve.payoff import Payoff
 from fairtrial.methods.improve.result import ImproveResult
+from fairtrial.methods.improve.rule_card import card_of, listed
 from fairtrial.methods.improve.search_log import log_of, seconds_of
 from fairtrial.methods.improve.sentences import null_of, question_of, verdict_of
 from fairtrial.methods.improve.solver.all_splits import (
@@ -65,10 +66,13 @@ REPEATED = (
     "persons. Decisions that change are rows."
 )
 
+# How many standard errors the adverse row must cost before a claim is said to rest on few losses.
+FEW_LOSSES_COST = 0.25
+
 
 def answer(audit: Audit, wanted: Wanted, settings: Settings) -> ImproveResult:
     """Every split's test of the best candidate, or the fixed rules' on all rows, and what follows from all of them."""
-    ready = prepare(audit, wanted)
+    ready = prepare(audit.sampled(settings.seed), wanted)
     contest, candidates = ready.contest, ready.candidates
     settings = _decided(settings, ready)
     tried = [identity(candidate) for candidate in candidates]
@@ -80,7 +84,10 @@ def answer(audit: Audit, wanted: Wanted, settings: Settings) -> ImproveResult:
         tested = run_challenge(contest, candidates, settings, ready.stated)
     best = int(tested.arrays["chosen"][int(np.argmin(tested.p_values))])
     rule, refitted, on_all = refit_rule(contest, candidates, settings, ready.stated, best)
-    details = {**details_of(tested, contest, refitted), **log_of(contest, tested, found, on_all)}
+    details = {
+        **details_of(tested, contest, refitted),
+        **log_of(contest, tested, found, on_all, listed(wanted.independent_given)),
+    }
     result = ImproveResult(
         question=question_of(details),
         null=null_of(details),
@@ -93,36 +100,6 @@ def answer(audit: Audit, wanted: Wanted, settings: Settings) -> ImproveResult:
     )
     rule.card = card_of(result, wanted)
     return result
-
-
-def card_of(result: ImproveResult, wanted: Wanted) -> dict[str, Any]:
-    """Where a rule comes from, what was shown of it, and its limits."""
-    from fairtrial import __version__
-
-    details = result.details
-    return {
-        "rule": details["refit"]["candidate"],
-        "threshold": details["refit"]["threshold"],
-        "shown": result.rejected,
-        "verdict": result.verdict.text,
-        "null": result.null,
-        "p_value": details["p_value"],
-        "alpha": details["alpha"],
-        "rows": details["rows"],
-        "data": result.provenance["data"],
-        "roles": dict(result.provenance["roles"]),
-        "constraints": {
-            "capacity": wanted.capacity,
-            "blind": wanted.blind,
-            "banned": list(wanted.banned),
-            "monotone": dict(wanted.monotone),
-        },
-        "expected_levels": details["refit"]["expected_levels"],
-        "changes": details["refit"]["changes"],
-        "limits": [*result.assumptions, *(note.text for note in result.notes)],
-        "seed": result.provenance["seed"],
-        "fairtrial": __version__,
-    }
 
 
 def _decided(settings: Settings, ready: Prepared) -> Settings:
@@ -259,7 +236,13 @@ def _unlabelled(tested: TestedSplits, contest: Contest) -> dict[str, Any] | None
 
 
 def _few_losses(tested: TestedSplits) -> int | None:
-    """On how many losses the accuracy rests, where normal theory would show the claim and the adverse row does not."""
+    """On how many losses the accuracy rests, where normal theory would show the claim and the adverse row does not.
+
+    Only where the adverse row costs a good part of a standard error: at the edge of the level the two also disagree
+    about hundreds of losses, and by the chance of the draws.
+    """
+    from scipy.stats import norm
+
     accuracy = [i for i, b in enumerate(tested.block) if b < tested.accuracies]
     p, plain = tested.arrays["p"], tested.arrays["delta"]
     naive = p.copy()
@@ -267,8 +250,11 @@ def _few_losses(tested: TestedSplits) -> int | None:
     would = combine_p_values([float(v) for v in naive.max(axis=1)], tested.settings.aggregate)
     if tested.rejected or would >= tested.settings.alpha:
         return None
-    weakest = p[:, accuracy].argmax(axis=1)
-    losses = tested.arrays["losses"][np.arange(len(p)), weakest]
+    splits, weakest = np.arange(len(p)), p[:, accuracy].argmax(axis=1)
+    cost = norm.isf(naive[:, accuracy][splits, weakest]) - norm.isf(p[:, accuracy][splits, weakest])
+    if np.median(np.nan_to_num(cost)) < FEW_LOSSES_COST:
+        return None
+    losses = tested.arrays["losses"][splits, weakest]
     return int(np.sort(losses)[(len(losses) - 1) // 2])
 
 
@@ -384,7 +370,7 @@ def _is_rate(contest: Contest, worth: Worth) -> bool:
     """Whether a level is a share of people."""
     everyone = np.arange(contest.rows)
     u, _ = evaluate(worth, contest.seen, *contest.status_quo(everyone))
-    return bool(np.isin(np.abs(u), (0.0, 1.0)).all() and not isinstance(worth.what, Payoff))
+    return bool(np.isin(np.abs(u), (0.0, 1.0)).all() and not isinstance(worth.what, Payoff | Revenue))
 
 
 def _finite(value: float) -> float | None:

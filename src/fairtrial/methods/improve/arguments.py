@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Protocol
 from fairtrial import options
 from fairtrial.data.arguments import unlabelled
 from fairtrial.methods.improve.payoff import Payoff
+from fairtrial.metrics.groups import A_GROUP, COMPARED
 from fairtrial.metrics.metric import Metric
 from fairtrial.options import Option
 
@@ -43,12 +44,19 @@ OneCandidate = str | ScikitEstimator | OwnCandidate | Callable[..., Callable[...
 Accuracy = Annotated[
     Utility | Sequence[Utility],
     Option(
-        "The metric, payoff or auc that must not get worse by more than the margin; or several.", many=True
+        "The metric, payoff, auc or revenue (of a score that is a price and an outcome that is the most somebody "
+        "would pay) that must not get worse by more than the margin; or several.",
+        many=True,
+        must="the name of a metric, such as accuracy, one of your own, a payoff, or a list of these",
     ),
 ]
 Fairness = Annotated[
     Utility | Sequence[Utility],
-    Option("The metrics whose gaps between the groups must shrink.", many=True),
+    Option(
+        "The metrics, payoff or revenue whose gaps between the groups must shrink.",
+        many=True,
+        must="the name of a metric, such as selection_rate, one of your own, a payoff, or a list of these",
+    ),
 ]
 Candidates = Annotated[
     OneCandidate | Sequence[OneCandidate],
@@ -58,6 +66,8 @@ Candidates = Annotated[
         "data to a rule.",
         many=True,
         flag="candidate",
+        must="the name of a candidate or of a column, a scikit-learn estimator, a function that fits a rule, or a list "
+        "of these",
     ),
 ]
 Margin = Annotated[
@@ -81,6 +91,7 @@ Splits = Annotated[
         "Random splits into a half to choose on and a half to test on; by default 7, and none for rules that were "
         "fixed beforehand: they are tested on all rows.",
         least=1,
+        most=10_000,
     ),
 ]
 Threshold = Annotated[
@@ -93,12 +104,16 @@ Sign = Annotated[
         "The group whose level is the higher one under the status quo, stated beforehand, race=Black; of more than two "
         "groups the highest and the lowest. Without it a fixed rule's p-value pays for every direction.",
         form=options.group,
+        must=COMPARED,
         many=True,
     ),
 ]
 Earlier = Annotated[
     Any,
-    Option("An earlier sample, by its path or as data, that gives a fixed rule its threshold and sign."),
+    Option(
+        "An earlier sample, by its path or as data, that gives a fixed rule its threshold and sign.",
+        path=True,
+    ),
 ]
 TrainShare = Annotated[float, Option("The share of rows to fit and choose on.", above=0, below=1)]
 Capacity = Annotated[
@@ -171,7 +186,9 @@ Direction = Annotated[
 ]
 Reference = Annotated[
     Mapping[str, Any] | None,
-    Option("The group that one-sided gaps are counted from, race=Caucasian.", form=options.group),
+    Option(
+        "The group that one-sided gaps are counted from, race=Caucasian.", form=options.group, must=A_GROUP
+    ),
 ]
 FittedElsewhere = Annotated[
     bool, Option("States that candidate columns and fitted models were not fitted on these rows.")
@@ -186,7 +203,7 @@ RejectInference = Annotated[
     ),
 ]
 Folds = Annotated[
-    int, Option("Parts of a training half in which candidates are judged out of fold.", least=2)
+    int, Option("Parts of a training half in which candidates are judged out of fold.", least=2, most=1000)
 ]
 
 

@@ -11,7 +11,7 @@ import altair as alt
 from fairtrial.methods.improve.frontier_chart import frontier
 from fairtrial.methods.improve.solver.all_splits import split_level
 from fairtrial.results.charts.picture import Picture
-from fairtrial.results.charts.theme import COLOURS, finish
+from fairtrial.results.charts.theme import COLOURS, finish, inline, layered
 from fairtrial.results.result import Result
 
 RULES = ["status quo", "alternative"]
@@ -73,12 +73,12 @@ def _plane(rows: list[dict[str, Any]], metric: str, groups: list[str], roles: li
     low, high = _padded(min(values), max(values))
     scale = alt.Scale(domain=[low, high], nice=False, zero=False)
     line = (
-        alt.Chart(alt.Data(values=[{"x": low, "y": low}, {"x": high, "y": high}]))
+        alt.Chart(inline([{"x": low, "y": low}, {"x": high, "y": high}]))
         .mark_line(strokeDash=[4, 4], color=COLOURS["neutral"], strokeWidth=1)
         .encode(x=alt.X("x:Q", scale=scale), y=alt.Y("y:Q", scale=scale))
     )
     axis = alt.Axis(format="~g", tickCount=6)
-    base = alt.Chart(alt.Data(values=points)).encode(
+    base = alt.Chart(inline(points)).encode(
         x=alt.X("x:Q", scale=scale, title=f"{metric}, {groups[0]}", axis=axis),
         y=alt.Y("y:Q", scale=scale, title=f"{metric}, {groups[1]}", axis=axis),
         tooltip=[
@@ -93,7 +93,7 @@ def _plane(rows: list[dict[str, Any]], metric: str, groups: list[str], roles: li
     hints = {"fairness": "nearer the line is fairer", "accuracy": "up and to the right is better"}
     title = _title("; ".join(hints[role] for role in roles), "hollow: one test; filled: their mean")
     layers = (line, _with_rules(small), _with_rules(large))
-    return alt.layer(*layers, title=title).properties(width=300, height=300)
+    return layered(*layers, title=title).properties(width=300, height=300)
 
 
 def _points(rows: list[dict[str, Any]], groups: list[str]) -> list[dict[str, Any]]:
@@ -133,7 +133,7 @@ def _dumbbells(rows: list[dict[str, Any]], metric: str, groups: list[str], roles
         scale=alt.Scale(zero=False),
         axis=alt.Axis(format="~g"),
     )
-    base = alt.Chart(alt.Data(values=points)).encode(y=y)
+    base = alt.Chart(inline(points)).encode(y=y)
     lines = base.mark_line(color=COLOURS["faint"], strokeWidth=3).encode(x=x, detail="group:N")
     marks = base.mark_point(filled=True, size=120, opacity=1).encode(
         x=x,
@@ -145,7 +145,7 @@ def _dumbbells(rows: list[dict[str, Any]], metric: str, groups: list[str], roles
     )
     hints = {"fairness": "closer together is fairer", "accuracy": "to the right is better"}
     title = _title("; ".join(hints[role] for role in roles))
-    return alt.layer(lines, _with_rules(marks), title=title).properties(width=300, height=alt.Step(40))
+    return layered(lines, _with_rules(marks), title=title).properties(width=300, height=alt.Step(40))
 
 
 def _with_rules(chart: Any) -> Any:
@@ -172,20 +172,16 @@ def _surface(details: Mapping[str, Any]) -> Any:
     for name, steps in zip(names, surface, strict=True):
         path = _path(steps["corners"], left, bottom)
         values = [{**point, "floor": bottom, "level": name} for point in path]
-        area = alt.Chart(alt.Data(values=values)).mark_area(interpolate="linear", clip=True)
-        edge = alt.Chart(alt.Data(values=path)).mark_line(
-            color=COLOURS["violated"], strokeWidth=2.5, clip=True
-        )
+        area = alt.Chart(inline(values)).mark_area(interpolate="linear", clip=True)
+        edge = alt.Chart(inline(path)).mark_line(color=COLOURS["violated"], strokeWidth=2.5, clip=True)
         if path:
             areas.append(area.encode(x=x, y=y, y2="floor:Q", color=color))
         if path and math.isclose(steps["level"], details["alpha"]):
             outline.append(edge.encode(x=x, y=y, order="order:Q"))
-    zero = alt.Chart(alt.Data(values=[{"accuracy": 0.0, "fairness": 0.0}])).mark_rule(
-        color="#20262e", strokeWidth=0.8
-    )
+    zero = alt.Chart(inline([{"accuracy": 0.0, "fairness": 0.0}])).mark_rule(color="#20262e", strokeWidth=0.8)
     layers = [*areas, zero.encode(y=y), zero.encode(x=x), *outline]
     title = _title(f"Rejected below the line (outlined: α = {details['alpha']:g})", _caption(details))
-    return alt.layer(*layers, title=title).properties(width=460, height=320)
+    return layered(*layers, title=title).properties(width=460, height=320)
 
 
 def _axes(details: Mapping[str, Any]) -> tuple[alt.X, alt.Y, float, float]:
@@ -198,7 +194,7 @@ def _axes(details: Mapping[str, Any]) -> tuple[alt.X, alt.Y, float, float]:
     floor = -0.5 if ratio else -max(highest, 1e-9)
     left, right = _padded(max(floor, min(0.0, *gains)), highest)
     bottom, top = _padded(min(0.0, *gained), max(0.0, *gained))
-    axis = alt.Axis(format=".0%" if ratio else "~g")
+    axis = alt.Axis(format="%" if ratio else "~g")
     across, up = (alt.Scale(domain=ends, nice=False) for ends in ([left, right], [bottom, top]))
     x = alt.X("fairness:Q", title="reduction of the gap by more than", scale=across, axis=axis)
     y = alt.Y("accuracy:Q", title="gain in accuracy by more than", scale=up, axis=axis)
@@ -237,13 +233,13 @@ def _splits(details: Mapping[str, Any]) -> Any:
         axis=alt.Axis(format="~g", values=ticks),
     )  # fmt: skip
     rule = (
-        alt.Chart(alt.Data(values=[{"p": level, "text": f"level of each {what}, {level:g}"}]))
+        alt.Chart(inline([{"p": level, "text": f"level of each {what}, {level:g}"}]))
         .mark_rule(color=COLOURS["violated"], strokeDash=[4, 4])
         .encode(y=y, tooltip=[alt.Tooltip("text:N", title="line")])
     )
     title = _title(f"dashed: {level:g}, the level each {what} must meet")
     width = max(220, 46 * len(points))
-    return alt.layer(rule, _split_marks(points, y, what), title=title).properties(width=width, height=240)
+    return layered(rule, _split_marks(points, y, what), title=title).properties(width=width, height=240)
 
 
 def _split_point(split: Mapping[str, Any], level: float) -> dict[str, Any]:
@@ -261,7 +257,7 @@ def _split_marks(points: list[dict[str, Any]], y: alt.Y, what: str) -> Any:
     colours = alt.Scale(domain=OUTCOMES, range=[COLOURS["accent"], COLOURS["not tested"]])
     shapes = alt.Scale(domain=OUTCOMES, range=["circle", "cross"])
     return (
-        alt.Chart(alt.Data(values=points))
+        alt.Chart(inline(points))
         .mark_point(filled=True, size=110, opacity=1)
         .encode(
             x=alt.X("split:O", title=what, axis=alt.Axis(labelAngle=0)),

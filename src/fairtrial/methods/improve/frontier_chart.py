@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from fairtrial.results.charts.theme import COLOURS
+from fairtrial.results.charts.theme import COLOURS, inline, layered
 
 STANDS_FOR = ["tried", "tested", "least gap within the margin, not shown", "status quo"]
 
@@ -33,7 +33,7 @@ def frontier(details: Mapping[str, Any]) -> Any:
         "gap:Q", title=f"{what} in {details['claim']['fairness_labels'][0]}", scale=alt.Scale(zero=False)
     )
     y = alt.Y("accuracy:Q", title=f"{label}, everyone", scale=alt.Scale(zero=False))
-    base = alt.Chart(alt.Data(values=points))
+    base = alt.Chart(inline(points))
     marks = base.mark_point(filled=True, size=70, opacity=0.9).encode(
         x=x,
         y=y,
@@ -59,7 +59,7 @@ def frontier(details: Mapping[str, Any]) -> Any:
         subtitleColor=COLOURS["neutral"],
         subtitleFontSize=11,
     )
-    return alt.layer(marks, across, up, title=title).properties(width=460, height=320)
+    return layered(marks, across, up, title=title).properties(width=460, height=320)
 
 
 def _frontier_points(details: Mapping[str, Any]) -> list[dict[str, Any]]:

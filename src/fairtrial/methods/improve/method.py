@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fairtrial.data.audit import Audit
 from fairtrial.methods import arguments as a
+from fairtrial.methods.declaration import Cost
 from fairtrial.methods.declaration import method as declared
 from fairtrial.methods.improve import arguments as i
 from fairtrial.methods.improve.result import ImproveResult
@@ -19,6 +20,7 @@ from fairtrial.methods.improve.result import ImproveResult
     result=ImproveResult,
     evidence=("unlabelled", "unit"),
     refusal="rules are learned and compared on people who all count alike",
+    cost=Cost(10, 650),
     complete_rows=False,  # it refuses selective labels itself, with what can be tested
 )
 def improve(
@@ -76,9 +78,10 @@ def improve(
         odds at most twice, or half, those of the same group with a known outcome who are alike in these
         columns.
     accuracy : str or Metric or Payoff or dict or list, default 'accuracy'
-        The metric, payoff or auc that must not get worse by more than the margin; or several.
+        The metric, payoff, auc or revenue (of a score that is a price and an outcome that is the most
+        somebody would pay) that must not get worse by more than the margin; or several.
     fairness : str or Metric or Payoff or dict or list, default 'selection_rate'
-        The metrics whose gaps between the groups must shrink.
+        The metrics, payoff or revenue whose gaps between the groups must shrink.
     by : str or dict or list or None, default None
         Attributes whose groups are compared, or groups such as race=Caucasian; default: the audit's
         groups.

@@ -16,6 +16,31 @@ if TYPE_CHECKING:
     from fairtrial.methods.improve.solver.all_splits import Staircase
     from fairtrial.results.charts.picture import Picture
 
+# the log of the search: every candidate, how long it took, and its levels in every group
+SEARCH = (
+    Column("candidate", "candidate", "text"),
+    Column("settings", "settings", "text", shown=False),
+    Column("accuracy", "accuracy, out of fold", "number"),
+    Column("accuracy_error", "standard error", "number", shown=False),
+    Column("gap", "gap, out of fold", "number"),
+    Column("gap_error", "standard error of the gap", "number", shown=False),
+    Column("test_accuracy", "accuracy, other halves", "number"),
+    Column("test_gap", "gap, other halves", "number"),
+    Column("z", "weakest z", "number"),
+    Column("chosen", "times chosen", "count"),
+    Column("why", "why", "text"),
+)
+SEARCH_SECONDS = Column("seconds", "processor seconds", "number")
+SEARCH_GROUPS = (
+    Column("candidate", "candidate", "text"),
+    Column("part", "part", "text"),
+    Column("metric", "metric", "text"),
+    Column("group", "group", "text"),
+    Column("n", "n", "people", shown=False),
+    Column("level", "out of fold", "number", share_of="n"),
+    Column("test_level", "other halves", "number", share_of="n"),
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ImproveResult(Result):
@@ -39,7 +64,7 @@ class ImproveResult(Result):
     )
     verdict_tones: ClassVar[Mapping[str, Tone]] = {"alternative-exists": "bad", "undetermined": "open"}
     people_in_details: ClassVar[frozenset[str]] = frozenset(
-        {"n", "gain_decision", "lose_decision", "selected_status_quo", "selected_alternative"}
+        {"n", "gain_decision", "lose_decision", "selected_status_quo", "selected_alternative", "few_losses"}
     )
     method: ClassVar[str] = (
         "A rule fixed beforehand is tested on all rows; rules that are learned are chosen and fitted on one half of "
@@ -105,11 +130,18 @@ class ImproveResult(Result):
         ]
 
     def further_tables(self) -> list[FurtherTable]:
-        """The log of the search, where there was one."""
-        from fairtrial.methods.improve.search_log import COLUMNS
-
-        rows = tuple(self.details["search"])
-        return [FurtherTable("search", "Every candidate that was tried", COLUMNS, rows)] if rows else []
+        """The log of the search, where there was one: every candidate, and its levels in every group."""
+        rows = tuple(self.search)
+        if not rows:
+            return []
+        columns = (*SEARCH, SEARCH_SECONDS) if "seconds" in rows[0] else SEARCH
+        levels = tuple(
+            {"candidate": row["candidate"], **level} for row in rows for level in row.get("groups", [])
+        )
+        return [
+            FurtherTable("search", "Every candidate that was tried", columns, rows),
+            FurtherTable("search_groups", "Every candidate in every group", SEARCH_GROUPS, levels),
+        ]
 
     def pictures(self) -> list[Picture]:
         """Where the rules lie, how far the improvement reaches, and how the splits agree."""

@@ -63,7 +63,12 @@ def save_object(rule: Any, path: str | os.PathLike[str]) -> Path:
 
 
 def _cannot_save(rule: Any, why: str) -> InputError:
-    fault = Fault("", f"cannot be saved: {why}", subject=f"the rule {rule.name!r}")
+    fault = Fault(
+        "",
+        f"cannot be saved: {why}",
+        subject=f"the rule {rule.name!r}",
+        cure="Keep what it was made of and fit it anew where it is needed",
+    )
     return InputError("save", fault)
 
 
@@ -77,12 +82,25 @@ def read_object(path: str | os.PathLike[str]) -> Any:
         foreign = _foreign(skops.get_untrusted_types(file=source))
         if foreign:
             required = f"holds {', '.join(foreign)}, which are not trusted; it was not read"
-            raise InputError("load_rule", Fault("path", required, subject=f"{str(path)!r}"))
+            raise InputError(
+                "load_rule",
+                Fault(
+                    "path",
+                    required,
+                    subject=f"{str(path)!r}",
+                    cure="read files that the save() of a rule has written",
+                ),
+            )
         return skops.load(source, trusted=list(TRUSTED))
     except InputError:
         raise
     except Exception as error:
-        fault = Fault("path", f"cannot be read as a rule: {error}", subject=f"{str(path)!r}")
+        fault = Fault(
+            "path",
+            f"cannot be read as a rule: {error}",
+            subject=f"{str(path)!r}",
+            cure="name a file that improve has saved",
+        )
         raise InputError("load_rule", fault) from error
 
 

@@ -45,19 +45,29 @@ class Found:
     """What every variant came to, with axes (training parts, variants, …).
 
     `merit` is the smallest z of the claim, `gap` the largest gap by the status quo's, `within` whether every accuracy
-    is within its margin; `accuracy` and `gaps` are out of fold, `accuracy_error` and `gap_error` their standard errors,
-    `test_accuracy` and `test_gaps` on the other half.
+    is within its margin; `accuracy`, `gaps` and the groups' `levels` behind them are out of fold, `support` whom they
+    rest on, `accuracy_error` and `gap_error` standard errors; `test_accuracy`, `test_gaps` and `test_levels` are of the
+    other half.
     """
 
     arrays: Arrays
     names: list[str]
+    settings: tuple[str, ...] = ()
 
     def best(self, k: int) -> int:
         """The variant to test: the least gap of those that are sure enough, else the surest."""
         merit, gap = self.arrays["merit"][k], self.arrays["gap"][k]
         if not np.isfinite(merit).any():
             required = "are not permissible, or have no level in some group"
-            raise NotApplicable(WHO, Fault("candidates", required, subject="all candidates"))
+            raise NotApplicable(
+                WHO,
+                Fault(
+                    "candidates",
+                    required,
+                    subject="all candidates",
+                    cure="loosen the constraints or name others",
+                ),
+            )
         sure = merit >= SURE
         if sure.any():
             return int(np.argmin(np.where(sure, gap, np.inf)))
@@ -72,6 +82,13 @@ class Found:
 def variants_of(contest: Contest, candidates: Sequence[Candidate]) -> list[tuple[Candidate, str]]:
     """Every rule that can be chosen, with the candidate that gives it."""
     return [(candidate, name) for candidate in candidates for name in candidate.variants(contest)]
+
+
+def settings_of(contest: Contest, candidates: Sequence[Candidate]) -> tuple[str, ...]:
+    """How each variant's model is made, where its candidate says so."""
+    told = [getattr(candidate, "settings", "") for candidate in candidates]
+    counts = [len(candidate.variants(contest)) for candidate in candidates]
+    return tuple(str(text) for text, count in zip(told, counts, strict=True) for _ in range(count))
 
 
 def fitted(
@@ -137,15 +154,17 @@ def _judged(
     tested = examine(contest, Compared(index, old, new), worst, 0, np.random.default_rng(0))
     z = z_values(tested)
     accuracy = [t for (c, d), t in zip(tested.pairs, z, strict=True) if c.part == "accuracy"]
-    gaps = gap_levels(contest, tested.levels.estimate)
+    gaps, first = gap_levels(contest, tested.levels.estimate), len(contest.claim.accuracies)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = gaps[1] / gaps[0]
     return {
         "merit": min(z),
         "gap": float(np.max(np.where(np.isfinite(ratio), ratio, np.inf))),
         "within": float(all(t >= 0 for t in accuracy)),
-        "accuracy": tested.levels.estimate[: len(contest.claim.accuracies), 1],
-        "accuracy_error": _errors(tested)[: len(contest.claim.accuracies), -1],
+        "accuracy": tested.levels.estimate[:first, 1],
+        "accuracy_error": _errors(tested)[:first, -1],
+        "levels": tested.levels.estimate[first:, 1, :-1],
+        "support": tested.levels.support[:, 1, :-1],
         "gaps": gaps[1],
         "gap_error": _gap_errors(contest, tested, worst),
     }
@@ -156,6 +175,7 @@ def _on_test(contest: Contest, compared: Compared, worst: Sequence[Pair]) -> dic
     accuracies = len(contest.claim.accuracies)
     return {
         "test_accuracy": levels.estimate[:accuracies, 1],
+        "test_levels": levels.estimate[accuracies:, 1, :-1],
         "test_gaps": gap_levels(contest, levels.estimate)[1],
     }
 

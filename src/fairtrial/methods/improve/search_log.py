@@ -3,39 +3,35 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from fairtrial.inference.numeric.cell_bootstrap import distinct_rows
-from fairtrial.methods.improve.candidates.contest import Contest
+from fairtrial.methods.improve.candidates.contest import Constraints, Contest
+from fairtrial.methods.improve.candidates.utilities import Area
 from fairtrial.methods.improve.claim_tests import gap_levels
 from fairtrial.methods.improve.search import SURE, Found
 from fairtrial.methods.improve.solver.thoroughness import FEWEST_ROWS, MOST_CELLS, least_gap_bound
 from fairtrial.methods.improve.splits import TestedSplits
-from fairtrial.results.column import Column
-
-COLUMNS = (
-    Column("candidate", "candidate", "text"),
-    Column("accuracy", "accuracy, out of fold", "number"),
-    Column("accuracy_error", "standard error", "number", shown=False),
-    Column("gap", "gap, out of fold", "number"),
-    Column("gap_error", "standard error of the gap", "number", shown=False),
-    Column("test_accuracy", "accuracy, other halves", "number"),
-    Column("test_gap", "gap, other halves", "number"),
-    Column("z", "weakest z", "number"),
-    Column("chosen", "times chosen", "count"),
-    Column("why", "why", "text"),
-)
 
 
 def log_of(
-    contest: Contest, tested: TestedSplits, found: Found | None, on_all: Found | None
+    contest: Contest,
+    tested: TestedSplits,
+    found: Found | None,
+    on_all: Found | None,
+    given: Sequence[str] | None,
 ) -> dict[str, Any]:
-    """The log's rows and what stands out in it: the status quo, and the least discriminatory rule within the margin."""
+    """The log's rows and what stands out in it: the status quo, and the least discriminatory rule within the margin.
+
+    `given` are the columns given which decisions may not depend on the group.
+    """
     if found is None or on_all is None:
         return {
             "search": [],
+            "search_checks": [],
             "search_status_quo": None,
             "least_discriminatory": None,
             "smallest_possible_gap": None,
@@ -44,6 +40,7 @@ def log_of(
     least = on_all.least_discriminatory(0)
     return {
         "search": rows,
+        "search_checks": checks_of(contest.constraints, given),
         "search_status_quo": _status_quo(contest, tested),
         "least_discriminatory": None if least is None else rows[least],
         "smallest_possible_gap": _bound(contest, tested.settings.alpha),
@@ -96,6 +93,7 @@ def _row(contest: Contest, tested: TestedSplits, found: Found, on_all: Found, v:
     times = int(np.count_nonzero(tested.arrays["chosen"] == v))
     return {
         "candidate": found.names[v],
+        "settings": found.settings[v] if found.settings else "",
         "accuracy": _finite(sign * every["accuracy"][0, v, 0, -1]),
         "accuracy_error": _finite(every["accuracy_error"][0, v, 0]),
         "gap": _gap(contest, every["gaps"][0, v, 0]),
@@ -106,15 +104,52 @@ def _row(contest: Contest, tested: TestedSplits, found: Found, on_all: Found, v:
         "chosen": times,
         "why": _why(found, v, times),
         "permissible": bool(each["permissible"][:, v].all()),
-        "groups": [
-            {
-                "group": name,
-                "accuracy": _finite(sign * every["accuracy"][0, v, 0, g]),
-                "test_accuracy": _finite(sign * each["test_accuracy"][:, v, 0, g].mean()),
-            }
-            for g, name in enumerate(contest.names)
-        ],
+        "groups": _by_group(contest, found, on_all, v),
     }
+
+
+def _by_group(contest: Contest, found: Found, on_all: Found, v: int) -> list[dict[str, Any]]:
+    """Every level of the claim in each group, of every accuracy and of every metric whose gap counts."""
+    claim, rows = contest.claim, []
+    support = on_all.arrays["support"][0, v]
+    for part, worths, key, first in (
+        ("accuracy", claim.accuracies, "accuracy", 0),
+        ("fairness", claim.fairness, "levels", len(claim.accuracies)),
+    ):
+        out_of_fold, tested = on_all.arrays[key][0, v], found.arrays[f"test_{key}"][:, v].mean(axis=0)
+        for m, worth in enumerate(worths):
+            if isinstance(worth.what, Area):
+                continue  # everybody's: it has no level in a group
+            rows += [
+                {
+                    "part": part,
+                    "metric": worth.label,
+                    "group": name,
+                    "n": int(support[first + m, g]),
+                    "level": _finite(worth.sign * out_of_fold[m, g]),
+                    "test_level": _finite(worth.sign * tested[m, g]),
+                }
+                for g, name in enumerate(contest.names)
+            ]
+    return rows
+
+
+def checks_of(constraints: Constraints, given: Sequence[str] | None) -> list[str]:
+    """What every candidate was held to, in words: on training rows, or because rules are not given anything else."""
+    checks = []
+    if constraints.capacity is not None:
+        checks.append(f"at most {constraints.capacity:.1%} selected")
+    checks += [
+        f"never {'falls' if s > 0 else 'rises'} with {name}" for name, s in constraints.monotone.items()
+    ]
+    if constraints.blind:
+        checks.append("blind to the group")
+    checks += [f"without {name}" for name in constraints.banned]
+    if given is not None:
+        checks.append(f"independent of the group given {', '.join(given) or 'nothing'}")
+    if constraints.permissible is not None:
+        checks.append("permitted by your own function")
+    return checks
 
 
 def _why(found: Found, v: int, times: int) -> str:

@@ -110,10 +110,10 @@ def verdict_of(details: Mapping[str, Any]) -> Verdict:
     claimed = f"{accuracy_words(details['claim'])}{_assumed(details)}"
     if p_value < details["alpha"]:
         text = f"a less discriminatory alternative exists, with {claimed}: {_changes(details)} ({how})"
-        return Verdict("alternative-exists", text)
+        return Verdict("alternative-exists", text, ({},))  # the levels of every group
     why = _undetermined(details)
     if why:
-        return Verdict("undetermined", f"undetermined: {why} ({how})")
+        return Verdict("undetermined", f"undetermined: {why} ({how})", people=details["few_losses"])
     text = (
         f"no less discriminatory alternative with {claimed} was shown ({how}): not evidence that none exists"
     )
@@ -240,6 +240,8 @@ def _search(details: Mapping[str, Any]) -> list[str]:
     tried = len(details["search"])
     were = "1 candidate was" if tried == 1 else f"{tried:,} candidates were"
     found = [f"{were} tried; the log lists each with why it was or was not chosen."]
+    if details.get("search_checks"):
+        found.append(f"Every one of them was held to this: {'; '.join(details['search_checks'])}.")
     least = details["least_discriminatory"]
     if least is not None and least["gap"] is not None:
         what = "impact ratio" if details["claim"]["scale"] == "ratio" else "gap"
@@ -266,7 +268,8 @@ def _after_refit(details: Mapping[str, Any]) -> list[str]:
     moves = [_moves(row) for row in details["refit"]["changes"]]
     how = "" if details["all_rows"] else "Fitted on all data, "
     label = "" if details["refit"]["shown"] else " (the best found, not shown to be better)"
-    told = f"{how}{details['refit']['candidate']}{label} changes the decision."
+    what = "the decision" if details["refit"].get("decides", True) else "the score"
+    told = f"{how}{details['refit']['candidate']}{label} changes {what}."
     found = [f"{told} {'; '.join(moves)}." if moves else told]
     if not details["refit"]["shown"]:
         found.append(

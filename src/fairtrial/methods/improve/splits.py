@@ -18,7 +18,13 @@ from fairtrial.methods.improve.candidates.rules import Floats, Index, Rule
 from fairtrial.methods.improve.candidates.stated import Stated
 from fairtrial.methods.improve.claim_tests import ClaimTest, examine, gap_levels, status_quo_pairs
 from fairtrial.methods.improve.sampled_levels import Compared
-from fairtrial.methods.improve.search import Found, fitted, judged_out_of_fold, variants_of
+from fairtrial.methods.improve.search import (
+    Found,
+    fitted,
+    judged_out_of_fold,
+    settings_of,
+    variants_of,
+)
 from fairtrial.methods.improve.solver.all_splits import (
     Aggregation,
     combine_p_values,
@@ -258,13 +264,16 @@ def refit_rule(
     if isinstance(candidate, FixedRule):
         rule = candidate.taken_away(rule.threshold)
     old, _ = contest.status_quo(everyone) if stated is None else stated.status_quo(contest)
-    told = {
-        "candidate": rule.name,
-        "threshold": rule.threshold,
-        "proved": rule.statement,
-        "changes": [_changed(contest, code, old, decision) for code in range(len(contest.names))],
-    }
-    return rule, told, found
+    return rule, _told(contest, rule, old, decision), found
+
+
+def _told(contest: Contest, rule: Rule, old: Floats, new: Floats) -> dict[str, Any]:
+    """Which rule it is and whose decision changes; no decision does where the claim is about scores alone."""
+    told = {"candidate": rule.name, "threshold": rule.threshold, "proved": rule.statement}
+    if not contest.decides:
+        return {**told, "threshold": None, "changes": [], "decides": False}
+    changes = [_changed(contest, code, old, new) for code in range(len(contest.names))]
+    return {**told, "changes": changes}
 
 
 def _changed(contest: Contest, code: int, old: Floats, new: Floats) -> dict[str, Any]:
@@ -311,7 +320,8 @@ def search(
         )
         for name, values in arrays.items()
     }
-    return Found(kept, [name for _, name in variants_of(contest, candidates)])
+    names = [name for _, name in variants_of(contest, candidates)]
+    return Found(kept, names, settings_of(contest, candidates))
 
 
 def _loop(task: Task, steps: int, name: str, key: str, settings: Settings) -> Arrays:

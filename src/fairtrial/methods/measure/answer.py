@@ -6,20 +6,21 @@ from dataclasses import replace
 from typing import Any
 
 from fairtrial.data.audit import Audit
-from fairtrial.errors import Fault, NotApplicable, Note, Set, Words, notes_where
+from fairtrial.errors import Fault, Named, NotApplicable, Note, Set, Words, notes_where
 from fairtrial.inference.multiplicity import holm
 from fairtrial.inference.rates.binary_gaps import SMALLEST_P
 from fairtrial.methods.gaps.cuts import at_cut, cut_notes
 from fairtrial.methods.gaps.disparities import Disparities
 from fairtrial.methods.gaps.known_outcomes import left_out_details, left_out_notes, refuse_selective
 from fairtrial.methods.gaps.states import DESCRIBED, FAVOURED
-from fairtrial.methods.gaps.tolerance import inference_notes, plain_band
+from fairtrial.methods.gaps.tolerance import adjusted_notes, inference_notes, plain_band
 from fairtrial.methods.gaps.words import band_words
 from fairtrial.methods.measure.lines import Line, Plan
 from fairtrial.methods.measure.rates import cell_lines
 from fairtrial.methods.measure.result import MeasureResult
 from fairtrial.metrics.harm import describes_people, harmed_side
 from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.told import told_label
 from fairtrial.metrics.values import role
 from fairtrial.results.column import Verdict, defined_or, undefined
 
@@ -44,7 +45,7 @@ def answer(plan: Plan) -> MeasureResult:
     weighted = audit.has("weight") or audit.has("unit")
     if weighted and plan.interval is not None:
         required = "cannot be chosen together with weight or unit: intervals at effective counts are used"
-        raise NotApplicable(WHO, Fault("interval", required))
+        raise NotApplicable(WHO, Fault("interval", required, cure=Words("Leave {} out", Named("interval"))))
     lines: list[Line] = []
     compared: list[Disparities] = []
     left_out: list[dict[str, Any]] = []
@@ -70,6 +71,7 @@ def answer(plan: Plan) -> MeasureResult:
             "described": [metric.name for metric in metrics if describes_people(metric)],
             "confidence_level": level,
             "scale": plan.scale,
+            "within": list(plan.inference.within or ()),
             "tolerance": plain_band(plan.band),
             "left_out": left_out,
             "places": [line.group.place for line in lines],
@@ -80,6 +82,7 @@ def answer(plan: Plan) -> MeasureResult:
             *left_out_notes(left_out),
             *notes_of(lines, plan.minimum),
             *inference_notes(compared),
+            *dict.fromkeys(note for disparities in compared for note in adjusted_notes(disparities)),
         ),
         provenance=audit.provenance(
             compared[0].source if compared else cells,
@@ -113,8 +116,9 @@ def each_bin(audit: Audit, metric: Metric) -> list[Metric]:
     if not audit.has("score"):
         cure = Words("name its column with {}", Set("score", of="Audit"))
         raise NotApplicable(WHO, Fault("metrics", "needs the score", subject=repr(metric.name), cure=cure))
+    told = metric.label.removesuffix(" in a score bin")
     return [
-        Metric(f"{metric.name} [{label}]", metric.value, {role.score_bin: label}, f"outcome rate at score {label}",
+        Metric(f"{metric.name} [{label}]", metric.value, {role.score_bin: label}, f"{told} at score {label}",
                metric.equal)
         for label in audit.score_bins()
     ]  # fmt: skip
@@ -174,6 +178,7 @@ def row_of(line: Line, alpha: float) -> dict[str, Any]:
         "effect": line.effect if line.state(alpha).code in ("harmed", FAVOURED.code) else None,
         **line.state(alpha).cells(),
     }
+    row.update(line.more_cells)
     if line.rate_ends is not None:
         row.update(_bound_cells(line))
     if line.threshold is not None:
@@ -184,9 +189,10 @@ def row_of(line: Line, alpha: float) -> dict[str, Any]:
 
 
 def _null(plan: Plan) -> str:
+    alike = f" alike in {' and '.join(plan.inference.within)}" if plan.inference.within else ""
     if plan.band is None:
-        return f"Every group's rate equals that of {plan.target.label}."
-    return f"Every group's rate lies within {_band(plan)} of {plan.target.label}."
+        return f"Every group's rate equals that of {plan.target.label}{alike}."
+    return f"Every group's rate lies within {_band(plan)} of {plan.target.label}{alike}."
 
 
 def _band(plan: Plan) -> str:
@@ -199,7 +205,7 @@ def _bound_cells(line: Line) -> dict[str, Any]:
     assert line.rate_ends is not None
     unknown = undefined(line.undetermined or line.depends)
     cells: dict[str, Any] = {
-        **line.more_cells, "events": None, "rate": unknown, "rate_least": line.rate_ends[0],
+        "events": None, "rate": unknown, "rate_least": line.rate_ends[0],
         "rate_most": line.rate_ends[1],
     }  # fmt: skip
     if line.gap_ends is not None:
@@ -222,7 +228,11 @@ def verdict_of(lines: list[Line], alpha: float, plan: Plan) -> Verdict:
             word = strongest.effect or "differs"
             about = "; it describes the people, not the decisions" if verdict == DESCRIBED.code else ""
             beyond = "" if plan.band is None else f"; tolerance {_band(plan)}"
-            return Verdict(verdict, f"{word}: {strongest.sentence(plan.level)}{more}{about}{beyond}")
+            audit = plan.audit
+            label = told_label(strongest.metric, audit.outcome, audit.positive, real=not strongest.binary)
+            told = {"metric": strongest.metric.name, "group": strongest.group.label}
+            text = f"{word}: {strongest.sentence(plan.level, label)}{more}{about}{beyond}"
+            return Verdict(verdict, text, (told,))
     if not any(line.p_value is not None and line.undetermined is None for line in lines):
         return Verdict("not-tested", "no comparison could be made: see the reasons in the table")
     waiting = [line for line in lines if line.depends and line.state(alpha).reason == line.depends]

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 
 from fairtrial.results.charts.picture import Picture
-from fairtrial.results.charts.theme import finish
+from fairtrial.results.charts.theme import finish, inline, layered
 from fairtrial.results.result import Result
 
 MOST_GROUPS = 8  # more lines cannot be told apart; the largest groups are drawn
@@ -55,9 +55,7 @@ def _drawn(result: Result, name: str) -> list[dict[str, Any]]:
 
 
 def _banded(points: list[dict[str, Any]], x: str, x_title: str, y_title: str) -> Any:
-    base = alt.Chart(alt.Data(values=points)).encode(
-        x=alt.X(f"{x}:Q", title=x_title, scale=alt.Scale(zero=False))
-    )
+    base = alt.Chart(inline(points)).encode(x=alt.X(f"{x}:Q", title=x_title, scale=alt.Scale(zero=False)))
     shade = alt.Fill("group:N", legend=None)
     area = base.mark_area(opacity=0.15).encode(
         y=alt.Y("low:Q", axis=AXIS, title=y_title), y2="high:Q", fill=shade
@@ -73,7 +71,7 @@ def _banded(points: list[dict[str, Any]], x: str, x_title: str, y_title: str) ->
             alt.Tooltip("high:Q", format=".1%"),
         ],
     )
-    return finish(alt.layer(area, line).properties(width=460, height=300))
+    return finish(layered(area, line).properties(width=460, height=300))
 
 
 def _roc(points: list[dict[str, Any]]) -> Any:
@@ -84,7 +82,7 @@ def _roc(points: list[dict[str, Any]]) -> Any:
         ("fpr_high", "tpr_low", [3, 3]),
     ):
         lines.append(
-            alt.Chart(alt.Data(values=points))
+            alt.Chart(inline(points))
             .mark_line(strokeWidth=2 if dashes == [1, 0] else 1, strokeDash=dashes)
             .encode(
                 x=alt.X(f"{x}:Q", title="false positive rate", axis=AXIS),
@@ -93,4 +91,4 @@ def _roc(points: list[dict[str, Any]]) -> Any:
                 color=GROUP,
             )
         )
-    return finish(alt.layer(*lines).properties(width=380, height=360))
+    return finish(layered(*lines).properties(width=380, height=360))

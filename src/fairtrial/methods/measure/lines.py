@@ -6,22 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from fairtrial.data.audit import Audit
-from fairtrial.inference.rates.highest import pairs_of_groups, ratio_to_highest
 from fairtrial.inference.rates.two_rates import Scale
 from fairtrial.methods.gaps.between_ends import range_sentence
-from fairtrial.methods.gaps.scales import FOUR_FIFTHS
+from fairtrial.methods.gaps.inference_asked import Inference
 from fairtrial.methods.gaps.states import DESCRIBED, TOO_FEW
 from fairtrial.methods.gaps.words import sentence, unit_of
 from fairtrial.methods.measure.result import NOT_TESTED, UNDETERMINED
 from fairtrial.metrics.groups import Group, Target
-from fairtrial.metrics.harm import Effect, describes_people, effect_of, is_selection
+from fairtrial.metrics.harm import Effect, describes_people, effect_of
 from fairtrial.metrics.metric import Direction, Metric
 from fairtrial.results.column import State
-
-WHOLE = 1e-6  # rates of counts are this near to whole events
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,8 +32,17 @@ class Plan:
     interval: str | None
     minimum: int
     level: float
-    scale: Scale = "difference"
+    inference: Inference = field(default_factory=Inference)
     bands: Mapping[str, tuple[float, float] | None] = field(default_factory=dict)
+
+    @property
+    def scale(self) -> Scale:
+        return self.inference.scale
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """The attributes whose combinations are counted: those compared, and those people must be alike in."""
+        return (*self.attributes, *(name for name in self.inference.strata if name not in self.attributes))
 
     @property
     def band(self) -> tuple[float, float] | None:
@@ -118,12 +122,13 @@ class Line:
         """Whether the gap harms or favours the group."""
         return effect_of(self.difference or 0.0, self.harmed)
 
-    def sentence(self, level: float) -> str:
+    def sentence(self, level: float, label: str = "") -> str:
         """'false positive rate of A is 21.4 points above B, 95% interval 18.2 to 24.5'."""
+        label = label or self.metric.label
         if self.gap_ends is not None:
             limits = self.difference_low or 0.0, self.difference_high or 0.0
             told = range_sentence(
-                self.metric.label, self.group.label, self.target, self.gap_ends, limits, level, unit_of(self.binary),
+                label, self.group.label, self.target, self.gap_ends, limits, level, unit_of(self.binary),
                 "", self.assumption,
             )  # fmt: skip
             return told + self.more_words
@@ -132,40 +137,4 @@ class Line:
             shown = (self.ratio, self.ratio_low, self.ratio_high)
         gap, low, high = (0.0 if value is None else value for value in shown)
         unit = unit_of(self.binary, self.scale)
-        return sentence(self.metric.label, self.group.label, self.target, gap, low, high, level, unit)
-
-
-def add_impact_ratios(lines: list[Line], favourable: int | None, level: float) -> None:
-    """The rate of the favourable decision over the highest one of the same attributes, groups large enough only.
-
-    Where nobody said which decision is favourable it is taken to be 1. Limits know that the highest rate was chosen
-    from the data, and a group is marked only where a test over all pairs of groups shows it below four fifths of
-    another: the bare quotient is below .8 somewhere in .62 to 1.00 of tables with equal rates.
-    """
-    families: dict[tuple[str, tuple[str, ...]], list[tuple[Line, float]]] = {}
-    for line in lines:
-        if is_selection(line.metric) and line.level is not None and not line.too_few:
-            rate = 1.0 - line.level if favourable == 0 else line.level
-            families.setdefault((line.metric.name, line.group.attributes), []).append((line, rate))
-    for family in families.values():
-        highest = max(rate for _, rate in family)
-        for line, rate in family:
-            line.impact_ratio = rate / highest if highest > 0 else None
-        if highest > 0 and len(family) > 1:
-            _test_four_fifths(family, level)
-
-
-def _test_four_fifths(family: list[tuple[Line, float]], level: float) -> None:
-    """Limits and marks from counts; weighted rates have neither."""
-    people = np.array([float(line.n) for line, _ in family])
-    rates = np.array([rate for _, rate in family])
-    events = np.rint(people * rates)
-    if np.abs(events - people * rates).max() > WHOLE:
-        return
-    limits = ratio_to_highest(events, people, level)
-    pairs = pairs_of_groups(events, people, FOUR_FIFTHS, level)
-    lower = np.where(rates[pairs.first] < rates[pairs.second], pairs.first, pairs.second)
-    marked = set(lower[pairs.p_adjusted <= 1.0 - level].tolist())
-    for place, (line, _) in enumerate(family):
-        line.impact_ratio_low, line.impact_ratio_high = float(limits.low[place]), float(limits.high[place])
-        line.four_fifths = place in marked
+        return sentence(label, self.group.label, self.target, gap, low, high, level, unit)

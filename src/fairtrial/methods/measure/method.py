@@ -23,7 +23,8 @@ Thresholds = Annotated[
     Literal["all"] | None,
     Option(
         "all: rates at every threshold of the score at once, as curves with bands, and areas under the ROC curve; "
-        "default: at the decision's own."
+        "default: at the decision's own.",
+        counts_by="score",
     ),
 ]
 Minimum = Annotated[
@@ -51,6 +52,8 @@ def measure(
     target: a.AnyTarget = "rest",
     tolerance: a.Tolerance = None,
     scale: g.Scale = "difference",
+    within: a.Within = None,
+    adjustment: g.Adjustment = "strata",
     interval: Interval = None,
     thresholds: Thresholds = None,
     minimum: Minimum = MINIMUM_SIZE,
@@ -76,6 +79,11 @@ def measure(
         The largest gap that is tolerated, 0.05, or two numbers low,high.
     scale : {'difference', 'ratio'}, default 'difference'
         How a rate is compared: its difference to the target's, or its ratio to it (four fifths is 0.8).
+    within : str or list or None, default None
+        Columns people must be alike in, such as job and grade: gaps are compared within them.
+    adjustment : {'strata', 'model'}, default 'strata'
+        How people are made alike in `within`: counted in strata, or by models (doubly robust, cross-
+        fitted).
     interval : {'bounded', 'wilson', 'likelihood', 'half-count', 'exact'} or None, default None
         Of single rates, and of rates against a known number; default: bounded, Wilson's but never inside
         the exact one.
@@ -102,7 +110,9 @@ def measure(
 (strongest of 2 findings)
     """
     from fairtrial.data.groups import by_attributes
+    from fairtrial.methods.gaps.inference_asked import Inference
     from fairtrial.methods.gaps.tolerance import find_scaled_band
+    from fairtrial.methods.gaps.within import within_columns
     from fairtrial.methods.measure.answer import answer, each_bin
     from fairtrial.methods.measure.lines import Plan
     from fairtrial.methods.measure.thresholds_answer import answer_thresholds
@@ -113,8 +123,12 @@ def measure(
     compared = find_target("measure", target)
     own = compared.group.attributes if compared.group else ()
     attributes = tuple(dict.fromkeys([*by_attributes("measure", audit, by), *own]))
+    columns = within_columns("measure", audit, within, attributes, adjustment == "model")
+    inference = Inference(
+        rate_interval=interval or "bounded", scale=scale, within=columns, adjustment=adjustment
+    )
     bands = {one.name: find_scaled_band("measure", tolerance, one, scale) for one in asked}
     plan = Plan(
-        audit, asked, attributes, by, depth, compared, interval, minimum, confidence_level, scale, bands
+        audit, asked, attributes, by, depth, compared, interval, minimum, confidence_level, inference, bands
     )
     return answer(plan) if thresholds is None else answer_thresholds(plan)

@@ -14,19 +14,21 @@ from fairtrial.inference.compare.end_gaps import EndGaps
 from fairtrial.inference.compare.gaps import BinaryGaps, Gaps
 from fairtrial.inference.compare.linear_gaps import LinearGaps
 from fairtrial.inference.compare.pair_gaps import first_answers
-from fairtrial.inference.evidence.atoms import Bools, Comparison
+from fairtrial.inference.evidence.atoms import Comparison
+from fairtrial.inference.evidence.members import Members
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.binary_gaps import no_gap
 from fairtrial.methods.gaps.between_ends import is_open
 from fairtrial.methods.gaps.disparities import Disparities, compare_sorted
-from fairtrial.methods.gaps.inference_asked import Inference
 from fairtrial.methods.gaps.outcome_bounds import find_unknown, own_rates
 from fairtrial.methods.gaps.probable_bounds import find_probable, probable_rates
 from fairtrial.methods.gaps.scales import band_p_values
-from fairtrial.methods.gaps.sorted_groups import SortedGroups, opposite, sort_groups
+from fairtrial.methods.gaps.sorted_groups import SortedGroups, members_of, opposite, sort_groups
 from fairtrial.methods.gaps.states import NOBODY, REFERENCE
 from fairtrial.methods.gaps.tolerance import check_band
-from fairtrial.methods.measure.lines import Line, Plan, add_impact_ratios
+from fairtrial.methods.gaps.within import adjusted_cells
+from fairtrial.methods.measure.impact_ratios import add_impact_ratios
+from fairtrial.methods.measure.lines import Line, Plan
 from fairtrial.metrics.groups import Group, explicit_groups
 from fairtrial.metrics.metric import Metric
 from fairtrial.results.column import State
@@ -41,11 +43,13 @@ def cell_lines(plan: Plan) -> tuple[Plan, list[Line], list[Disparities], Cells]:
     asked_for = explicit_groups(plan.by)  # listed even when nobody is in them
     named, target = compared_groups(WHO, plan.audit, plan.by, plan.depth, plan.target)
     plan = replace(plan, target=target or plan.target)
-    groups = [group for group in named if group in asked_for or cells.mask(group).any()]
+    there = members_of(cells, named).any()
+    groups = [group for group, some in zip(named, there, strict=True) if some or group in asked_for]
     lines: list[Line] = []
     compared: list[Disparities] = []
+    sorted_groups: dict[str, SortedGroups] = {}
     for metric in plan.metrics:
-        unknown = find_unknown(WHO, plan.audit, metric, plan.attributes, plan.target)
+        unknown = find_unknown(WHO, plan.audit, metric, plan.counted, plan.target)
         probable = find_probable(WHO, plan.audit, metric, plan.attributes, plan.target)
         other = unknown or probable
         own_cells = cells if other is None else other.cells
@@ -53,20 +57,21 @@ def cell_lines(plan: Plan) -> tuple[Plan, list[Line], list[Disparities], Cells]:
         found = sort_groups(
             WHO, plan.audit, metric, own_cells, groups, plan.target, plan.minimum, unknown, probable
         )
+        sorted_groups[metric.name] = found
         own = _rate_lines(plan, metric, found, groups)
         lines += own.values()
         if found.tested:
             compared.append(_compared(plan, metric, found))
             _fill(own, compared[-1], plan)
     if plan.audit.pair is None:  # rates of the same people: their ratio has no law here
-        add_impact_ratios(lines, plan.audit.favourable, plan.level)
+        add_impact_ratios(lines, plan, sorted_groups)
     return plan, lines, compared, cells
 
 
 def _cells(plan: Plan) -> Cells:
     """Counts by the attributes compared; of those known with a probability, about how many people there are."""
     if not any(name in plan.audit.probable for name in plan.attributes):
-        return plan.audit.cells(plan.attributes, plan.metrics, who=WHO)
+        return plan.audit.cells(plan.counted, plan.metrics, weights=True, who=WHO)
     found = find_probable(WHO, plan.audit, plan.metrics[0], plan.attributes, plan.target)
     assert found is not None
     return found.cells
@@ -75,7 +80,7 @@ def _cells(plan: Plan) -> Cells:
 def _compared(plan: Plan, metric: Metric, found: SortedGroups) -> Disparities:
     return compare_sorted(
         WHO, plan.audit, metric, found, by=plan.by, target=plan.target, minimum=plan.minimum,
-        inference=Inference(rate_interval=plan.interval or "bounded", scale=plan.scale),
+        inference=plan.inference,
     )  # fmt: skip
 
 
@@ -84,8 +89,8 @@ def _rate_lines(
 ) -> dict[Group, Line]:
     """One line per group with its own rate and interval: its gap to a known zero."""
     atoms = found.atoms
-    member = np.array([found.cells.mask(group) for group in groups])
-    zero = Comparison(member, np.zeros_like(member), np.zeros(len(groups)))
+    member = members_of(found.cells, groups)
+    zero = Comparison(member, member.nobody(), np.zeros(len(groups)))
     own = _own_gaps(plan, found, zero)
     count, total = member @ found.cells.count[metric.name], member @ found.cells.total[metric.name]
     others = opposite(member, found.cells, plan.target) @ found.atoms.count
@@ -117,7 +122,7 @@ def _rate_lines(
     return lines
 
 
-def _own_ends(plan: Plan, found: SortedGroups, member: Bools) -> EndGaps | None:
+def _own_ends(plan: Plan, found: SortedGroups, member: Members) -> EndGaps | None:
     """Each group's own rate where only its ends are known."""
     if found.unknown is not None:
         assert plan.audit.unlabelled is not None
@@ -143,7 +148,8 @@ def _fill(lines: dict[Group, Line], disparities: Disparities, plan: Plan) -> Non
     p = band_p_values(disparities.gaps, plan.band)
     target_rate = disparities.target_rate
     standardized = _standardized(disparities)
-    ratios = None if disparities.bounds else _ratio_limits(disparities, low, high, plan.level)
+    other = disparities.bounds or disparities.within
+    ratios = None if other else _ratio_limits(disparities, low, high, plan.level)
     if disparities.paired is not None:
         _fill_pairs(lines, disparities, plan)
     for i, group in enumerate(disparities.groups):
@@ -153,6 +159,9 @@ def _fill(lines: dict[Group, Line], disparities: Disparities, plan: Plan) -> Non
         line.difference_low, line.difference_high = float(low[i]), float(high[i])
         line.open_because = gaps.why_no_limit(i) if np.isinf([low[i], high[i]]).any() else None
         line.p_value = float(p[i])
+        if disparities.within is not None:
+            _fill_adjusted(line, disparities, i, plan)
+            continue
         if disparities.bounds is not None and isinstance(gaps, EndGaps):
             bounds = disparities.bounds
             line.depends, line.assumption = bounds.depends, bounds.assumption
@@ -166,6 +175,17 @@ def _fill(lines: dict[Group, Line], disparities: Disparities, plan: Plan) -> Non
         line.ratio = None if disparities.paired is not None else _ratio(line)
         if ratios is not None and line.ratio is not None and np.isfinite(ratios[0][i]):
             line.ratio_low, line.ratio_high = float(ratios[0][i]), float(ratios[1][i])
+
+
+def _fill_adjusted(line: Line, disparities: Disparities, index: int, plan: Plan) -> None:
+    """The gap among people alike, with the one without them beside it; rates stay everyone's."""
+    assert disparities.within is not None
+    line.target = disparities.target_label
+    line.more_cells = adjusted_cells(disparities.within, plan.level, index)
+    if plan.scale == "ratio":
+        low, high = disparities.gaps.kept_limits(plan.level)
+        line.ratio = float(disparities.gaps.estimate[index])
+        line.ratio_low, line.ratio_high = float(low[index]), float(high[index])
 
 
 def _waits(gaps: Gaps, index: int, plan: Plan) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from fairtrial.methods.gaps.columns import PROBABLE_COLUMNS, UNKNOWN_COLUMNS, UNPAIRED
+from fairtrial.methods.gaps.columns import ADJUSTED_COLUMNS, PROBABLE_COLUMNS, UNKNOWN_COLUMNS
 from fairtrial.methods.gaps.states import (
     DESCRIBED,
     EFFECT,
@@ -17,9 +17,8 @@ from fairtrial.methods.gaps.states import (
     TOO_FEW,
 )
 from fairtrial.results.charts.picture import Picture
-from fairtrial.results.column import Column, Kind, Primary, StateKind, scalar, state_columns, with_limits
+from fairtrial.results.column import Column, Primary, StateKind, scalar, state_columns, with_limits
 from fairtrial.results.result import Result
-from fairtrial.results.text import format_value
 
 NO_SPREAD = StateKind("no spread", words="not tested")
 NOT_TESTED = StateKind("not tested")
@@ -50,13 +49,16 @@ class MeasureResult(Result):
         Column("target_n", "target's n", "people", shown=False),
         *with_limits("difference", "difference", "points"),
         Column("scale", "scale", "text", shown=False),
-        *with_limits("ratio", "ratio", "ratio", shown=False),
+        *(
+            replace(one, shown_with="unadjusted_ratio")
+            for one in with_limits("ratio", "ratio", "ratio", shown=False)
+        ),
         *UNKNOWN_COLUMNS[:5],
         *PROBABLE_COLUMNS,
         *with_limits("impact_ratio", "impact ratio", "ratio"),
         Column("four_fifths", "shown under four fifths", "flag"),
         Column("standardized", "standardized difference", "number"),
-        UNPAIRED,
+        *ADJUSTED_COLUMNS,
         Column("p_value", "p", "p", shown=False),
         Column("p_adjusted", "adjusted p", "p"),
         replace(EFFECT, shown=False),  # the finding says it
@@ -92,16 +94,8 @@ class MeasureResult(Result):
         return pictures(self)
 
     def reading(self) -> list[str]:
-        """One sentence per metric: who is lowest, who is highest, and what the comparison shows."""
+        """What was not compared; the rates themselves are in the chart and in the table."""
         sentences = []
-        for name in dict.fromkeys(row["metric"] for row in self.estimates):
-            rows = [
-                row
-                for row in self.estimates
-                if row["metric"] == name and scalar(row["rate"]) is not None and "threshold" not in row
-            ]
-            if rows:
-                sentences.append(_span_sentence(rows, self.details["labels"][name]))
         untested = [row for row in self.estimates if row["state"] in UNTESTED_CODES]
         if untested:
             sentences.append(
@@ -118,10 +112,3 @@ class MeasureResult(Result):
             if scalar(row["p_value"]) is not None and row["metric"] not in described
         ]
         return [Primary.of_gap(row, str(labels[row["metric"]]), str(row["target"])) for row in tested]
-
-
-def _span_sentence(rows: list[dict[str, Any]], label: str) -> str:
-    low, high = min(rows, key=lambda row: row["rate"]), max(rows, key=lambda row: row["rate"])
-    kind: Kind = "rate" if rows[0]["value_kind"] == "percent" else "number"
-    ends = [f"{format_value(row['rate'], kind)} ({row['group']}, n {row['n']:,})" for row in (low, high)]
-    return f"The {label} runs from {ends[0]} to {ends[1]}."

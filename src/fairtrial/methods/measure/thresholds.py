@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Rows
 from fairtrial.data.groups import check_target, compared_groups
-from fairtrial.errors import Fault, NotApplicable, Set, Words
+from fairtrial.errors import Fault, Named, NotApplicable, Set, Words
 from fairtrial.inference.rates.all_thresholds import band, largest_gap
 from fairtrial.inference.rates.areas import Areas, gap_limits, gap_p
 from fairtrial.inference.rates.sorted_scores import SortedScores, areas_of
@@ -64,11 +64,25 @@ def check_thresholds(plan: Plan) -> None:
     if plan.target.kind in ("number", "overall"):
         faults.append(Fault("target", "must be everyone else or a reference group over all thresholds"))
     if plan.interval is not None:
-        faults.append(Fault("interval", "cannot be chosen over all thresholds: bands are exact ones"))
+        faults.append(
+            Fault(
+                "interval",
+                "cannot be chosen over all thresholds: bands are exact ones",
+                cure=Words("Leave {} out", Named("interval")),
+            )
+        )
     if plan.band is not None:
-        faults.append(Fault("tolerance", "is not for all thresholds: their gaps are tested against none"))
+        faults.append(
+            Fault(
+                "tolerance",
+                "is not for all thresholds: their gaps are tested against none",
+                cure=Words("Leave {} out", Named("tolerance")),
+            )
+        )
     if plan.scale != "difference":
         faults.append(Fault("scale", "must be 'difference' over all thresholds", got=plan.scale))
+    if plan.inference.within:
+        faults.append(Fault("within", "is not for all thresholds", cure="Leave it out"))
     for name in EVIDENCE:
         if getattr(audit, name) is not None:
             required = Words("is not honoured with {}", Set("thresholds", "all"))

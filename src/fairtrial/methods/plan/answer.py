@@ -176,7 +176,10 @@ def _check_disparity(asked: Assumed, band: tuple[float, float], disparity: float
     (low, high), rate = band, asked.rate
     if low <= disparity <= high:
         why = f"{disparity:g} lies inside the tolerance: there is nothing to detect"
-        raise InputError(WHO, Fault("disparity", why))
+        raise InputError(
+            WHO,
+            Fault("disparity", why, cure=Words("State a larger one, or a narrower {}", Named("tolerance"))),
+        )
     ratio = asked.scale == "ratio"
     if rate is not None and not 0 < (rate * disparity if ratio else rate + disparity) < 1:
         joined = "times" if ratio else "plus"
@@ -189,7 +192,7 @@ def _members(function: Power, asked: Assumed) -> int:
     found = smallest_size(function, asked.power, asked.stepped)
     if found is None:
         required = "more than 10¹² members would be needed: the tolerance or disparity is too small"
-        raise InputError(WHO, Fault("", required))
+        raise InputError(WHO, Fault("", required, cure="State a larger one"))
     return max(2, found)
 
 

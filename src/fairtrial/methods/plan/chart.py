@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 
 from fairtrial.results.charts.picture import Picture
-from fairtrial.results.charts.theme import COLOURS, finish
+from fairtrial.results.charts.theme import COLOURS, finish, inline, layered
 from fairtrial.results.result import Result
 
 _MEANING = {"certify": "certified", "detect": "violated", "watch": "accent"}  # of each goal's colour
@@ -22,7 +22,7 @@ def pictures(result: Result) -> list[Picture]:
     x = alt.X("members:Q", title="members of the group", scale=alt.Scale(type="log", nice=False), axis=axis)
     y = alt.Y("power:Q", title="power", axis=alt.Axis(format=".0%"), scale=alt.Scale(domain=[0, 1]))
     colour = alt.Color("words:N", scale=colours, title=None, legend=alt.Legend(orient="top", labelLimit=400))
-    curves = alt.Chart(alt.Data(values=result.details["curves"])).mark_line(strokeWidth=2.5)
+    curves = alt.Chart(inline(result.details["curves"])).mark_line(strokeWidth=2.5)
     curves = curves.encode(
         x=x, y=y, color=colour,
         tooltip=[
@@ -40,7 +40,7 @@ def pictures(result: Result) -> list[Picture]:
         }
         for row in result.estimates
     ]
-    marks = alt.Chart(alt.Data(values=planned)).encode(x=x, y=y, color=colour)
+    marks = alt.Chart(inline(planned)).encode(x=x, y=y, color=colour)
     points = marks.mark_point(filled=True, size=110, opacity=1)
     # The smaller size is written to the left above its point, the larger to the right below.
     smallest = min(row["members"] for row in result.estimates)
@@ -50,10 +50,10 @@ def pictures(result: Result) -> list[Picture]:
     right = marks.transform_filter(f"datum.members > {smallest}").mark_text(
         dx=9, dy=13, align="left", fontSize=12, fontWeight=600
     )
-    wanted = alt.Chart(alt.Data(values=[{"power": result.details["power"]}]))
+    wanted = alt.Chart(inline([{"power": result.details["power"]}]))
     line = wanted.mark_rule(strokeDash=[4, 3], color=COLOURS["neutral"]).encode(y=y)
     chart = finish(
-        alt.layer(line, curves, points, left.encode(text="text:N"), right.encode(text="text:N")),
+        layered(line, curves, points, left.encode(text="text:N"), right.encode(text="text:N")),
         width=520,
         height=300,
     )

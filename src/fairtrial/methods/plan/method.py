@@ -30,13 +30,14 @@ Groups = Annotated[
         "How many groups will be tested: a certificate is planned for all of them at once, detection at the level "
         "Holm gives its first group.",
         least=1,
+        most=1_000_000,
     ),
 ]
 Monitoring = Annotated[
     bool, Option("Also plan a watch: periods until it shows the disparity, by simulating the very process.")
 ]
 EachPeriod = Annotated[
-    int | None, Option("Members of the group that come in each period of a watch.", least=1)
+    int | None, Option("Members of the group that come in each period of a watch.", least=1, most=1e9)
 ]
 Power = Annotated[float, Option("The chance of success.", above=0.05, below=1)]
 

@@ -28,7 +28,13 @@ def check_monitoring(asked: Assumed, disparity: float | None, each_period: int |
     if asked.scale == "ratio":
         faults.add(Fault("monitoring", "is planned for differences", cure="Leave the scale out"))
     if not asked.binary:
-        faults.add(Fault("monitoring", "is planned for binary metrics only"))
+        faults.add(
+            Fault(
+                "monitoring",
+                "is planned for binary metrics only",
+                cure=Words("leave {} out, or ask for a binary metric", Named("monitoring")),
+            )
+        )
     if disparity is None:
         faults.add(
             Fault("monitoring", Words("needs {}: how large a violation is to be found", Named("disparity")))

@@ -48,7 +48,8 @@ def _left_out(audit: Audit, question: ScanQuestion, data: ScanData) -> list[Note
     lacking = rows - int(data.cells.rows.sum())
     if lacking <= 0:
         return []
-    text = f"{lacking:,} of {rows:,} rows lack an attribute, the score or its condition."
+    lack = "lacks" if lacking == 1 else "lack"
+    text = f"{lacking:,} of {counted(rows, 'row')} {lack} an attribute, the score or its condition."
     return [Note("left-out", text, lacking)]
 
 
@@ -58,7 +59,10 @@ def _scan(question: ScanQuestion, settings: ScanSettings, data: ScanData) -> Any
     events = table.atom_event[table.atom_scanned & (table.atom_total > 0)]
     if events.min() == events.max():
         why = "is the same for everybody: without different events there is nothing to scan"
-        raise NotApplicable(question.who, Fault("metric", why, subject=f"the {question.metric.label}"))
+        raise NotApplicable(
+            question.who,
+            Fault("metric", why, subject=f"the {question.metric.label}", cure="Scan another metric"),
+        )
     kind: Any = MatchedScan
     if settings.score == "article":
         from fairtrial.methods.scan.article_scan import ArticleScan
@@ -205,13 +209,17 @@ def verdict_of(describer: SubgroupDescriber, best: dict[str, Any], luck: Luck | 
         nothing = f"nothing found: no subgroup of {question.who_is} is {side} what comparable people get"
         return Verdict("nothing-found", nothing)
     told = f"{question.metric.label} of {who} is {100 * best['rate']:.1f}%{_beside(best, side)}"
+    told_row = ({"rank": 1},)
     if luck is None:
-        return Verdict("not-tested", f"not tested: {told} (score {best['score']:.1f}); no null was drawn")
+        return Verdict(
+            "not-tested", f"not tested: {told} (score {best['score']:.1f}); no null was drawn", told_row
+        )
     null = describer.scan.rung.name
     chance = f"p = {luck.p_value:.3g} over the whole search ({counted(luck.draws, 'draw')}, {null} null)"
     if best["state"] == "found":
-        return Verdict("found", f"found: {told}; {chance}")
-    return Verdict("not-shown", f"no bias shown: the best subgroup's score can be luck, {chance}: {told}")
+        return Verdict("found", f"found: {told}; {chance}", told_row)
+    none = f"no bias shown: the best subgroup's score can be luck, {chance}: {told}"
+    return Verdict("not-shown", none, told_row)
 
 
 def _beside(best: dict[str, Any], side: str) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Protocol, TypeAlias
 
 from fairtrial import options
 from fairtrial.errors import Fault, InputError, Set, Words, choice_fault
-from fairtrial.metrics.groups import Group
+from fairtrial.metrics.groups import A_GROUP, Group
 from fairtrial.options import Option
 from fairtrial.work import Progress
 
@@ -32,12 +32,14 @@ def zero_or_one(text: str) -> int | str:
 OneGroup: TypeAlias = Mapping[str, Any] | Group
 Protected = Annotated[
     OneGroup,
-    Option("The protected class, such as race=African-American.", form=options.group),
+    Option("The protected class, such as race=African-American.", form=options.group, must=A_GROUP),
 ]
 Reference = Annotated[
     OneGroup | None,
     Option(
-        "Compare with this group only, such as race=Caucasian, not with everybody else.", form=options.group
+        "Compare with this group only, such as race=Caucasian, not with everybody else.",
+        form=options.group,
+        must=A_GROUP,
     ),
 ]
 Attributes = Annotated[
@@ -229,7 +231,18 @@ _ARTICLE_ONLY = {
 def _faults_of_the_other_score(settings: ScanSettings) -> list[Fault]:
     if settings.score == "article":
         deep = settings.search == "depth-2"
-        return [Fault("search", "belongs to the matched score", got="depth-2")] if deep else []
+        return (
+            [
+                Fault(
+                    "search",
+                    "belongs to the matched score",
+                    got="depth-2",
+                    cure=Words("leave out {}", Set("score")),
+                )
+            ]
+            if deep
+            else []
+        )
     asked = [name for name, usual in _ARTICLE_ONLY.items() if getattr(settings, name) != usual]
     asked += ["search"] if settings.search == "restarts" else []
     cure = Words("give {} with it", Set("score", "article"))

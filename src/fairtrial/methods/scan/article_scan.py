@@ -20,6 +20,7 @@ from fairtrial.methods.scan.solver.expectation import Expectations
 from fairtrial.methods.scan.solver.found import Direction, Found
 from fairtrial.methods.scan.solver.scan_table import ScanTable
 from fairtrial.methods.scan.solver.value_sets import Attribute, subgroup_count
+from fairtrial.results.text import counted
 
 SENSITIVITY = (1.0, 0.1, 0.01, 0.001)
 
@@ -86,7 +87,9 @@ class ArticleScan:
         self.seen = statistic.scan_observed(self.setup, top=top, seed=seed)
         if self.sigma is not None and self.sigma < 1e-9:
             why = "do not vary within the classes: there is nothing to scan"
-            raise NotApplicable(self.who, Fault("metric", why, subject="the scores"))
+            raise NotApplicable(
+                self.who, Fault("metric", why, subject="the scores", cure="Scan another metric")
+            )
         return self.seen.found
 
     @property
@@ -175,8 +178,9 @@ class ArticleScan:
         if self.setup.drop_unsupported:
             left_out = self.table.cell_scanned & ~self.supported
             dropped = self.sums.protected[0][left_out].sum()
-            without = f"{dropped:,.0f} protected people without a counterpart outside the class"
-            text = f"{without} were left out of the search."
+            people = counted(round(dropped), "protected person", "protected people")
+            were = "was" if round(dropped) == 1 else "were"
+            text = f"{people} without a counterpart outside the class {were} left out of the search."
             notes.append(Note("dropped-unsupported", text, round(dropped)))
         return notes
 
@@ -184,7 +188,8 @@ class ArticleScan:
         subgroups = self.subgroups()
         if self.plan.exact:
             count = f"{subgroups:,.0f}" if subgroups < 1e9 else f"{subgroups:.2g}"
-            return Note("search", f"Search: exact, a proof over all {count} subgroups.")
+            over = "the one subgroup there is" if subgroups == 1 else f"all {count} subgroups"
+            return Note("search", f"Search: exact, a proof over {over}.")
         climbs = f"{self.plan.restarts} restarts of coordinate ascent"
         text = f"Search: {climbs} over {subgroups:.3g} subgroups; not a proof."
         if self.settings.search == "auto":

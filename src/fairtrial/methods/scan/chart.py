@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 
 from fairtrial.results.charts.picture import Picture
-from fairtrial.results.charts.theme import COLOURS, finish
+from fairtrial.results.charts.theme import COLOURS, finish, inline, layered
 from fairtrial.results.column import scalar
 from fairtrial.results.result import Result
 
@@ -51,15 +51,15 @@ def _panel(result: Result, name: str, *, last: bool) -> Any:
     x = alt.X(
         "expected:Q",
         title=details["label"] if last else None,
-        axis=alt.Axis(format=".0%", tickCount=6, labels=last, ticks=last, domain=last),
+        axis=alt.Axis(format="%", tickCount=6, labels=last, ticks=last, domain=last),
         scale=alt.Scale(zero=False, nice=True),
     )
     gap = (
-        alt.Chart(alt.Data(values=[row for row in rows if None not in (row["rate"], row["expected"])]))
+        alt.Chart(inline([row for row in rows if None not in (row["rate"], row["expected"])]))
         .mark_rule(strokeWidth=4, color=COLOURS["violated"])
         .encode(y=y, x=x, x2="rate:Q", opacity=_fade(0.3, 0.1))
     )
-    layers = alt.layer(gap, _points(details, rows, y)).resolve_scale(opacity="independent")
+    layers = layered(gap, _points(details, rows, y)).resolve_scale(opacity="independent")
     return layers.properties(title=_panel_title(name, rows), width=WIDTH, height=alt.Step(22))
 
 
@@ -77,7 +77,7 @@ def _points(details: Mapping[str, Any], rows: list[dict[str, Any]], y: alt.Y) ->
         if row[field] is not None
     ]  # fmt: skip
     return (
-        alt.Chart(alt.Data(values=marks))
+        alt.Chart(inline(marks))
         .mark_point(filled=True, size=95)
         .encode(
             y=y,
@@ -101,7 +101,7 @@ def _panel_title(name: str, rows: list[dict[str, Any]]) -> alt.TitleParams:
     chosen = _short(", ".join(str(row["value"]) for row in rows if row["inside"]), 60)
     left = f" ({len(rows)} of {rows[0]['of']} values shown)" if rows[0]["of"] > len(rows) else ""
     text = f"{name}: {chosen if rows[0]['restricted'] else 'all values'}{left}"
-    return alt.TitleParams(text, fontSize=12, frame="group", offset=6)
+    return alt.TitleParams(text, fontSize=12, frame="bounds", offset=6)
 
 
 def _value_row(row: dict[str, Any]) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def _luck(details: Mapping[str, Any], observed: float) -> Picture:
     """The best scores when the class does not matter, and the one observed."""
     draws = int(details["null_draws"])
     bars = (
-        alt.Chart(alt.Data(values=details["null_histogram"]))
+        alt.Chart(inline(details["null_histogram"]))
         .mark_bar(color=COLOURS["faint"], binSpacing=1)
         .encode(
             x=alt.X("low:Q", title="best score of the whole search", axis=alt.Axis(grid=False), bin="binned"),
@@ -137,7 +137,7 @@ def _luck(details: Mapping[str, Any], observed: float) -> Picture:
         )
     )
     alternative = f"Histogram of the best score in {draws:,} draws; the observed one is {observed:.2f}."
-    chart = finish(alt.layer(bars, _limits(details, observed)), width=WIDTH + 90, height=190)
+    chart = finish(layered(bars, _limits(details, observed)), width=WIDTH + 90, height=190)
     return Picture("luck", "Could it be luck?", alternative, chart)
 
 
@@ -153,7 +153,7 @@ def _limits(details: Mapping[str, Any], observed: float) -> Any:
         domain=[str(line["what"]) for line in lines], range=[COLOURS["neutral"], COLOURS["violated"]]
     )
     return (
-        alt.Chart(alt.Data(values=lines))
+        alt.Chart(inline(lines))
         .mark_rule(strokeWidth=2.5)
         .encode(x="x:Q", color=alt.Color("what:N", scale=scale, legend=alt.Legend(orient="top", title=None)))
     )
@@ -182,7 +182,7 @@ def _expected_and_observed(rows: list[dict[str, Any]], label: str) -> Any:
     states = ["found", "not shown", "nothing found"]
     colours = alt.Scale(domain=states, range=[COLOURS["violated"], COLOURS["neutral"], COLOURS["faint"]])
     y = alt.Y("label:N", sort=[row["label"] for row in rows], title=None, axis=alt.Axis(labelLimit=380))
-    base = alt.Chart(alt.Data(values=rows)).encode(
+    base = alt.Chart(inline(rows)).encode(
         y=y,
         tooltip=[
             alt.Tooltip("label:N", title="class and subgroup"),
@@ -194,17 +194,15 @@ def _expected_and_observed(rows: list[dict[str, Any]], label: str) -> Any:
         ],
     )
     title = f"{label}: expected (bar) and observed (symbol)"
-    x = alt.X("expected:Q", title=title, axis=alt.Axis(format=".0%", tickCount=6), scale=alt.Scale(nice=True))
+    x = alt.X("expected:Q", title=title, axis=alt.Axis(format="%", tickCount=6), scale=alt.Scale(nice=True))
     colour = alt.Color("state:N", scale=colours, title=None, legend=alt.Legend(orient="top"))
     rules = base.mark_rule(strokeWidth=3, opacity=0.5).encode(x=x, x2="rate:Q", color=colour)
     ticks = base.mark_tick(thickness=2, size=14).encode(x="expected:Q", color=colour)
     points = base.mark_point(shape="diamond", filled=True, size=85, opacity=1).encode(
         x="rate:Q", color=colour
     )
-    return alt.layer(rules, ticks, points).properties(width=WIDTH, height=alt.Step(22))
+    return layered(rules, ticks, points).properties(width=WIDTH, height=alt.Step(22))
 
 
 def _nothing(text: str) -> Any:
-    return (
-        alt.Chart(alt.Data(values=[{"text": text}])).mark_text(color=COLOURS["neutral"]).encode(text="text:N")
-    )
+    return alt.Chart(inline([{"text": text}])).mark_text(color=COLOURS["neutral"]).encode(text="text:N")

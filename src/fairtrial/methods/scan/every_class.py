@@ -81,7 +81,9 @@ def _scanned(
         question = ask(WHO, audit, asked.metric, (group, None), attributes, settings)
         return answer(audit, question, settings, draws)
     except NotApplicable as error:
-        return str(error.faults[0])
+        return str(
+            replace(error.faults[0], cure="")
+        )  # of one class among many, it is a reason and no refusal
 
 
 def _joined(
@@ -183,6 +185,7 @@ def _verdict(metric: Metric, rows: list[dict[str, Any]]) -> Verdict:
             f"{'has' if len(shown) == 1 else 'have'} a subgroup with a deviating {metric.label}; "
             f"strongest: {best['protected']} ({best['subgroup']}, n {best['n']:,}), "
             f"adjusted p = {best['p_adjusted']:.3g}",
+            ({"protected": best["protected"]},),
         )
     none = "no bias shown: no scan remains after adjustment (this is not a certificate of fairness)"
     return Verdict("not-shown", none)

@@ -15,7 +15,6 @@ from fairtrial.methods.scan.solver import matched
 from fairtrial.methods.scan.solver.arrays import BoolArray, FloatArray
 from fairtrial.methods.scan.solver.found import Direction, Found
 from fairtrial.methods.scan.solver.matched_search import (
-    EXACT_LIMIT,
     MatchedSearch,
     Subgroup,
     plan_matched,
@@ -61,10 +60,13 @@ class MatchedScan:
         plan = plan_matched(
             self.attributes, self.base.codes, float(self.settings.penalty), self.settings.search
         )
-        if plan.work > EXACT_LIMIT or (plan.depth is None and plan.alternating):
-            steps = f"would take {plan.work:.3g} steps per draw (the limit is {EXACT_LIMIT:,.0f})"
+        if plan.work > plan.limit or (plan.depth is None and plan.alternating):
+            steps = f"would take {plan.work:.3g} steps per draw (the limit is {plan.limit:,.0f})"
+            if plan.depth is None and plan.alternating:
+                steps = "cannot go through two features of more than 12 values each"
             cure = Words("use {}, fewer features or coarser bins", Set("search", "depth-2"))
-            raise NotApplicable(self.who, Fault("search", steps, subject="an exact search", cure=cure))
+            subject = "an exact search" if plan.depth is None else "a search of every two features"
+            raise NotApplicable(self.who, Fault("search", steps, subject=subject, cure=cure))
         return plan
 
     @property
@@ -102,13 +104,8 @@ class MatchedScan:
 
     def _people(self) -> FloatArray:
         """The class's people of every searched cell."""
-        inside = self.table.cell_scanned
-        codes = self.table.searched_codes[inside]
-        arity = tuple(int(size) for size in self.table.searched_arity)
-        number = np.ravel_multi_index(tuple(codes.T), arity)
-        wanted = np.ravel_multi_index(tuple(self.base.codes.T), arity)
-        place = np.searchsorted(wanted, number)
-        return totals(place, self.sums.protected[0][inside], len(wanted))
+        strata = self.rung.matched
+        return totals(strata.stratum_cell[strata.part_stratum], strata.part_protected, len(strata.codes))
 
     def batch(self) -> int:
         """Draws per batch; never depends on the number of jobs."""
@@ -178,7 +175,8 @@ class MatchedScan:
         )
 
     def details(self) -> dict[str, object]:
-        return {"score": "matched"}
+        left = self.plan.in_turn
+        return {"score": "matched", **({"pairs_in_turn": left} if left else {})}
 
     def notes(self) -> list[Note]:
         """What luck was drawn from, and what the search was over."""
@@ -188,7 +186,7 @@ class MatchedScan:
 
     def _null_note(self, words: str) -> Note:
         if not isinstance(self.base, PersonStrata):
-            return self.rung.note(words)
+            return self.rung.note(words, 0 if self.models is None else self.models.thin)
         text = (
             "Stratified null of whole persons: class membership is permuted among persons with equally many rows of "
             f"the same features and condition; {100 * self.base.share:.0f}% of the protected class is among them "
@@ -202,13 +200,22 @@ class MatchedScan:
         plan = self.plan
         if plan.depth is None:
             count = f"{plan.subgroups:,.0f}" if plan.subgroups < 1e9 else f"{plan.subgroups:.2g}"
-            return Note("search", f"Search: exact, a proof over all {count} subgroups.")
-        text = (
-            f"Search: all {plan.subgroups:,.0f} subgroups that restrict at most two of the {len(plan.attributes)} "
-            f"features, in the data and in every draw; of all {plan.all_subgroups:.3g} subgroups that is no proof."
+            over = "the one subgroup there is" if plan.subgroups == 1 else f"all {count} subgroups"
+            return Note("search", f"Search: exact, a proof over {over}.")
+        count = f"{plan.subgroups:,.0f}" if plan.subgroups < 1e9 else f"{plan.subgroups:.2g}"
+        most, pairs, left = (
+            f"at most two of the {len(plan.attributes)} features",
+            len(plan.parts),
+            plan.in_turn,
         )
-        if plan.alternating:
-            text += " Pairs of features with more than 12 values each were solved in turn, which is no proof."
+        text = f"Search: all {count} subgroups that restrict {most}, in the data and in every draw"
+        if left:
+            text = (
+                f"Search: subgroups that restrict {most}, in the data and in every draw: proved for "
+                f"{pairs - left:,} of the {pairs:,} pairs of features; {counted(left, 'pair')} with more "
+                f"than 12 values each {'was' if left == 1 else 'were'} solved in turn, which is no proof"
+            )
+        text += f"; of all {plan.all_subgroups:.3g} subgroups that is no proof."
         return Note("search", text)
 
 

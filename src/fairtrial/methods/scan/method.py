@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from fairtrial.data.audit import Audit
 from fairtrial.methods import arguments as a
-from fairtrial.methods.declaration import method
+from fairtrial.methods.declaration import Cost, method
 from fairtrial.methods.scan import arguments as s
 from fairtrial.methods.scan.result import ScanAllResult, ScanResult
+
+# That a subgroup was found says of every other one that it differs less: no table of sums can take that into account.
+SEARCHED = "what a search finds tells of every subgroup that it looked at, and most of them have few people"
 
 
 @method(
@@ -15,7 +18,9 @@ from fairtrial.methods.scan.result import ScanAllResult, ScanResult
     help="Which unknown subgroups are harmed? Search all of them, with a p-value for the whole search.",
     order=40,
     shows="disparity",
+    cost=Cost(0.5, 5, "permutations", 999),
     result=ScanResult,
+    not_published=SEARCHED,
     complete_rows=False,
     evidence=("unit",),
     refusal="it deals people to the class who all count alike",
@@ -166,8 +171,10 @@ def scan(
     help="Which unknown subgroups are harmed, in any group? One scan per group, with one correction over all.",
     order=41,
     shows="disparity",
+    cost=Cost(3, 30, "permutations", 999),
     result=ScanAllResult,
     variant_of="scan",
+    not_published=SEARCHED,
     complete_rows=False,
     evidence=("unit",),
     refusal="it deals people to the class who all count alike",

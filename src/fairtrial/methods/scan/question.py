@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.groups import find_groups
-from fairtrial.errors import Fault, InputError, NotApplicable, Set, Use, Words
+from fairtrial.errors import Fault, InputError, Named, NotApplicable, Set, Use, Words
 from fairtrial.methods.scan.arguments import ScanSettings
 from fairtrial.metrics.groups import Group
 from fairtrial.metrics.harm import harmed_side
@@ -109,7 +109,15 @@ def ask(
     within = find_within(who, audit, attributes[1], protected.attributes, features)
     if settings.expectation == "score" and metric.each is not role.score_bin:
         why = "takes the score for the expected outcome rate, which only calibration asks about"
-        raise InputError(who, Fault("expectation", why, got="score"))
+        raise InputError(
+            who,
+            Fault(
+                "expectation",
+                why,
+                got="score",
+                cure=Words("leave {} out, or scan the calibration", Named("expectation")),
+            ),
+        )
     return ScanQuestion(
         who=who,
         metric=resolved,
@@ -150,7 +158,7 @@ def resolve_metric(
 ) -> tuple[Metric, Role | None]:
     """The metric with its condition as asked, and the role that condition "any" leaves free."""
     if metric.each is role.score_bin:
-        metric = replace(metric, label="outcome rate given the score")
+        metric = replace(metric, label=f"{_value_words(metric)} given the score")
     means = (role.outcome, role.score)
     if isinstance(metric.value, Role) and not metric.value.binary and metric.value not in means:
         raise NotApplicable(who, real_valued_fault(metric, "is real-valued"))
@@ -159,7 +167,7 @@ def resolve_metric(
     part = next(iter(metric.conditions), None)
     if len(metric.conditions) != 1 or part not in (role.outcome, role.decision):
         why = f"changes a metric's condition on outcome or decision, and {metric.name!r} has no such one"
-        raise InputError(who, Fault("condition", why))
+        raise InputError(who, Fault("condition", why, cure=Words("leave {} out", Named("condition"))))
     assert isinstance(part, Role)
     if condition != "any":
         return replace(metric, given={part: condition}), None
@@ -208,14 +216,21 @@ def find_features(
         if audit.features and not chosen and not controlled:
             listed = ", ".join(map(repr, audit.features))
             others = "which defines the protected class; subgroups are built from others"
-            raise InputError(who, Fault("features", f"of the Audit names {listed} alone, {others}"))
+            raise InputError(
+                who,
+                Fault(
+                    "features",
+                    f"of the Audit names {listed} alone, {others}",
+                    cure=Words("name others with {}", Set("features")),
+                ),
+            )
     else:
         chosen = _names(features)
     for name in chosen:
         audit.check_column(who, "features", name)
         if name in taken:
             why = f"names {name!r}, which defines the protected class; subgroups are built from the others"
-            raise InputError(who, Fault("features", why))
+            raise InputError(who, Fault("features", why, cure="leave it out"))
     return chosen
 
 
@@ -231,10 +246,13 @@ def find_within(
     for name in chosen:
         audit.check_column(who, "within", name)
         if name in taken:
-            raise InputError(who, Fault("within", f"names {name!r}, which defines the protected class"))
+            raise InputError(
+                who,
+                Fault("within", f"names {name!r}, which defines the protected class", cure="leave it out"),
+            )
         if name in features:
             why = f"names {name!r}, which is a feature: features are controlled for already"
-            raise InputError(who, Fault("within", why))
+            raise InputError(who, Fault("within", why, cure="Leave it out"))
     return chosen
 
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.claims import Claim, Judged
+from fairtrial.results.close_up import CloseUp
 from fairtrial.results.column import Column, Primary, StateKind, scalar, state_columns, with_limits
 from fairtrial.results.result import Result
 from fairtrial.results.text import counted
@@ -101,6 +102,20 @@ class ScanResult(Result):
         """The row of the best subgroup; None where it is masked."""
         return next((row for row in self.estimates if row["rank"] == 1), None)
 
+    def close_ups(self) -> list[CloseUp]:
+        """Every subgroup that is listed."""
+        return _close_ups(self)
+
+    def verdict_of_shown(self, rows: Sequence[Mapping[str, Any]]) -> str:
+        """The best subgroup by the rates that may be shown."""
+        best = next((row for row in rows if row["rank"] == 1), {})
+        n, rate, expected, p = (scalar(best.get(name)) for name in ("n", "rate", "expected", "p_value"))
+        if None in (n, rate, expected, p):
+            return ""
+        told = f"{self.details['label']} of {_who(best)} (n {n:,}) is {100 * rate:.1f}%"
+        beside = f"comparable people outside the class get {100 * expected:.1f}%"
+        return f"{self.verdict.code.replace('-', ' ')}: {told}, {beside}; p = {p:.3g} over the whole search"
+
     def pictures(self) -> list[Picture]:
         """The subgroup value by value; then the null distribution, when one was drawn."""
         from fairtrial.methods.scan.chart import scan_pictures
@@ -175,6 +190,10 @@ class ScanAllResult(Result):
         """The lines that remain after adjustment."""
         return [row for row in self.estimates if row["state"] == "found"]
 
+    def close_ups(self) -> list[CloseUp]:
+        """The best subgroup of every class that was scanned."""
+        return _close_ups(self)
+
     def pictures(self) -> list[Picture]:
         """One line per protected class: what is expected and what is observed."""
         from fairtrial.methods.scan.chart import scan_all_pictures
@@ -198,6 +217,12 @@ class ScanAllResult(Result):
         """One p-value per scan, before the adjustment."""
         rows = [row for row in self.estimates if scalar(row["p_value"]) is not None]
         return [_primary(row, str(self.details["label"]), float(scalar(row["p_value"]))) for row in rows]
+
+
+def _close_ups(result: Result) -> list[CloseUp]:
+    from fairtrial.methods.scan.close_up import close_up
+
+    return [close_up(result, row) for row in result.estimates if scalar(row.get("rate")) is not None]
 
 
 def _people(count: int) -> str:

@@ -8,8 +8,10 @@ from typing import Literal
 from fairtrial.errors import Fault, NotApplicable, Note, Set, Words
 from fairtrial.methods.scan.arguments import ScanSettings
 from fairtrial.methods.scan.solver.arrays import FloatArray
+from fairtrial.methods.scan.solver.blocks import SMALL_TABLE, THIN
 from fairtrial.methods.scan.solver.matched import MatchedTable
 from fairtrial.methods.scan.solver.scan_table import ScanTable
+from fairtrial.results.text import counted
 
 # Less of the class than this in strata that can move: the ladder goes on to fitted models. Planted biases were found
 # by strata and by models in .37 and .48 of the data sets where 95% could move, .33 and .37 (60%), .48 and .78 (41%),
@@ -35,8 +37,8 @@ class Rung:
     on_score: bool
     looked_for: bool
 
-    def note(self, model: str = "") -> Note:
-        """What the draws assume; `model` says which one was fitted."""
+    def note(self, model: str = "", thin: int = 0) -> Note:
+        """What the draws assume; `model` says which one was fitted, `thin` how many tables were not looked at."""
         if self.name == "stratified":
             return self._stratified()
         if self.name == "global":
@@ -53,11 +55,11 @@ class Rung:
         drawn = (
             f"{why}Propensity null: classes are drawn from a fitted P(class | features, condition) ({model})."
         )
-        holds = (
-            "Holds if the model of the class or that of the event is right; looked for up to three-way tables."
-            if self.looked_for
-            else "Valid only if that model is right."
-        )
+        holds = "Valid only if that model is right."
+        if self.looked_for:
+            holds = "Holds if the model of the class or that of the event is right; looked for up to three-way tables"
+            few = f"{counted(thin, 'table')} of more than {SMALL_TABLE} cells with fewer than {THIN:.0f} people each"
+            holds += f", but {few} {'was' if thin == 1 else 'were'} not looked at." if thin else "."
         return Note("null-propensity", f"{drawn} {holds}")
 
     def _stratified(self) -> Note:
@@ -66,7 +68,7 @@ class Rung:
         text = (
             f"Stratified null: class membership is permuted among people with the same {within}; "
             f"{100 * self.share:.0f}% of the protected class is in strata that can move "
-            f"({moving:,} of {strata:,} strata)."
+            f"({moving:,} of {counted(strata, 'stratum', 'strata')})."
         )
         if self.share < FEW_MOVE:
             text += " The others say nothing about the class, so weak findings may be missed."
@@ -94,6 +96,7 @@ class Models:
     chance: FloatArray
     rates: FloatArray
     words: str
+    thin: int = 0  # tables that were not looked at
 
 
 def fitted_models(who: str, table: ScanTable, settings: ScanSettings, names: tuple[str, ...] = ()) -> Models:
@@ -103,7 +106,7 @@ def fitted_models(who: str, table: ScanTable, settings: ScanSettings, names: tup
 
         of_class, of_event = fit_class(table), fit_event(table)
         words = f"class: {_blocks(of_class.blocks, names)}; event: {_blocks(of_event.blocks, names)}"
-        return Models(chance=of_class.rates, rates=of_event.rates, words=words)
+        return Models(chance=of_class.rates, rates=of_event.rates, words=words, thin=of_class.thin)
     from fairtrial.methods.scan.solver.expectation import pooled_propensity, pooled_rates
 
     _check_columns(who, table, settings)

@@ -18,7 +18,7 @@ from fairtrial.methods.scan.solver.scan_table import CountedRows, ScanTable, bui
 from fairtrial.methods.scan.solver.value_sets import Attribute
 from fairtrial.metrics.metric import Metric
 from fairtrial.metrics.table import METRICS
-from fairtrial.metrics.values import Role
+from fairtrial.metrics.values import Role, role
 
 MOST_VALUES = 2_000
 NUMBER_BINS = 8  # ordered bins that numbers of more different values are cut into
@@ -189,7 +189,8 @@ def _notes(audit: Audit, question: ScanQuestion, cells: Cells, left_out: float) 
         notes.append(Note("no-features", "No feature was named: the protected class is compared as a whole."))
     if left_out:
         neither = f"neither {question.who_is} nor {question.target}"
-        text = f"{left_out:,.0f} people who are {neither} were left out."
+        who, were = ("person who is", "was") if round(left_out) == 1 else ("people who are", "were")
+        text = f"{left_out:,.0f} {who} {neither} {were} left out."
         notes.append(Note("left-out", text, round(left_out)))
     constant = [name for name in question.features if len(cells.labels[name]) == 1]
     if constant:
@@ -249,7 +250,9 @@ def _count_lines(question: ScanQuestion, cells: Cells) -> _Lines:
         condition = near = np.tile(cells.roles["score"], 3)  # strata of neighbours go by its order alone
     elif question.on_score:
         probability, notes = _probabilities(question, cells)
-        condition, near = np.tile(log_odds(probability), 3), np.tile(cells.roles["score"], 3)
+        # the event's own log-odds: where the event is the outcome's absence, those of its absence
+        sign = -1.0 if question.metric.value is role.not_outcome else 1.0
+        condition, near = np.tile(sign * log_odds(probability), 3), np.tile(cells.roles["score"], 3)
     elif question.free_condition is not None:
         condition = np.tile(cells.roles[question.free_condition.name], 3)
     return _Lines(
@@ -269,7 +272,10 @@ def _score_lines(question: ScanQuestion, cells: Cells) -> _Lines:
     conditions = {getattr(part, "name", ""): values for part, values in question.metric.conditions.items()}
     if not conditions.keys() <= {"outcome", "decision"} or question.metric.expression is not None:
         why = "can be conditioned on outcome and decision only"
-        raise NotApplicable(question.who, Fault("metric", why, subject="a scan of scores"))
+        raise NotApplicable(
+            question.who,
+            Fault("metric", why, subject="a scan of scores", cure="take other conditions out of the metric"),
+        )
     for name, values in conditions.items():
         scanned &= np.isin(cells.roles[name], [float(value) for value in values])
     probability, notes = _probabilities(question, cells)
@@ -339,4 +345,12 @@ def _check_classes(question: ScanQuestion, table: ScanTable) -> None:
     ):
         if not people[scanned].sum():
             nobody = f"is nobody ({words}){among}: nothing can be compared"
-            raise NotApplicable(question.who, Fault(argument, nobody, subject="there"))
+            raise NotApplicable(
+                question.who,
+                Fault(
+                    argument,
+                    nobody,
+                    subject="there",
+                    cure="Compare others, or ask for a metric that some of them meet the condition of",
+                ),
+            )

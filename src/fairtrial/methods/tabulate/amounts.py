@@ -75,7 +75,7 @@ def _mean_lines(found: Disparities, asked: Asked, points: float | None) -> list[
     gaps = found.gaps
     low, high = gaps.limits(asked.level)
     spread = _spread(found, asked.own["denominator"])
-    others = found.comparison.reference.astype(np.float64) @ found.atoms.count
+    others = found.comparison.reference @ found.atoms.count
     lines = []
     for i, group in enumerate(found.groups):
         ends = {"": gaps.estimate[i], "_low": low[i], "_high": high[i]}
@@ -102,7 +102,7 @@ def _spread(found: Disparities, denominator: str) -> Floats:
     atoms, comparison = found.atoms, found.comparison
     if comparison.known is not None:
         raise NotApplicable(WHO, Fault("target", "must be people: a number has no spread"))
-    everyone = np.ones_like(comparison.member)
+    everyone = np.ones((1, atoms.count.size), dtype=bool)
     sides = {"groups": (comparison.member, comparison.reference), "target": (comparison.reference,)}
     parts = [atoms.pooled(side) for side in sides.get(denominator, (everyone,))]
     return np.asarray(np.sqrt(np.mean([m2 / np.maximum(count - 1.0, 1.0) for count, _, m2 in parts], axis=0)))

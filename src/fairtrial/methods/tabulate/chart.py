@@ -6,6 +6,7 @@ from typing import Any
 
 import altair as alt
 
+from fairtrial.results.charts.axes import Unit
 from fairtrial.results.charts.forest import ForestRow, forest
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.charts.theme import finish
@@ -38,12 +39,14 @@ def _quantities(result: Result) -> list[tuple[str, list[str]]]:
 def _picture(result: Result, name: str, metrics: list[str]) -> Picture:
     rows = [row for row in result.estimates if row["metric"] in metrics and scalar(row.get(name)) is not None]
     several = len(metrics) > 1
-    percent = name == "difference" and rows[0]["value_kind"] == "percent"
+    gap: Unit = "points" if rows[0]["value_kind"] == "percent" else "number"
+    unit: Unit = gap if name == "difference" else "ratio"
     lines = [_line(result, row, name, several) for row in rows[:MOST_LINES]]
     told = DRAWN[name] if several else f"{metrics[0]}: {DRAWN[name]}"
-    chart = forest(lines, axis=told, percent=percent, zero=name == "difference")
+    chart = forest(lines, title=told, unit=unit)
     level = f"{100 * result.details['confidence_level']:g}%"
     title = f"{told[:1].upper()}{told[1:]} with {level} intervals"
+    title += " (dotted: four fifths)" if unit == "ratio" else ""
     if len(rows) > len(lines):
         title += f" (the first {len(lines)} of {len(rows)} lines)"
     words = f"{title}, per group. {result.verdict.text}"

@@ -87,7 +87,7 @@ def _build(asked: Asked, columns: Sequence[str]) -> Table:
 def _strata(found: Disparities) -> TwoRates:
     """Per group and stratum: favourable decisions and people of the group and of its target."""
     comparison, atoms = found.comparison, found.atoms
-    if comparison.known is not None or (comparison.member & comparison.reference)[:, atoms.count > 0].any():
+    if comparison.known is not None or comparison.shared(atoms).any():
         required = "must be people that no compared group shares: the others, or a reference group"
         raise NotApplicable(WHO, Fault("target", required))
     stratum = np.zeros(atoms.count.size, dtype=np.int64)

@@ -76,6 +76,8 @@ Records = Annotated[
     order=15,
     shows="disparity",
     result=TabulateResult,
+    not_published="a law's table shows the counts that the law asks for, of the groups that it names: publishing it is "
+    "its owner's choice",
     variant_of="measure",
     complete_rows=False,
     evidence=("weight", "unit", "pair"),  # of a bias record; the tables that count people refuse them

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from fairtrial.errors import Fault, InputError, did_you_mean
 from fairtrial.inference.multiplicity import holm
 from fairtrial.methods.gaps.disparities import Disparities, find_disparities
@@ -112,7 +110,7 @@ def _row(entry: Entry, level: float, adjusted: float | None) -> dict[str, Any]:
     found, gaps, record = entry.found, entry.found.gaps, entry.record
     low, high = gaps.limits(level)
     name = found.scale
-    others = found.comparison.reference.astype(np.float64) @ found.atoms.count
+    others = found.comparison.reference @ found.atoms.count
     told = NOT_STATED if entry.band is None else band_words(entry.band, found.binary, found.scale)
     return {
         "metric": found.metric.name, "value_kind": found.value_kind, "group": found.groups[0].label,

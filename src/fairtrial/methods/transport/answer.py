@@ -11,30 +11,52 @@ import numpy as np
 
 from fairtrial.data.audit import Audit
 from fairtrial.errors import FairtrialWarning, Fault, InputError, NotApplicable, Set, Words
+from fairtrial.methods.transport.by_group import Floats, Tolerance, allowed_gaps, cost_factors
 from fairtrial.methods.transport.compared_rates import Between, ComparedRates, LeftOut, find_rates, own_rates
 from fairtrial.methods.transport.distance import find_distance
+from fairtrial.methods.transport.moved_rows import moved_rows
 from fairtrial.methods.transport.movers import Change, Moved, bands, histogram, smallest_change
 from fairtrial.methods.transport.moves import DecidedRows, Distances, Moves
 from fairtrial.methods.transport.result import ALONE, TOO_FEW, TransportResult
-from fairtrial.methods.transport.sentences import notes, null_words, person_notes, question_words, verdict
+from fairtrial.methods.transport.sentences import (
+    counted_notes,
+    notes,
+    null_words,
+    person_notes,
+    question_words,
+    size_notes,
+    verdict,
+)
+from fairtrial.methods.transport.solver.change_bootstrap import change_intervals
 from fairtrial.methods.transport.solver.gap_test import GapTest, article_test, pooled_test
 from fairtrial.methods.transport.solver.person_test import person_gaps, person_test
+from fairtrial.methods.transport.solver.rate_contrasts import band
 from fairtrial.results.column import State, defined_or, undefined
+from fairtrial.work import generator
 
 WHO = "transport"
+LIMITS = tuple(f"{size}_{end}" for size in ("moved", "statistic", "mean_shift") for end in ("low", "high"))
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What is asked of the rates."""
 
-    tolerance: float
+    tolerance: Tolerance
     direction: str
     calibration: str
     bandwidth: float | None
     minimum: int
     confidence_level: float
     seed: int
+    group_cost: Mapping[str, float] | None = None
+
+    @property
+    def tolerates(self) -> bool:
+        """Whether any gap is allowed."""
+        if isinstance(self.tolerance, int | float):
+            return self.tolerance > 0
+        return any(self.tolerance.values() if isinstance(self.tolerance, Mapping) else self.tolerance)
 
 
 def check_calibration(wanted: Wanted, repeated: bool) -> None:
@@ -47,7 +69,7 @@ def check_calibration(wanted: Wanted, repeated: bool) -> None:
         raise NotApplicable(
             WHO, Fault("calibration", required, cure=Words("use {}", Set("calibration", "pooled")))
         )
-    if wanted.calibration == "paper" and wanted.direction == "differs" and wanted.tolerance > 0:
+    if wanted.calibration == "paper" and wanted.direction == "differs" and wanted.tolerates:
         required = "'paper' with a tolerance is one-sided in the article"
         sides = Set("direction", "above"), Set("direction", "below")
         cure = Words("use {} or {}, or {}", *sides, Set("calibration", "pooled"))
@@ -58,39 +80,50 @@ def answer(
     audit: Audit, criterion: object, between: Between, cost: tuple[object, Moves], wanted: Wanted
 ) -> TransportResult:
     """The smallest change at this cost (a distance, and what may move), and the test of the gap."""
+    distance, moves = cost
     if isinstance(criterion, Mapping) and "cells" in criterion:
         rates = own_rates(audit, criterion)
     else:
-        rates = find_rates(audit, criterion, between)
-    distance, moves = cost
-    distances = find_distance(DecidedRows(audit, rates.decision, rates.compared_rows), distance, moves)
-    change = smallest_change(rates, distances, wanted.tolerance, wanted.direction)
-    test = _test(rates, change, wanted)
+        rates = find_rates(audit, criterion, between, distance)
+    score = None if rates.contrasts.count is None else rates.rows.roles.get("score")
+    distances = find_distance(DecidedRows(audit, rates.decision, rates.compared_rows, score), distance, moves)
+    allowed = allowed_gaps(rates, wanted.tolerance)
+    price = cost_factors(rates, wanted.group_cost)
+    change = smallest_change(rates, distances, allowed, wanted.direction, price)
+    test = _test(rates, change, wanted, allowed)
     rows = _group_rows(rates, change, wanted.confidence_level, wanted.minimum)
-    details = _details(rates, change, test, wanted)
+    details = _details(rates, change, test, wanted, allowed)
     return TransportResult(
         question=question_words(rates),
-        null=null_words(rates, wanted.tolerance, wanted.direction),
+        null=null_words(rates, allowed, wanted.direction),
         verdict=verdict(rows, details, test, wanted.confidence_level),
         estimates=tuple(rows),
         details=details,
         notes=(
             *audit.notes(),
             *notes(rates, change, wanted.calibration, wanted.minimum),
+            *size_notes(details),
             *person_notes(rates),
+            *counted_notes(rates, audit.why_sums),
         ),
         provenance=audit.provenance(
             rates.rows,
             seed=wanted.seed,
             arguments={"criterion": rates.name, "by": rates.by, "distance": distances.kind},
         ),
-        objects={} if change.after is None else {"plan": change.after.plan},
+        objects=_objects(rates, change),
     )
 
 
-def _test(rates: ComparedRates, change: Change, wanted: Wanted) -> GapTest | str:
+def _objects(rates: ComparedRates, change: Change) -> dict[str, Any]:
+    """The plan and the rows behind it, for this session only; none where rows were only counted."""
+    if change.after is None or rates.contrasts.count is not None:
+        return {}
+    return {"plan": change.after.plan, "moved": moved_rows(rates, change.distances, change.after)}
+
+
+def _test(rates: ComparedRates, change: Change, wanted: Wanted, allowed: Floats) -> GapTest | str:
     """The test of the gap, or the reason why it cannot be made."""
-    allowed = np.full(rates.contrasts.size, float(wanted.tolerance))
     try:
         if wanted.calibration == "paper":
             return _article_test(rates, change, wanted)
@@ -109,7 +142,7 @@ def _article_test(rates: ComparedRates, change: Change, wanted: Wanted) -> GapTe
         FairtrialWarning,
         stacklevel=6,
     )
-    distance, projection = change.distances.values, change.projection
+    distance, projection = change.cost, change.projection
     if projection is None or distance is None:
         return change.why_none or "there is no distance"
     if projection.infeasible is not None:
@@ -202,22 +235,27 @@ def _state(rates: ComparedRates, after: Moved | None, index: int) -> State:
     return State(f"reference, {code}" if is_reference else code)
 
 
-def _details(rates: ComparedRates, change: Change, test: GapTest | str, wanted: Wanted) -> dict[str, Any]:
+def _details(
+    rates: ComparedRates, change: Change, test: GapTest | str, wanted: Wanted, allowed: Floats
+) -> dict[str, Any]:
     """What charts and sentences need besides the table."""
     distance = change.distances.values
     return {
         "criterion": rates.name,
         "by": [part if isinstance(part, str) else ", ".join(map(str, part.values())) for part in rates.by],
-        "compared": int(rates.compared_rows.sum()),
+        "compared": rates.compared,
         "equalities": rates.contrasts.size,
         "p_value": undefined(test) if isinstance(test, str) else test.p_value,
         "test": test if isinstance(test, str) else test.how,
         **_size_of_change(change),
+        "intervals": _intervals(rates, change, test, wanted, allowed),
         "routes": [] if change.projection is None else list(change.projection.routes),
         "distance": _distance_details(change),
         "bands": [] if change.after is None or distance is None else bands(rates, distance, change.after),
         "histogram": [] if distance is None else histogram(rates, distance, change.after),
-        "tolerance": float(wanted.tolerance),
+        "tolerance": float(allowed.max()),
+        **({} if (allowed == allowed[0]).all() else {"tolerances": allowed.tolist()}),
+        **({} if not wanted.group_cost else {"group_cost": dict(wanted.group_cost)}),
         "direction": wanted.direction,
         "calibration": wanted.calibration,
         "confidence_level": wanted.confidence_level,
@@ -238,6 +276,22 @@ def _size_of_change(change: Change) -> dict[str, Any]:
         "largest_shift": largest,
         "tied": after.shared,
     }
+
+
+def _intervals(
+    rates: ComparedRates, change: Change, test: GapTest | str, wanted: Wanted, allowed: Floats
+) -> dict[str, Any]:
+    """Limits of the number moved, of N·P and of the mean shift; undefined with the reason where there are none."""
+    if change.after is None or change.cost is None or rates.person is not None:
+        return dict.fromkeys(LIMITS, undefined(change.why_none or "a person may have several rows"))
+    shown = not isinstance(test, str) and test.p_value <= 1 - wanted.confidence_level
+    limits = band(rates.contrasts.size, allowed, wanted.direction)
+    price = cost_factors(rates, wanted.group_cost)
+    asked = (wanted.confidence_level, shown, generator(wanted.seed, "transport size of change"))
+    found = change_intervals(rates.contrasts, change.cost, price, limits, asked)
+    if isinstance(found, str):
+        return dict.fromkeys(LIMITS, undefined(found))
+    return dict(zip(LIMITS, (*found.moved, *found.cost, *found.shift), strict=True))
 
 
 def _distance_details(change: Change) -> dict[str, Any]:

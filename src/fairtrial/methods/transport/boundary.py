@@ -33,6 +33,8 @@ class Boundary:
     unit: str = "units of the features"
     # own units of each column per unit of the model's; None where it has no such meaning
     scale: Floats | None = None
+    # points back in the features' own units; None where they are, or where there is no way back
+    back: Callable[[Floats], Floats] | None = None
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -64,6 +66,7 @@ class TreeBoundary(Boundary):
     highs: Floats
     leaf_share: Floats
     leaf_of_row: NDArray[np.integer]
+    exact: Floats  # the points before they were rounded to single precision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -91,7 +94,7 @@ def read_boundary(audit: Audit, model: Any) -> Boundary:
         "points": points,
         "columns": columns,
         "sources": sources,
-        "scale": _scale(before, points.shape[1]),
+        **_own_units(before, points.shape[1]),
         "unit": "units of the features" + ("" if before is None else " after the pipeline's scaling"),
     }
     if kind == "linear":
@@ -101,7 +104,7 @@ def read_boundary(audit: Audit, model: Any) -> Boundary:
     if kind == "kernel":
         return KernelBoundary(margin=np.ravel(last.decision_function(seen)), **_kernel(last), **known)
     known["points"] = points.astype(np.float32).astype(float)  # trees compare in single precision
-    return TreeBoundary(**_tree(last, seen, points.shape[1]), **known)
+    return TreeBoundary(**_tree(last, seen, points.shape[1]), exact=points, **known)
 
 
 def _kind(classifier: Any) -> str:
@@ -145,7 +148,14 @@ def _table(audit: Audit, model: Any) -> tuple[Any, tuple[str, ...]]:
     expected = getattr(model, "n_features_in_", design.matrix.shape[1])
     if expected != design.matrix.shape[1]:
         made = f"the audit's features make {design.matrix.shape[1]}: {list(design.names)}"
-        raise InputError(WHO, Fault("distance", f"expects {expected} columns, {made}"))
+        raise InputError(
+            WHO,
+            Fault(
+                "distance",
+                f"expects {expected} columns, {made}",
+                cure="Fit it on these features, or on a frame so that it knows their names",
+            ),
+        )
     return design.matrix, design.names
 
 
@@ -178,6 +188,14 @@ def _source(column: str, names: tuple[str, ...]) -> str:
     bare = column.split("__", 1)[-1]
     fitting = [name for name in names if bare == name or bare.startswith(f"{name}_")]
     return max(fitting, key=len) if fitting else column
+
+
+def _own_units(before: Any, width: int) -> dict[str, Any]:
+    """How the steps before the model scale each column, and the way back, where they do nothing else."""
+    scale = _scale(before, width)
+    if before is None or scale is None:
+        return {"scale": scale}
+    return {"scale": scale, "back": lambda points: _numbers(before.inverse_transform(points))}
 
 
 def _scale(before: Any, width: int) -> Floats | None:
@@ -224,24 +242,49 @@ def _tree(classifier: Any, seen: Any, width: int) -> dict[str, Any]:
 
 
 def _function(audit: Audit, predict: Callable[..., Any], owner: Any) -> PredictBoundary:
-    """A predict function on numeric features; labels of an estimator become 0 and 1."""
+    """A predict function of the features; of texts, behind a pipeline's own encoder; labels become 0 and 1."""
     named = getattr(owner, "feature_names_in_", None)
     names: Sequence[str] = [str(name) for name in named] if named is not None else audit.features
     if not names:
         raise InputError(WHO, Fault("distance", "is a predict function", cure=_LIST_FEATURES))
     text = [name for name in names if audit.kind(name) not in ("bool", "int", "float")]
     if text:
-        required = f"by a predict function needs numeric features to move along; {text} are not"
-        raise NotApplicable(WHO, Fault("distance", required, cure="Use the score, or a linear model"))
+        return _encoded(audit, owner, text)
     design = audit.design(list(names), who=WHO)
     classes = getattr(owner, "classes_", None)
 
     def decide(points: Floats) -> NDArray[np.integer]:
-        answer = np.asarray(predict(_framed(points, names) if named is not None else points))
-        chosen = answer == classes[1] if classes is not None and len(classes) == 2 else answer
-        return np.asarray(chosen).astype(np.int64)
+        return _as_decisions(predict(_framed(points, names) if named is not None else points), classes)
 
     return PredictBoundary(points=design.matrix, columns=design.names, sources=tuple(names), predict=decide)
+
+
+def _encoded(audit: Audit, owner: Any, text: Sequence[str]) -> PredictBoundary:
+    """Texts have no way between them: people move in the columns that the pipeline's encoder makes of them."""
+    before, last = _split(owner)
+    if before is None:
+        required = f"by a predict function needs numeric features to move along; {list(text)} are not"
+        cure = "give a pipeline whose first steps encode them, or use the score"
+        raise NotApplicable(WHO, Fault("distance", required, cure=cure))
+    table, names = _table(audit, owner)
+    points = _numbers(before.transform(table))
+    columns, sources = _columns(before, names, points.shape[1])
+    named = getattr(last, "feature_names_in_", None)
+
+    def decide(moved: Floats) -> NDArray[np.integer]:
+        return _as_decisions(
+            last.predict(_framed(moved, columns) if named is not None else moved), last.classes_
+        )
+
+    return PredictBoundary(points=points, columns=columns, sources=sources, predict=decide)
+
+
+def _as_decisions(answer: Any, classes: Any) -> NDArray[np.integer]:
+    """An estimator's second class is 1; a function of no classes answers 0 and 1 itself."""
+    found = np.asarray(answer)
+    return np.asarray(found == classes[1] if classes is not None and len(classes) == 2 else found).astype(
+        np.int64
+    )
 
 
 def _framed(points: Floats, names: Sequence[str]) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 
 from fairtrial.results.charts.picture import Picture
-from fairtrial.results.charts.theme import COLOURS, finish
+from fairtrial.results.charts.theme import COLOURS, finish, inline, layered
 from fairtrial.results.column import scalar
 from fairtrial.results.result import Result
 from fairtrial.results.text import format_value
@@ -54,7 +54,7 @@ def _rate_row(row: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _rate_panel(rows: list[dict[str, Any]], name: str, known: bool) -> Any:
-    base = alt.Chart(alt.Data(values=rows), title=name)
+    base = alt.Chart(inline(rows), title=name)
     tooltip = _rate_tooltip(known)
     if not known:
         return _rate_size(_dots(base, ("now", "rate_now"), 90, tooltip))
@@ -71,7 +71,7 @@ def _rate_panel(rows: list[dict[str, Any]], name: str, known: bool) -> Any:
 
 
 def _rate_size(*layers: Any) -> Any:
-    return alt.layer(*layers).properties(width=460, height=alt.Step(28))
+    return layered(*layers).properties(width=460, height=alt.Step(28))
 
 
 def _group_axis() -> Any:
@@ -135,7 +135,7 @@ def _distances(result: Result) -> Picture:
 def _histogram(rows: list[dict[str, Any]], title: str, unit: str, span: tuple[float, float]) -> Any:
     words = {"stays_words": "stays", "moves_words": "moves across"}
     bins = [{name: row[name] for name in ("low", "high", "count", "moved")} | words for row in rows]
-    base = alt.Chart(alt.Data(values=bins), title=title)
+    base = alt.Chart(inline(bins), title=title)
     axis = alt.X(
         "low:Q",
         bin="binned",
@@ -143,12 +143,12 @@ def _histogram(rows: list[dict[str, Any]], title: str, unit: str, span: tuple[fl
         scale=alt.Scale(domain=list(span)),
     )
     boundary = (
-        alt.Chart(alt.Data(values=[{"at": 0}]))
+        alt.Chart(inline([{"at": 0}]))
         .mark_rule(color=COLOURS["violated"], strokeDash=[4, 3], strokeWidth=1.5)
         .encode(x="at:Q")
     )
     bars = _bars(base, axis, "count", "stays_words"), _bars(base, axis, "moved", "moves_words")
-    return alt.layer(*bars, boundary).properties(width=360, height=140)
+    return layered(*bars, boundary).properties(width=360, height=140)
 
 
 def _bars(base: Any, axis: Any, height: str, words: str) -> Any:

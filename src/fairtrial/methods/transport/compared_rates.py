@@ -14,6 +14,7 @@ from fairtrial.data.cells import Rows
 from fairtrial.data.groups import by_attributes, check_not_continuous, check_target, find_groups
 from fairtrial.errors import Fault, InputError, NotApplicable, Set, Use, Words
 from fairtrial.methods.transport.criterion import WHO, check_roles, find_criterion, own_criterion
+from fairtrial.methods.transport.score_cells import score_cells
 from fairtrial.methods.transport.solver.rate_contrasts import (
     RateContrasts,
     disjoint_families,
@@ -45,6 +46,7 @@ class ComparedCell:
     attribute: str
     group: str
     reference: int
+    name: str = ""  # the metric's, such as fpr
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,17 @@ class ComparedRates:
     left_out: list[LeftOut] = field(default_factory=list)
 
     @property
+    def counts(self) -> NDArray[np.int64]:
+        """How many people each line of `rows` stands for."""
+        known = self.contrasts.count
+        return np.ones(self.rows.n, dtype=np.int64) if known is None else known
+
+    @property
+    def compared(self) -> int:
+        """How many people are compared."""
+        return int(self.counts[self.compared_rows].sum())
+
+    @property
     def person(self) -> NDArray[np.int64] | None:
         """The person of each row; None where every row is a person."""
         found = self.rows.attributes.get("unit")
@@ -89,22 +102,23 @@ class ComparedRates:
         return np.asarray(in_some_cell[self.contrasts.pattern])
 
 
-def find_rates(audit: Audit, criterion: object, between: Between) -> ComparedRates:
-    """Check the criterion and the groups, fetch the rows once, and build the contrasts."""
+def find_rates(audit: Audit, criterion: object, between: Between, distance: object = None) -> ComparedRates:
+    """Check the criterion and the groups, fetch the rows once, or count them, and build the contrasts."""
     found = find_criterion(criterion)
     strata = _strata(audit, found.name, between.strata)
     attributes, groups = _attributes_and_groups(audit, between.by)
     reference = _reference(audit, between.target, attributes, groups)
     check_roles(audit, found.metrics)
-    rows = audit.rows(
-        attributes=list(dict.fromkeys([*attributes, *strata])),
-        metrics=found.metrics,
-        roles=found.roles,
-        units=audit.has("unit"),
-        who=WHO,
+    names = list(dict.fromkeys([*attributes, *strata]))
+    rows, count = score_cells(audit, distance, names, found.metrics, found.roles) or (
+        audit.rows(
+            attributes=names, metrics=found.metrics, roles=found.roles, units=audit.has("unit"), who=WHO
+        ),
+        None,
     )
-    families = _Families(rows, reference, between.minimum)
+    families = _Families(rows, count, reference, between.minimum)
     for metric in found.metrics:
+        families.name = metric.name
         for words, inside in _within(rows, metric, strata):
             if groups is not None:
                 families.add_groups(words, groups, inside)
@@ -129,7 +143,12 @@ def own_rates(audit: Audit, content: Mapping[str, Any]) -> ComparedRates:
     try:
         contrasts = from_matrices(cells, content["contrasts"], found.happened(rows, decision), names)
     except ValueError as error:
-        fault = Fault("criterion", f"do not fit: {error}", subject="the criterion's cells and contrasts")
+        fault = Fault(
+            "criterion",
+            f"do not fit: {error}",
+            subject="the criterion's cells and contrasts",
+            cure="Make them as many as the groups, in their order",
+        )
         raise InputError(WHO, fault) from None
     # a contrast of one's own has no single reference cell: each line stands for itself
     lines = [ComparedCell(found.name, "", label, -1) for label in contrasts.names]
@@ -221,6 +240,7 @@ class _Family:
     codes: NDArray[np.int32]
     sizes: list[int] = field(default_factory=list)
     wanted: tuple[str, ...] = ()
+    name: str = ""
 
     def reference(self, sizes: Mapping[str, int]) -> int:
         """The cell that the others are compared with: a wanted one, else the group that is largest in all families.
@@ -236,8 +256,11 @@ class _Family:
 class _Families:
     """Collects sets of cells whose rates are to be equal."""
 
-    def __init__(self, rows: Rows, reference: Group | None, minimum: int) -> None:
-        self.rows, self.reference, self.minimum = rows, reference, minimum
+    def __init__(
+        self, rows: Rows, count: NDArray[np.int64] | None, reference: Group | None, minimum: int
+    ) -> None:
+        self.rows, self.count, self.reference, self.minimum = rows, count, reference, minimum
+        self.name = ""  # of the metric whose families are added
         self.kept: list[_Family] = []
         self.left_out: list[LeftOut] = []
 
@@ -269,7 +292,9 @@ class _Families:
     def _keep(self, family: _Family) -> None:
         """Keep the cells with enough rows, if there are two."""
         labels, codes = family.labels, family.codes
-        sizes = np.bincount(codes[codes >= 0], minlength=len(labels))
+        inside = codes >= 0
+        counts = None if self.count is None else self.count[inside]
+        sizes = np.bincount(codes[inside], weights=counts, minlength=len(labels))
         enough = np.flatnonzero(sizes >= self.minimum)
         if enough.size < 2:
             enough = enough[:0]
@@ -284,7 +309,13 @@ class _Families:
         renumber[enough] = np.arange(len(enough))
         kept = [labels[index] for index in enough]
         self.kept.append(
-            replace(family, labels=kept, codes=renumber[codes], sizes=[int(sizes[index]) for index in enough])
+            replace(
+                family,
+                labels=kept,
+                codes=renumber[codes],
+                sizes=[int(sizes[index]) for index in enough],
+                name=self.name,
+            )
         )
 
     def _references(self) -> list[int]:
@@ -305,7 +336,8 @@ class _Families:
             first = len(cells)
             reference = first + place
             cells += [
-                ComparedCell(family.metric, family.attribute, label, reference) for label in family.labels
+                ComparedCell(family.metric, family.attribute, label, reference, family.name)
+                for label in family.labels
             ]
             members.append((range(first, len(cells)), reference))
         names = [f"{cell.group} ({cell.metric})" for cell in cells]
@@ -314,8 +346,8 @@ class _Families:
             joined = np.full(self.rows.n, -1, dtype=np.int32)
             for codes, (own, _) in zip(columns, members, strict=True):
                 joined = np.where(codes >= 0, codes + own[0], joined)
-            return disjoint_families(joined, members, event, names), cells
-        return overlapping_families(columns, references, event, names), cells
+            return disjoint_families(joined, members, event, names, self.count), cells
+        return overlapping_families(columns, references, event, names, self.count), cells
 
 
 def _check_families(families: _Families, attributes: Sequence[str]) -> None:

@@ -23,6 +23,7 @@ from fairtrial.methods.transport.boundary import (
 )
 from fairtrial.methods.transport.moves import DecidedRows, Distances, Moves
 from fairtrial.methods.transport.solver import distances as solver
+from fairtrial.methods.transport.ways import linear_way, orientation, predict_way, score_way, tree_way
 from fairtrial.metrics.values import ROLES, Role
 
 WHO = "transport"
@@ -38,7 +39,7 @@ def find_distance(decided: DecidedRows, distance: object, moves: Moves) -> Dista
     if isinstance(distance, str):
         _refuse_all(moves, Words("with {}", Set("distance", distance)))
         known = distance in ("score", "log-odds")
-        return _by_score(audit, distance) if known else _by_column(audit, distance)
+        return _by_score(decided, distance) if known else _by_column(audit, distance)
     return _to_boundary(decided, _boundary(audit, distance), moves)
 
 
@@ -74,18 +75,22 @@ def _refuse(moves: Moves, refused: Sequence[str], why: Words | str, cure: Words 
         raise NotApplicable(WHO, faults)
 
 
-def _by_score(audit: Audit, units: str) -> Distances:
+def _by_score(decided: DecidedRows, units: str) -> Distances:
+    audit = decided.audit
     if audit.score is None or audit.threshold is None:
         parts = Set("score", of="Audit"), Set("threshold", of="Audit")
         raise InputError(WHO, Fault("distance", Words(f"{units!r} needs {{}} and {{}}", *parts)))
-    score = audit.rows(roles=["score"], who=WHO).roles["score"]
+    score = decided.score
+    if score is None:
+        score = audit.rows(roles=["score"], who=WHO).roles["score"]
     try:
         values = solver.score_distance(score, audit.threshold, "log-odds" if units == "log-odds" else "score")
     except ValueError:
         required = "'log-odds' needs scores between 0 and 1 and a threshold inside"
         raise InputError(WHO, Fault("distance", required)) from None
     unit = "log-odds of the score" if units == "log-odds" else "units of the score"
-    return Distances(values=values, kind=units, unit=unit, movable=(audit.score,))
+    way = score_way(audit.score, score, float(audit.threshold))
+    return Distances(values=values, kind=units, unit=unit, movable=(audit.score,), destination=way)
 
 
 def _by_column(audit: Audit, column: str) -> Distances:
@@ -96,7 +101,8 @@ def _by_column(audit: Audit, column: str) -> Distances:
     values = audit.rows(columns=[column], who=WHO).columns[column]
     if (values < 0).any():
         required = f"column {column!r} has {(values < 0).sum():,} negative values; distances are unsigned"
-        raise InputError(WHO, Fault("distance", required))
+        cure = "give how far each person is from the boundary, on either side"
+        raise InputError(WHO, Fault("distance", required, cure=cure))
     return Distances(values=values, kind="column", unit=f"units of {column}")
 
 
@@ -115,7 +121,7 @@ def _written_rule(audit: Audit, content: Mapping[str, Any]) -> LinearBoundary:
     wrong = sorted(set(coefficients) - set(design.names))
     if wrong:
         required = f"names {wrong}, but the columns of the design are {list(design.names)}"
-        raise InputError(WHO, Fault("distance", required))
+        raise InputError(WHO, Fault("distance", required, cure="name these"))
     theta = np.array([float(coefficients.get(name, 0.0)) for name in design.names])
     offset = float(content.get("intercept", 0.0)) - float(content.get("threshold", 0.0))
     return LinearBoundary(
@@ -166,7 +172,15 @@ def _movable(boundary: Boundary, moves: Moves) -> NDArray[np.bool_]:
             raise InputError(WHO, Fault(argument, required, hint=hint))
     both = sorted(set(moves.immutable) & set(moves.discrete))
     if both:
-        raise InputError(WHO, Fault("discrete", "cannot be both immutable and discrete", subject=str(both)))
+        raise InputError(
+            WHO,
+            Fault(
+                "discrete",
+                "cannot be both immutable and discrete",
+                subject=str(both),
+                cure="name each feature once",
+            ),
+        )
     return ~np.isin(boundary.sources, moves.immutable)
 
 
@@ -175,6 +189,7 @@ def _linear(
 ) -> Distances:
     margin = _margin_of_decision(decided, boundary.margin)
     spread, unit = _units(boundary, moves.units == "standard", boundary.unit)
+    own = boundary.coefficients * orientation(boundary.margin, margin)
     theta = boundary.coefficients * spread
     jumping = np.isin(boundary.sources, moves.discrete)
     cost = _cost_of_jump(moves)
@@ -183,8 +198,8 @@ def _linear(
     else:
         values = solver.mixed_distance(
             margin,
-            boundary.points[:, jumping] @ boundary.coefficients[jumping],
-            np.unique(boundary.points[:, jumping], axis=0) @ boundary.coefficients[jumping],
+            boundary.points[:, jumping] @ own[jumping],
+            np.unique(boundary.points[:, jumping], axis=0) @ own[jumping],
             theta[movable & ~jumping],
             cost,
             moves.norm,
@@ -196,6 +211,7 @@ def _linear(
         kind="linear",
         unit=unit,
         per_feature=tuple({"feature": name, "change": float(change)} for name, change in changes if change),
+        destination=linear_way(boundary, margin, spread, moves, (movable, jumping)),
     )
 
 
@@ -229,16 +245,18 @@ def _tree(
 ) -> Distances:
     own = "units of the features as the model sees them"
     spread, unit = _units(boundary, moves.units == "standard", own)
+    leaves = _leaf_decisions(decided, boundary)
     values = solver.tree_distance(
         boundary.points / spread,
         decided.decision,
         boundary.lows / spread,
         boundary.highs / spread,
-        _leaf_decisions(decided, boundary),
+        leaves,
         moves.norm,
         movable,
     )
-    return Distances(values=values, kind="tree", unit=unit)
+    way = tree_way(boundary, decided.decision, leaves, spread, (moves, movable))
+    return Distances(values=values, kind="tree", unit=unit, destination=way)
 
 
 def _predict(
@@ -262,7 +280,8 @@ def _predict(
     values = solver.predict_distance(
         boundary.points / spread, decision, rule, moves.norm, movable, decided.compared
     )
-    return Distances(values=values, kind="predict", unit=unit, notes=(note,))
+    way = predict_way(boundary, decision, rule, spread, (moves, movable))
+    return Distances(values=values, kind="predict", unit=unit, notes=(note,), destination=way)
 
 
 def _units(boundary: Boundary, standard: bool, own: str) -> tuple[Floats, str]:

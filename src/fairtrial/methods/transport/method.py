@@ -12,8 +12,9 @@ from fairtrial.data.audit import Audit
 from fairtrial.data.groups import MINIMUM_SIZE
 from fairtrial.errors import Fault, InputError
 from fairtrial.methods import arguments as a
-from fairtrial.methods.declaration import method
+from fairtrial.methods.declaration import Cost, method
 from fairtrial.methods.transport.result import TransportResult
+from fairtrial.metrics.groups import A_GROUP
 from fairtrial.metrics.metric import Metric
 from fairtrial.metrics.values import Role
 from fairtrial.options import Option
@@ -35,7 +36,14 @@ def linear_rule(text: str) -> str | dict[str, Any]:
     try:
         content = json.loads(Path(text).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError("transport", Fault("distance", f"{text!r} could not be read: {error}")) from None
+        raise InputError(
+            "transport",
+            Fault(
+                "distance",
+                f"{text!r} could not be read: {error}",
+                cure="Check that it is there and holds JSON",
+            ),
+        ) from None
     if not isinstance(content, dict):
         required = f"{text!r} must hold a JSON object with 'coefficients'"
         raise InputError("transport", Fault("distance", required))
@@ -47,7 +55,9 @@ Criterion = Annotated[
     Option(
         "Which rates are to be equal: equal_opportunity, predictive_equality, equalized_odds, statistical_parity, "
         "conditional_parity (with strata), accuracy_equality, fnr_parity, a metric such as fpr, or cells and contrasts "
-        "of one's own."
+        "of one's own.",
+        must="the name of a criterion, such as equal_opportunity, or of a metric, cells and contrasts of your own, or "
+        "a list of these",
     ),
 ]
 Distance = Annotated[
@@ -58,7 +68,39 @@ Distance = Annotated[
         form=linear_rule,
     ),
 ]
-AllowedGap = Annotated[float, Option("The rates may differ by this much, such as 0.05.", least=0, below=1)]
+
+
+def tolerances(text: str) -> Any:
+    """'0.05' for all, '0.05,0.02' in the order of the table, 'tpr=0.05,fpr=0.02' by metric or group.
+
+    >>> tolerances("0.05"), tolerances("0.05,0.02"), tolerances("tpr=0.05,fpr=0.02")
+    (0.05, [0.05, 0.02], {'tpr': 0.05, 'fpr': 0.02})
+    """
+    if "=" not in text:
+        return options.numbers(text)
+    return dict(options.named_number(part.strip()) for part in text.split(","))
+
+
+AllowedGap = Annotated[
+    float | Mapping[str, float] | Sequence[float],
+    Option(
+        "The rates may differ by this much, such as 0.05; by metric or group, such as tpr=0.05,fpr=0.02 (others not at "
+        "all); or a list, one for each equality in the order of the table.",
+        least=0,
+        below=1,
+        form=tolerances,
+        must="a number of at least 0 and below 1, a table of metrics or groups and such numbers, or a list of them",
+    ),
+]
+GroupCost = Annotated[
+    Mapping[str, float] | None,
+    Option(
+        "What a unit of distance costs in a group, such as Caucasian=2; 1 in the others.",
+        many=True,
+        form=options.named_number,
+        must="a table of groups and numbers above 0",
+    ),
+]
 Direction = Annotated[
     Literal["differs", "above", "below"],
     Option("Whether gaps to both sides of the reference group have to go, or only those above or below."),
@@ -68,10 +110,12 @@ ReferenceGroup = Annotated[
     Option(
         "The reference group, such as race=Caucasian; default: the largest.",
         form=options.target,
+        must=A_GROUP,
     ),
 ]
 Strata = Annotated[
-    str | Sequence[str] | None, Option("Compare within the strata of these columns.", many=True)
+    str | Sequence[str] | None,
+    Option("Compare within the strata of these columns.", many=True, counts_by="strata"),
 ]
 Calibration = Annotated[
     Literal["pooled", "paper"],
@@ -95,6 +139,7 @@ Minimum = Annotated[int, Option("Groups with fewer members are listed as not com
     help="How little would have to change? The smallest move across the boundary that makes rates equal.",
     order=50,
     shows="disparity",
+    cost=Cost(2, 20),
     result=TransportResult,
     of_groups=True,
     evidence=("unit",),
@@ -117,6 +162,7 @@ def transport(
     immutable: Immutable = (),
     discrete: Discrete = (),
     step_cost: StepCost = None,
+    group_cost: GroupCost = None,
     minimum: Minimum = MINIMUM_SIZE,
     confidence_level: a.AnyLevel = 0.95,
     seed: a.Seed = 0,
@@ -142,8 +188,9 @@ def transport(
         How far a person is from the other decision: score (the default), log-odds, a column, a linear
         rule (coefficients and intercept; on the command line a .json file), a fitted classifier or a
         predict function.
-    tolerance : float, default 0.0
-        The rates may differ by this much, such as 0.05.
+    tolerance : float or dict or list, default 0.0
+        The rates may differ by this much, such as 0.05; by metric or group, such as tpr=0.05,fpr=0.02
+        (others not at all); or a list, one for each equality in the order of the table.
     direction : {'differs', 'above', 'below'}, default 'differs'
         Whether gaps to both sides of the reference group have to go, or only those above or below.
     target : dict or None, default None
@@ -164,6 +211,8 @@ def transport(
         Features that jump, together, at step_cost.
     step_cost : float or None, default None
         What changing the discrete features costs.
+    group_cost : dict or None, default None
+        What a unit of distance costs in a group, such as Caucasian=2; 1 in the others.
     minimum : int, default 30
         Groups with fewer members are listed as not compared.
     confidence_level : float, default 0.95
@@ -182,14 +231,14 @@ def transport(
     >>> audit = fairtrial.Audit(fairtrial.load("compas"), outcome="two_year_recid", score="decile_score", threshold=5)
     >>> groups = [{"race": "African-American"}, {"race": "Caucasian"}]
     >>> result = fairtrial.transport(audit, "predictive_equality", by=groups)
-    >>> round(result.moved), [f"{line['rate']:.1%} to {line['rate_after']:.1%}" for line in result.estimates]
+    >>> round(result.people_moved), [f"{line['rate']:.1%} to {line['rate_after']:.1%}" for line in result.estimates]
     (349, ['44.8% to 35.0%', '23.5% to 35.0%'])
     """
     from fairtrial.methods.transport.answer import Wanted, answer, check_calibration
     from fairtrial.methods.transport.compared_rates import Between
     from fairtrial.methods.transport.moves import Moves, feature_lists
 
-    wanted = Wanted(tolerance, direction, calibration, bandwidth, minimum, confidence_level, seed)
+    wanted = Wanted(tolerance, direction, calibration, bandwidth, minimum, confidence_level, seed, group_cost)
     check_calibration(wanted, audit.has("unit"))
     named = feature_lists(immutable=immutable, discrete=discrete)
     moves = Moves(norm=norm, units=units, step_cost=step_cost, **named)

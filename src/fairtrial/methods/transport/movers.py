@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fairtrial.methods.transport.compared_rates import ComparedRates
 from fairtrial.methods.transport.moves import Distances
+from fairtrial.methods.transport.solver.nearest import Nearest
 from fairtrial.methods.transport.solver.projection import Projection, project, transport_plan
 from fairtrial.methods.transport.solver.rate_contrasts import band
 
@@ -30,11 +31,8 @@ class Moved:
     tied: Floats
     rates_after: Floats
     cost_total: float
-
-    @property
-    def total(self) -> float:
-        """How many people move: a row in two compared cells counts once here."""
-        return float(self.plan.sum())
+    total: float  # how many people move: a row in two compared cells counts once here
+    shared: int  # how many rows are tied at the edge of a moved band and share its last places
 
     @property
     def shifts(self) -> tuple[float, float]:
@@ -42,11 +40,6 @@ class Moved:
         if self.total <= 0:
             return 0.0, 0.0
         return float(self.cost_total / self.total), float(self.largest.max())
-
-    @property
-    def shared(self) -> int:
-        """How many rows are tied at the edge of a moved band and share its last places."""
-        return int(((self.plan > 0) & (self.plan < 1)).sum())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,26 +50,31 @@ class Change:
     projection: Projection | None
     after: Moved | None
     why_none: str = ""
+    cost: Floats | None = None  # of moving each row: its distance, times its group's price
 
 
-def smallest_change(rates: ComparedRates, distances: Distances, allowed: float, direction: str) -> Change:
-    """The cheapest plan under these distances that brings the gaps within what is allowed."""
+def smallest_change(
+    rates: ComparedRates, distances: Distances, allowed: Floats, direction: str, price: Floats | None = None
+) -> Change:
+    """The cheapest plan under these distances, at each row's price, that brings the gaps within what is allowed."""
     if distances.values is None:
         return Change(distances, None, None, distances.why_none or "")
+    cost = distances.values if price is None else distances.values * price
     limits = band(rates.contrasts.size, allowed, direction)
-    projection = project(rates.contrasts, distances.values, *limits)
+    projection = project(rates.contrasts, cost, *limits)
     if projection.infeasible is not None:
         why = f"no move makes the criterion hold: {projection.infeasible}"
-        return Change(distances, projection, None, why)
-    return Change(distances, projection, moved(rates, distances.values, projection))
+        return Change(distances, projection, None, why, cost)
+    plan = transport_plan(rates.contrasts, cost, projection)
+    return Change(distances, projection, moved(rates, distances.values, plan), cost=cost)
 
 
-def moved(rates: ComparedRates, distance: Floats, projection: Projection) -> Moved:
+def moved(rates: ComparedRates, distance: Floats, plan: Floats) -> Moved:
     """Sums of the plan over each cell; a row in two cells counts in both."""
     problem = rates.contrasts
-    plan = transport_plan(problem, distance, projection)
     up = rates.decision == 0
-    moving = plan > 0
+    moving, counted = plan > 0, problem.counted(plan)
+    tied = (plan > 0) & (plan < 1)
     farthest = np.zeros(len(problem.cells))
     np.maximum.at(farthest, problem.pattern[moving], distance[moving])
     largest = (problem.cells * farthest[:, None]).max(axis=0)
@@ -86,9 +84,11 @@ def moved(rates: ComparedRates, distance: Floats, projection: Projection) -> Mov
         lost=problem.sum_per_cell(np.where(up, 0.0, plan)),
         cost=problem.sum_per_cell(plan * np.where(moving, distance, 0.0)),
         largest=largest,
-        tied=problem.sum_per_cell(((plan > 0) & (plan < 1)).astype(float)),
+        tied=problem.sum_per_cell(tied.astype(float)),
         rates_after=problem.rates_after(problem.moved_mass(plan)),
-        cost_total=float(plan[moving] @ distance[moving]),
+        cost_total=float(counted[moving] @ distance[moving]),
+        total=float(counted.sum()),
+        shared=int(problem.counted(tied).sum()),
     )
 
 
@@ -96,6 +96,7 @@ def bands(rates: ComparedRates, distance: Floats, after: Moved) -> list[dict[str
     """Who moves, as bands of distance: per cell and direction, never as individuals."""
     rows = np.flatnonzero(after.plan > 0)
     far, plan, decision = distance[rows], after.plan[rows], rates.decision[rows]
+    count = rates.counts[rows]
     pattern = rates.contrasts.pattern[rows]
     found = []
     for index, cell in enumerate(rates.cells):
@@ -104,19 +105,19 @@ def bands(rates: ComparedRates, distance: Floats, after: Moved) -> list[dict[str
             chosen = inside & (decision == side)
             if chosen.any():
                 names = {"metric": cell.metric, "group": cell.group, "direction": words}
-                found.append({**names, **_band(far[chosen], plan[chosen])})
+                found.append({**names, **_band(far[chosen], plan[chosen], count[chosen])})
     return found
 
 
-def _band(far: Floats, plan: Floats) -> dict[str, Any]:
+def _band(far: Floats, plan: Floats, count: NDArray[np.int64]) -> dict[str, Any]:
     """From the nearest to the farthest who move, and how many share the farthest place."""
     edge = float(far.max())
     return {
         "nearest": float(far.min()),
         "farthest": edge,
-        "mass": float(plan.sum()),
-        "rows": far.size,
-        "at_edge": int((far == edge).sum()),
+        "mass": float((plan * count).sum()),
+        "rows": int(count.sum()),
+        "at_edge": int(count[far == edge].sum()),
         "share_at_edge": float(plan[far == edge].max()),
     }
 
@@ -129,14 +130,15 @@ def histogram(rates: ComparedRates, distance: Floats, after: Moved | None) -> li
     decision, pattern = rates.decision[rows], rates.contrasts.pattern[rows].astype(np.int64)
     signed = np.where(decision == 1, distance[rows], -distance[rows])
     lines = rates.cells[:_MOST_HISTOGRAM_CELLS]
-    edges = _edges(signed, len(lines))
+    counted = rates.counts[rows]
+    edges = _edges(signed, counted if rates.contrasts.count is not None else None, len(lines))
     size = edges.size - 1
     # a bin that ends at zero holds the zeros decided 0, the one that starts there those decided 1
     place = np.searchsorted(edges, np.clip(signed, edges[0], edges[-1]), "right") - 1
     place = np.clip(np.where((decision == 0) & (edges[place] == signed), place - 1, place), 0, size - 1)
     key, total = pattern * size + place, len(rates.contrasts.cells) * size
-    plan = after.plan[rows] if after is not None else np.zeros(rows.size)
-    counts = rates.contrasts.cells.T @ np.bincount(key, minlength=total).reshape(-1, size)
+    plan = after.plan[rows] * counted if after is not None else np.zeros(rows.size)
+    counts = rates.contrasts.cells.T @ np.bincount(key, weights=counted, minlength=total).reshape(-1, size)
     moving = rates.contrasts.cells.T @ np.bincount(key, weights=plan, minlength=total).reshape(-1, size)
     return [
         {
@@ -152,7 +154,7 @@ def histogram(rates: ComparedRates, distance: Floats, after: Moved | None) -> li
     ]
 
 
-def _edges(signed: Floats, cells: int) -> Floats:
+def _edges(signed: Floats, counted: NDArray[np.int64] | None, cells: int) -> Floats:
     """Bin edges: one at zero and over all but the farthest 1%, or one bin per step around each discrete level."""
     most = max(8, min(60, _MOST_HISTOGRAM_ROWS // max(cells, 1)))
     levels = np.unique(np.abs(signed))
@@ -160,8 +162,17 @@ def _edges(signed: Floats, cells: int) -> Floats:
         step = float(np.diff(levels).min())
         below, above = np.ceil(max(-signed.min(), 0) / step), np.ceil(max(signed.max(), 0) / step)
         return (np.arange(-below, above + 2, dtype=np.float64) - 0.5) * step
-    low = min(float(np.quantile(signed, 0.005)), 0.0)
-    high = max(float(np.quantile(signed, 0.995)), 0.0)
+    ends = np.quantile(signed, (0.005, 0.995)) if counted is None else _quantiles(signed, counted)
+    low, high = min(float(ends[0]), 0.0), max(float(ends[1]), 0.0)
     width = (high - low) / most if high > low else 1.0
     below, above = max(1, int(np.ceil(-low / width - 1e-9))), max(1, int(np.ceil(high / width - 1e-9)))
     return np.arange(-below, above + 1, dtype=np.float64) * width
+
+
+def _quantiles(signed: Floats, counted: NDArray[np.int64]) -> list[float]:
+    """The same two quantiles where each value stands for so many rows."""
+    order = np.argsort(signed, kind="stable")
+    rows = Nearest(signed[order], counted[order])
+    places = [share * (rows.size - 1) for share in (0.005, 0.995)]
+    ends = [(rows.at(int(place)), rows.at(min(int(place) + 1, rows.size - 1))) for place in places]
+    return [low + (place % 1) * (high - low) for place, (low, high) in zip(places, ends, strict=True)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -51,6 +51,19 @@ class DecidedRows:
     audit: Audit
     decision: NDArray[np.uint8]
     compared: NDArray[np.bool_]
+    score: NDArray[np.float64] | None = None  # where lines stand for several rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ways:
+    """Where rows stand and where they move to: one column for each feature, in its own units where it has such."""
+
+    columns: tuple[str, ...]
+    start: NDArray[np.float64]
+    end: NDArray[np.float64]
+
+
+Destination = Callable[[NDArray[np.intp]], Ways]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -66,3 +79,5 @@ class Distances:
     # change of each feature per unit of distance, in its own units
     per_feature: tuple[dict[str, Any], ...] = ()
     notes: tuple[Note, ...] = ()
+    # where the rows asked for would move to; None where only the distance is known
+    destination: Destination | None = None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from fairtrial.errors import Fault, InputError
-from fairtrial.methods.gaps.words import number_words
+from fairtrial.methods.gaps.words import measured
 from fairtrial.results.column import (
     Column,
     Primary,
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from fairtrial.methods.transport.moved_rows import MovedRows
     from fairtrial.results.charts.picture import Picture
 
 TOO_FEW = StateKind("too few", words="not compared", compared=False)
@@ -91,9 +92,44 @@ class TransportResult(Result):
         return _number(self.details["statistic"])
 
     @property
-    def moved(self) -> float | None:
+    def people_moved(self) -> float | None:
         """How many people cross the boundary."""
         return _number(self.details["moved"])
+
+    def moved(self, backend: str | None = None) -> Any:
+        """Who moves, from where to where: one line per person, for whoever asks; nothing of it is published.
+
+        Parameters
+        ----------
+        backend : {'pandas', 'polars', 'pyarrow'}, optional
+            The kind of frame; the one the data came in by default.
+
+        Returns
+        -------
+        dataframe
+            The row's place among those the audit uses (from 0), its group, the decision now and after, the share of
+            it that moves (below 1 where people are tied), the distance, which features change, and each of these
+            before and after. A kernel machine or a column of distances tells no features.
+        """
+        return self._rows("moved").to_frame(backend or self.provenance.get("frame", "pyarrow"))
+
+    def fair_distribution(self, backend: str | None = None) -> Any:
+        """The nearest distribution that meets the criterion (Proposition 3): who stays, and who is moved where.
+
+        Parameters
+        ----------
+        backend : {'pandas', 'polars', 'pyarrow'}, optional
+            The kind of frame; the one the data came in by default.
+
+        Returns
+        -------
+        dataframe
+            A line for what stays of each compared row and one for what moves, with its weight and its decision there;
+            rows that stay keep their features, those moved have the new ones.
+        """
+        return self._rows("fair_distribution").distribution(
+            backend or self.provenance.get("frame", "pyarrow")
+        )
 
     def transport_plan(self) -> NDArray[np.float64]:
         """Who moves.
@@ -103,11 +139,18 @@ class TransportResult(Result):
         ndarray
             The probability that each row moves, in the audit's row order; ties at a band's edge share it.
         """
-        if "plan" not in self.objects:
-            why = reason(self.details["statistic"]) or "it is not saved with a result: run transport again"
-            raise InputError("transport_plan", Fault("", f"there is no plan: {why}"))
+        self._rows("transport_plan")
         plan: NDArray[np.float64] = self.objects["plan"]
         return plan.copy()
+
+    def _rows(self, who: str) -> MovedRows:
+        if "moved" not in self.objects:
+            why = reason(self.details["statistic"]) or (
+                "it is not saved with a result, and not made where rows were only counted: run transport again on rows"
+            )
+            raise InputError(who, Fault("", f"there is no plan: {why}"))
+        rows: MovedRows = self.objects["moved"]
+        return rows
 
     def pictures(self) -> list[Picture]:
         """Rates now and after the change, then the distances of those who move and stay."""
@@ -124,7 +167,7 @@ class TransportResult(Result):
             tied = f"; {part['at_edge']:,} are tied at that edge and share the last places" if shared else ""
             sentences.append(
                 f"{part['group']}, {part['metric']}: {part['mass']:,.1f} decisions change {part['direction']}, "
-                f"none by more than {number_words(part['farthest'], 'number')} {unit}{tied}."
+                f"none by more than {measured(part['farthest'], unit)}{tied}."
             )
         sentences.append(
             "The plan is the cheapest one under this distance. It shows how near the boundary the gap sits; it is not "

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairtrial.errors import Note
-from fairtrial.methods.gaps.words import number_words, sentence
+from fairtrial.methods.gaps.words import measured, number_words, sentence
 from fairtrial.methods.transport.compared_rates import ComparedRates
 from fairtrial.methods.transport.movers import Change
 from fairtrial.methods.transport.solver.gap_test import GapTest
-from fairtrial.results.column import Verdict, scalar
+from fairtrial.results.column import Verdict, reason, scalar
 from fairtrial.results.text import counted
 
 
@@ -26,11 +28,16 @@ def question_words(rates: ComparedRates) -> str:
     return f"How little would have to change for {rates.name.replace('_', ' ')}{between}?"
 
 
-def null_words(rates: ComparedRates, tolerance: float, direction: str) -> str:
+def null_words(rates: ComparedRates, allowed: NDArray[np.float64], direction: str) -> str:
     """The null hypothesis."""
+    tolerance = float(allowed[0])
     words = " and ".join(dict.fromkeys(cell.metric for cell in rates.cells))
     if len(words) > 200:
         words = rates.name.replace("_", " ")
+    if (allowed != tolerance).any():
+        side = "" if direction == "differs" else f" {direction}"
+        gaps = f"no gap of a group to its reference group in {words}"
+        return f"There is {gaps} that is{side} more than its own tolerance."
     if direction == "differs":
         within = f" up to {_points(tolerance)}" if tolerance else ""
         return f"All compared groups have the same {words}{within}."
@@ -46,28 +53,31 @@ def verdict(
     rows: list[dict[str, Any]], details: dict[str, Any], test: GapTest | str, level: float
 ) -> Verdict:
     """Whether the gap is more than chance, and how large the change is."""
-    change = _change_words(details)
+    change, moved = _change_words(details), math.ceil(scalar(details["moved"]) or 0)
     if isinstance(test, str):
-        return Verdict("not-tested", f"not tested: {test}; {change}")
-    gap = _gap_words(rows, level)
+        return Verdict("not-tested", f"not tested: {test}; {change}", people=moved)
+    gap, told = _gap_words(rows, level)
     p = "p < 0.001" if test.p_value < 0.001 else f"p = {test.p_value:.3f}"
     if test.p_value <= 1 - level:
-        return Verdict("violated", f"violated: {gap or 'the contrasts are not zero'}, {p}; {change}")
+        return Verdict(
+            "violated", f"violated: {gap or 'the contrasts are not zero'}, {p}; {change}", told, moved
+        )
     calm = f"no violation shown: {gap or 'the contrasts may be zero'}, {p} (this is not a certificate of fairness)"
-    return Verdict("none-shown", f"{calm}; {change}")
+    return Verdict("none-shown", f"{calm}; {change}", told, moved)
 
 
-def _gap_words(rows: list[dict[str, Any]], level: float) -> str:
-    """The widest gap with its interval; empty where no group has a reference."""
+def _gap_words(rows: list[dict[str, Any]], level: float) -> tuple[str, tuple[dict[str, Any], ...]]:
+    """The widest gap with its interval, and what names its row; empty where no group has a reference."""
     gaps = [row for row in rows if isinstance(row["difference"], float)]
     if not gaps:
-        return ""
+        return "", ()
     widest = max(gaps, key=lambda row: abs(row["difference"]))
     ends = widest["difference_low"], widest["difference_high"]
     gap = sentence(
         widest["metric"], widest["group"], widest["target"], widest["difference"], *ends, level, "points"
     )
-    return gap + (f" (widest of {len(gaps)})" if len(gaps) > 1 else "")
+    told = {name: widest[name] for name in ("metric", "group", "target")}
+    return gap + (f" (widest of {len(gaps)})" if len(gaps) > 1 else ""), (told,)
 
 
 def _change_words(details: dict[str, Any]) -> str:
@@ -78,7 +88,7 @@ def _change_words(details: dict[str, Any]) -> str:
         return "nothing has to change for the criterion to hold in these data"
     moved = f"{count:,.1f}" if count >= 0.05 else "less than 0.1"
     people = counted(details["compared"], "person", "people")
-    by = f"{number_words(details['mean_shift'], 'number')} {details['distance']['unit']}"
+    by = measured(details["mean_shift"], details["distance"]["unit"])
     return f"the smallest change moves {moved} of {people} across the boundary, on average by {by}"
 
 
@@ -98,6 +108,25 @@ def notes(rates: ComparedRates, change: Change, calibration: str, minimum: int) 
     return found
 
 
+def size_notes(details: dict[str, Any]) -> list[Note]:
+    """How sure the size of the change is, or why that is not known."""
+    found = details["intervals"]
+    if reason(details["moved"]):
+        return []
+    if why := reason(found["moved_low"]):
+        return [Note("no-size-interval", f"The size of the change has no interval: {why}.")]
+    level = f"{100 * details['confidence_level']:g}%"
+    text = (
+        f"{level} intervals of the size of the change: {found['moved_low']:,.1f} to {found['moved_high']:,.1f} people "
+        f"moved, N·P {_span(found, 'statistic')}, mean shift {_span(found, 'mean_shift')}."
+    )
+    return [Note("size-interval", text, math.ceil(scalar(details["moved"]) or 0))]
+
+
+def _span(found: dict[str, Any], size: str) -> str:
+    return " to ".join(number_words(found[f"{size}_{end}"], "number") for end in ("low", "high"))
+
+
 def person_notes(rates: ComparedRates) -> list[Note]:
     """What repeated rows mean for the numbers."""
     if rates.person is None:
@@ -107,6 +136,17 @@ def person_notes(rates: ComparedRates) -> list[Note]:
         "sum. What is moved are decisions, one per row."
     )
     return [Note("repeated-people", text)]
+
+
+def counted_notes(rates: ComparedRates, why: str) -> list[Note]:
+    """That rows were counted and not read, where they were."""
+    if rates.contrasts.count is None:
+        return []
+    text = (
+        f"{why}: people alike in groups, decision, outcome and score were counted together. The numbers are those "
+        "of their rows; a plan row by row is not kept."
+    )
+    return [Note("score-cells", text)]
 
 
 def _about_references(rates: ComparedRates) -> list[Note]:
@@ -145,7 +185,7 @@ def _about_the_change(rates: ComparedRates, change: Change) -> list[Note]:
     if tied > 1:
         edge = "the edge of a moved band and share its last places: the moved set is not unique"
         found.append(Note("ties", f"{tied:,} people are tied at {edge}.", tied))
-    stuck = int((np.isinf(distance) & rates.compared_rows).sum())
+    stuck = int(rates.counts[np.isinf(distance) & rates.compared_rows].sum())
     if stuck:
         people = counted(stuck, "compared person", "compared people")
         found.append(Note("cannot-move", f"{people} cannot cross the boundary at any cost.", stuck))

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from fairtrial.data.audit import Audit
 from fairtrial.errors import Note
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.binary_gaps import SMALLEST_P
@@ -27,7 +26,7 @@ NOT_YET = "nobody to compare yet"
 
 
 def answer(
-    audit: Audit, metric: Metric, asked: Asked, monitor: Monitor, notes: tuple[Note, ...], state_hash: str
+    metric: Metric, asked: Asked, monitor: Monitor, notes: tuple[Note, ...], provenance: dict[str, Any]
 ) -> WatchResult:
     """What the periods so far show."""
     rows = group_rows(metric, asked, monitor)
@@ -39,11 +38,13 @@ def answer(
         null=sentences.null(asked),
         verdict=verdict,
         estimates=tuple(rows),
-        details={**details, "sentences": [verdict.text, *said.rest]},
+        details={
+            **details,
+            "sentences": [verdict.text, *said.rest],
+            "average": sentences.average_told(asked, rows, said),
+        },
         notes=(*notes, *sentences.notes(asked, monitor)),
-        provenance=audit.provenance(
-            batch=monitor.batches[-1] if monitor.batches else "", state=state_hash, arguments=asked.to_dict()
-        ),
+        provenance=provenance,
     )
 
 
@@ -202,11 +203,15 @@ def _windows(asked: Asked, monitor: Monitor) -> list[dict[str, Any]]:
                 limits = np.array(look[1:3])
                 found.append(
                     {
-                        "first": first, "last": last, "group": monitor.groups[s].label, "n": round(n),
-                        **_look(asked, look), "violated": crossed >= 0,
+                        "first": first,
+                        "last": last,
+                        "group": monitor.groups[s].label,
+                        "n": round(n),
+                        **_look(asked, look),
+                        "violated": crossed >= 0,
                         "average_state": _average_state(asked, limits, certificate),
                     }
-                )  # fmt: skip
+                )
     return found
 
 

@@ -7,14 +7,16 @@ from typing import Any
 
 import altair as alt
 
+from fairtrial.results.charts.axes import Unit, axis, titled
 from fairtrial.results.charts.forest import ForestRow, forest
 from fairtrial.results.charts.picture import Picture
-from fairtrial.results.charts.theme import COLOURS, finish
+from fairtrial.results.charts.theme import COLOURS, finish, inline, layered
 from fairtrial.results.column import scalar
 from fairtrial.results.result import Result
 from fairtrial.results.text import format_value
 
 COLUMNS = 3  # of small multiples
+SHORT = 7  # characters: three such names of periods stand side by side in a panel
 SHOWN_STATES = {
     "certified": "certified",
     "outside": "violated",
@@ -41,14 +43,16 @@ def _axis(result: Result) -> str:
     return f"{result.details['label']}: average {words} to {result.details['target']}"
 
 
-def _percent(result: Result) -> bool:
-    return (result.details["value_kind"], result.details["scale"]) == ("percent", "difference")
+def _unit(result: Result) -> Unit:
+    if result.details["scale"] == "ratio":
+        return "ratio"
+    return "points" if result.details["value_kind"] == "percent" else "number"
 
 
 def _status(result: Result) -> Picture:
     """Every group's average gap now against the tolerance; what any period showed is in its words."""
     scale = result.details["scale"]
-    kind: Any = "ratio" if scale == "ratio" else "points" if _percent(result) else "number"
+    kind: Any = _unit(result)
     rows = []
     for row in result.estimates:
         estimate, low, high = (scalar(row[f"{scale}{end}"]) for end in ("", "_low", "_high"))
@@ -64,9 +68,7 @@ def _status(result: Result) -> Picture:
                 text=text if told else "not compared yet",
             )
         )  # fmt: skip
-    chart = forest(
-        rows, axis=_axis(result), percent=_percent(result), zero=scale != "ratio", band=_band(result)
-    )
+    chart = forest(rows, title=_axis(result), unit=_unit(result), band=_band(result))
     title = f"On average from {result.details['first_period']} to {result.details['last_period']}"
     if any(row["state"] == "violated" for row in result.estimates):
         title += " (◆: that some period was outside is shown since then)"
@@ -87,7 +89,8 @@ def _points(result: Result) -> list[dict[str, Any]]:
 
 def _time(periods: list[str]) -> alt.X:
     """A few periods are named, none at the edge of its panel, where names would run into the next one."""
-    named = [periods[round(place * (len(periods) - 1))] for place in (0.2, 0.5, 0.8)]
+    places = (0.2, 0.5, 0.8) if max(map(len, periods)) <= SHORT else (0.2, 0.8)
+    named = [periods[round(place * (len(periods) - 1))] for place in places]
     axis = alt.Axis(values=list(dict.fromkeys(named)), labelAngle=0, ticks=False)
     return alt.X("period:O", sort=periods, title=None, axis=axis)
 
@@ -101,9 +104,10 @@ def _average(result: Result) -> Picture:
     """The interval of the average gap at every look, one panel per group."""
     values = _points(result)
     time = _time(_periods(result))
-    form = ".0%" if _percent(result) else "~g"
-    scale = alt.Scale(zero=False, domain=_span(result, values))
-    y = alt.Y("low:Q", title=None, axis=alt.Axis(format=form), scale=scale)
+    domain = _span(result, values)
+    scale = alt.Scale(zero=False, domain=domain)
+    unit = _unit(result)
+    y = alt.Y("low:Q", title=titled("gap", unit), axis=axis(domain[1] - domain[0], unit), scale=scale)
     base = alt.Chart().encode(x=time)
     ribbon = base.mark_area(opacity=0.25, color=COLOURS["accent"], clip=True).encode(y=y, y2="high:Q")
     line = base.mark_line(color=COLOURS["accent"], clip=True).encode(y="estimate:Q")
@@ -162,7 +166,7 @@ def _evidence(result: Result) -> Picture:
 def _small_multiples(layers: list[Any], values: list[dict[str, Any]]) -> Any:
     groups = list(dict.fromkeys(value["group"] for value in values))
     width = 460 if len(groups) == 1 else 220
-    chart = alt.layer(*layers, data=alt.Data(values=values)).properties(width=width, height=150)
+    chart = layered(*layers, data=inline(values)).properties(width=width, height=150)
     facet = chart.facet(
         facet=alt.Facet("group:N", sort=groups, title=None), columns=min(COLUMNS, len(groups))
     )

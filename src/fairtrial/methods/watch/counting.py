@@ -21,25 +21,36 @@ from fairtrial.work import generator
 SPLIT = 64
 
 
-def count(
-    audit: Audit, metric: Metric, asked: Asked, salt: str, seen: set[str], first: bool
-) -> tuple[dict[str, Any], list[Note]]:
-    """The batch as its line records it, and what a reader must know of it."""
-    people: list[str] = []
-    if audit.unit is not None:
-        periods, people, notes = _from_rows(audit, metric, asked, salt, seen, first)
-        digest = _digest([periods, people])
-    else:
-        cells = audit.cells((*asked.cell_attributes, asked.period), [metric], who=WHO)
-        _check_cells(asked, cells, metric)
-        notes = left_out_notes(left_out_details([metric], cells.left_out))
-        periods = _from_cells(cells, metric, asked)
-        digest = _digest(periods)
-        if first and not asked.binary and not audit.by_sums:  # to teach it a centre
-            periods = _from_rows(audit, metric, asked, salt, seen, first)[0]
-    if any(period["label"] == MISSING for period in periods):
-        raise InputError(WHO, Fault("period", f"{asked.period!r} is missing in some rows"))
-    return {"digest": digest, "periods": periods, "people": people}, notes
+class Counter:
+    """From an audit to what its batch adds; `cells` are those of its grouping query, None where rows are read."""
+
+    def __init__(self, audit: Audit, metric: Metric, asked: Asked, salt: str, cells: Cells | None) -> None:
+        self.audit, self.metric, self.asked, self.salt = audit, metric, asked, salt
+        names = (*asked.cell_attributes, asked.period)
+        if audit.unit is None and (cells is None or cells.attributes != names):
+            cells = audit.cells(names, [metric], who=WHO)
+        self.cells = cells
+
+    def count(self, seen: set[str], first: bool) -> tuple[dict[str, Any], list[Note]]:
+        """The batch as its line records it, and what a reader must know of it."""
+        people: list[str] = []
+        if self.cells is None:
+            periods, people, notes = self._from_rows(seen, first)
+            digest = _digest([periods, people])
+        else:
+            _check_cells(self.asked, self.cells, self.metric)
+            notes = left_out_notes(left_out_details([self.metric], self.cells.left_out))
+            periods = _from_cells(self.cells, self.metric, self.asked)
+            digest = _digest(periods)
+            if first and not self.asked.binary and not self.audit.by_sums:  # to teach it a centre
+                periods = self._from_rows(seen, first)[0]
+        if any(period["label"] == MISSING for period in periods):
+            required = f"{self.asked.period!r} is missing in some rows"
+            raise InputError(WHO, Fault("period", required, cure="fill it in, or leave these rows out"))
+        return {"digest": digest, "periods": periods, "people": people}, notes
+
+    def _from_rows(self, seen: set[str], first: bool) -> tuple[list[dict[str, Any]], list[str], list[Note]]:
+        return _from_rows(self.audit, self.metric, self.asked, self.salt, seen, first)
 
 
 def _digest(content: Any) -> str:

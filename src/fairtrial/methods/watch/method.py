@@ -70,6 +70,7 @@ AlertFile = Annotated[
     order=90,
     shows="disparity",
     result=WatchResult,
+    not_published="two looks differ by the people of one period, who are often few",
     complete_rows=False,
     evidence=("unit",),
 )

@@ -82,7 +82,9 @@ class WatchResult(Result):
 
     def reading(self) -> list[str]:
         """One claim per sentence."""
-        return list(self.details["sentences"])
+        verdict, *others = self.details["sentences"]
+        average = self.details.get("average", {}).get("text")
+        return [verdict, *([average] if average else []), *others]
 
     def primary(self) -> list[Primary]:
         """One p-value per group that holds at any look."""

@@ -9,7 +9,9 @@ from fairtrial.errors import Note, notes_where
 from fairtrial.methods.gaps.words import band_words, unit_of
 from fairtrial.methods.watch.asked import Asked
 from fairtrial.methods.watch.monitor import Monitor
+from fairtrial.methods.watch.result import WatchResult
 from fairtrial.results.column import Verdict, scalar
+from fairtrial.results.masking import people_told
 from fairtrial.results.text import counted, format_value
 
 NAMED = 3  # groups that a sentence lists
@@ -27,7 +29,7 @@ class Said:
     @property
     def rest(self) -> list[str]:
         """What the verdict does not say already."""
-        return [text for text in (self.average, self.change, *self.more) if text]
+        return [text for text in (self.change, *self.more) if text]
 
 
 def _people(asked: Asked) -> str:
@@ -100,13 +102,19 @@ def _list(asked: Asked, rows: list[dict[str, Any]], details: dict[str, Any]) -> 
     return [f"Listed for it at this look: {_listed(found)}; {share}."]
 
 
+def _told(asked: Asked, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows whose average gap is known, the widest first."""
+    known = [row for row in rows if row["average_state"] is not None and scalar(row[asked.scale]) is not None]
+    neutral = 1.0 if asked.scale == "ratio" else 0.0
+    return sorted(known, key=lambda line: -abs(scalar(line[asked.scale]) - neutral))
+
+
 def _average(asked: Asked, rows: list[dict[str, Any]], details: dict[str, Any]) -> str:
     """The average claim, of the group whose gap is the widest."""
-    told = [row for row in rows if row["average_state"] is not None and scalar(row[asked.scale]) is not None]
+    told = _told(asked, rows)
     if not told:
         return ""
-    neutral = 1.0 if asked.scale == "ratio" else 0.0
-    row = max(told, key=lambda line: abs(scalar(line[asked.scale]) - neutral))
+    row = told[0]
     kind = unit_of(asked.binary, asked.scale)
     gap, low, high = (_shown(row[f"{asked.scale}{end}"], kind) for end in ("", "_low", "_high"))
     what = "ratio" if asked.scale == "ratio" else "gap"
@@ -176,6 +184,12 @@ def verdict(asked: Asked, monitor: Monitor, rows: list[dict[str, Any]], said: Sa
     if monitor.late_evidence() >= monitor.rule.level:
         text += "; among rows labelled in time only, because lateness depends on what is measured"
     return Verdict(code, text)
+
+
+def average_told(asked: Asked, rows: list[dict[str, Any]], said: Said) -> dict[str, Any]:
+    """The sentence on the average with the fewest people that its numbers tell of, by which masking goes."""
+    fewest = [people_told(row, WatchResult.columns) for row in _told(asked, rows)[:1]]
+    return {"text": said.average, "n": min((count for count in fewest if count), default=0)}
 
 
 def _found(asked: Asked, monitor: Monitor, rows: list[dict[str, Any]], said: Said) -> tuple[str, str]:

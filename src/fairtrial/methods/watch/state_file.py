@@ -127,7 +127,15 @@ def open_state(path: Path) -> Iterator[StateFile]:
     try:
         file = path.open("a+b")
     except OSError as error:
-        raise InputError(WHO, Fault("state", f"cannot be opened: {error.strerror}", got=str(path))) from None
+        raise InputError(
+            WHO,
+            Fault(
+                "state",
+                f"cannot be opened: {error.strerror}",
+                got=str(path),
+                cure="name a file one can write to",
+            ),
+        ) from None
     with file:
         _lock(file, path)
         try:

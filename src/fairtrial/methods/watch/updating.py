@@ -10,18 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from fairtrial.data.audit import Audit
+from fairtrial.data.cells import Cells
 from fairtrial.data.groups import by_attributes, check_target, find_groups
-from fairtrial.errors import Fault, Faults, InputError, Note, Set, Words
+from fairtrial.errors import Fault, Faults, InputError, Named, Note, Set, Words
 from fairtrial.methods.gaps.known_outcomes import refuse_selective
 from fairtrial.methods.gaps.tolerance import find_band
 from fairtrial.methods.watch.answer import answer
 from fairtrial.methods.watch.asked import WHO, Asked, check_reference
-from fairtrial.methods.watch.counting import count, roles_of
+from fairtrial.methods.watch.counting import Counter, roles_of
 from fairtrial.methods.watch.monitor import Monitor
 from fairtrial.methods.watch.result import WatchResult
 from fairtrial.methods.watch.snapshot import from_arrays, to_arrays
 from fairtrial.methods.watch.state_file import StateFile, damaged, open_state
-from fairtrial.metrics.groups import Group, explicit_groups, find_target
+from fairtrial.metrics.groups import Group, Target, explicit_groups, find_target
 from fairtrial.metrics.metric import Metric
 from fairtrial.metrics.table import find_metric
 from fairtrial.results.output import check_output_file
@@ -55,12 +56,13 @@ class Options:
 def update(state: str, audit: Audit, chosen: Options, alert_file: str | None) -> WatchResult:
     """Add the rows of the audit to the state, once, and answer from all of its periods."""
     metric = find_metric(WHO, chosen.metric)
-    asked = question(audit, metric, chosen)
+    asked, cells = question(audit, metric, chosen)
     if alert_file is not None:
         check_output_file(WHO, alert_file)
     with open_state(Path(os.path.expanduser(state))) as file:
         monitor, salt = restore(file, asked)
-        batch, notes = count(audit, metric, asked, salt, monitor.people, first=not monitor.batches)
+        counter = Counter(audit, metric, asked, salt, cells)
+        batch, notes = counter.count(monitor.people, first=not monitor.batches)
         if file.unfinished:
             notes.append(Note("unfinished", "An update had been interrupted; its rows had not been counted."))
         again = _counted_before(batch, monitor)
@@ -72,7 +74,13 @@ def update(state: str, audit: Audit, chosen: Options, alert_file: str | None) ->
             file.save_snapshot(to_arrays(monitor))
         else:
             notes.append(again)
-        result = answer(audit, metric, asked, monitor, (*audit.notes(), *notes), file.hashes[-1])
+        provenance = audit.provenance(
+            counter.cells,
+            batch=monitor.batches[-1] if monitor.batches else "",
+            state=file.hashes[-1],
+            arguments=asked.to_dict(),
+        )
+        result = answer(metric, asked, monitor, (*audit.notes(), *notes), provenance)
     if alert_file is not None:
         write_whole(Path(alert_file), json.dumps(alert(result, state), indent=2, ensure_ascii=False) + "\n")
     return result
@@ -86,7 +94,15 @@ def _counted_before(batch: dict[str, Any], monitor: Monitor) -> Note | None:
     if any(part for period in batch["periods"] for part in period["parts"]):
         return None
     if not monitor.batches:  # it would fix a family of no groups
-        raise InputError(WHO, Fault("data", "has no row that the metric is about", subject="the first batch"))
+        raise InputError(
+            WHO,
+            Fault(
+                "data",
+                "has no row that the metric is about",
+                subject="the first batch",
+                cure="begin with a period that has",
+            ),
+        )
     return Note("nothing-new", "No row of this batch counts: the state is as it was.")
 
 
@@ -108,11 +124,12 @@ def restore(file: StateFile, asked: Asked) -> tuple[Monitor, str]:
 
 
 # -- the question -----------------------------------------------------------------------------------------------
-def question(audit: Audit, metric: Metric, chosen: Options) -> Asked:
-    """The options, checked against the data."""
+def question(audit: Audit, metric: Metric, chosen: Options) -> tuple[Asked, Cells | None]:
+    """The options, checked against the data, and the batch's cells where the checks have them."""
     refuse_selective(WHO, audit, [metric])
     audit.check_column(WHO, "period", chosen.period)
     target = find_target(WHO, chosen.target)
+    cells = _cells(audit, metric, chosen, target)
     check_target(WHO, audit, target)
     find_groups(WHO, audit, chosen.by, chosen.depth)
     attributes, groups = _compared(audit, chosen)
@@ -127,7 +144,22 @@ def question(audit: Audit, metric: Metric, chosen: Options) -> Asked:
         confidence_level=chosen.confidence_level, binary=binary,
     )  # fmt: skip
     _check(audit, asked)
-    return asked
+    return asked, cells
+
+
+def _cells(audit: Audit, metric: Metric, chosen: Options, target: Target) -> Cells | None:
+    """The one grouping query of a watch, asked first: the checks that follow then know the groups.
+
+    None where people come repeatedly, whose rows are read, and where something is wrong: the checks say what.
+    """
+    if audit.unit is not None:
+        return None
+    own = target.group.attributes if target.group is not None else ()
+    try:
+        attributes = dict.fromkeys([*by_attributes(WHO, audit, chosen.by), *own])
+        return audit.cells((*attributes, chosen.period), [metric], who=WHO)
+    except InputError:
+        return None
 
 
 def _compared(audit: Audit, chosen: Options) -> tuple[tuple[str, ...], tuple[Group, ...]]:
@@ -150,7 +182,14 @@ def _is_binary(audit: Audit, metric: Metric, chosen: Options) -> bool:
 def _bounds(metric: Metric, chosen: Options, binary: bool) -> tuple[float, float] | None:
     if binary:
         if chosen.bounds is not None:
-            raise InputError(WHO, Fault("bounds", f"are for real values; {metric.name!r} is 0 or 1"))
+            raise InputError(
+                WHO,
+                Fault(
+                    "bounds",
+                    f"are for real values; {metric.name!r} is 0 or 1",
+                    cure=Words("leave {} out", Named("bounds")),
+                ),
+            )
         return None
     if chosen.bounds is None:
         required = (
@@ -191,7 +230,14 @@ def _check(audit: Audit, asked: Asked) -> None:
             required = f"of {name!r} must be edges: equal parts are cut anew for every batch"
             faults.add(Fault("bins", required))
     if asked.period in asked.cell_attributes:
-        faults.add(Fault("period", "cannot be an attribute that is compared", got=asked.period))
+        faults.add(
+            Fault(
+                "period",
+                "cannot be an attribute that is compared",
+                got=asked.period,
+                cure="name the column that says when a row was decided",
+            )
+        )
     if asked.binary and asked.target.value is not None and not 0.0 < asked.target.value < 1.0:
         faults.add(Fault("target", "of a rate must lie between 0 and 1", got=asked.target.value))
     faults.raise_any()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,6 +26,7 @@ from fairtrial.methods.improve.candidates.scorers import ColumnScore, ModelScore
 
 LARGEST_SEED = 2**31 - 1
 NUMERIC = ("bool", "int", "float")
+LONGEST = 300  # characters of an estimator's settings in the log
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,6 +47,12 @@ class Estimator(OneRule):
     def name(self) -> str:
         """What it is called in results."""
         return self.label or type(self.model).__name__
+
+    @property
+    def settings(self) -> str:
+        """The estimator as it prints itself: what differs from its defaults."""
+        told = re.sub(r" at 0x[0-9a-f]+", "", " ".join(repr(self.model).split()))
+        return told[:LONGEST]
 
     def fit(self, contest: Contest, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
         """Its rules, fitted on the rows of `index`."""
@@ -204,7 +213,12 @@ def reading_of(audit: Audit, features: list[str], groups: list[dict[str, Any]] |
 
 
 def chosen_threshold(contest: Contest, index: Index, score: Floats, model: Any = None) -> float:
-    """½ for a probability unless there is a capacity; else what selects as many as may be selected."""
+    """½ for a probability unless there is a capacity; else what selects as many as may be selected.
+
+    Where nothing is decided the score is all that a rule says, and everybody gets it.
+    """
+    if not contest.decides:
+        return -math.inf
     free = contest.constraints.capacity is None and contest.outcome_is_binary
     return (
         0.5 if free and hasattr(model, "predict_proba") else capacity_threshold(score, contest.share(index))

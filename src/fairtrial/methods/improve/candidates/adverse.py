@@ -16,7 +16,6 @@ from fairtrial.inference.numeric.cell_bootstrap import LevelCells, Levels
 from fairtrial.methods.improve.candidates.contest import Contest, Decided
 from fairtrial.methods.improve.candidates.utilities import Worth, evaluate
 from fairtrial.methods.improve.payoff import Payoff
-from fairtrial.metrics.metric import Metric
 
 Floats = NDArray[np.float64]
 
@@ -30,7 +29,7 @@ def adverse_rows(
     if contest.unlabelled is not None:
         ends.append(replace(contest, seen=contest.unlabelled.high))
     changes = np.concatenate(
-        [scored_changes(worth, end, everyone) if by_score(worth) else switched(worth, end) for end in ends]
+        [scored_changes(worth, end, everyone) if worth.by_score else switched(worth, end) for end in ends]
     )
     totals = np.zeros((len(contest.names) + 1, 2))
     for g in range(len(contest.names)):
@@ -44,13 +43,6 @@ def adverse_rows(
     return (
         found if contest.person is None else found * np.bincount(contest.person).max()
     )  # all of a person's rows
-
-
-def by_score(worth: Worth) -> bool:
-    """Whether a level depends on scores rather than decisions."""
-    return (
-        isinstance(worth.what, Metric) and "decision" not in worth.what.needs and "score" in worth.what.needs
-    )
 
 
 def switched(worth: Worth, contest: Contest) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +59,9 @@ def _columns_used(candidate: Candidate) -> list[tuple[str, tuple[str, ...]]]:
 
 def _column_fault(candidate: Candidate, column: str, why: str) -> Fault:
     if isinstance(candidate, FixedColumn):
-        return Fault("candidates", f"is {why}", subject=f"candidate column {column!r}")
+        return Fault(
+            "candidates", f"is {why}", subject=f"candidate column {column!r}", cure="try another column"
+        )
     return candidate_fault(candidate.name, f"uses {column!r}, which is {why}")
 
 
@@ -87,19 +89,32 @@ def check_rule(rule: Rule, contest: Contest, index: Index) -> None:
         else:
             _check_monotone(rule, feature, sign, _falls_when_moved(rule, inputs, feature, column, sign))
     if fixed and constraints.blind and contest.features:
-        _check_blind_rows(rule, decision, inputs, contest.group[index])
+        _check_blind_rows(rule, decision if contest.decides else score, inputs, contest.group[index])
 
 
 def permissible(rule: Rule, contest: Contest, index: Index) -> bool:
     """Whether the caller's own function permits a fitted rule, and its decisions do not depend on the group where that
     is asked for; a rule that is not permitted is left out, and the log says so."""
     own, inputs = contest.constraints.permissible, contest.inputs.part(index)
-    if own is not None and not own(rule, inputs):
+    if own is not None and not _permitted(own, rule, inputs):
         return False
     if contest.strata is None:
         return True
     decision, _ = rule.outcome_of(inputs)
     return dependence_p(decision, contest.group[index], contest.strata[index]) >= DEPENDENT
+
+
+def _permitted(own: Callable[[Rule, Inputs], bool], rule: Rule, inputs: Inputs) -> bool:
+    """What the caller's function says; one that fails is no function of a rule and its inputs."""
+    try:
+        return bool(own(rule, inputs))
+    except Exception as error:
+        required = (
+            "must be a function of a fitted rule and its inputs that says whether the rule is permitted"
+        )
+        raise InputError(
+            WHO, Fault("permissible", required, got=f"{type(error).__name__}: {error}")
+        ) from error
 
 
 def dependence_p(decision: Floats, group: NDArray[np.int64], strata: NDArray[np.int64]) -> float:
@@ -172,22 +187,23 @@ def _falls_in_rows(score: Floats, inputs: Inputs, column: int, sign: int) -> str
     return f"in {wrong} pairs of rows that are equal in everything else" if wrong else ""
 
 
-def _check_blind_rows(rule: Rule, decision: Floats, inputs: Inputs, group: NDArray[np.int64]) -> None:
+def _check_blind_rows(rule: Rule, decided: Floats, inputs: Inputs, group: NDArray[np.int64]) -> None:
     """A fixed column that is a function of features and group, and does change with the group, knows the group.
 
-    Where one group with equal features gets both decisions, something besides these features decides, and
+    Where one group with equal features gets several decisions or scores, something besides these features decides, and
     blindness cannot be read off the rows.
     """
     alike = _alike(inputs.matrix)
     groups = int(group.max()) + 1
-    size = (int(alike.max()) + 1) * groups
-    people = np.bincount(alike * groups + group, minlength=size).reshape(-1, groups)
-    positive = np.bincount(alike * groups + group, weights=decision, minlength=size).reshape(-1, groups)
-    if ((positive > 0) & (positive < people)).any():
+    low = np.full((int(alike.max()) + 1) * groups, np.inf)
+    high = -low
+    np.minimum.at(low, alike * groups + group, decided)
+    np.maximum.at(high, alike * groups + group, decided)
+    if (low < high).any():
         return
-    selected = ((people > 0) & (positive == people)).any(axis=1)
-    rejected = ((people > 0) & (positive == 0)).any(axis=1)
-    by_group = int(np.count_nonzero(selected & rejected))
+    by_group = int(
+        np.count_nonzero(low.reshape(-1, groups).min(axis=1) < high.reshape(-1, groups).max(axis=1))
+    )
     if by_group:
         raise refusal(
             rule.name,

@@ -97,9 +97,9 @@ class Contest:
     reading: Reading
     folds: int
     unlabelled: Unlabelled | None = None
-    strata: NDArray[np.int64] | None = (
-        None  # alike in the columns given which decisions may not depend on the group
-    )
+    # alike in the columns given which decisions may not depend on the group
+    strata: NDArray[np.int64] | None = None
+    decides: bool = True  # False where the claim is about scores alone, such as prices
     person: NDArray[np.int64] | None = None  # whose each row is, numbered from 0; None where each is its own
 
     @property
@@ -368,7 +368,9 @@ def _check_losses(contest: Contest, payoff: Payoff, worth: Worth) -> None:
         lowest = float(selected.min())
         if lowest < payoff.at_least:
             required = f"says at least {payoff.at_least:g}, but a row of the data yields {lowest:g}"
-            raise InputError(WHO, Fault("accuracy", required, subject=subject))
+            raise InputError(
+                WHO, Fault("accuracy", required, subject=subject, cure=f"state at least {lowest:g} or less")
+            )
         return
     change = selected - rejected
     if change.min() >= 0 or change.max() <= 0:
@@ -389,7 +391,15 @@ def refuse_equal_levels(contest: Contest) -> None:
         if (totals <= 0).any():
             empty = [contest.names[i] for i in np.flatnonzero(totals <= 0)]
             required = "is undefined: nobody of the group meets its condition"
-            raise InputError(WHO, Fault("fairness", required, subject=f"the {worth.label} of {empty}"))
+            raise InputError(
+                WHO,
+                Fault(
+                    "fairness",
+                    required,
+                    subject=f"the {worth.label} of {empty}",
+                    cure="Compare other groups or another metric",
+                ),
+            )
         levels = np.bincount(contest.group, u, len(contest.names)) / totals
         if gap_of(levels, contest.claim.pairs) <= 1e-12 * (1 + float(np.abs(levels).max())):
             shown = [round(float(v), 6) for v in levels]

@@ -21,6 +21,7 @@ from fairtrial.methods.improve.solver.improvement import worst_pair
 
 # prices of the gap, in units of the gain's spread by the gap's
 PRICES = tuple(float(price) for price in np.round(np.linspace(0.0, 2.0, 41), 3))
+TREES, LEAVES = 60, 8  # of boosted models
 # a target with at most this many values is a class, whose mean is taken from class probabilities
 FEW_VALUES = 6
 
@@ -36,6 +37,12 @@ class FrontierRules:
     def name(self) -> str:
         """What it is called in results."""
         return f"{self.kind} group frontier" if self.by_group else f"{self.kind} frontier"
+
+    @property
+    def settings(self) -> str:
+        """How its models are made."""
+        made = "C=1" if self.kind == "linear" else f"{TREES} trees of {LEAVES} leaves"
+        return f"two {self.kind} regressions ({made}), λ in units of the gain's spread by the gap's"
 
     @property
     def needs_group(self) -> bool:
@@ -116,6 +123,6 @@ def _mean(kind: str, x: Floats, target: Floats, seed: int) -> Any:
         from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
         made = HistGradientBoostingClassifier if few else HistGradientBoostingRegressor
-        model = made(max_iter=60, max_leaf_nodes=8, random_state=seed)
+        model = made(max_iter=TREES, max_leaf_nodes=LEAVES, random_state=seed)
     model.fit(x, classes if few else target)
     return MeanOfClasses(model, values) if few else model

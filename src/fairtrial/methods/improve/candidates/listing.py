@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from fairtrial.data.audit import Audit
 from fairtrial.errors import Fault, InputError, MissingExtra, NotApplicable, Note, did_you_mean
-from fairtrial.methods.improve.candidates.adapters import FixedColumn, as_candidate, fixed_rule
+from fairtrial.methods.improve.candidates.adapters import Estimator, FixedColumn, as_candidate, fixed_rule
 from fairtrial.methods.improve.candidates.contest import WHO, Candidate, Contest
 from fairtrial.methods.improve.candidates.frontier import FrontierRules
 from fairtrial.methods.improve.candidates.frontier import applicable as frontier_applies
@@ -31,7 +32,18 @@ def listed_candidates(audit: Audit, asked: object, *, fitted_elsewhere: bool = F
     items = list(asked) if isinstance(asked, list | tuple) else [asked]
     if not items:
         raise InputError(WHO, Fault("candidates", "is empty", cure="name at least one"))
-    return [_listed(audit, item, fitted_elsewhere) for item in items]
+    return _told_apart([_listed(audit, item, fitted_elsewhere) for item in items])
+
+
+def _told_apart(listed: list[Any]) -> list[Any]:
+    """Estimators of one class are called by their settings: LogisticRegression(C=0.01)."""
+    names = Counter(item.name for item in listed if isinstance(item, Estimator))
+    return [
+        replace(item, label=item.settings)
+        if isinstance(item, Estimator) and not item.label and names[item.name] > 1
+        else item
+        for item in listed
+    ]
 
 
 def _listed(audit: Audit, item: object, fitted_elsewhere: bool) -> Any:

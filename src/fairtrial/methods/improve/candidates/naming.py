@@ -131,7 +131,7 @@ def _permitted(audit: Audit, wanted: Wanted, attributes: tuple[str, ...]) -> tup
             required = f"must give 1 (never falls) or -1 (never rises) for {name!r}"
             faults.add(Fault("monotone", required, got=sign))
         elif required:
-            faults.add(Fault("monotone", required))
+            faults.add(Fault("monotone", required, cure="name a numeric feature that rules may use"))
     faults.raise_any()
     return features
 

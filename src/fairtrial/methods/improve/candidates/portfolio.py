@@ -23,7 +23,7 @@ import numpy as np
 
 from fairtrial.methods.improve.candidates.adapters import LARGEST_SEED
 from fairtrial.methods.improve.candidates.contest import Contest, OneRule
-from fairtrial.methods.improve.candidates.frontier import FrontierRules
+from fairtrial.methods.improve.candidates.frontier import LEAVES, TREES, FrontierRules
 from fairtrial.methods.improve.candidates.frontier import applicable as frontier_applies
 from fairtrial.methods.improve.candidates.rules import Floats, Index, Rule, capacity_threshold
 from fairtrial.methods.improve.candidates.scorers import (
@@ -76,6 +76,17 @@ class Scored:
     drop: bool = False
     columns_per_split: float = 1.0
 
+    @property
+    def settings(self) -> str:
+        """How its model is made."""
+        told = {
+            "logistic": f"C={self.strength:g}",
+            "boosting": f"{TREES} trees of {LEAVES} leaves, {self.columns_per_split:.0%} of the columns at each split",
+            "tuned": "boosted trees, settings by successive halving",
+        }[self.kind]
+        told += ", group and outcome reweighed to be independent" if self.reweighed else ""
+        return told + (", without the feature most tied to the group" if self.drop else "")
+
     def variants(self, contest: Contest) -> tuple[str, ...]:
         """The names of the rules it can give."""
         return tuple(variant.name for variant in self._variants(contest))
@@ -121,8 +132,8 @@ class Scored:
 
         made = HistGradientBoostingClassifier if binary else HistGradientBoostingRegressor
         return made(
-            max_iter=60,
-            max_leaf_nodes=8,
+            max_iter=TREES,
+            max_leaf_nodes=LEAVES,
             max_features=self.columns_per_split,
             monotonic_cst=None if signs is None else signs.astype(int),
             random_state=seed,
@@ -135,6 +146,7 @@ class GroupThresholds(OneRule):
 
     name: str = "group thresholds"
     needs_group: bool = True
+    settings: str = "C=1, the same share of each group"
 
     def fit(self, contest: Contest, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
         """Its rules, fitted on the rows of `index`."""
@@ -207,6 +219,9 @@ class Reductions:
     """Grid search over Lagrange multipliers; each variant weighs violation and error differently."""
 
     name: str = "fairlearn reductions"
+    settings: str = (
+        f"grid search of {GRID} multipliers up to {LIMIT:g}, logistic regression; the violation's weight"
+    )
 
     def variants(self, contest: Contest) -> tuple[str, ...]:
         """The names of the rules it can give."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Coded, Rows
+from fairtrial.data.counted_rows import counted_rows
 from fairtrial.data.groups import MINIMUM_SIZE
 from fairtrial.errors import (
     Fault,
@@ -41,11 +42,12 @@ from fairtrial.methods.improve.candidates.naming import Named, find_named
 from fairtrial.methods.improve.candidates.rules import Index, Inputs, candidate_fault
 from fairtrial.methods.improve.candidates.stated import Stated, like, stated_pairs
 from fairtrial.methods.improve.candidates.unlabelled import (
+    Assumed,
     check_unlabelled,
     find_unlabelled,
     refuse_unstated,
 )
-from fairtrial.methods.improve.candidates.utilities import Area, Observed
+from fairtrial.methods.improve.candidates.utilities import Area, Observed, Revenue
 from fairtrial.methods.improve.claim_tests import status_quo_pairs
 from fairtrial.methods.improve.solver.improvement import Pair
 from fairtrial.metrics.groups import Group
@@ -84,6 +86,8 @@ def prepare(audit: Audit, wanted: Wanted) -> Prepared:
     named = find_named(audit, wanted)
     audit = _with_unknown(audit, wanted, named)
     _check_roles(audit, wanted, named)
+    if _counted(audit, named):
+        named = replace(named, features=())
     members = _members(_read(audit, named), named.groups)
     if audit.has("outcome") and audit.outcome_is_real:
         accuracies, fairness = (
@@ -122,7 +126,7 @@ def _stated(audit: Audit, wanted: Wanted, named: Named, contest: Contest) -> Sta
     pairs: Sequence[Pair | None] | None = stated_pairs(wanted, contest, named.groups)
     earlier = None
     if wanted.earlier is not None:
-        before = like(audit, wanted.earlier)
+        before = like(audit, wanted.earlier).sampled(0)
         earlier = prepare(before, replace(wanted, earlier=None)).contest
         everyone = np.arange(earlier.rows)
         if earlier.names != contest.names:
@@ -135,7 +139,7 @@ def _stated(audit: Audit, wanted: Wanted, named: Named, contest: Contest) -> Sta
 def _check_roles(audit: Audit, wanted: Wanted, named: Named) -> None:
     """What the audit must have for this claim and these candidates."""
     faults = Faults(WHO)
-    _check_status_quo(audit, wanted, faults)
+    _check_status_quo(audit, wanted, named, faults)
     if (named.fitted or named.need("outcome")) and not audit.has("outcome"):
         faults.add(Fault("", "is needed", subject="the outcome", cure=_column_of("outcome")))
     if named.fitted and not named.features:
@@ -144,17 +148,17 @@ def _check_roles(audit: Audit, wanted: Wanted, named: Named) -> None:
     if named.need("score") and not audit.has("score"):
         subject, required = "a metric of the score", "needs the status quo's score"
         faults.add(Fault("", required, subject=subject, cure=_column_of("score")))
-    if named.brought and not wanted.fitted_elsewhere:
-        cure = Words("if that is so, say {}", Set("fitted_elsewhere", True))
-        required = "must hold a rule that was not fitted on these rows"
-        subject = f"the candidate {'columns' if named.fixed else 'rules'} {named.brought}"
-        faults.add(Fault("candidates", required, subject=subject, cure=cure))
     _check_beforehand(wanted, named, faults)
     faults.raise_any()
 
 
 def _check_beforehand(wanted: Wanted, named: Named, faults: Faults) -> None:
-    """Threshold, sign and an earlier sample are for rules that are tested on all rows."""
+    """Rules that are brought were not fitted here; threshold, sign and an earlier sample are for tests on all rows."""
+    if named.brought and not wanted.fitted_elsewhere:
+        cure = Words("if that is so, say {}", Set("fitted_elsewhere", True))
+        required = "must hold a rule that was not fitted on these rows"
+        subject = f"the candidate {'columns' if named.fixed else 'rules'} {named.brought}"
+        faults.add(Fault("candidates", required, subject=subject, cure=cure))
     if not named.fitted and wanted.splits is None:
         return
     why = "rules that are learned here" if named.fitted else "splits"
@@ -162,21 +166,43 @@ def _check_beforehand(wanted: Wanted, named: Named, faults: Faults) -> None:
     for name, value in given.items():
         if value is not None:
             required = f"is for rules fixed beforehand; with {why} it comes from each training half"
-            faults.add(Fault(name, required))
+            faults.add(Fault(name, required, cure="leave it out"))
 
 
-def _check_status_quo(audit: Audit, wanted: Wanted, faults: Faults) -> None:
-    if audit.has("decision"):
+def _check_status_quo(audit: Audit, wanted: Wanted, named: Named, faults: Faults) -> None:
+    if named.fitted and any(isinstance(worth.what, Revenue) for worth in named.worths):
+        required = "decide yes or no when they are learned here, and revenue is that of prices"
+        cure = "bring prices: a column, or a model that was fitted elsewhere"
+        faults.add(Fault("candidates", required, subject="candidates", cure=cure))
+        return
+    if audit.has("decision") or _scores_alone(audit, wanted, named):
         return
     if not audit.has("score") or wanted.capacity is None:
         required = "needs a decision, or a score with a threshold or a capacity"
         faults.add(Fault("", required, subject="the status quo"))
     if wanted.capacity == "status quo":
-        faults.add(Fault("capacity", "cannot be 'status quo' without the status quo's decisions"))
+        faults.add(
+            Fault(
+                "capacity",
+                "cannot be 'status quo' without the status quo's decisions",
+                cure="give a share, such as 0.2",
+            )
+        )
+
+
+def _scores_alone(audit: Audit, wanted: Wanted, named: Named) -> bool:
+    """Whether the claim is about scores, such as prices, that were fixed beforehand: nobody need be selected."""
+    scores = audit.has("score") and not audit.has("decision") and wanted.capacity is None
+    return scores and not named.fitted and all(worth.by_score for worth in named.worths)
 
 
 def _column_of(role: str) -> Words:
     return Words("name its column with {}", Set(role, of="Audit"))
+
+
+def _counted(audit: Audit, named: Named) -> bool:
+    """Whether rows alike are counted where they lie: in Spark, for columns fixed beforehand, which see no feature."""
+    return audit.source.on_cluster and not (named.fitted or named.rules or audit.has("unit"))
 
 
 def _read(audit: Audit, named: Named) -> Rows:
@@ -188,6 +214,8 @@ def _read(audit: Audit, named: Named) -> Rows:
     alike = () if named.assumed is None else named.assumed.alike
     labels = dict.fromkeys([*named.attributes, *conditions, *alike, *(named.independent or ())])
     units = audit.has("unit")
+    if _counted(audit, named):
+        return counted_rows(WHO, audit, list(labels), roles, list(columns))
     return audit.rows(attributes=list(labels), roles=roles, columns=list(columns), units=units, who=WHO)
 
 
@@ -210,16 +238,14 @@ def _members(rows: Rows, groups: Sequence[Group]) -> _Members:
 
 
 def _contest(audit: Audit, wanted: Wanted, named: Named, members: _Members) -> Contest:
-    rows, decision = members.rows, members.role("decision")
-    constraints = _constraints(wanted, named.attributes, decision)
-    if audit.decision is None and constraints.capacity is not None:
-        decision = None  # the capacity's threshold is found anew on each training half
+    rows, decides = members.rows, not _scores_alone(audit, wanted, named)
+    constraints = _constraints(wanted, named.attributes, members.role("decision"))
+    # everybody gets a score where scores are all that the claim is about, and none is refused
+    decision = _decision(audit, members, constraints) if decides else np.ones(members.inside.size)
     inputs, feature_of = _inputs(audit, named, members, blind=wanted.blind)
     group = members.group[members.inside]
     seen = Observed(rows.roles.get("outcome"), rows.columns, rows.attributes).part(members.inside)
-    alike = [] if named.assumed is None else [seen.labels[name] for name in named.assumed.alike]
-    if named.assumed is not None and named.assumed.by_decision and decision is not None:
-        alike.append(Coded(decision.astype(np.int32), ("0", "1")))
+    alike = _alike(named.assumed, seen, decision)
     seen, unlabelled = find_unlabelled(seen, named.worths, group, named.assumed, alike)
     bounded = unlabelled is not None and any(map(unlabelled.matters, named.worths))
     return Contest(
@@ -239,8 +265,24 @@ def _contest(audit: Audit, wanted: Wanted, named: Named, members: _Members) -> C
         ),
         folds=wanted.folds,
         unlabelled=unlabelled,
+        decides=decides,
         person=_person(named, members, unlabelled is not None),
     )
+
+
+def _decision(audit: Audit, members: _Members, constraints: Constraints) -> Any:
+    """The status quo's decisions; None where a capacity's threshold is found anew on each training half."""
+    anew = audit.decision is None and constraints.capacity is not None
+    return None if anew else members.role("decision")
+
+
+def _alike(assumed: Assumed | None, seen: Observed, decision: Any) -> list[Coded]:
+    """What people are alike in whose unknown outcomes are answered for by the known ones."""
+    if assumed is None:
+        return []
+    found = [seen.labels[name] for name in assumed.alike]
+    by_decision = assumed.by_decision and decision is not None
+    return [*found, Coded(decision.astype(np.int32), ("0", "1"))] if by_decision else found
 
 
 def _person(named: Named, members: _Members, unknown: bool) -> NDArray[np.int64] | None:

@@ -156,7 +156,12 @@ class Reading:
         coded, known = rows.attributes[feature], self.labels[feature]
         new = sorted(set(coded.labels) - set(known))
         if new:
-            fault = Fault("X", f"was not fitted with the labels {new} of {feature!r}", subject="the rule")
+            fault = Fault(
+                "X",
+                f"was not fitted with the labels {new} of {feature!r}",
+                subject="the rule",
+                cure="fit it anew on rows that have them, or leave these rows out",
+            )
             raise InputError("rule", fault)
         positions = np.array([known.index(label) for label in coded.labels], dtype=np.int64)
         return np.asarray((positions[coded.codes][:, None] == np.arange(len(known))).astype(np.float64))
@@ -168,7 +173,7 @@ class Reading:
         if not masks.any(axis=0).all():
             outside = int(np.count_nonzero(~masks.any(axis=0)))
             required = f"decides by group, and {outside:,} rows are in none of {self.groups}"
-            raise InputError("rule", Fault("X", required, subject="the rule"))
+            raise InputError("rule", Fault("X", required, subject="the rule", cure="leave these rows out"))
         return np.asarray(masks.argmax(axis=0), dtype=np.int64)
 
 
@@ -294,7 +299,13 @@ class Rule(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """(decisions, scores) of new rows."""
         if self.reading is None:
             raise InputError(
-                "rule", Fault("X", "cannot be read: this rule only knows inputs", subject="new data")
+                "rule",
+                Fault(
+                    "X",
+                    "cannot be read: this rule only knows inputs",
+                    subject="new data",
+                    cure="give it the inputs it was fitted on",
+                ),
             )
         return self.outcome_of(self.reading.inputs(X))
 
@@ -320,7 +331,12 @@ def load_rule(path: str | os.PathLike[str]) -> Rule:
     """
     found = read_object(path)
     if not isinstance(found, Rule):
-        raise InputError("load_rule", Fault("path", "holds no rule", subject=f"{str(path)!r}"))
+        raise InputError(
+            "load_rule",
+            Fault(
+                "path", "holds no rule", subject=f"{str(path)!r}", cure="name a file that improve has saved"
+            ),
+        )
     return found
 
 

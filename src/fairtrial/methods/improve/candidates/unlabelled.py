@@ -22,7 +22,7 @@ from fairtrial.inference.numeric.cell_bootstrap import distinct_rows
 from fairtrial.methods.gaps.known_outcomes import selective_labels
 from fairtrial.methods.improve.arguments import Wanted
 from fairtrial.methods.improve.candidates.rules import Floats
-from fairtrial.methods.improve.candidates.utilities import Area, Observed, Worth
+from fairtrial.methods.improve.candidates.utilities import Area, Observed, Revenue, Worth
 from fairtrial.methods.improve.payoff import Payoff
 
 WHO = "improve"
@@ -76,8 +76,16 @@ def find_assumed(audit: Audit, asked: object) -> Assumed | None:
 def check_unlabelled(worths: Sequence[Worth], audit: Audit, asked: Wanted) -> None:
     """What bounds cannot answer, before any row is read."""
     faults = Faults(WHO)
-    if any(isinstance(worth.what, Area) for worth in worths):
-        faults.add(Fault("accuracy", "cannot be bounded", subject="the area under the curve"))
+    for worth in worths:
+        if isinstance(worth.what, Area | Revenue):
+            faults.add(
+                Fault(
+                    "accuracy",
+                    "cannot be bounded",
+                    subject=f"the {worth.label}",
+                    cure="ask for a metric of decisions or for a payoff",
+                )
+            )
     if any(worth.needs("outcome") for worth in worths):
         if audit.outcome_is_real:
             faults.add(Fault("accuracy", "needs a binary outcome", subject=BOUNDED))
@@ -98,7 +106,14 @@ def _check_units(asked: Wanted, faults: Faults) -> None:
         cure = Words("say {}", Set("margin_kind", "absolute"))
         faults.add(Fault("margin_kind", "has margins in units, not in shares", subject=BOUNDED, cure=cure))
     if asked.method == "paper":
-        faults.add(Fault("method", "is tested by the smooth method alone", subject=BOUNDED))
+        faults.add(
+            Fault(
+                "method",
+                "is tested by the smooth method alone",
+                subject=BOUNDED,
+                cure=Words("use {}", Set("method", "smooth")),
+            )
+        )
 
 
 def refuse_unstated(audit: Audit) -> None:
@@ -159,7 +174,15 @@ def _payoff_ends(seen: Observed, worths: Sequence[Worth]) -> dict[str, tuple[Flo
                 continue
             if not isinstance(worth.what, Payoff) or lacking.all():
                 required = f"is missing in {int(lacking.sum()):,} rows, and only a payoff is bounded"
-                raise InputError(WHO, Fault("accuracy", required, subject=f"column {name!r}"))
+                raise InputError(
+                    WHO,
+                    Fault(
+                        "accuracy",
+                        required,
+                        subject=f"column {name!r}",
+                        cure="fill it in, or leave these rows out",
+                    ),
+                )
             least, most = float(np.nanmin(values)), float(np.nanmax(values))
             if name == worth.what.selected and worth.what.at_least is not None:
                 least = min(least, worth.what.at_least)

@@ -34,10 +34,18 @@ class Area:
 
 
 @dataclass(frozen=True, slots=True)
-class Worth:
-    """A metric, payoff or area as improve uses it; `sign` −1 turns one that is better when lower."""
+class Revenue:
+    """What is paid where the score is a price and the outcome what somebody would pay at most (Example 4)."""
 
-    what: Metric | Payoff | Area
+    name: str = "revenue"
+    label: str = "revenue"
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """A metric, payoff, area or revenue as improve uses it; `sign` −1 turns one that is better when lower."""
+
+    what: Metric | Payoff | Area | Revenue
     sign: float = 1.0
     words: str = ""
 
@@ -55,10 +63,15 @@ class Worth:
         return replace(self, words=means.get(self.name, ""))
 
     def needs(self, role: str) -> bool:
-        """Whether its level depends on the outcome or the score."""
-        if isinstance(self.what, Area):
+        """Whether its level depends on the outcome, the score or the decision."""
+        if isinstance(self.what, Area | Revenue):
             return role in ("outcome", "score")
-        return isinstance(self.what, Metric) and role in self.what.needs
+        return role in self.what.needs if isinstance(self.what, Metric) else role == "decision"
+
+    @property
+    def by_score(self) -> bool:
+        """Whether its level depends on scores and not on decisions."""
+        return self.needs("score") and not self.needs("decision")
 
     @property
     def value_columns(self) -> tuple[str, ...]:
@@ -101,6 +114,8 @@ def find_worth(who: str, argument: str, asked: object, *, accuracy: bool) -> Wor
         return Worth(asked)
     if accuracy and asked == "auc":
         return Worth(Area())
+    if asked == "revenue":
+        return Worth(Revenue())
     metric = find_metric(who, asked, argument)
     fault = _metric_fault(argument, metric)
     if fault:
@@ -134,7 +149,12 @@ def _metric_fault(argument: str, metric: Metric) -> Fault | None:
         required = "is a mean per score bin, not one level"
         return Fault(argument, required, subject=subject, cure="take 'ppv' or 'brier'")
     if not _depends_on_rule(metric):
-        return Fault(argument, "is the same under every rule, so no rule can improve it", subject=subject)
+        return Fault(
+            argument,
+            "is the same under every rule, so no rule can improve it",
+            subject=subject,
+            cure="ask for a metric that depends on the decision",
+        )
     return None
 
 
@@ -153,6 +173,8 @@ def evaluate(worth: Worth, seen: Observed, decision: Floats, score: Floats | Non
         return np.where(decision == 1, selected, rejected), np.ones(decision.size)
     if isinstance(worth.what, Area):
         return _placed(seen, score)
+    if isinstance(worth.what, Revenue):
+        return _paid(seen, score), np.ones(decision.size)
     metric = worth.what
     roles = {"decision": decision, "outcome": seen.outcome, "score": score}
     given = np.ones(decision.size, dtype=bool)
@@ -166,6 +188,13 @@ def evaluate(worth: Worth, seen: Observed, decision: Floats, score: Floats | Non
             required = f"needs {metric.value.wants}, but the scores of a rule are others"
             raise NotApplicable("improve", Fault("", f"{metric.name!r} {required}"))
     return worth.sign * np.where(given, value, 0.0), given.astype(np.float64)
+
+
+def _paid(seen: Observed, price: Floats | None) -> Floats:
+    """The price from everybody who would pay that much."""
+    assert seen.outcome is not None
+    assert price is not None
+    return np.where(seen.outcome >= price, price, 0.0)
 
 
 def _placed(seen: Observed, score: Floats | None) -> tuple[Floats, Floats]:

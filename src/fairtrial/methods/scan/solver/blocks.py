@@ -7,7 +7,7 @@ added while p times the number of blocks of its order is at most .45, twelve at 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
@@ -24,6 +24,10 @@ MOST_BLOCKS = 12
 SPLINE_COLUMNS = 6
 SCORE_BANDS = 8
 _BORDER = 1e-6
+# Where a table has few people per cell, its χ² spreads more than the law says: with 4% in the class and 5 people per
+# cell by 1.7, which would let dozens of 2,300 blocks in by luck. Such tables are not looked at, unless they are small.
+THIN, SMALL_TABLE = 20.0, 512
+_COMPILED_FROM = 50_000_000  # cells × blocks from which the loops are compiled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -33,6 +37,17 @@ class Cells:
     codes: IntArray
     arity: IntArray
     smooth: FloatArray | None
+    people: float
+
+    @property
+    def wide(self) -> bool:
+        """Whether cells and blocks are so many that loops over them are compiled."""
+        return len(self.codes) * comb(len(self.arity), 3) > _COMPILED_FROM
+
+    def thin(self, block: tuple[int, ...]) -> bool:
+        """Whether a block's table is large and has few people per cell."""
+        size = float(np.prod([self.arity[j] for j in block], dtype=np.float64))
+        return size > SMALL_TABLE and self.people < THIN * size
 
     @classmethod
     def of(cls, table: ScanTable) -> Cells:
@@ -47,22 +62,28 @@ class Cells:
         elif table.has_condition:
             values, index = np.unique(table.cell_condition[scanned], return_inverse=True)
             codes, arity = np.column_stack([codes, index.reshape(-1)]), np.append(arity, len(values))
-        return cls(codes=codes.astype(np.int64), arity=arity.astype(np.int64), smooth=smooth)
+        people = float(table.per_cell(table.atom_total)[scanned].sum())
+        return cls(codes=codes.astype(np.int64), arity=arity.astype(np.int64), smooth=smooth, people=people)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Fit:
-    """Fitted rates of every cell of the table (one half outside the condition), and the blocks that were added."""
+    """Fitted rates of every cell of the table (one half outside the condition), and the blocks that were added.
+
+    `thin` counts the blocks that were not looked at, for want of people in their tables.
+    """
 
     rates: FloatArray
     blocks: tuple[tuple[int, ...], ...]
+    thin: int = 0
 
 
 def fit_class(table: ScanTable) -> Fit:
     """ê = P(A=1 | X, C) among the scanned people; sees class, X and C only."""
     scanned = table.cell_scanned
     people, inside = table.per_cell(table.atom_total)[scanned], table.per_cell(table.atom_protected)[scanned]
-    return _whole(table, _selected(Cells.of(table), people, inside, real=False))
+    cells = Cells.of(table)
+    return _whole(table, cells, _selected(cells, people, inside, real=False))
 
 
 def fit_event(table: ScanTable) -> Fit:
@@ -70,13 +91,17 @@ def fit_event(table: ScanTable) -> Fit:
     scanned = table.cell_scanned
     people = table.per_cell(table.atom_total)[scanned]
     events = table.per_cell(table.atom_total * table.atom_event)[scanned]
-    return _whole(table, _selected(Cells.of(table), people, events, real=table.real_valued))
+    cells = Cells.of(table)
+    return _whole(table, cells, _selected(cells, people, events, real=table.real_valued))
 
 
-def _whole(table: ScanTable, found: tuple[FloatArray, list[tuple[int, ...]]]) -> Fit:
+def _whole(table: ScanTable, cells: Cells, found: tuple[FloatArray, list[tuple[int, ...]]]) -> Fit:
     rates = np.full(len(table.cell_x), 0.5)
     rates[table.cell_scanned] = found[0]
-    return Fit(rates=rates, blocks=tuple(found[1]))
+    thin = sum(
+        cells.thin(block) for order in (2, 3) for block in combinations(range(len(cells.arity)), order)
+    )
+    return Fit(rates=rates, blocks=tuple(found[1]), thin=thin)
 
 
 def _selected(
@@ -106,18 +131,43 @@ def _tests(
 
     attributes = [j for j in range(len(cells.arity)) if cells.arity[j] > 1]
     values = {j: len(np.unique(cells.codes[:, j])) for j in attributes}
+    statistic = _statistics(cells, attributes, residual, weight)
     for order in (2, 3):
         count = comb(len(attributes), order)
         for block in combinations(attributes, order):
-            if any(set(block) <= set(other) for other in chosen):
+            if any(set(block) <= set(other) for other in chosen) or cells.thin(block):
                 continue
-            index, size = _block_index(cells, block)
-            spread = totals(index, weight, size)
-            filled = spread > 1e-12
-            chi = float((totals(index, residual, size)[filled] ** 2 / spread[filled]).sum())
-            freedom = int(filled.sum()) - 1 - sum(values[j] - 1 for j in block)
+            chi, filled = statistic(block)
+            freedom = filled - 1 - sum(values[j] - 1 for j in block)
             if freedom > 0:
                 yield float(chdtrc(freedom, chi)) * count, block
+
+
+def _statistics(
+    cells: Cells, attributes: list[int], residual: FloatArray, weight: FloatArray
+) -> Callable[[tuple[int, ...]], tuple[float, int]]:
+    """χ² of a block and the cells of its table that somebody is in; of very many blocks all are made at once."""
+    if cells.wide:
+        from fairtrial.methods.scan.solver.wide_blocks import all_tables
+
+        made = all_tables(cells.codes[:, attributes], cells.arity[attributes], residual, weight)
+        place = {attribute: number for number, attribute in enumerate(attributes)}
+
+        def known(block: tuple[int, ...]) -> tuple[float, int]:
+            where = tuple(place[j] for j in block)
+            chi, filled = (made.two, made.filled_two) if len(block) == 2 else (made.three, made.filled_three)
+            return float(chi[where]), int(filled[where])
+
+        return known
+
+    def one(block: tuple[int, ...]) -> tuple[float, int]:
+        index, size = _block_index(cells, block)
+        spread = totals(index, weight, size)
+        filled = spread > 1e-12
+        chi = float((totals(index, residual, size)[filled] ** 2 / spread[filled]).sum())
+        return chi, int(filled.sum())
+
+    return one
 
 
 def _block_index(cells: Cells, block: tuple[int, ...]) -> tuple[IntArray, int]:
@@ -130,6 +180,8 @@ def _fit(
     cells: Cells, blocks: list[tuple[int, ...]], trials: FloatArray, successes: FloatArray, start: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Ridge logistic regression by Newton's steps; coefficients of blocks that came later start at 0."""
+    if cells.wide and cells.smooth is None:
+        return _fit_wide(cells, blocks, trials, successes, start)
     design = _design(cells, blocks)
     beta = np.concatenate([start, np.zeros(design.shape[1] - len(start))])
     penalty = np.full(len(beta), RIDGE)
@@ -148,6 +200,27 @@ def _fit(
         hessian = (transposed.multiply(weight[None, :]) @ design).toarray() + np.diag(penalty)
         beta = _improved(beta, np.linalg.solve(hessian, slope), design, penalty, (trials, successes), value)
     fitted = 1.0 / (1.0 + np.exp(-np.clip(design @ beta, -30.0, 30.0)))
+    return np.clip(fitted, _BORDER, 1.0 - _BORDER), beta
+
+
+def _fit_wide(
+    cells: Cells, blocks: list[tuple[int, ...]], trials: FloatArray, successes: FloatArray, start: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """The same by compiled loops over the columns that each cell has."""
+    from fairtrial.methods.scan.solver.wide_blocks import Counts, fit_indicators, linear
+
+    parts = [(cells.codes[:, j], int(size)) for j, size in enumerate(cells.arity)]
+    parts += [_block_index(cells, block) for block in blocks]
+    begin = 1 + np.concatenate([[0], np.cumsum([size for _, size in parts])]).astype(np.int64)
+    columns = np.empty((len(cells.codes), len(parts)), dtype=np.int32)
+    for place, (index, _) in enumerate(parts):
+        columns[:, place] = index + begin[place]
+    size = int(begin[-1])
+    ridge = np.full(size, RIDGE)
+    ridge[0] = 1e-6
+    begun = np.concatenate([start, np.zeros(size - len(start))])
+    beta = fit_indicators(Counts(columns, trials, successes), cells.arity, size, ridge, begun)
+    fitted = 1.0 / (1.0 + np.exp(-np.clip(linear(columns, beta), -30.0, 30.0)))
     return np.clip(fitted, _BORDER, 1.0 - _BORDER), beta
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,13 +24,20 @@ from fairtrial.methods.scan.solver.value_sets import (
     subgroup_count,
 )
 
+if TYPE_CHECKING:
+    from fairtrial.methods.scan.solver.wide_search import WideSearch
+
 # Work of one draw above which not every subgroup is looked at unasked; far above it, not even when asked.
 EXACT_WORK = 400_000.0
 EXACT_LIMIT = 20_000_000.0
+# Two attributes at a time pass over nearly all sets, so that far more of them are affordable.
+DEPTH_2_LIMIT = 1_000_000_000.0
 MOST_DISTINCT = 20_000  # subgroups looked through for the list of distinct ones
 _SOLVED_FROM = 7  # values from which solving an unordered attribute is cheaper than enumerating it
 _AT_ONCE = 2_000_000
 _ROUNDS = 20  # steps of two long attributes in turn
+# Sums and steps of one draw above which the loops over two attributes are compiled, which takes ten seconds once.
+_COMPILED_FROM = 3_000_000.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -75,6 +83,8 @@ class Enumeration:
 
     @property
     def work(self) -> float:
+        if not self.proves:
+            return float(_ROUNDS * np.prod([one.values for one in self.attributes], dtype=np.float64))
         return self.steps * (1.0 if self.solved is None else 6.0 * self.attributes[self.solved].values)
 
     @property
@@ -175,11 +185,21 @@ class MatchedSearch:
     @property
     def alternating(self) -> bool:
         """Whether some pair is too long to be enumerated, so that its attributes are solved in turn."""
-        return not all(part.proves for _, part in self.parts)
+        return self.in_turn > 0
+
+    @property
+    def in_turn(self) -> int:
+        """How many parts are solved in turn, without a proof."""
+        return sum(not part.proves for _, part in self.parts)
 
     @property
     def work(self) -> float:
         return float(sum(part.work for _, part in self.parts))
+
+    @property
+    def limit(self) -> float:
+        """The most work of one draw."""
+        return EXACT_LIMIT if self.depth is None else DEPTH_2_LIMIT
 
     @property
     def subgroups(self) -> float:
@@ -202,8 +222,19 @@ class MatchedSearch:
         ones = csr_matrix((np.ones(len(place)), (place, np.arange(len(place)))), shape=(size, len(place)))
         return np.ascontiguousarray((ones @ numbers.T).T)
 
+    @cached_property
+    def wide(self) -> WideSearch | None:
+        """The same search by compiled loops, where attributes and cells are many."""
+        if self.depth != 2 or len(self.codes) * len(self.parts) + self.work < _COMPILED_FROM:
+            return None
+        from fairtrial.methods.scan.solver.wide_search import WideSearch
+
+        return WideSearch(self.attributes, self.codes, self.penalty)
+
     def maxima(self, gain: FloatArray, variance: FloatArray) -> FloatArray:
         """The best penalised score of every draw (one row each), above expectation."""
+        if self.wide is not None:
+            return self.wide.maxima(gain, variance)
         best = np.full(len(gain), -np.inf)
         for some, part in self.parts:
             total, spread = self.table(some, gain), self.table(some, variance)
@@ -218,7 +249,9 @@ class MatchedSearch:
     def ranked(self, gain: FloatArray, variance: FloatArray, people: FloatArray, top: int) -> list[Subgroup]:
         """The best subgroups of one problem, distinct in their people, best first."""
         found: list[Subgroup] = []
-        for some, part in self.parts:
+        for some, part, reach in self._most_promising_first(gain, variance):
+            if len(found) >= top and reach < found[-1].score - 1e-8:
+                break
             total, spread = self.table(some, gain[None]), self.table(some, variance[None])
             for score, sets in _first_distinct(part, total, spread, self.penalty):
                 if len(found) >= top and score < found[-1].score - 1e-8:
@@ -226,6 +259,16 @@ class MatchedSearch:
                 subgroup = self._subgroup(score, dict(zip(some, sets, strict=True)), gain, variance)
                 found = self._with(found, subgroup, people)[:top]
         return found
+
+    def _most_promising_first(
+        self, gain: FloatArray, variance: FloatArray
+    ) -> list[tuple[tuple[int, ...], Enumeration, float]]:
+        """The parts with the best score that each can have, where that is known beforehand."""
+        if self.wide is None:
+            return [(some, part, np.inf) for some, part in self.parts]
+        reach = self.wide.reach(gain, variance)
+        best = [(some, part, reach[some]) for some, part in self.parts]
+        return sorted(best, key=lambda one: -one[2])
 
     def _with(self, found: list[Subgroup], new: Subgroup, people: FloatArray) -> list[Subgroup]:
         """One subgroup more: those of the same people once, by the simplest words."""
@@ -239,8 +282,9 @@ class MatchedSearch:
     def members(self, values: BoolArray) -> BoolArray:
         """The cells whose values are all admitted."""
         inside = np.ones(len(self.codes), dtype=np.bool_)
-        for j in range(len(self.attributes)):
-            inside &= values[j, self.codes[:, j]]
+        for j, attribute in enumerate(self.attributes):
+            if not values[j, : attribute.values].all():
+                inside &= values[j, self.codes[:, j]]
         return inside
 
     def _subgroup(

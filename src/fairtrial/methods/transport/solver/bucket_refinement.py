@@ -17,6 +17,7 @@ from typing import Any, cast
 import numpy as np
 from scipy.optimize import linprog
 
+from fairtrial.methods.transport.solver.nearest import Nearest
 from fairtrial.methods.transport.solver.rate_contrasts import Floats, Integers
 
 _CERTIFICATE = 1e-12
@@ -73,16 +74,16 @@ def band_program(
     return np.asarray(answer.x, dtype=float), gamma
 
 
-def refine(distances: list[Floats], direction: Floats, limits: Limits) -> tuple[float, Floats] | None:
+def refine(distances: list[Nearest], direction: Floats, limits: Limits) -> tuple[float, Floats] | None:
     """Minimise Σ_c cost of moving y_c rows of class c, with low ≤ start + Σ_c y_c direction_c ≤ high.
 
     `distances` are sorted and finite, `direction` is (classes, m). Returns (cost, masses), None if impossible.
     """
     if not any(values.size for values in distances):
         return None
-    positive = np.concatenate([values[values > 0] for values in distances])
-    scale = float(np.mean(positive)) if positive.size else 1.0
-    solved = _certified(_Classes([values / scale for values in distances], direction), limits)
+    positive = sum(rows.size - int(rows.below(0.0, "right")) for rows in distances)
+    scale = sum(float(rows.paid(rows.size)) for rows in distances) / positive if positive else 1.0
+    solved = _certified(_Classes([rows.scaled(scale) for rows in distances], direction), limits)
     return None if solved is None else (solved[0] * scale, solved[1])
 
 
@@ -107,33 +108,32 @@ def _certified(classes: _Classes, limits: Limits) -> tuple[float, Floats] | None
 
 
 class _Classes:
-    """The sorted distances of each class, their running totals, and what one row more does to the gaps."""
+    """The sorted distances of each class, and what one row more does to the gaps."""
 
-    def __init__(self, distances: list[Floats], direction: Floats) -> None:
+    def __init__(self, distances: list[Nearest], direction: Floats) -> None:
         self.distances, self.direction = distances, direction
-        self.totals = [np.concatenate([[0.0], np.cumsum(values)]) for values in distances]
 
     def first_cuts(self, limits: Limits) -> list[Integers]:
         """Bucket edges to start with, finer where Newton's method expects the crossing."""
         excess = limits.start - np.clip(limits.start, limits.low, limits.high)
         guess = -(self.direction @ _newton(self.distances, self.direction, excess))
         # denser near the boundary, where rows move first
-        edges = [np.round(values.size * _FIRST_SHARES).astype(np.int64) for values in self.distances]
+        edges = [np.round(rows.size * _FIRST_SHARES).astype(np.int64) for rows in self.distances]
         return self.refined([np.unique(edge) for edge in edges], guess)
 
     def refined(self, cuts: list[Integers], crossing: Floats) -> list[Integers]:
         """Finer buckets around each class's crossing."""
         return [
-            _refined(cut, values, value)
-            for cut, values, value in zip(cuts, self.distances, crossing, strict=True)
+            _refined(cut, rows, value)
+            for cut, rows, value in zip(cuts, self.distances, crossing, strict=True)
         ]
 
     def cost(self, mass: Floats) -> float:
         """Of moving this many rows of each class, the nearest first."""
-        return sum(_prefix(total, value) for total, value in zip(self.totals, mass, strict=True))
+        return sum(float(rows.paid(value)) for rows, value in zip(self.distances, mass, strict=True))
 
 
-def _newton(distances: list[Floats], direction: Floats, excess: Floats) -> Floats:
+def _newton(distances: list[Nearest], direction: Floats, excess: Floats) -> Floats:
     """Roughly the γ of the optimum: Newton's method on the dual, its curvature from counts in shrinking windows.
 
     Only a guess at where to cut first; whatever it is, the refinement ends at the same certified optimum.
@@ -144,8 +144,8 @@ def _newton(distances: list[Floats], direction: Floats, excess: Floats) -> Float
         window *= 0.7
         points = -(direction @ gamma)
         reached = [
-            values.searchsorted((point, point - window, point + window))
-            for values, point in zip(distances, points, strict=True)
+            rows.below((point, point - window, point + window))
+            for rows, point in zip(distances, points, strict=True)
         ]
         moved, below, above = np.array(reached).T
         slope = excess + moved @ direction
@@ -155,33 +155,26 @@ def _newton(distances: list[Floats], direction: Floats, excess: Floats) -> Float
     return gamma
 
 
-def _refined(cuts: Integers, values: Floats, crossing: float) -> Integers:
+def _refined(cuts: Integers, rows: Nearest, crossing: float) -> Integers:
     """New edges where the crossing falls, and around it at growing steps, inside the bucket it falls into."""
     if cuts.size < 2:
         return cuts
     new = []
-    for place in {int(values.searchsorted(crossing, "left")), int(values.searchsorted(crossing, "right"))}:
+    for place in {int(rows.below(crossing, "left")), int(rows.below(crossing, "right"))}:
         bucket = min(max(int(cuts.searchsorted(place, "right")) - 1, 0), cuts.size - 2)
         if place in (cuts[bucket], cuts[bucket + 1]):
             continue
-        steps = 2 ** np.arange(max(values.size, 2).bit_length())
+        steps = 2 ** np.arange(max(rows.size, 2).bit_length())
         around = np.concatenate([[place], place - steps, place + steps])
         new.append(around[(around > cuts[bucket]) & (around < cuts[bucket + 1])])
     return np.unique(np.concatenate([cuts, *new])) if new else cuts
-
-
-def _prefix(total: Floats, mass: float) -> float:
-    """Cost of moving the nearest `mass` rows of a class."""
-    whole = min(int(mass), total.size - 1)
-    rest = mass - whole
-    return float(total[whole] + (rest * (total[whole + 1] - total[whole]) if whole + 1 < total.size else 0.0))
 
 
 def _bucket_program(classes: _Classes, cuts: list[Integers], limits: Limits) -> tuple[Floats, Floats] | None:
     """Solve the small program; returns (mass per class, γ)."""
     kind = np.repeat(np.arange(len(cuts)), [max(cut.size - 1, 0) for cut in cuts])
     size = np.concatenate([np.diff(cut) for cut in cuts]).astype(float)
-    paid = [np.diff(total[cut]) for total, cut in zip(classes.totals, cuts, strict=True)]
+    paid = [np.diff(rows.paid(cut)) for rows, cut in zip(classes.distances, cuts, strict=True)]
     price = np.concatenate(paid) / size
     solved = band_program(price, classes.direction[kind].T, size, limits)
     if solved is None:
@@ -196,7 +189,7 @@ def _dual_value(classes: _Classes, crossing: Floats, gamma: Floats, limits: Limi
     for limit, part in ((limits.high, np.maximum(gamma, 0.0)), (limits.low, np.minimum(gamma, 0.0))):
         used = part != 0
         value -= float(part[used] @ limit[used])
-    for values, total, point in zip(classes.distances, classes.totals, crossing, strict=True):
-        inside = int(np.searchsorted(values, point, "left"))
-        value += float(total[inside] - inside * point)
+    for rows, point in zip(classes.distances, crossing, strict=True):
+        inside = int(rows.below(point, "left"))
+        value += float(rows.paid(inside) - inside * point)
     return value

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.methods.transport.solver.rate_contrasts import Floats
+from fairtrial.methods.transport.solver.nearest import Nearest, Prices
+from fairtrial.methods.transport.solver.rate_contrasts import Floats, Integers
 
 _FEW_KINKS = 256
 _SECTIONS = 64
@@ -26,8 +27,8 @@ class CellMoves:
 
     rows: float
     events: float
-    up: Floats  # of rows with T = 0: moving one raises the rate by 1/n
-    down: Floats  # of rows with T = 1
+    up: Nearest  # the rows with T = 0: moving one raises the rate by 1/n
+    down: Nearest  # the rows with T = 1
     up_count: int  # how many can move at all; `up` may hold only the nearest of them
     down_count: int
 
@@ -41,11 +42,7 @@ class CellMoves:
 
     def cost(self, change: float) -> float:
         """What it costs that `change` rows move up (negative: down), the nearest first."""
-        nearest = self.up if change >= 0 else self.down
-        whole = min(int(abs(change)), nearest.size)
-        rest = abs(change) - whole
-        paid = float(np.cumsum(nearest[:whole])[-1]) if whole else 0.0
-        return paid + (rest * float(nearest[whole]) if rest and whole < nearest.size else 0.0)
+        return float((self.up if change >= 0 else self.down).paid(abs(change)))
 
 
 class _Cells:
@@ -61,9 +58,12 @@ class _Cells:
         self.rounding = 1e-11 * self.rows + 1e-9
         # The price of the next row up: beyond the ends nothing can move, which costs infinitely much.
         pieces: list[Floats] = []
+        counts: list[Integers] = []
         for cell in cells:
-            pieces += [_MINUS_INFINITY, -cell.down[::-1], cell.up, _INFINITY]
-        self.prices = np.concatenate(pieces)
+            pieces += [_MINUS_INFINITY, -cell.down.values[::-1], cell.up.values, _INFINITY]
+            counts += [_ONE, cell.down.counts[::-1], cell.up.counts, _ONE]
+        one_each = all(cell.up.ends is None and cell.down.ends is None for cell in cells)
+        self.prices = Prices(pieces, None if one_each else counts)
         ups, downs = np.array([(cell.up.size, cell.down.size) for cell in cells]).T[:, :, None]
         self.least, self.most = -downs - 1, ups
         self.zero = np.cumsum(ups + downs + 2, axis=0) - ups - 1  # where the price of the first row up stands
@@ -78,7 +78,7 @@ class _Cells:
         """The derivatives of the F_c to the right of `rate`, one line per cell."""
         index = np.floor(self.shift(rate)).astype(np.int64)
         index = np.minimum(np.maximum(index, self.least), self.most)
-        return np.asarray(self.rows * self.prices[self.zero + index])
+        return np.asarray(self.rows * self.prices.at(self.zero + index))
 
     def slope(self, r: Floats) -> Floats:
         """The derivative of the sum to the right of each common rate."""
@@ -106,7 +106,7 @@ class _Cells:
         return np.unique(np.minimum(np.maximum(points, start), stop))
 
 
-_INFINITY, _MINUS_INFINITY = np.array([np.inf]), np.array([-np.inf])
+_INFINITY, _MINUS_INFINITY, _ONE = np.array([np.inf]), np.array([-np.inf]), np.ones(1, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,7 +5,7 @@ In closed form for linear rules, scores and kernel machines; a tree's leaves and
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 import numpy as np
@@ -136,25 +136,32 @@ def tree_distance(
     norm: Norm = "l2",
     movable: NDArray[np.bool_] | None = None,
 ) -> Floats:
-    """Exact: the distance to the nearest box (low, high] whose decision is the other one.
+    """Exact: the distance to the nearest box (low, high] whose decision is the other one."""
+    distance = np.full(len(x), np.inf)
+    for target in (0, 1):
+        here, other = np.flatnonzero(decision == 1 - target), leaf_decision == target
+        distance[here] = nearest_box(x[here], lows[other], highs[other], norm, movable)[1]
+    return distance
+
+
+def nearest_box(
+    rows: Floats, lows: Floats, highs: Floats, norm: Norm, movable: NDArray[np.bool_] | None = None
+) -> tuple[NDArray[np.intp], Floats]:
+    """Which box is nearest to each row, and how far it is.
 
     Boxes that would need an immovable feature to change are out of reach; a row with no box left gets infinity.
     """
-    distance = np.full(len(x), np.inf)
-    fixed = np.zeros(x.shape[1], bool) if movable is None else ~movable
-    for target in (0, 1):
-        here = np.flatnonzero(decision == 1 - target)
-        rows = x[here]
-        best = np.full(here.size, np.inf)
-        for low, high in zip(lows[leaf_decision == target], highs[leaf_decision == target], strict=True):
-            outside = np.maximum(np.maximum(low - rows, rows - high), 0.0)
-            length = np.linalg.norm(outside, _ORDER[norm], axis=1)
-            if fixed.any():
-                inside = (rows[:, fixed] > low[fixed]) & (rows[:, fixed] <= high[fixed])
-                length = np.where(inside.all(axis=1), length, np.inf)
-            best = np.minimum(best, length)
-        distance[here] = best
-    return distance
+    fixed = np.zeros(rows.shape[1], bool) if movable is None else ~movable
+    best, place = np.full(len(rows), np.inf), np.zeros(len(rows), dtype=np.intp)
+    for number, (low, high) in enumerate(zip(lows, highs, strict=True)):
+        outside = np.maximum(np.maximum(low - rows, rows - high), 0.0)
+        length = np.linalg.norm(outside, _ORDER[norm], axis=1)
+        if fixed.any():
+            inside = (rows[:, fixed] > low[fixed]) & (rows[:, fixed] <= high[fixed])
+            length = np.where(inside.all(axis=1), length, np.inf)
+        place = np.where(length < best, number, place)
+        best = np.minimum(best, length)
+    return place, best
 
 
 def predict_distance(
@@ -172,9 +179,23 @@ def predict_distance(
     the way, and a neighbour that is then no longer decided the other way is not used. Rows that are not `wanted` are
     neighbours too, but get infinity: every row asked for costs two hundred predictions.
     """
+    distance = np.full(len(x), np.inf)
+    for rows, length, _ in nearest_flip(x, decision, predict, norm, movable, wanted):
+        distance[rows] = length
+    return distance
+
+
+def nearest_flip(
+    x: Floats,
+    decision: NDArray[np.integer],
+    predict: Callable[[Floats], NDArray[np.integer]],
+    norm: Norm,
+    movable: NDArray[np.bool_] | None,
+    wanted: NDArray[np.bool_] | None,
+) -> Iterator[tuple[NDArray[np.intp], Floats, Floats]]:
+    """Blocks of rows with the shortest way on which the decision flips: how long it is and where it ends."""
     from scipy.spatial import cKDTree
 
-    distance = np.full(len(x), np.inf)
     keep = np.zeros(x.shape[1], bool) if movable is None else ~movable
     for side in (0, 1):
         there = np.flatnonzero(decision != side)
@@ -191,9 +212,12 @@ def predict_distance(
             end = x[there[nearest.ravel()]].copy()
             end[:, keep] = start[:, keep]
             flip = _flip_point(start, end, side, predict)
-            length = flip * np.linalg.norm(end - start, _ORDER[norm], axis=1)
-            distance[rows] = np.where(np.isnan(length), np.inf, length).reshape(rows.size, count).min(axis=1)
-    return distance
+            with np.errstate(invalid="ignore"):  # no flip on a way of no length
+                length = flip * np.linalg.norm(end - start, _ORDER[norm], axis=1)
+            length = np.where(np.isnan(length), np.inf, length).reshape(rows.size, count)
+            best = length.argmin(axis=1) + count * np.arange(rows.size)
+            share = np.where(np.isfinite(flip[best]), flip[best], 0.0)[:, None]
+            yield rows, length.min(axis=1), start[best] + share * (end[best] - start[best])
 
 
 def _ranks(size: int, *, some_fixed: bool) -> NDArray[np.integer]:

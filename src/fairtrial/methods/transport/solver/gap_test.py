@@ -82,7 +82,19 @@ def _kernel_mass(problem: RateContrasts, distance: Floats, bandwidth: float) -> 
     """Σ K(d/h) over the rows of each pattern."""
     with np.errstate(over="ignore"):
         kernel = np.exp(-0.5 * (distance / bandwidth) ** 2) / np.sqrt(2 * np.pi)
-    return np.bincount(problem.pattern, weights=kernel, minlength=len(problem.cells)).astype(float)
+    counted = problem.counted(kernel)
+    return np.bincount(problem.pattern, weights=counted, minlength=len(problem.cells)).astype(float)
+
+
+def _spread(problem: RateContrasts, distance: Floats | None) -> float:
+    """The root mean square of the finite distances."""
+    if distance is None:
+        return 0.0
+    finite = np.isfinite(distance)
+    if not finite.any():
+        return 0.0
+    counts = None if problem.count is None else problem.count[finite]
+    return float(np.sqrt(np.average(distance[finite] ** 2, weights=counts)))
 
 
 def balanced_form(problem: RateContrasts, distance: Floats | None) -> Floats:
@@ -95,8 +107,7 @@ def balanced_form(problem: RateContrasts, distance: Floats | None) -> Floats:
     compared = (problem.phi != 0).any(axis=1)
     share = problem.class_count.sum(axis=1) * compared
     weight = share / share.sum()
-    finite = distance[np.isfinite(distance)] if distance is not None else np.zeros(0)
-    spread = float(np.sqrt(np.mean(finite**2))) if finite.size else 0.0
+    spread = _spread(problem, distance)
     if distance is not None and 0.0 < spread < np.inf:
         near = _kernel_mass(problem, distance, 1.06 * spread * problem.rows**-0.2) * compared
         if near.sum() > 0:

@@ -17,6 +17,7 @@ import numpy as np
 
 from fairtrial.methods.transport.solver.bucket_refinement import Limits, refine
 from fairtrial.methods.transport.solver.common_rate import CellMoves, common_rate
+from fairtrial.methods.transport.solver.nearest import Nearest
 from fairtrial.methods.transport.solver.rate_contrasts import Floats, Integers, RateContrasts
 
 _Solved = tuple[float, str, str | None]  # cost, route, why it cannot be done
@@ -37,31 +38,51 @@ class Movable:
     """Distances by class, each class sorted only as far as it is asked for."""
 
     def __init__(self, problem: RateContrasts, distance: Floats) -> None:
+        lines = np.bincount(problem.class_of_row, minlength=2 * len(problem.cells))
         self.order = np.argsort(problem.class_of_row, kind="stable")  # a radix sort of small integers
-        self.starts = np.concatenate([[0], np.cumsum(problem.class_count.ravel())])
+        self.starts = np.concatenate([[0], np.cumsum(lines)])
         self.values = np.asarray(distance, dtype=float)[self.order]
+        self.counts = None if problem.count is None else problem.count[self.order]
         self.all_move = bool(np.isfinite(self.values).all())
 
-    def of(self, kind: int) -> Floats:
-        """All distances of a class, unsorted, infinite ones included."""
-        return self.values[self.starts[kind] : self.starts[kind + 1]]
+    def of(self, kind: int) -> tuple[Floats, Integers | None]:
+        """All distances of a class, unsorted, infinite ones included, and how many rows have them."""
+        inside = slice(self.starts[kind], self.starts[kind + 1])
+        return self.values[inside], None if self.counts is None else self.counts[inside]
 
-    def rows(self, kind: int) -> Integers:
-        return self.order[self.starts[kind] : self.starts[kind + 1]]
+    def stuck(self, kind: int) -> bool:
+        """Whether some rows of the class cannot move."""
+        return not np.isfinite(self.of(kind)[0]).all()
 
     def count(self, kind: int) -> int:
         """How many rows of the class can move at all."""
-        values = self.of(kind)
+        values, counts = self.of(kind)
+        if counts is not None:
+            return int(counts[np.isfinite(values)].sum())
         return values.size if self.all_move else int(np.isfinite(values).sum())
 
-    def nearest(self, kind: int, needed: float = np.inf) -> Floats:
-        """The smallest finite distances in order, at least `needed` of them where there are as many."""
-        values = self.of(kind)
+    def nearest(self, kind: int, needed: float = np.inf) -> Nearest:
+        """The rows with the smallest finite distances in order, at least `needed` where there are as many."""
+        values, counts = self.of(kind)
+        if counts is not None:
+            order = np.argsort(values, kind="stable")
+            order = order[: np.searchsorted(values[order], np.inf)]
+            return Nearest(values[order], counts[order])
         wanted = int(min(needed, values.size))
         if wanted < values.size // 2:
             values = np.partition(values, wanted)[: wanted + 1]
         values = np.sort(values)
-        return values if self.all_move else values[: np.searchsorted(values, np.inf)]
+        return Nearest(values if self.all_move else values[: np.searchsorted(values, np.inf)])
+
+    def edge(self, kind: int, mass: float) -> float:
+        """The distance of the last row that moves when `mass` rows, the nearest first, do."""
+        place = max(int(np.ceil(mass - 1e-9)) - 1, 0)
+        values, counts = self.of(kind)
+        if counts is not None:
+            nearest = self.nearest(kind)
+            return nearest.at(min(place, nearest.size - 1))
+        place = min(place, values.size - 1)
+        return float(np.partition(values, place)[place])
 
 
 def project(problem: RateContrasts, distance: Floats, lower: Floats, upper: Floats) -> Projection:
@@ -72,14 +93,14 @@ def project(problem: RateContrasts, distance: Floats, lower: Floats, upper: Floa
     edge = np.full_like(moved, -1.0)
     total, routes = 0.0, []
     for contrasts in problem.components:
-        part = _Part(problem, movable, contrasts, lower[contrasts], upper[contrasts])
+        part = Part(problem, movable, contrasts, lower[contrasts], upper[contrasts])
         cost, route, why = _solve(part, moved)
         routes.append(route)
         if why is not None:
             return Projection(np.inf, np.zeros_like(moved), edge, (route,), why)
         total += cost
     for kind in np.flatnonzero(moved.ravel()).tolist():
-        edge.flat[kind] = _edge(movable.of(kind), float(moved.flat[kind]))
+        edge.flat[kind] = movable.edge(kind, float(moved.flat[kind]))
     return Projection(total, moved, edge, tuple(dict.fromkeys(routes)))
 
 
@@ -90,22 +111,25 @@ def transport_plan(problem: RateContrasts, distance: Floats, projection: Project
     at_edge = np.flatnonzero(distance == edge)
     kinds = problem.class_of_row[at_edge]
     size = 2 * len(problem.cells)
-    inside = np.bincount(problem.class_of_row, weights=plan, minlength=size)
-    tied = np.bincount(kinds, minlength=size)
+    inside = np.bincount(problem.class_of_row, weights=problem.counted(plan), minlength=size)
+    counts = None if problem.count is None else problem.count[at_edge]
+    tied = np.bincount(kinds, weights=counts, minlength=size)
     share = np.clip((projection.moved.ravel() - inside) / np.maximum(tied, 1), 0.0, 1.0)
     plan[at_edge] = share[kinds]
     return plan
 
 
 def _check_distance(problem: RateContrasts, distance: Floats) -> None:
-    if distance.shape != (problem.rows,):
-        raise ValueError(f"one distance per row is needed: {problem.rows} rows, distances {distance.shape}")
+    if distance.shape != problem.pattern.shape:
+        raise ValueError(
+            f"one distance per row is needed: {problem.pattern.size} rows, distances {distance.shape}"
+        )
     if np.isnan(distance).any() or (distance < 0).any():
         raise ValueError("distances must be zero or more (infinite: this row cannot move), and not NaN")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Part:
+class Part:
     """Contrasts that share rows and are solved together, with the limits of their gaps."""
 
     problem: RateContrasts
@@ -129,17 +153,17 @@ class _Part:
         return np.flatnonzero((self.phi != 0).any(axis=1) & (self.problem.class_count.sum(axis=1) > 0))
 
 
-def _solve(part: _Part, moved: Floats) -> _Solved:
+def _solve(part: Part, moved: Floats) -> _Solved:
     """Fill `moved` for one component; returns its cost, the route taken and why it cannot be done, if so."""
     if (part.gap >= part.low - 1e-15).all() and (part.gap <= part.high + 1e-15).all():
         return 0.0, "already within", None
-    star = _star(part)
+    star = star_of(part)
     if star is not None:
         return _by_common_rate(part, star, moved)
     return _by_sorting(part, moved) if part.contrasts.size == 1 else _by_refinement(part, moved)
 
 
-def _star(part: _Part) -> tuple[Integers, Integers] | None:
+def star_of(part: Part) -> tuple[Integers, Integers] | None:
     """(patterns with the reference first, their cells) where disjoint cells are compared with one reference.
 
     Without a tolerance any set of contrasts that makes all rates equal will do; with one, each must be a plain
@@ -165,7 +189,7 @@ def _star(part: _Part) -> tuple[Integers, Integers] | None:
     return pattern_of[sequence], used[sequence]
 
 
-def _by_common_rate(part: _Part, star: tuple[Integers, Integers], moved: Floats) -> _Solved:
+def _by_common_rate(part: Part, star: tuple[Integers, Integers], moved: Floats) -> _Solved:
     patterns, cells = star
     # without a tolerance every cell meets the common rate exactly, whatever the contrasts were
     plain = len(part.contrasts) == len(cells) - 1
@@ -185,7 +209,7 @@ def _by_common_rate(part: _Part, star: tuple[Integers, Integers], moved: Floats)
     return answer.cost, "common rate", None
 
 
-def _cell_moves(part: _Part, patterns: Integers, cells: Integers) -> list[CellMoves]:
+def _cell_moves(part: Part, patterns: Integers, cells: Integers) -> list[CellMoves]:
     """Who can move in each cell: no rate leaves the range of the rates there are, so the nearest rows suffice."""
     problem, movable = part.problem, part.movable
     rows, events = problem.cell_rows[cells], problem.cell_events[cells]
@@ -206,45 +230,48 @@ def _cell_moves(part: _Part, patterns: Integers, cells: Integers) -> list[CellMo
     ]
 
 
-def _by_sorting(part: _Part, moved: Floats) -> _Solved:
+def _by_sorting(part: Part, moved: Floats) -> _Solved:
     """m = 1: take the rows with the least distance per gain until the gap is inside its band."""
     rows = part.problem.rows
     gap, low, high = float(part.gap[0]), float(part.low[0]), float(part.high[0])
     sign = 1.0 if gap > high else -1.0
     deficit = rows * ((gap - high) if gap > high else (low - gap))
-    kind, gain, distance = _useful_rows(part, sign)
-    if gain.sum() < deficit * (1 - 1e-12):
+    kind, gain, distance, count = _useful_rows(part, sign)
+    useful = gain * count
+    if useful.sum() < deficit * (1 - 1e-12):
         why = (
-            f"all rows that can move close {gain.sum() / rows:.4f} of the gap, "
+            f"all rows that can move close {useful.sum() / rows:.4f} of the gap, "
             f"{deficit / rows:.4f} are needed"
         )
         return np.inf, "sort", why
     ratio = distance / gain
     order = np.argsort(ratio, kind="stable")
     kind, distance = kind[order].astype(int), distance[order]
-    mass = _mass_until(deficit, ratio[order], gain[order])
+    mass = _share_until(deficit, ratio[order], useful[order])
+    mass = mass * count[order][: mass.size]
     moved.flat[:] += np.bincount(kind[: mass.size], weights=mass, minlength=moved.size)
     return float(mass @ distance[: mass.size]), "sort", None
 
 
-def _useful_rows(part: _Part, sign: float) -> tuple[Floats, Floats, Floats]:
-    """(class, gain, distance) of the rows that bring the gap nearer to its band when they move."""
-    kinds, gains, pieces = [], [], []
+def _useful_rows(part: Part, sign: float) -> tuple[Floats, Floats, Floats, Floats]:
+    """(class, gain, distance, number) of the rows that bring the gap nearer to its band when they move."""
+    kinds, gains, pieces, counts = [], [], [], []
     phi = part.phi[:, 0]
     for pattern in part.patterns:
         for event in (0, 1):
             gain = -sign * (1 - 2 * event) * phi[pattern]
             if gain > 0:
-                distances = part.movable.nearest(2 * pattern + event)
-                kinds.append(np.full(distances.size, 2 * pattern + event))
-                gains.append(np.full(distances.size, gain))
-                pieces.append(distances)
-    kind, gain, distance = (np.concatenate(of) if of else np.zeros(0) for of in (kinds, gains, pieces))
-    return kind, gain, distance
+                rows = part.movable.nearest(2 * pattern + event)
+                kinds.append(np.full(rows.values.size, 2 * pattern + event))
+                gains.append(np.full(rows.values.size, gain))
+                pieces.append(rows.values)
+                counts.append(rows.counts.astype(float))
+    found = [np.concatenate(of) if of else np.zeros(0) for of in (kinds, gains, pieces, counts)]
+    return found[0], found[1], found[2], found[3]
 
 
-def _mass_until(deficit: float, ratio: Floats, gain: Floats) -> Floats:
-    """How much of each row moves, in the order of `ratio`, until the gains make up the deficit.
+def _share_until(deficit: float, ratio: Floats, gain: Floats) -> Floats:
+    """Which share of each row moves, in the order of `ratio`, until the gains make up the deficit.
 
     Rows with the same ratio as the last one share what is missing, in equal parts.
     """
@@ -257,7 +284,7 @@ def _mass_until(deficit: float, ratio: Floats, gain: Floats) -> Floats:
     return np.concatenate([np.ones(first_tied), np.full(end_tied - first_tied, share)])
 
 
-def _by_refinement(part: _Part, moved: Floats) -> _Solved:
+def _by_refinement(part: Part, moved: Floats) -> _Solved:
     problem, movable, phi = part.problem, part.movable, part.phi
     kinds = [2 * pattern + event for pattern in part.patterns for event in (0, 1)]
     distances = [movable.nearest(kind) for kind in kinds]
@@ -265,7 +292,7 @@ def _by_refinement(part: _Part, moved: Floats) -> _Solved:
     limits = Limits(problem.rows * part.gap, problem.rows * part.low, problem.rows * part.high)
     answer = refine(distances, direction, limits)
     if answer is None:
-        stuck = [kind // 2 for kind in kinds if movable.count(kind) < movable.of(kind).size]
+        stuck = [kind // 2 for kind in kinds if movable.stuck(kind)]
         compared = (problem.cells[stuck] > 0).any(axis=0) & (problem.contrast != 0).any(axis=0)
         named = sorted({problem.name_of(cell) for cell in np.flatnonzero(compared).tolist()})
         return np.inf, "refinement", f"no plan exists: rows that cannot move are in {', '.join(named)}"
@@ -273,9 +300,3 @@ def _by_refinement(part: _Part, moved: Floats) -> _Solved:
     for kind, value in zip(kinds, mass, strict=True):
         moved.flat[kind] = value
     return cost, "refinement", None
-
-
-def _edge(values: Floats, mass: float) -> float:
-    """The distance of the last row that moves when `mass` rows, the nearest first, do."""
-    place = min(max(int(np.ceil(mass - 1e-9)) - 1, 0), values.size - 1)
-    return float(np.partition(values, place)[place])

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,10 +32,16 @@ class RateContrasts:
     contrast: Floats  # W, (m, cells)
     event: NDArray[np.uint8]  # T, (N,)
     names: tuple[str, ...] = field(default=(), repr=False)  # of the cells
+    count: Integers | None = None  # rows that a line of `pattern` and `event` stands for; None: one each
 
     @property
     def rows(self) -> int:
-        return int(self.pattern.size)
+        """N."""
+        return int(self.pattern.size if self.count is None else self.count.sum())
+
+    def counted(self, weights: NDArray[Any]) -> NDArray[Any]:
+        """A weight per row, summed over the rows that a line stands for."""
+        return weights if self.count is None else np.asarray(weights * self.count)
 
     @property
     def size(self) -> int:
@@ -56,8 +63,8 @@ class RateContrasts:
     @cached_property
     def class_count(self) -> Integers:
         """Rows per (pattern, T), shape (patterns, 2)."""
-        counts = np.bincount(self.class_of_row, minlength=2 * len(self.cells))
-        return counts.reshape(-1, 2).astype(np.int64)
+        counts = np.bincount(self.class_of_row, weights=self.count, minlength=2 * len(self.cells))
+        return counts.reshape(-1, 2).astype(np.int64)  # exact up to 2**53 rows
 
     @cached_property
     def cell_rows(self) -> Floats:
@@ -112,11 +119,12 @@ class RateContrasts:
 
     def sum_per_cell(self, weights: NDArray[np.generic]) -> Floats:
         """Σ of the rows' weights over each cell; a row in two cells counts in both."""
-        return np.asarray(np.bincount(self.pattern, weights=weights, minlength=len(self.cells)) @ self.cells)
+        counted = self.counted(weights)
+        return np.asarray(np.bincount(self.pattern, weights=counted, minlength=len(self.cells)) @ self.cells)
 
     def moved_mass(self, plan: Floats) -> Floats:
         """Σ of the plan's move probabilities per (pattern, T)."""
-        sums = np.bincount(self.class_of_row, weights=plan, minlength=2 * len(self.cells))
+        sums = np.bincount(self.class_of_row, weights=self.counted(plan), minlength=2 * len(self.cells))
         return sums.reshape(-1, 2).astype(float)
 
 
@@ -133,9 +141,14 @@ def _linked(incidence: NDArray[np.bool_]) -> list[Integers]:
 
 
 def _checked(
-    pattern: NDArray[np.integer], cells: Floats, contrast: Floats, event: ArrayLike, names: Sequence[str]
+    pattern: NDArray[np.integer],
+    cells: Floats,
+    contrast: Floats,
+    event: ArrayLike,
+    names: Sequence[str],
+    count: Integers | None = None,
 ) -> RateContrasts:
-    made = RateContrasts(pattern, cells, contrast, np.asarray(event, dtype=np.uint8), tuple(names))
+    made = RateContrasts(pattern, cells, contrast, np.asarray(event, dtype=np.uint8), tuple(names), count)
     if made.size == 0:
         raise ValueError("nothing to compare: at least two cells are needed")
     if not np.isin(made.cells, (0.0, 1.0)).all():
@@ -163,19 +176,20 @@ def disjoint_families(
     families: Sequence[tuple[Sequence[int], int]],
     event: NDArray[np.integer],
     names: Sequence[str] = (),
+    count: Integers | None = None,
 ) -> RateContrasts:
     """Examples 1–5: row i is in cell `codes[i]` (−1: in none); each family is (its cells, its reference cell).
 
     One family is equal opportunity, predictive equality or statistical parity; two are equalized odds; one per
     stratum is conditional parity.
     """
-    count = 1 + max(cell for members, _ in families for cell in members)
-    contrast = [_against_reference(members, reference, count) for members, reference in families]
+    total = 1 + max(cell for members, _ in families for cell in members)
+    contrast = [_against_reference(members, reference, total) for members, reference in families]
     codes = np.asarray(codes)
-    inside = np.where((codes >= 0) & (codes < count), codes, count)
-    pattern: NDArray[np.integer] = inside.astype(np.int16 if count < 32_000 else np.int32)
-    cells = np.vstack([np.eye(count), np.zeros((1, count))])
-    return _checked(pattern, cells, np.vstack(contrast), event, names)
+    inside = np.where((codes >= 0) & (codes < total), codes, total)
+    pattern: NDArray[np.integer] = inside.astype(np.int16 if total < 32_000 else np.int32)
+    cells = np.vstack([np.eye(total), np.zeros((1, total))])
+    return _checked(pattern, cells, np.vstack(contrast), event, names, count)
 
 
 def overlapping_families(
@@ -183,6 +197,7 @@ def overlapping_families(
     references: Sequence[int],
     event: NDArray[np.integer],
     names: Sequence[str] = (),
+    count: Integers | None = None,
 ) -> RateContrasts:
     """Example 6: one column of codes per attribute (−1: in none of its cells), each attribute one family."""
     sizes = [int(column.max()) + 1 for column in columns]
@@ -196,7 +211,7 @@ def overlapping_families(
         _against_reference(range(start, start + size), start + reference, starts[-1])
         for start, size, reference in zip(starts.tolist(), sizes, references, strict=False)
     ]
-    return _checked(pattern, cells, np.vstack(contrast), event, names)
+    return _checked(pattern, cells, np.vstack(contrast), event, names, count)
 
 
 def _patterns(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int]) -> tuple[Integers, Integers]:

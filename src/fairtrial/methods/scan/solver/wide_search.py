@@ -1,0 +1,57 @@
+"""The search over every two of many attributes by compiled loops: the numbers of `matched_search`, sooner."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairtrial.methods.scan.solver.arrays import FloatArray, IntArray
+from fairtrial.methods.scan.solver.two_way import (
+    as_codes,
+    best_in_tables,
+    best_of_pair,
+    pairs_of,
+    two_way_tables,
+)
+from fairtrial.methods.scan.solver.value_sets import Attribute
+
+
+class WideSearch:
+    """All subgroups that restrict at most two attributes, from the tables of every two."""
+
+    def __init__(self, attributes: tuple[Attribute, ...], codes: IntArray, penalty: float) -> None:
+        self.pairs, self.codes, self.penalty = pairs_of(attributes), as_codes(codes), penalty
+        self._spread: tuple[FloatArray, FloatArray] | None = None  # the last variance and its tables
+        self._gain: tuple[FloatArray, FloatArray] | None = (
+            None  # the last draws, whose other side may come next
+        )
+
+    def maxima(self, gain: FloatArray, variance: FloatArray) -> FloatArray:
+        """The best penalised score of every draw (one row each)."""
+        known = self._gain
+        if known is not None and np.array_equal(known[0], -gain):
+            self._gain, tables = None, -known[1]
+        else:
+            tables = two_way_tables(self.pairs, self.codes, gain)
+            self._gain = gain, tables
+        return best_in_tables(self.pairs, tables, self._spread_tables(variance), self.penalty)
+
+    def _spread_tables(self, variance: FloatArray) -> FloatArray:
+        """Tables of the variances; where they are the same in all draws they are made once."""
+        known = self._spread
+        if known is not None and np.array_equal(known[0], variance):
+            return known[1]
+        tables = two_way_tables(self.pairs, self.codes, variance)
+        if len(variance) == 1:
+            self._spread = variance, tables
+        return tables
+
+    def reach(self, gain: FloatArray, variance: FloatArray) -> dict[tuple[int, ...], float]:
+        """The best score of one problem over each two attributes."""
+        totals = two_way_tables(self.pairs, self.codes, gain[None])[:, 0].copy()
+        spreads = self._spread_tables(variance[None])[:, 0].copy()
+        count = len(self.pairs.arity)
+        return {
+            (i, j): best_of_pair(self.pairs, i, j, totals, spreads, self.penalty)
+            for i in range(count)
+            for j in range(i + 1, count)
+        }
