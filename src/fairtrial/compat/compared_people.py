@@ -35,13 +35,20 @@ class People:
         unknown = set(params or {}) - {"sample_weight"}
         if unknown:
             required = f"may hold 'sample_weight' alone, got {sorted(map(str, unknown))}"
-            raise InputError(WHO, Fault("sample_params", required))
+            raise InputError(WHO, Fault("sample_params", required, cure="leave the others out"))
         weight = {"weight": params["sample_weight"]} if params else {}
         groups = columns_of("sensitive_features", sensitive, "sensitive_feature_0")
         controls = {} if control is None else columns_of("control_features", control, "control_feature_0")
         clash = sorted(set(groups) & set(controls))
         if clash:
-            raise InputError(WHO, Fault("control_features", f"and sensitive_features both have {clash}"))
+            raise InputError(
+                WHO,
+                Fault(
+                    "control_features",
+                    f"and sensitive_features both have {clash}",
+                    cure="name each column once",
+                ),
+            )
         self.sensitive, self.control = list(groups), list(controls)
         columns = {"y_true": y_true, "y_pred": y_pred, **weight}
         given = {name: np.asarray(values).ravel() for name, values in columns.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Kind = Literal["text", "people", "count", "rate", "points", "ratio", "number", "p", "flag", "state"]
@@ -29,6 +29,8 @@ class Column:
         of a `State`, "text" a label.
     shown : bool
         Whether printed tables have it; saved ones always do.
+    shown_with : str
+        The column beside which printed tables have it even so.
     part_of : str
         Of a count: the column of people whom it counts a part of, such as the events among n.
     share_of : str
@@ -41,6 +43,7 @@ class Column:
     shown: bool = True
     part_of: str = ""
     share_of: str = ""
+    shown_with: str = ""
 
     @property
     def is_low(self) -> bool:
@@ -118,11 +121,28 @@ MASKED = StateKind("masked", compared=False)
 class Verdict:
     """A code for machines and a sentence a person can quote.
 
-    A verdict is neither true nor false: `assert result.verdict` would pass whatever was found.
+    A verdict is neither true nor false: `assert result.verdict` would pass whatever was found. `about` names the rows
+    whose numbers the sentence tells, each by some of its cells (none of them: every row), and `people` a count of
+    people that it tells besides, so that masking need not read it.
     """
 
     code: str
     text: str
+    about: tuple[Mapping[str, Any], ...] = field(default=(), compare=False, repr=False)
+    people: int | None = field(default=None, compare=False, repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "code": self.code,
+            "text": self.text,
+            **({"about": [dict(row) for row in self.about]} if self.about else {}),
+            **({} if self.people is None else {"people": self.people}),
+        }
+
+    def tells_of(self, row: Mapping[str, Any]) -> bool:
+        """Whether the sentence tells numbers of the row."""
+        return any(all(row.get(name) == value for name, value in cells.items()) for cells in self.about)
 
     def __bool__(self) -> bool:
         raise TypeError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -25,18 +26,39 @@ def mask_result(result: Result, below: int) -> dict[str, Any]:
     content = result.to_dict()
     if below <= 1:
         return content
-    small = [row for row in content["estimates"] if is_small(row, result.columns, below)]
+    told = [row for row in content["estimates"] if result.verdict.tells_of(row)]
+    small, others, parts, given_away = _mask_rows(content, result, below)
+    pruned = _mask_details(content["details"], below, result.people_in_details)
+    if 0 < (result.verdict.people or 0) < below or any(map(is_masked, told)):
+        _mask_verdict(content, result, below)
+    notes = [mask_note(note, below) for note in content["notes"]]
+    content["notes"] = [*notes, *_notes(below, small, others, parts + pruned, given_away)]
+    content["claims"] = [claim.to_dict() for claim in type(result).from_dict(content).claims()]
+    return content
+
+
+def _mask_rows(content: dict[str, Any], result: Result, below: int) -> tuple[int, int, int, list[str]]:
+    """Hide in the table what tells of few; how many rows are small, how many go with them, in how many a part is
+    hidden, and which groups are given away all the same."""
+    rows = content["estimates"]
+    small = [row for row in rows if is_small(row, result.columns, below)]
     uncompared = {kind.code for kind in result.states if not kind.compared}
     others, given_away = complements(content, below, uncompared)
     for row in small:
         _hide(row, result.columns, f"fewer than {below} people")
     _hide_others(content, others, result.columns, below)
-    parts = sum(hide_parts(row, result.columns, below) for row in content["estimates"])
-    pruned = _mask_details(content["details"], below, result.people_in_details)
-    content["notes"] = [mask_note(note, below) for note in content["notes"]]
-    content["notes"] += _notes(below, len(small), len(others), parts + pruned, given_away)
-    content["claims"] = [claim.to_dict() for claim in type(result).from_dict(content).claims()]
-    return content
+    parts = sum(hide_parts(row, result.columns, below) for row in rows)
+    return len(small), len(others), parts, given_away
+
+
+def _mask_verdict(content: dict[str, Any], result: Result, below: int) -> None:
+    """What was found stays, the sentence with its numbers goes, wherever it stands; what may be shown is told."""
+    why = f"masked, since it tells of fewer than {below} people"
+    hidden = f"{result.verdict.code.replace('-', ' ')}: {why}"
+    content["verdict"]["text"] = result.verdict_of_shown(content["estimates"]) or hidden
+    content["verdict"].pop("people", None)
+    for name in result.told_in_details & content["details"].keys():
+        content["details"][name] = why
 
 
 def _hide_others(
@@ -61,10 +83,13 @@ def _notes(below: int, small: int, others: int, inside: int, given_away: list[st
     """What was masked, and what is given away all the same."""
     notes = []
     if small + others + inside:
-        rows = f"{small} row{'' if small == 1 else 's'} of the table"
+        away = "from which they could be worked out"
+        rows = [f"{small} row{'' if small == 1 else 's'} of the table"] if small else []
         if others:
-            rows += f", and {others} more from which they could be worked out"
-        text = f"Numbers about fewer than {below} people are masked ({rows})."
+            rows.append(
+                f"and {others} more {away}" if small else f"{others} row{'' if others == 1 else 's'} {away}"
+            )
+        text = f"Numbers about fewer than {below} people are masked ({', '.join(rows) or 'single cells'})."
         notes.append({"code": "masked", "text": text})
     if given_away:
         text = (
@@ -109,6 +134,14 @@ def part(row: Mapping[str, Any], column: Column) -> tuple[float, float] | None:
     if row.get("value_kind") == "number" or not 0 <= value <= 1:
         return None  # a mean of real values counts nobody
     return round(value * whole, 6), float(whole)
+
+
+def people_told(row: Mapping[str, Any], columns: tuple[Column, ...]) -> int | None:
+    """The fewest people, but nobody, that any number of the row tells of; None where none tells."""
+    counts = [scalar(row.get(column.name)) for column in columns if column.counts_people]
+    parts = [found for column in columns if (found := part(row, column)) is not None]
+    told = [*counts, *(count for count, _ in parts), *(whole - count for count, whole in parts)]
+    return min((math.ceil(count) for count in told if count and count > 0), default=None)
 
 
 def few_of(row: Mapping[str, Any], column: Column, below: int) -> str:
@@ -198,7 +231,7 @@ def mask_entry(entry: dict[str, Any], below: int, hidden: Collection[float] = ()
     """An entry of the corrected family as published: the p-values stay, what tells of few people goes."""
     if entry["effect"] not in hidden and (entry["n"] is None or not 0 < entry["n"] < below):
         return entry
-    return {**entry, "effect": None, "low": None, "high": None, "n": None}
+    return {**entry, "effect": None, "low": None, "high": None, "n": None, "masked": True}
 
 
 def published_rows(result: Result) -> Result:
@@ -232,6 +265,11 @@ class Member:
     given_away: bool = False
 
     @property
+    def unknown(self) -> bool:
+        """Whether a reader cannot tell its number."""
+        return self.hidden and not self.given_away
+
+    @property
     def sums(self) -> Iterator[Sum]:
         """Each attribute's values add up to a total when the other attributes are held fixed."""
         names = tuple(name for name, _ in self.place)
@@ -257,22 +295,26 @@ def complements(
     chosen: list[dict[str, Any]] = []
     waiting = True
     while waiting:
-        waiting = False
-        for group in sums.values():
-            hidden = [member for member in group if member.hidden and not member.given_away]
-            others = [member for member in group if (member.given_away or not member.hidden) and member.n > 0]
-            if len(hidden) != 1 or not others:
-                continue
-            free = [member for member in others if not member.hidden and not member.compared]
-            waiting = True
-            if free:
-                smallest = min(free, key=lambda member: member.n)
-                smallest.hidden = True
-                chosen.append(smallest.row)
-            else:
-                hidden[0].given_away = True  # and with it perhaps another one, masked for its sake
+        waiting = sum(_protect(group, chosen) for group in sums.values()) > 0
     known = [str(member.row["group"]) for member in members if member.given_away and member.n < below]
     return chosen, list(dict.fromkeys(known))
+
+
+def _protect(group: Iterable[Member], chosen: list[dict[str, Any]]) -> bool:
+    """Where one alone of a sum is hidden, hide the smallest that may be (into `chosen`), or admit that it is given
+    away; whether anything was done."""
+    alone = [member for member in group if member.unknown]
+    others = [member for member in group if not member.unknown and member.n > 0]
+    if len(alone) != 1 or not others:
+        return False
+    free = (member for member in others if not (member.hidden or member.compared))
+    smallest = min(free, key=lambda member: member.n, default=None)
+    if smallest is None:
+        alone[0].given_away = True  # and with it perhaps another one, masked for its sake
+    else:
+        smallest.hidden = True
+        chosen.append(smallest.row)
+    return True
 
 
 def _members(content: Mapping[str, Any], below: int, uncompared: Collection[str]) -> list[Member]:

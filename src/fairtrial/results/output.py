@@ -11,21 +11,31 @@ from fairtrial.errors import Fault, InputError
 def check_output_file(who: str, path: str | os.PathLike[str]) -> Path:
     """The file's path; raise unless it can be written, without touching it."""
     target = Path(path)
-    folder = target.parent
-    fault = None
-    if target.is_dir():
-        fault = "it is a folder"
-    elif target.exists():
-        fault = None if os.access(target, os.W_OK) else "it may not be written over"
-    elif not folder.exists():
-        fault = f"the folder {str(folder)!r} does not exist"
-    elif not folder.is_dir():
-        fault = f"{str(folder)!r} is not a folder"
-    elif not os.access(folder, os.W_OK | os.X_OK):
-        fault = f"the folder {str(folder)!r} may not be written to"
+    try:
+        fault = _why_not(target)
+    except OSError as error:  # a name that no file system takes
+        fault = str(error.strerror)[:1].lower() + str(error.strerror)[1:]
     if fault is not None:
-        raise InputError(who, Fault("", f"cannot write {str(path)!r}: {fault}"))
+        raise InputError(
+            who, Fault("", f"cannot write {str(path)!r}: {fault}", cure="Mend that, or choose another place")
+        )
     return target
+
+
+def _why_not(target: Path) -> str | None:
+    """Why the file cannot be written."""
+    folder = target.parent
+    if target.is_dir():
+        return "it is a folder"
+    if target.exists():
+        return None if os.access(target, os.W_OK) else "it may not be written over"
+    if not folder.exists():
+        return f"the folder {str(folder)!r} does not exist"
+    if not folder.is_dir():
+        return f"{str(folder)!r} is not a folder"
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return f"the folder {str(folder)!r} may not be written to"
+    return None
 
 
 def make_output_folder(

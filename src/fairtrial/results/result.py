@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from altair import TopLevelMixin
 
     from fairtrial.results.charts.picture import Picture
+    from fairtrial.results.close_up import CloseUp
 
 SCHEMA = "fairtrial/result/2"
 PARTS = ("question", "null", "verdict", "estimates", "details", "notes", "provenance")
@@ -68,6 +69,8 @@ class Result:
     verdict_tones: ClassVar[Mapping[str, Tone]] = {}
     # keys under which the details count people; masking looks for them there
     people_in_details: ClassVar[frozenset[str]] = frozenset({"n"})
+    # keys of sentences in the details that tell the same numbers as the verdict; they are masked with it
+    told_in_details: ClassVar[frozenset[str]] = frozenset()
     # verdicts at which a command can be told to fail; none where it cannot
     gates: ClassVar[tuple[str, ...]] = ()
     method: ClassVar[str] = ""
@@ -123,20 +126,33 @@ class Result:
         """Tables besides the estimates; most methods have none."""
         return []
 
+    def close_ups(self) -> list[CloseUp]:
+        """Rows that a reader may open to see from near; most methods' tables say all."""
+        return []
+
+    def verdict_of_shown(self, rows: Sequence[Mapping[str, Any]]) -> str:
+        """The verdict's sentence from a table some numbers of which are masked; empty where nothing can be said."""
+        return ""
+
     def pictures(self) -> list[Picture]:
         """All charts of the result, the main one first; each method's result draws its own, or none."""
         return []
 
     def plot(self) -> TopLevelMixin:
-        """The main chart."""
+        """The main chart; a notebook shows it without a network."""
+        from fairtrial.results.charts.offline import offline
+
         pictures = self.pictures()
         if not pictures:
-            raise InputError("plot", Fault("", f"a result of {self.kind} has no chart"))
-        return pictures[0].chart
+            raise InputError(
+                "plot",
+                Fault("", f"a result of {self.kind} has no chart", hint="Print it, or take to_frame()."),
+            )
+        return offline(pictures[0].chart)
 
-    def summary(self) -> str:
-        """The question, the table, the verdict and the notes as text."""
-        return summary_text(self)
+    def summary(self, width: int | None = None) -> str:
+        """The question, the table, the verdict and the notes as text; with a width, cut to that many letters."""
+        return summary_text(self, width)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON scalars only; raises if a NaN or an infinity slipped in."""
@@ -145,7 +161,7 @@ class Result:
             "kind": self.kind,
             "question": self.question,
             "null": self.null,
-            "verdict": {"code": self.verdict.code, "text": self.verdict.text},
+            "verdict": self.verdict.to_dict(),
             "claims": [claim.to_dict() for claim in self.claims()],
             "estimates": [dict(row) for row in self.estimates],
             "details": self.details,
@@ -160,13 +176,14 @@ class Result:
         """The result again, from `to_dict()` or from the JSON it was saved as."""
         if not cls.kind:
             raise InputError(
-                "Result.from_dict", Fault("", "a result of any kind is read by fairtrial.read_result")
+                "Result.from_dict",
+                Fault("", "a result of any kind cannot be read from here", cure="use fairtrial.read_result"),
             )
         check_content("Result.from_dict", content, (cls.kind,))
         return cls(
             question=content["question"],
             null=content["null"],
-            verdict=Verdict(**content["verdict"]),
+            verdict=Verdict(**{**content["verdict"], "about": tuple(content["verdict"].get("about", ()))}),
             estimates=tuple(dict(row) for row in content["estimates"]),
             details=dict(content["details"]),
             notes=tuple(Note(**note) for note in content["notes"]),
@@ -201,7 +218,7 @@ def check_content(who: str, content: Any, kinds: Collection[str]) -> None:
     faults = Faults(who)
     for name in PARTS:
         if name not in content:
-            faults.add(Fault("", f"the content lacks {name!r}"))
+            faults.add(Fault("", f"the content lacks {name!r}", cure="give what to_dict() made, whole"))
     faults.raise_any()
 
 

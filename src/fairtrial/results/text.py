@@ -77,11 +77,18 @@ _FORMATS: dict[Kind, Callable[[Any], str]] = {
 
 
 def shown_columns(result: Shown) -> list[Column]:
-    """Columns that are shown and not empty throughout."""
+    """Columns that are shown and not empty throughout; what is masked alone fills none."""
+
+    def filled(name: str) -> bool:
+        cells = (row.get(name) for row in result.estimates)
+        return any(
+            cell is not None and not (isinstance(cell, Mapping) and cell.get("masked")) for cell in cells
+        )
+
     return [
         column
         for column in result.columns
-        if column.shown and any(row.get(column.name) is not None for row in result.estimates)
+        if (column.shown or filled(column.shown_with)) and filled(column.name)
     ]
 
 
@@ -106,11 +113,16 @@ def kind_in(row: Mapping[str, Any], column: Column) -> Kind:
 
 
 def state_text(result: Shown, row: Mapping[str, Any], column: str = "state") -> str:
-    """A row's state in words, with its reason: 'not tested: fewer than 30 members'."""
-    code = row.get(column)
+    """A row's state in words, with its reason: 'not tested: fewer than 30 members'.
+
+    Where all groups at once say something else than the row by itself, theirs comes first, as in the verdict.
+    """
+    code, family = row.get(column), row.get("family_state") if column == "state" else None
     if code is None:
         return "–"
     kind = next((kind for kind in (*result.states, MASKED) if kind.code == code), StateKind(str(code)))
+    if family not in (None, code):
+        return f"{state_text(result, row, 'family_state')} ({kind.text} by itself)"
     why = row.get(f"{column}_reason")
     return f"{kind.text}: {why}" if why else kind.text
 
@@ -169,20 +181,74 @@ def _long_reasons_below(result: Shown, lines: list[list[str]]) -> tuple[list[lis
     return [[*(marks.get(cell, cell) for cell in line[:-1]), *line[-1:]] for line in lines], below
 
 
-def summary_text(result: Shown) -> str:
-    """Question, table, verdict and notes."""
+def summary_text(result: Shown, width: int | None = None) -> str:
+    """Question, table, verdict and notes; with a width, the table's most needed columns that fit into it."""
     headings, lines = table(result)
     lines, footnotes = _long_reasons_below(result, lines)
-    right = [column.kind not in LABELS for column in shown_columns(result) if not column.is_high]
-    notes = [textwrap.fill(f"- {note.text}", 110, subsequent_indent="  ") for note in result.notes]
-    parts = [result.question, "", text_table(headings, lines, right), *footnotes]
-    parts += ["", f"Verdict: {result.verdict.text}"]
+    columns = [column for column in shown_columns(result) if not column.is_high]
+    right = [column.kind not in LABELS for column in columns]
+    shown = text_table(headings, lines, right)
+    if width is not None:
+        shown, left = fit_table(columns, headings, lines, width)
+        footnotes += [textwrap.fill(f"No room for: {', '.join(left)}.", width)] if left else []
+    wrapped = min(width or 110, 110)
+    verdict = f"Verdict: {result.verdict.text}"
+    parts = [_wrapped(result.question, width), "", shown, *footnotes, "", _wrapped(verdict, width)]
     parts += [
-        textwrap.fill(f"Left out: {text}.", 110, subsequent_indent="  ") for text in left_out_texts(result)
+        textwrap.fill(f"Left out: {text}.", wrapped, subsequent_indent="  ")
+        for text in left_out_texts(result)
     ]
-    if notes:
+    if result.notes:
+        notes = (textwrap.fill(f"- {note.text}", wrapped, subsequent_indent="  ") for note in result.notes)
         parts += ["", "Notes", *notes]
     return "\n".join(parts)
+
+
+def _wrapped(text: str, width: int | None) -> str:
+    return text if width is None else textwrap.fill(text, width, subsequent_indent="  ")
+
+
+# What a narrow table keeps longest, the most needed first; columns that are not named here go before these.
+NEEDED = (
+    "group", "subgroup", "state", "difference", "ratio", "rate", "difference_low", "ratio_low", "n", "p_adjusted",
+    "p_value", "metric",
+)  # fmt: skip
+NARROWEST = 12  # letters that a text is never cut below
+
+
+def fit_table(
+    columns: Sequence[Column], headings: Sequence[str], lines: Sequence[Sequence[str]], width: int
+) -> tuple[str, list[str]]:
+    """The table within the width, and the headings of the columns that had no room.
+
+    The least needed columns go first, whole; then texts are cut, with an ellipsis. A column that tells lines apart
+    (a metric, where there are several) stays.
+    """
+    kept = list(range(len(columns)))
+
+    def need(place: int) -> int:
+        name = columns[place].name
+        varies = len({line[place] for line in lines}) > 1
+        if place == 0 and columns[place].kind in LABELS and varies:
+            return -1
+        return NEEDED.index(name) if name in NEEDED else len(NEEDED) + place
+
+    def drawn(longest: int) -> str:
+        cut = [[_cut(line[i], longest) for i in kept] for line in lines]
+        return text_table([headings[i] for i in kept], cut, [columns[i].kind not in LABELS for i in kept])
+
+    while len(kept) > 3 and _broadest(drawn(26)) > width:
+        kept.remove(max(kept, key=need))
+    longest = next((size for size in range(60, NARROWEST, -2) if _broadest(drawn(size)) <= width), NARROWEST)
+    return drawn(longest), [headings[i] for i in range(len(columns)) if i not in kept]
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
+
+
+def _broadest(text: str) -> int:
+    return max(len(line) for line in text.split("\n"))
 
 
 def left_out_texts(result: Shown) -> list[str]:

@@ -92,13 +92,17 @@ def _answer(audit: Any, metric: Any, options: dict[str, Any]) -> Any:
 
     if isinstance(audit, Audit):
         if metric is None:
-            raise InputError("assert_certified", Fault("metric", "is missing"))
+            raise InputError(
+                "assert_certified",
+                Fault("metric", "is missing", cure="name what is compared, such as selection_rate"),
+            )
         return certify(audit, metric, **options)
     if not isinstance(audit, CertifyResult | Trial):
         required = f"must be an Audit, a result of certify or a Trial, got {type(audit).__name__}"
         raise InputError("assert_certified", Fault("audit", required))
     if metric is not None or options:
         raise InputError(
-            "assert_certified", Fault("audit", "is an answer already, and takes no further arguments")
+            "assert_certified",
+            Fault("audit", "is an answer already, and takes no further arguments", cure="leave them out"),
         )
     return audit

@@ -17,7 +17,10 @@ def save_chart(result: Result, path: str) -> Path:
     try:
         _write_chart(result, target)
     except OSError as error:
-        raise InputError("chart", Fault("", f"cannot write {path}: {error.strerror}")) from None
+        raise InputError(
+            "chart",
+            Fault("", f"cannot write {path}: {error.strerror}", cure="Mend that, or choose another place"),
+        ) from None
     return target
 
 

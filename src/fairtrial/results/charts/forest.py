@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, TypedDict
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, NotRequired, TypedDict
 
 import altair as alt
 
-from fairtrial.results.charts.theme import COLOURS
+from fairtrial.results.charts.axes import NEUTRAL, Unit, axis, ends, padded, titled
+from fairtrial.results.charts.theme import COLOURS, inline, layered
 
 SHAPES = {
     "violated": "diamond",
@@ -23,10 +25,12 @@ SHAPES = {
     "no violation shown": "circle",
     "no difference shown": "circle",
 }
+FOUR_FIFTHS = 0.8
+LONG = 25  # lines
 
 
 class ForestRow(TypedDict):
-    """What the chart needs of one group."""
+    """What the chart needs of one group; `target` is the rate it is compared with, `beside` its unadjusted gap."""
 
     label: str
     panel: str
@@ -36,6 +40,8 @@ class ForestRow(TypedDict):
     n: int
     state: str
     text: str
+    target: NotRequired[float | None]
+    beside: NotRequired[float | None]
 
 
 def both_ends(row: ForestRow, least: float, most: float) -> list[ForestRow]:
@@ -44,28 +50,86 @@ def both_ends(row: ForestRow, least: float, most: float) -> list[ForestRow]:
 
 
 def forest(
-    rows: list[ForestRow],
+    rows: Sequence[ForestRow],
     *,
-    axis: str,
-    percent: bool,
-    zero: bool,
+    title: str,
+    unit: Unit,
     band: tuple[float, float] | None = None,
     states: Iterable[str] | None = None,
 ) -> Any:
-    """Estimates with intervals; `zero` draws the line of no difference, `band` the tolerance.
+    """Estimates with intervals; gaps with the line of none, `band` the tolerance, ratios with four fifths.
 
     Panels that share one legend give the `states` of all of them, so that a colour means the same in each.
     """
-    data = alt.Data(values=[dict(row) for row in rows])
     order = list(dict.fromkeys(row["label"] for row in rows))
     y = alt.Y("label:N", sort=order, title=None)
+    domain = _domain(rows, unit, band)
+    x = alt.X(
+        "estimate:Q", title=titled(title, unit), axis=axis(domain[1] - domain[0], unit, **_side(order)),
+        scale=alt.Scale(domain=list(domain), nice=False, zero=False),
+    )  # fmt: skip
+    data = inline(_drawable(row) for row in rows)
+    layers = [*_behind(domain, unit, band), *_marks(data, x, y, _states(rows, states))]
+    if any(row.get("target") is not None for row in rows):
+        layers.append(_extra(data, "target", y).mark_tick(thickness=2, size=16, color=COLOURS["neutral"]))
+    if any(row.get("beside") is not None for row in rows):
+        hollow = _extra(data, "beside", y).mark_point(
+            filled=False, size=70, strokeWidth=1.5, color=COLOURS["neutral"]
+        )
+        layers.append(hollow)
+    return layered(*layers)
+
+
+def _side(order: Sequence[str]) -> dict[str, str]:
+    """Where the axis stands: above a chart that is longer than a screen."""
+    return {"orient": "top"} if len(order) > LONG else {}
+
+
+def _drawable(row: ForestRow) -> dict[str, Any]:
+    """Without limits that no axis reaches."""
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in row.items()
+    }
+
+
+def _domain(rows: Sequence[ForestRow], unit: Unit, band: tuple[float, float] | None) -> tuple[float, float]:
+    """All intervals, with no gap (or the target) and the tolerance in view."""
+    names = ("estimate", "low", "high", "target", "beside")
+    values = [row.get(name) for row in rows for name in names]
+    inside = [end for end in band or () if math.isfinite(end)]
+    neutral = [NEUTRAL[unit]] if unit in NEUTRAL else []
+    fifths = [FOUR_FIFTHS] if unit == "ratio" else []
+    return padded(*ends(values, [*inside, *neutral, *fifths]))  # type: ignore[arg-type]
+
+
+def _states(rows: Sequence[ForestRow], states: Iterable[str] | None) -> list[str]:
     present = set(states) if states is not None else {row["state"] for row in rows}
     known = [state for state in SHAPES if state in present]
-    states = [*known, *sorted(present - set(known))]
+    return [*known, *sorted(present - set(known))]
+
+
+def _behind(domain: tuple[float, float], unit: Unit, band: tuple[float, float] | None) -> list[Any]:
+    """The tolerance as a band, the lines of no gap and of four fifths."""
+    layers = []
+    if band is not None:
+        low, high = max(band[0], domain[0]), min(band[1], domain[1])
+        shade = alt.Chart(inline([{"low": low, "high": high}]))
+        layers.append(
+            shade.mark_rect(color=COLOURS["certified"], opacity=0.12).encode(x="low:Q", x2="high:Q")
+        )
+    lines = [(NEUTRAL[unit], [4, 3])] if unit in NEUTRAL else []
+    lines += [(FOUR_FIFTHS, [1, 3])] if unit == "ratio" else []
+    for at, dashes in lines:
+        line = alt.Chart(inline([{"x": at}])).mark_rule(color=COLOURS["neutral"], strokeDash=dashes)
+        layers.append(line.encode(x="x:Q"))
+    return layers
+
+
+def _marks(data: Any, x: alt.X, y: alt.Y, states: list[str]) -> list[Any]:
+    """Intervals, estimates, and words where there is neither."""
     scale = alt.Scale(domain=states, range=[COLOURS.get(state, COLOURS["neutral"]) for state in states])
     shapes = alt.Scale(domain=states, range=[SHAPES.get(state, "circle") for state in states])
-    form = ".0%" if percent else "~g"
-    x = alt.X("estimate:Q", title=axis, axis=alt.Axis(format=form), scale=alt.Scale(zero=False, nice=True))
     tooltip = [
         alt.Tooltip("label:N", title="group"),
         alt.Tooltip("text:N", title="estimate"),
@@ -74,7 +138,7 @@ def forest(
     ]
     base = alt.Chart(data).transform_filter("datum.estimate != null").encode(y=y, tooltip=tooltip)
     intervals = base.mark_rule(strokeWidth=2).encode(
-        x=alt.X("low:Q", title=axis), x2="high:Q", color=alt.Color("state:N", scale=scale, title=None)
+        x="low:Q", x2="high:Q", color=alt.Color("state:N", scale=scale, title=None)
     )
     points = base.mark_point(filled=True, size=90, opacity=1).encode(
         x=x,
@@ -87,13 +151,8 @@ def forest(
         .mark_text(align="left", color=COLOURS["not tested"], fontStyle="italic", fontSize=11)
         .encode(y=y, x=alt.value(4), text="text:N")
     )
-    layers = [absent, intervals, points]
-    if zero:
-        line = alt.Chart(alt.Data(values=[{"x": 0}])).mark_rule(color=COLOURS["neutral"], strokeDash=[4, 3])
-        layers.insert(0, line.encode(x="x:Q"))
-    if band is not None:
-        shade = alt.Chart(alt.Data(values=[{"low": band[0], "high": band[1]}]))
-        layers.insert(
-            0, shade.mark_rect(color=COLOURS["certified"], opacity=0.08).encode(x="low:Q", x2="high:Q")
-        )
-    return alt.layer(*layers)
+    return [points, intervals, absent]
+
+
+def _extra(data: Any, name: str, y: alt.Y) -> Any:
+    return alt.Chart(data).transform_filter(f"datum.{name} != null").encode(y=y, x=f"{name}:Q")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 # verdicts carry a shape besides the colour
@@ -14,10 +15,10 @@ COLOURS = {
     "certified": "#1b7f5c",
     "undetermined": "#8a6d1d",
     "measured": "#2f5d9b",
-    "reference": "#2f5d9b",
+    "reference": "#20262e",
     "no violation shown": "#5b6470",
     "no difference shown": "#5b6470",
-    "not tested": "#8d939c",
+    "not tested": "#656c76",
     "neutral": "#5b6470",
     "accent": "#2f5d9b",
     "second": "#c46a12",
@@ -55,6 +56,27 @@ CONFIG: dict[str, Any] = {
     "header": {"labelFontSize": 12, "titleFontSize": 12, "labelFontWeight": 600},
     "range": {"category": CATEGORIES},
 }
+
+
+def inline(values: Iterable[Mapping[str, Any]]) -> Any:
+    """Rows as a chart's data. Altair copies lists whenever charts are put together; a tuple it takes as it is."""
+    import altair as alt
+
+    return alt.Data(values=tuple(dict(row) for row in values))
+
+
+def layered(*charts: Any, **settings: Any) -> Any:
+    """Charts on top of each other. Altair copies every part of every layer each time charts are put together, which
+    took most of a report's time; what is finished is handed on as it is."""
+    import altair as alt
+    from altair.utils.schemapi import SchemaBase
+
+    for chart in charts:
+        parts = chart._kwds.values() if isinstance(chart, alt.Chart) else ()
+        for part in parts:
+            if isinstance(part, SchemaBase):
+                object.__setattr__(part, "__deepcopy__", lambda same: same)
+    return alt.layer(*charts, **settings)
 
 
 def finish(chart: Any, width: int | None = None, height: int | None = None) -> Any:

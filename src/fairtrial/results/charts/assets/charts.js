@@ -18,6 +18,16 @@
       ? text.replace(pattern, (_, colour) => `"${colours[colour.toLowerCase()]}"`)
       : text;
 
+  // On a phone the name of an intersection stands in lines, one for each attribute.
+  const inLines = (spec) => {
+    const views = [spec, ...(spec.layer || [])].filter((view) => view.encoding?.y?.field === "label");
+    const step = spec.height?.step;
+    if (!step || !views.length) return;
+    const axis = { labelExpr: "split(datum.label, ', ')", labelLimit: 150, labelLineHeight: 12, labelFontSize: 11 };
+    for (const { encoding } of views) if (encoding.y.axis !== null) encoding.y.axis = { ...encoding.y.axis, ...axis };
+    spec.height = { step: Math.max(step, 29) };
+  };
+
   // Several views stand side by side only where there is room; a single view or a column of them takes the width
   // there is, up to a width at which lines are still easy to follow.
   const widest = 760;
@@ -39,6 +49,7 @@
       if (room < narrow && spec.columns) spec.columns = 1;
       return fit(spec.spec, room, "row");
     }
+    if (room < narrow && place !== "row") inLines(spec);
     const faceted = ["row", "column", "facet"].some((channel) => spec.encoding && spec.encoding[channel]);
     if (typeof spec.width === "object" || faceted) return;
     if (place === "alone") {
@@ -51,12 +62,17 @@
     }
   };
 
+  // Panels that stand in line keep one width for their labels: on a phone a smaller one.
+  const compact = (text, room) =>
+    room < narrow ? text.replace(/"(minExtent|maxExtent|labelLimit)": ?1[78]0\b/g, '"$1":126') : text;
+
   // What the specs leave open: legends stand above, and texts are not Vega's default black on a dark page.
   const settings = (room) => {
     const ink = isDark() ? { labelColor: "#c8cfd8", titleColor: "#a7b0bc" } : {};
     const legend = { ...ink, orient: "top", columns: room < narrow ? 1 : 5 };
     const axis = { ...ink, titleLimit: Math.max(200, room / 2 - 40), ...(room < narrow ? { labelLimit: 120 } : {}) };
-    return { legend, header: ink, axis, ...(isDark() ? { text: { color: "#c8cfd8" } } : {}) };
+    const axisX = room < narrow ? { titleAnchor: "end" } : {}; // it may be longer than the axis
+    return { legend, header: ink, axis, axisX, ...(isDark() ? { text: { color: "#c8cfd8" } } : {}) };
   };
 
   // A chart inside a closed fold-out has no width of its own yet: it takes its nearest visible ancestor's.
@@ -68,11 +84,12 @@
   };
 
   const embed = async (target, room, slack) => {
-    const spec = JSON.parse(themed(document.getElementById(target.dataset.chart).textContent));
+    const spec = JSON.parse(compact(themed(document.getElementById(target.dataset.chart).textContent), room));
     fit(spec, room - slack, "alone");
     if (target.vega) target.vega.finalize();
     // Vega renames the element it draws into; the outer one keeps our role and description.
     const inner = document.createElement("div");
+    inner.setAttribute("aria-hidden", "true"); // said as a whole, in words, by the outer element
     target.replaceChildren(inner);
     target.vega = await vegaEmbed(inner, spec, {
       ast: true,
@@ -91,6 +108,9 @@
     // How wide labels beside a column of views come out is only known once they are drawn.
     const over = Number(target.querySelector("svg")?.getAttribute("width") || 0) - room;
     if (over > 0) await embed(target, room, over + 4);
+    // what has to be scrolled must be reachable by keyboard
+    if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
+    else target.removeAttribute("tabindex");
     target.dataset.drawn = "true";
   };
 
