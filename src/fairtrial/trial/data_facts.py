@@ -20,8 +20,8 @@ def data_facts(spec: Spec, audit: Audit, in_memory: bool) -> dict[str, Any]:
     missing, total = count_missing(audit)
     roles = ("outcome", "decision", "score", "threshold", "weight", "unit", "pair")
     return {
-        "source": "in memory" if in_memory else spec.data.dataset or spec.data.source,
-        "sha256": None if in_memory else source_digest(spec),
+        "source": "in memory" if in_memory else spec.data.name,
+        "sha256": None if in_memory or spec.data.engine == "spark" else source_digest(spec),
         "digest": audit.digest(),
         "rows": total,
         "columns": len(audit.source.columns),

@@ -1,9 +1,13 @@
-"""Two audits side by side: what changed, what became significant, what no longer is."""
+"""Two audits side by side: what changed by more than noise, what became significant, what no longer is."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
+
+from fairtrial.inference.change import Change, change
+from fairtrial.inference.multiplicity import holm
 
 Key = tuple[str, str, str, str]
 
@@ -12,6 +16,7 @@ def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]
     """Compare two results.json: verdict, data, questions, and every test that both or one of them made."""
     before, after = _family(old), _family(new)
     tests = [_test(key, before.get(key), after.get(key)) for key in dict.fromkeys([*after, *before])]
+    untested = _add_changes(tests, old, new)
     return {
         "verdict": {
             "old": old["verdict"],
@@ -21,6 +26,8 @@ def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]
         "setting": _setting(old, new),
         "sections": _sections(old, new),
         "tests": tests,
+        "changed_gaps": [test for test in tests if test["gap_change"] and test["gap_change"]["shown"]],
+        "not_compared": untested,
         "became_significant": [test for test in tests if test["change"] == "became significant"],
         "no_longer_significant": [test for test in tests if test["change"] == "no longer significant"],
     }
@@ -36,26 +43,68 @@ def _family(content: Mapping[str, Any]) -> dict[Key, Mapping[str, Any]]:
 
 def _test(key: Key, old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> dict[str, Any]:
     method, metric, subject, against = key
-    if old is None:
-        change = "new, significant" if new is not None and new["significant"] else "new"
-    elif new is None:
-        change = "no longer asked"
-    elif new["significant"] and not old["significant"]:
-        change = "became significant"
-    elif old["significant"] and not new["significant"]:
-        change = "no longer significant"
-    else:
-        change = ""
-    fields = ("effect", "low", "high", "kind", "p_value", "adjusted", "significant", "n")
+    fields = ("effect", "low", "high", "kind", "p_value", "adjusted", "significant", "n", "level", "of_many")
     return {
         "method": method,
         "metric": metric,
         "subject": subject,
         "against": against,
-        "change": change,
-        "old": None if old is None else {name: old[name] for name in fields},
-        "new": None if new is None else {name: new[name] for name in fields},
+        "change": _changed(old, new),
+        "old": None if old is None else {name: old.get(name) for name in fields},
+        "new": None if new is None else {name: new.get(name) for name in fields},
+        "gap_change": None,
     }
+
+
+def _changed(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> str:
+    """What became of a test, in words; empty where nothing did."""
+    if new is None:
+        return "no longer asked"
+    if old is None:
+        return "new, significant" if new["significant"] else "new"
+    if new["significant"] == old["significant"]:
+        return ""
+    return "became significant" if new["significant"] else "no longer significant"
+
+
+def _add_changes(tests: list[dict[str, Any]], old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    """Give every gap that both audits have its change, all corrected together (Holm); why not where there is none."""
+    if old["data"]["digest"] == new["data"]["digest"]:
+        return "Both audits are of the same data: nothing that differs between them is chance."
+    pairs = [(test, made) for test in tests if (made := _change(test)) is not None]
+    if not pairs:
+        return "No gap has an interval in both audits."
+    alpha = float(new["correction"]["alpha"])
+    adjusted = holm([float(made.p_value) for _, made in pairs])
+    for (test, made), corrected in zip(pairs, adjusted, strict=True):
+        ratio = test["new"]["kind"] == "ratio"
+        ends = [math.exp(float(end)) if ratio else float(end) for end in made[:3]]
+        test["gap_change"] = {
+            "estimate": ends[0], "low": ends[1], "high": ends[2], "level": test["new"]["level"],
+            "p_value": float(made.p_value), "adjusted": float(corrected), "shown": bool(corrected <= alpha),
+        }  # fmt: skip
+    return ""
+
+
+def _change(test: Mapping[str, Any]) -> Change | None:
+    """New minus old of one gap, of ratios in logarithms; None where a side lacks limits or they are of other levels."""
+    old, new = test["old"], test["new"]
+    if old is None or new is None or (old["kind"], old["level"]) != (new["kind"], new["level"]):
+        return None
+    before, after = _limits(old), _limits(new)
+    if before is None or after is None or new["level"] is None:
+        return None
+    return change(before, after, new["level"])
+
+
+def _limits(side: Mapping[str, Any]) -> tuple[float, ...] | None:
+    """Estimate and limits of one gap, of a ratio in logarithms; None where they are not all there."""
+    numbers = tuple(side[name] for name in ("effect", "low", "high"))
+    if side["of_many"] or None in numbers:
+        return None
+    if side["kind"] != "ratio":
+        return numbers
+    return tuple(map(math.log, numbers)) if min(numbers) > 0 else None
 
 
 def _setting(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -24,7 +24,15 @@ def locked(folder: Path) -> Iterator[None]:
             raise InputError("run", Fault("out", required, cure=cure, subject=f"the folder {folder}"))
         path.unlink(missing_ok=True)
         if not _taken(path):
-            raise InputError("run", Fault("out", "was taken by another run just now", subject=str(folder)))
+            raise InputError(
+                "run",
+                Fault(
+                    "out",
+                    "was taken by another run just now",
+                    subject=str(folder),
+                    cure="wait for it, or name another folder",
+                ),
+            )
     try:
         yield
     finally:

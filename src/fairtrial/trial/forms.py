@@ -8,6 +8,13 @@ from typing import Any
 
 from fairtrial.methods.declaration import Method
 from fairtrial.options import Argument, recorded
+from fairtrial.trial.spec.argument_kinds import (
+    admits_groups,
+    admits_metrics,
+    is_attributes,
+    is_criterion,
+    is_metric,
+)
 from fairtrial.trial.spec.sections import section_keys
 
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}
@@ -55,7 +62,16 @@ def property_schema(argument: Argument) -> dict[str, Any]:
         if getattr(argument.option, bound) is not None
     }
     default = {} if argument.required else {"default": recorded(argument.default)}
-    return {**_values(argument), **bounds, "description": argument.option.help, **default}
+    return {**_values(argument), **_about(argument), **bounds, "description": argument.option.help, **default}
+
+
+def _about(argument: Argument) -> dict[str, Any]:
+    """What its texts name, so that a page can offer them: metrics, groups or columns."""
+    if is_metric(argument) or is_criterion(argument) or admits_metrics(argument):
+        return {"format": "metric"}
+    if is_attributes(argument):
+        return {"format": "columns"}
+    return {"format": "group"} if admits_groups(argument) else {}
 
 
 def _values(argument: Argument) -> dict[str, Any]:

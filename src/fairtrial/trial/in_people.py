@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairtrial.metrics.metric import Metric
+from fairtrial.metrics.told import label_text
 from fairtrial.metrics.values import Role, role
 
 BASES = (100, 1_000, 10_000, 100_000)
@@ -16,12 +17,33 @@ def in_people(
 ) -> str | None:
     """One sentence on a group and whom it is compared with; None where the metric's value is not a yes or no."""
     done = _value(metric.value, roles)
-    among = _among(metric, roles)
-    if done is None or among is None:
+    people = _people(metric, roles)
+    if done is None or people is None:
         return None
+    among = f"Of people {people}, " if people else ""
     base = _base([rate for _, rate in rates])
     told = [f"{round(rate * base):,} of {base:,} {_in(who)}" for who, rate in rates]
     return f"{among}{told[0]} and {told[1]} {done}."
+
+
+def plain_metric(metric: Metric, roles: Mapping[str, Any], *, real: bool = False) -> str:
+    """What a metric counts, in words of the file: 'how many of the people whose repaid is yes have approved = no'.
+
+    Of a column of numbers (`real`) it is a mean: 'the mean of affairs'.
+    """
+    people = _people(metric, roles)
+    done = _mean(metric.value, roles) if real else _value(metric.value, roles)
+    if done is None or people is None:
+        return ""
+    if real:
+        return f"{done} of the people {people}" if people else done
+    return f"how many of the people {people} {done}" if people else f"how many people {done}"
+
+
+def _mean(value: Role | str, roles: Mapping[str, Any]) -> str | None:
+    """Of a column; None where a value is made of several or of a threshold."""
+    name = next((one for one in ("outcome", "decision") if value == getattr(role, one)), "")
+    return f"the mean of {roles[name]}" if name in roles else None
 
 
 def _base(rates: list[float]) -> int:
@@ -44,9 +66,9 @@ def _value(value: Role | str, roles: Mapping[str, Any]) -> str | None:
     if value == role.not_decision:
         return _decided(roles, yes=False)
     if value == role.outcome:
-        return f"have {roles['outcome']} = {_label(roles, 'outcome', 1)}"
+        return f"have {roles['outcome']} = {label_text(roles.get('positive'), 'outcome', 1)}"
     if value == role.not_outcome:
-        return f"have {roles['outcome']} = {_label(roles, 'outcome', 0)}"
+        return f"have {roles['outcome']} = {label_text(roles.get('positive'), 'outcome', 0)}"
     if value == role.error:
         return "were decided wrongly"
     return "were decided rightly" if value == role.correct else None
@@ -58,32 +80,20 @@ def _decided(roles: Mapping[str, Any], *, yes: bool) -> str:
         return (
             f"have a {roles['score']} of {limit} or more" if yes else f"have a {roles['score']} below {limit}"
         )
-    return f"have {roles['decision']} = {_label(roles, 'decision', int(yes))}"
+    return f"have {roles['decision']} = {label_text(roles.get('positive'), 'decision', int(yes))}"
 
 
-def _among(metric: Metric, roles: Mapping[str, Any]) -> str | None:
-    """'Of people whose …, ', nothing for everyone, None where the condition is not one of the roles."""
+def _people(metric: Metric, roles: Mapping[str, Any]) -> str | None:
+    """'whose …', nothing for everyone, None where the condition is not one of the roles."""
     parts = []
     for key, admitted in metric.conditions.items():
         if key not in (role.decision, role.outcome) or len(admitted) != 1:
             return None
         yes = admitted[0] == 1
         if key == role.outcome:
-            parts.append(f"whose {roles['outcome']} is {_label(roles, 'outcome', int(yes))}")
+            parts.append(
+                f"whose {roles['outcome']} is {label_text(roles.get('positive'), 'outcome', int(yes))}"
+            )
         else:
             parts.append("who " + _decided(roles, yes=yes))
-    if metric.expression is not None:
-        return None
-    return f"Of people {' and '.join(parts)}, " if parts else ""
-
-
-def _label(roles: Mapping[str, Any], name: str, value: int) -> str:
-    """How the file writes it: the labels that count as 1, or what is none of them."""
-    positive = roles.get("positive") or {}
-    label = positive.get(name) if isinstance(positive, Mapping) else positive
-    if label is None:
-        return str(value)
-    several = [str(one) for one in label] if isinstance(label, list | tuple) else [str(label)]
-    if len(several) == 1:
-        return several[0] if value == 1 else f"not {several[0]}"
-    return " or ".join(several) if value == 1 else f"neither {' nor '.join(several)}"
+    return None if metric.expression is not None else " and ".join(parts)

@@ -44,6 +44,7 @@ def complete(spec: Spec, audit: Audit) -> tuple[tuple[Section, ...], list[str]]:
     if spec.preset is None:
         return spec.sections, []
     builder = {
+        "general": _general,
         "employment": _employment,
         "lending": _lending,
         "insurance": _insurance,
@@ -136,6 +137,34 @@ def _depth(audit: Audit) -> int:
     return min(2, len(audit.groups))
 
 
+def _general(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
+    """What any file can tell: rates by group, errors where the outcome is known, and which groups differ."""
+    if not audit.has("decision"):
+        return _undecided(spec, audit)
+    complete_outcome = audit.has("outcome") and not audit.outcome_is_real and selective_labels(audit) is None
+    metrics = ["selection_rate", *(["fpr", "fnr"] if complete_outcome else [])]
+    metrics += ["mean_score"] if audit.has("score") else []
+    # groups that were defined may overlap, so that crossing them says nothing new
+    depth = 1 if audit.define else _depth(audit)
+    questions: Questions = [
+        ("measure", {"metrics": metrics, "title": "What are the rates?"}),
+        ("flag", {"metric": "selection_rate", "depth": depth}),
+    ]
+    return questions, []
+
+
+def _undecided(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
+    """Without a decision there are only people to describe."""
+    metrics = [name for role, name in (("outcome", "base_rate"), ("score", "mean_score")) if audit.has(role)]
+    if not metrics:
+        _need(spec, audit, "decision")
+    notes = [
+        "No decision is named, so that nothing is said of how people were treated: what is shown tells how the groups "
+        "themselves differ."
+    ]
+    return [("measure", {"metrics": metrics, "title": "How do the groups differ?"})], notes
+
+
 def _employment(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
     """Impact ratios by attribute and intersection, as New York City's Local Law 144 asks (6 RCNY § 5-300 ff.)."""
     _need(spec, audit, "decision")
@@ -188,8 +217,9 @@ def _insurance(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
     groups = known_groups(audit, 1)
     entries = usual_entries(groups, ["selection_rate"])
     notes.append(
-        "Insurance: New York's Insurance Circular Letter No. 7 (11 July 2024) and Colorado's Regulation 10-1-1 "
-        "(14 November 2023) ask insurers to test for unfair discrimination; neither sets a threshold."
+        "Insurance: New York's Insurance Circular Letter No. 7 (11 July 2024) and Colorado's Regulation 10-1-1 under "
+        "SB 21-169 (for life insurance from 14 November 2023, for private cars and health plans from 15 October 2025) "
+        "ask insurers to test for unfair discrimination; neither sets a threshold."
     )
     return [*questions, *bias_record(spec.bias, entries)], notes
 
@@ -238,12 +268,22 @@ def _references(spec: Spec, audit: Audit, preset: str, settings: Lending) -> dic
         place = (preset, "references")
         if name not in audit.groups:
             faults.add(
-                place, Fault("", f"names {name!r}, which is not one of the groups {list(audit.groups)}")
+                place,
+                Fault(
+                    "",
+                    f"names {name!r}, which is not one of the groups {list(audit.groups)}",
+                    cure="name one of these",
+                ),
             )
         elif canonical(label) not in audit.levels(name):
             listed = ", ".join(map(repr, audit.levels(name)[:20]))
             faults.add(
-                place, Fault("", f"names {name} = {label!r}, which is not in the data; levels: {listed}")
+                place,
+                Fault(
+                    "",
+                    f"names {name} = {label!r}, which is not in the data; levels: {listed}",
+                    cure="Name one of these",
+                ),
             )
     faults.raise_any()
     return named
@@ -287,8 +327,8 @@ def _healthcare(spec: Spec, audit: Audit) -> tuple[Questions, list[str]]:
     notes = [
         "Healthcare preset: the outcome is taken as need. If the selected of one group are sicker than "
         "those of another, the first had to be sicker to be selected (Obermeyer, Powers, Vogeli and "
-        "Mullainathan, 2019). In the United States 45 CFR § 92.210 (6 May 2024) asks covered entities to look for and "
-        "reduce the risk of discrimination by patient care decision support tools; it sets no threshold."
+        "Mullainathan, 2019). In the United States 45 CFR § 92.210 (89 FR 37522, 6 May 2024) asks covered entities to "
+        "look for and reduce the risk of discrimination by patient care decision support tools; it sets no threshold."
     ]
     return questions, notes
 

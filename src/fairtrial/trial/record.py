@@ -12,13 +12,13 @@ from typing import Any, Literal
 
 from fairtrial.errors import GateClosed, check_choice
 from fairtrial.inference.multiplicity import Dependence
-from fairtrial.methods.declaration import find_method
+from fairtrial.methods.declaration import find_method, read_result
 from fairtrial.results.claims import Claim
-from fairtrial.results.column import Verdict
+from fairtrial.results.column import Verdict, escape
 from fairtrial.results.masking import hidden_values, mask_entry, mask_groups, mask_result
 from fairtrial.results.result import Result
 from fairtrial.results.text import left_out_texts
-from fairtrial.trial.family import Entry, conclude, correct, corrected_claims
+from fairtrial.trial.family import Entry, conclude, correct, corrected_claims, favourable_of
 from fairtrial.trial.publishing.scrubbing import scrub
 from fairtrial.trial.results_file import SCHEMA
 from fairtrial.trial.spec import Section, Spec
@@ -79,6 +79,7 @@ class Trial:
         versions: Mapping[str, str],
         run: Mapping[str, Any],
         dependence: Dependence | None = None,
+        unpublished: tuple[str, ...] = (),
     ) -> None:
         self.spec = spec
         self.answers = answers
@@ -87,6 +88,7 @@ class Trial:
         self.versions = dict(versions)
         self.run = dict(run)
         self.dependence = dependence
+        self.unpublished = unpublished
 
     @property
     def seed(self) -> int:
@@ -106,31 +108,55 @@ class Trial:
     @cached_property
     def verdict(self) -> Verdict:
         """The verdict after correction over the whole trial."""
-        return self._verdict([entry.to_dict() for entry in self.family])
+        return self._verdict([entry.to_dict() for entry in self.family], self.results)
 
-    def _verdict(self, family: Sequence[Mapping[str, Any]]) -> Verdict:
+    @cached_property
+    def _sections(self) -> list[dict[str, Any]]:
+        """The answers as they may be passed on: numbers about fewer than `suppress_below` people are masked."""
+        return [_section(answer, self.spec.report.suppress_below) for answer in self.answers]
+
+    @cached_property
+    def shown(self) -> dict[str, Result]:
+        """The results as every view shows them, without numbers about fewer than `suppress_below` people."""
+        return {one["id"]: read_result(one["result"]) for one in self._sections if one["result"] is not None}
+
+    @cached_property
+    def shown_verdict(self) -> Verdict:
+        """The verdict in words that every view may say."""
+        return self._verdict(self._masked_family, self.shown)
+
+    def _verdict(self, family: Sequence[Mapping[str, Any]], results: Mapping[str, Result]) -> Verdict:
         unanswered = sum(answer.status != "done" for answer in self.answers)
         entries = [Entry(**entry) for entry in family]
         run = self.spec.run
-        return conclude(entries, list(self.results.items()), run.alpha, unanswered, run.correction)
+        return conclude(entries, list(results.items()), run.alpha, unanswered, run.correction)
 
     def _correction(self) -> dict[str, Any]:
         known = {} if self.dependence is None else {"known": int(self.dependence.tests.size)}
         run = self.spec.run
         return {"method": run.correction, "alpha": run.alpha, "tests": len(self.family), **known}
 
-    def _masked_family(self, sections: Sequence[Mapping[str, Any]], below: int) -> list[dict[str, Any]]:
+    def _publication(self) -> dict[str, Any]:
+        """Whether it was made for strangers, and what was left out for that."""
+        left = {"not_published": list(self.unpublished)} if self.unpublished else {}
+        return {"publish": self.spec.run.publish, **left}
+
+    @cached_property
+    def _masked_family(self) -> list[dict[str, Any]]:
         """The family without what the sections' own tables do not show."""
+        below = self.spec.report.suppress_below
         hidden = {
             section["id"]: hidden_values(self.results[section["id"]], section["result"])
-            for section in sections
+            for section in self._sections
             if section["result"] is not None
         }
         return [mask_entry(entry.to_dict(), below, hidden[entry.section]) for entry in self.family]
 
     def claims(self) -> list[Claim]:
         """What the trial claims: a finding that the correction over the whole trial does not bear out is none."""
-        borne_out = {(entry.section, entry.subject) for entry in self.family if entry.significant}
+        borne_out = {
+            (entry.section, entry.metric, entry.subject) for entry in self.family if entry.significant
+        }
         return [
             claim
             for section, result in self.results.items()
@@ -140,7 +166,7 @@ class Trial:
     @property
     def left_out(self) -> list[str]:
         """Metrics that more than 1% of the rows were left out of, and what these lack."""
-        texts = [text for result in self.results.values() for text in left_out_texts(result)]
+        texts = [text for result in self.shown.values() for text in left_out_texts(result)]
         return list(dict.fromkeys(f"{text[:1].upper()}{text[1:]}" for text in texts))
 
     @property
@@ -175,25 +201,22 @@ class Trial:
         if open_ones:
             raise GateClosed("not every question was answered: " + "; ".join(open_ones))
         if self.verdict.code in conditions:
-            raise GateClosed(self.verdict.text)
+            raise GateClosed(self.shown_verdict.text)
 
     def to_dict(self) -> dict[str, Any]:
         """What results.json holds; numbers about fewer than `suppress_below` people are masked."""
-        below = self.spec.report.suppress_below
-        sections = [_section(answer, below) for answer in self.answers]
-        family = self._masked_family(sections, below)
-        verdict = self._verdict(family)
+        verdict = self.shown_verdict
         content = {
             "schema": SCHEMA,
-            "report": {**asdict(self.spec.report), "publish": self.spec.run.publish},
+            "report": {**asdict(self.spec.report), **self._publication()},
             "preset": self.spec.preset,
             "status": "complete" if self.complete else "incomplete",
             "verdict": {"code": verdict.code, "text": verdict.text},
             "correction": self._correction(),
-            "family": family,
-            "sections": sections,
+            "family": self._masked_family,
+            "sections": self._sections,
             "notes": list(self.notes),
-            "data": _published(self.data, below),
+            "data": _published(self.data, self.spec.report.suppress_below),
             "seed": self.seed,
             "versions": self.versions,
             "spec": {"name": self.spec.name, "text": self.spec.text, "content": self.spec.content},
@@ -207,6 +230,12 @@ class Trial:
         from fairtrial.trial.report import write_report
 
         return write_report(self.to_dict(), path)
+
+    def certificate(self, path: str | os.PathLike[str]) -> Path:
+        """Write a one-page certificate and return its path; refused with the reason unless all of it is certified."""
+        from fairtrial.trial.report import write_certificate
+
+        return write_certificate(self.to_dict(), path)
 
     def to_markdown(self) -> str:
         """The verdict, the findings and a line per question as Markdown, for a pull request."""
@@ -228,14 +257,30 @@ class Trial:
 
     def summary(self) -> str:
         """The verdict and one line per question, as text."""
-        lines = [self.verdict.text, *(f"{text}." for text in self.left_out), ""]
-        for answer in self.answers:
-            title = answer.section.title or find_method(answer.section.method).question
-            lines.append(f"{title}  {answer.result.verdict.text if answer.result else answer.error}")
-        return "\n".join(lines)
+        lines = [self.shown_verdict.text, *(f"{text}." for text in self.left_out), ""]
+        return "\n".join([*lines, *(f"{self._title(one)}  {self._answered(one)}" for one in self.answers)])
+
+    def _answered(self, answer: Answer) -> str:
+        """What a section found, or why it found nothing."""
+        result = self.shown.get(answer.section.id)
+        return answer.error if result is None else result.verdict.text
+
+    def _title(self, answer: Answer) -> str:
+        favourable = favourable_of(self.spec.content)
+        return answer.section.title or find_method(answer.section.method).asks(favourable)
 
     def __str__(self) -> str:
         return self.summary()
+
+    def _repr_html_(self) -> str:
+        """The verdict and a line per question, for a notebook: no script, nothing fetched, texts from data escaped."""
+        rows = "".join(
+            f"<tr><td>{escape(self._title(answer))}</td><td>{escape(self._answered(answer))}</td></tr>"
+            for answer in self.answers
+        )
+        left_out = "".join(f"<p>{escape(text)}.</p>" for text in self.left_out)
+        head = "<thead><tr><th scope='col'>question</th><th scope='col'>answer</th></tr></thead>"
+        return f"<p><b>{escape(self.shown_verdict.text)}</b></p>{left_out}<table>{head}<tbody>{rows}</tbody></table>"
 
     def __repr__(self) -> str:
         return f"Trial({self.verdict.code}: {len(self.results)} of {len(self.answers)} questions answered)"

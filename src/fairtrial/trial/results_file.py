@@ -13,6 +13,8 @@ from fairtrial.errors import Fault, InputError
 from fairtrial.methods.declaration import declared_methods
 
 SCHEMA = "fairtrial/trial/2"
+NAME_OURS = "Name the results.json that `fairtrial run` wrote"
+WRITE_ANEW = "Write it anew with fairtrial run"  # what to do with a file that is none of ours any more
 MAX_BYTES = 200_000_000
 
 
@@ -25,11 +27,13 @@ def check_schema(content: Mapping[str, Any]) -> None:
     try:
         fault = best_match(Draft202012Validator(schema).iter_errors(content))
     except RecursionError:
-        raise InputError("results.json", Fault("", "is nested too deep to be a result")) from None
+        raise InputError(
+            "results.json", Fault("", "is nested too deep to be a result", cure=WRITE_ANEW)
+        ) from None
     if fault is not None:
         place = "/".join(str(part) for part in fault.absolute_path)
         text = f"does not keep to its schema at {place or 'the top'}: {fault.message[:300]}"
-        raise InputError("results.json", Fault("", text))
+        raise InputError("results.json", Fault("", text, cure=WRITE_ANEW))
 
 
 def load_results(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -41,16 +45,15 @@ def load_results(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         if file.stat().st_size > MAX_BYTES:
             text = f"is larger than {MAX_BYTES // 1_000_000} MB, which no trial writes"
-            raise InputError(who, Fault("", text))
+            raise InputError(who, Fault("", text, cure=NAME_OURS))
         content: Any = json.loads(file.read_text(encoding="utf-8"), parse_constant=_refused)
     except FileNotFoundError:
         text = f"there is no file {str(path)!r}; `fairtrial run` writes results.json"
         raise InputError(who, Fault("", text)) from None
     except RecursionError:
-        raise InputError(who, Fault("", "is nested too deep to be a result")) from None
+        raise InputError(who, Fault("", "is nested too deep to be a result", cure=WRITE_ANEW)) from None
     except (OSError, ValueError) as error:
-        cure = "Name the results.json that `fairtrial run` wrote"
-        raise InputError(who, Fault("", f"cannot be read as JSON: {error}", cure=cure)) from None
+        raise InputError(who, Fault("", f"cannot be read as JSON: {error}", cure=NAME_OURS)) from None
     found = content.get("schema") if isinstance(content, dict) else None
     if not isinstance(content, dict) or found != SCHEMA:
         text = f"is not a result of `fairtrial run`: 'schema' must be {SCHEMA!r}, got {found!r}"
@@ -66,12 +69,16 @@ def _check_names(who: str, content: Mapping[str, Any]) -> None:
     for item in (*content["sections"], *content["family"]):
         if item["method"] not in known:
             raise InputError(
-                who, Fault("", f"names the method {item['method'][:60]!r}, which does not exist")
+                who,
+                Fault("", f"names the method {item['method'][:60]!r}, which does not exist", cure=WRITE_ANEW),
             )
     for entry in content["family"]:
         if entry["section"] not in sections:
             raise InputError(
-                who, Fault("", f"names the section {entry['section'][:60]!r}, which is not there")
+                who,
+                Fault(
+                    "", f"names the section {entry['section'][:60]!r}, which is not there", cure=WRITE_ANEW
+                ),
             )
 
 

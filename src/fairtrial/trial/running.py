@@ -18,6 +18,7 @@ from fairtrial.errors import Cancelled, FairtrialWarning, Fault, InputError, Nam
 from fairtrial.inference.multiplicity import Dependence
 from fairtrial.methods.declaration import Method, find_method
 from fairtrial.options import Option, checked
+from fairtrial.results.masking import mask_result
 from fairtrial.results.output import make_output_folder
 from fairtrial.results.result import Result
 from fairtrial.results.result import versions as result_versions
@@ -32,7 +33,9 @@ from fairtrial.trial.record import Answer, Status, Trial
 from fairtrial.trial.spec import Section, Spec, load_spec, open_audit
 from fairtrial.trial.spec.open_audit import check_sections
 from fairtrial.trial.spec.speech import TOML
-from fairtrial.trial.spec.tables import ALPHA, CORRECTION, JOBS, PUBLISH, SEED, Correction, Run
+from fairtrial.trial.spec.tables import ALPHA, CORRECTION, JOBS, PARALLEL, PUBLISH, SEED, Correction, Run
+from fairtrial.work.cluster import cluster
+from fairtrial.work.notebook import notebook_bar
 from fairtrial.work.whole_files import not_written
 
 
@@ -87,6 +90,7 @@ def run(
     out: Out = None,
     resume: Resume = False,
     jobs: Annotated[int | None, JOBS] = None,
+    parallel: Annotated[str | None, PARALLEL] = None,
     seed: Annotated[int | None, SEED] = None,
     alpha: Annotated[float | None, ALPHA] = None,
     correction: Annotated[Correction | None, CORRECTION] = None,
@@ -96,8 +100,8 @@ def run(
 ) -> Trial:
     """Run a whole audit from its spec.
 
-    What is given here for `jobs`, `seed`, `alpha`, `correction` and `publish` takes the place of what stands under
-    [run] in the spec.
+    What is given here for `jobs`, `parallel`, `seed`, `alpha`, `correction` and `publish` takes the place of what
+    stands under [run] in the spec.
 
     Parameters
     ----------
@@ -111,6 +115,9 @@ def run(
         Go on where an interrupted run in the folder stopped.
     jobs : int or None, default None
         Parallel workers; numbers do not depend on it.
+    parallel : str or None, default None
+        Where long loops run: dask for a cluster of this machine's processes, or the address of a Dask
+        scheduler.
     seed : int or None, default None
         Same seed, same numbers.
     alpha : float or None, default None
@@ -139,7 +146,9 @@ def run(
     if resume and out is None:
         required = Words("needs {}, the folder of the run to go on with", Named("out"))
         raise InputError("run", Fault("resume", required))
-    given = {"seed": seed, "jobs": jobs, "alpha": alpha, "correction": correction, "publish": publish}
+    given = {
+        "seed": seed, "jobs": jobs, "parallel": parallel, "alpha": alpha, "correction": correction, "publish": publish,
+    }  # fmt: skip
     loaded = _loaded(spec, given, rows_at_hand=data is not None)
     audit = open_audit(loaded, data)
     sections, notes = _questions(loaded, audit)
@@ -150,7 +159,7 @@ def run(
         sections = plan.admitted(sections)
     folder = None if out is None else _folder(out)
     runner = _Runner(
-        loaded, audit, data is not None, progress or (lambda event: None), cancel or (lambda: False), plan
+        loaded, audit, data is not None, progress or _shown_in_notebook(), cancel or (lambda: False), plan
     )
     if folder is None:
         return runner.run(sections, notes, None)
@@ -166,12 +175,29 @@ def run(
     return trial
 
 
+def _shown_in_notebook() -> Tell:
+    """What shows a run's long loops where nobody else does: a bar in a notebook, nothing elsewhere."""
+    bar = notebook_bar()
+
+    def tell(event: Event) -> None:
+        if bar is not None and event.status == "running" and event.total:
+            bar(work.Progress(event.title, event.done, event.total, event.seconds))
+
+    return tell
+
+
 def check_spec(
-    spec: str | os.PathLike[str] | Mapping[str, Any] | Spec, *, data: object = None
+    spec: str | os.PathLike[str] | Mapping[str, Any] | Spec,
+    *,
+    data: object = None,
+    opened: Callable[[Spec, object], Audit] = open_audit,
 ) -> tuple[Section, ...]:
-    """All faults of a spec and its data in one message, before any work; else the questions that a run would ask."""
+    """All faults of a spec and its data in one message, before any work; else the questions that a run would ask.
+
+    Who checks often gives a way to open audits that keeps them.
+    """
     loaded = load_spec(spec, rows_at_hand=data is not None)
-    return _questions(loaded, open_audit(loaded, data))[0]
+    return _questions(loaded, opened(loaded, data))[0]
 
 
 def _not_written(folder: Path, error: NotWritten | OSError) -> NotWritten:
@@ -238,6 +264,7 @@ class _Runner:
     plan: Plan | None = None
     keeper: Keeper | None = None
     stopped: bool = False
+    jobs: int = 1
 
     def run(self, sections: tuple[Section, ...], notes: list[str], keeper: Keeper | None) -> Trial:
         self.keeper = keeper
@@ -250,7 +277,8 @@ class _Runner:
             self._tell_said(keeper.said)
         for section in sections:
             self._tell(section, "waiting")
-        answers = [self._answer(section, section_key(section, identity)) for section in sections]
+        with cluster("run", self.spec.run.parallel, self.spec.run.jobs) as self.jobs:
+            answers = [self._answer(section, section_key(section, identity)) for section in sections]
         if self.plan is not None:
             answers = _told(self.plan, answers)
             notes = [*self.plan.notes, *notes]
@@ -266,7 +294,7 @@ class _Runner:
         }
         return Trial(
             spec=self.spec, answers=tuple(answers), data=facts, notes=tuple(said), versions=versions, run=run_facts,
-            dependence=self._dependence(answers),
+            dependence=self._dependence(answers), unpublished=() if self.plan is None else tuple(self.plan.unpublished),
         )  # fmt: skip
 
     def _dependence(self, answers: list[Answer]) -> Dependence | None:
@@ -285,7 +313,7 @@ class _Runner:
             return self._ended(section, "stopped", error="not started: the run was stopped before it")
         kept = self.keeper.load(key) if self.keeper else None
         if kept is not None:
-            self._tell(section, "kept", kept.verdict.text)
+            self._tell(section, "kept", self._said(kept))
             return Answer(section=section, status="done", result=kept, kept=True)
         self._tell(section, "running")
         clock = time.monotonic()
@@ -318,7 +346,7 @@ class _Runner:
 
         store = self.keeper.batches if self.keeper else None
         with (
-            work.session(jobs=self.spec.run.jobs, progress=listen, cancel=self.cancel, store=store),
+            work.session(jobs=self.jobs, progress=listen, cancel=self.cancel, store=store),
             warnings.catch_warnings(),
         ):
             warnings.simplefilter("ignore", FairtrialWarning)  # the result's notes say the same
@@ -333,14 +361,20 @@ class _Runner:
         """How a section ended; `outcome` holds its result or its error."""
         seconds = 0.0 if clock is None else time.monotonic() - clock
         answer = Answer(section=section, status=status, seconds=seconds, **outcome)
-        text = answer.error or (answer.result.verdict.text if answer.result else "")
+        text = answer.error or (self._said(answer.result) if answer.result else "")
         self._tell(section, status, text, seconds=seconds)
         return answer
+
+    def _said(self, result: Result) -> str:
+        """The verdict as the report will say it."""
+        if self.plan is not None and tells_of_few(result.to_publish(), self.plan.limit):
+            return "answered, and not published: its numbers would tell of few people"
+        return str(mask_result(result, self.spec.report.suppress_below)["verdict"]["text"])
 
     def _tell_said(self, notes: list[str]) -> None:
         for note in notes:
             self.tell(Event("resume", "What was kept", "done", note))
 
     def _tell(self, section: Section, status: Any, text: str = "", **loop: Any) -> None:
-        title = section.title or find_method(section.method).question
+        title = section.title or find_method(section.method).asks(self.audit.favourable)
         self.tell(Event(section.id, title, status, text, **loop))

@@ -15,6 +15,7 @@ from fairtrial.labels import MISSING
 from fairtrial.trial.publishing.joining import Parts, few, join_levels
 from fairtrial.trial.publishing.plan import Plan, named_attributes
 from fairtrial.trial.publishing.tables import case_roles, level_counts
+from fairtrial.trial.publishing.tied import apart
 from fairtrial.trial.spec import Section, Spec
 
 
@@ -30,12 +31,14 @@ def make_plan(spec: Spec, audit: Audit, sections: Sequence[Section]) -> Plan:
     attributes = list(dict.fromkeys([*audit.groups, *named_attributes(sections)]))
     _check_everyone(audit, attributes, roles, limit)
     kept, gone = _parts(audit, attributes, roles, limit)
+    tied = apart(audit, kept, roles, limit)
+    kept = {name: parts for name, parts in kept.items() if name not in tied}
     labels = {name: _labels(audit, name, parts) for name, parts in kept.items() if not _cut(audit, name)}
     edges = {name: _edges(audit, name, parts) for name, parts in kept.items() if _cut(audit, name)}
     published = joined_audit(audit, [name for name in audit.groups if name in kept], labels, edges)
     stands_for = {name: _stands_for(audit, published, name, parts) for name, parts in kept.items()}
-    notes = _notes(stands_for, gone, limit)
-    return Plan(audit, published, limit, roles, tuple(kept), stands_for, gone, notes)
+    notes = _notes(stands_for, gone, tied, limit)
+    return Plan(audit, published, limit, roles, tuple(kept), stands_for, (*gone, *tied), notes)
 
 
 def _check_roles(audit: Audit) -> None:
@@ -44,6 +47,9 @@ def _check_roles(audit: Audit) -> None:
         if getattr(audit, name) is not None:
             required = Words("does not cover what {} counts yet", Set(name, of="Audit"))
             raise InputError("run", Fault("publish", required, cure="Make an audit without it"))
+    if audit.probable:
+        probable = "does not cover groups that are known with a probability yet"
+        raise InputError("run", Fault("publish", probable, cure="Make an audit without them"))
 
 
 def _check_everyone(audit: Audit, attributes: Sequence[str], roles: Sequence[str], limit: int) -> None:
@@ -102,8 +108,13 @@ def _cut(audit: Audit, name: str) -> bool:
 
 def _labels(audit: Audit, name: str, parts: Parts) -> dict[str, str]:
     levels = audit.levels(name)
-    joined = [[levels[level] for level in part] for part in parts if len(part) > 1]
-    return {label: joined_label(members) for members in joined for label in members}
+    stands_for: dict[str, str] = {}
+    for members in [[levels[level] for level in part] for part in parts if len(part) > 1]:
+        name_of = joined_label(members)
+        while name_of in levels:  # a group of the data has that name already
+            name_of += " (joined)"
+        stands_for |= dict.fromkeys(members, name_of)
+    return stands_for
 
 
 def _edges(audit: Audit, name: str, parts: Parts) -> list[float]:
@@ -125,7 +136,9 @@ def _stands_for(audit: Audit, published: Audit, name: str, parts: Parts) -> dict
     return {levels[level]: found[place] for place, part in enumerate(parts) for level in part}
 
 
-def _notes(stands_for: Mapping[str, Mapping[str, str]], gone: Sequence[str], limit: int) -> list[str]:
+def _notes(
+    stands_for: Mapping[str, Mapping[str, str]], gone: Sequence[str], tied: Sequence[str], limit: int
+) -> list[str]:
     """What a reader must know of the groups."""
     notes = [
         f"Published so that no count of fewer than {limit} people can be worked out from what is here: groups are "
@@ -138,4 +151,9 @@ def _notes(stands_for: Mapping[str, Mapping[str, str]], gone: Sequence[str], lim
             notes.append(f"Joined groups of {name}: {'; '.join(joined)}.")
     if gone:
         notes.append(f"Not published, because no two groups are large enough: {', '.join(gone)}.")
+    if tied:
+        notes.append(
+            f"Not published beside the others: {', '.join(tied)}. Its groups overlap theirs so that counts of fewer "
+            f"than {limit} people could be worked out."
+        )
     return notes

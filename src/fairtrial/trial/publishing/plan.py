@@ -36,11 +36,16 @@ class Plan:
     ]  # per attribute the label that each of the data's is published under
     gone: tuple[str, ...]
     notes: list[str] = field(default_factory=list)
+    unpublished: list[str] = field(default_factory=list)  # those of the notes that say what is left out
 
     def leave_out(self, section: Section, why: str) -> None:
         """Say that a question is not published."""
         title = section.title or find_method(section.method).question
-        self.notes.append(f"Not published: “{title}” ({section.id}), because {why}.")
+        self._not_published(f"“{title}” ({section.id}), because {why}")
+
+    def _not_published(self, what: str) -> None:
+        self.notes.append(f"Not published: {what}.")
+        self.unpublished.append(self.notes[-1])
 
     # -- groups under their published names -------------------------------------------------------------------------
     def translated(self, spec: Spec) -> Spec:
@@ -57,10 +62,20 @@ class Plan:
             listed = list(value) if isinstance(value, list | tuple) else [value]
             named = [found for item in listed if (found := self._named(item)) is not None]
             if not named or (len(named) < len(listed) and not is_attributes(argument)):
-                self.leave_out(section, "it names a group that is joined with others")
+                self.leave_out(section, self._why_unnamed(listed))
                 return None
             arguments[argument.name] = named if isinstance(value, list | tuple) else named[0]
         return replace(section, arguments=arguments)
+
+    def _why_unnamed(self, items: Sequence[Any]) -> str:
+        names = {
+            name
+            for item in items
+            for name in ([item] if isinstance(item, str) else Group.of(item).attributes)
+        }
+        if names <= set(self.gone):
+            return "no group of what it is about is published"
+        return "it names a group that is joined with others"
 
     def _named(self, item: Any) -> Any:
         """An attribute or a group under its published names; None where it is not published."""
@@ -106,12 +121,16 @@ class Plan:
 
     def _told(self, section: Section, crossed: bool) -> Section | None:
         """The question without metrics that count people by more than the cases, where they are few."""
-        if not find_method(section.method).of_groups:
-            self.leave_out(section, "it counts people by more than their group, decision and outcome")
-            return None
-        strata = section.arguments.get("strata")
-        if strata is not None and self._few_in_strata(section, strata):
-            self.leave_out(section, "some stratum has few people")
+        method = find_method(section.method)
+        given = {one.option.counts_by: section.arguments.get(one.name) for one in method.arguments}
+        strata = given.get("strata")
+        why = "" if method.of_groups else method.not_published
+        if given.get("score") is not None:
+            why = "its curves count people by their score"
+        elif strata is not None and self._few_in_strata(section, strata):
+            why = "some stratum has few people"
+        if why:
+            self.leave_out(section, why)
             return None
         metrics = metrics_of(section) or []
         refused = [
@@ -126,7 +145,7 @@ class Plan:
         if not left:
             self.leave_out(section, f"it would tell of few people: {labels}")
             return None
-        self.notes.append(f"Not published: {labels} ({section.id}), because it would tell of few people.")
+        self._not_published(f"{labels} ({section.id}), because it would tell of few people")
         return replace(section, arguments={**section.arguments, "metrics": left})
 
     def _few_by(self, section: Section, metric: Metric, crossed: bool) -> bool:

@@ -19,36 +19,66 @@ FINGERPRINTS = frozenset({"data", "digest", "sha256"})
 def scrub(content: dict[str, Any]) -> dict[str, Any]:
     """The content of a results.json as a stranger may have it."""
     sections = [_section(section) for section in content["sections"]]
+    source = content["data"]["source"]
+    query = (content["spec"]["content"].get("data") or {}).get("sql")
     data = {
         **content["data"],
-        "source": _file_name(content["data"]["source"]),
+        "source": "a query" if source == query else _file_name(source),
         "sha256": None,
         "digest": WITHHELD,
         "missing": [
             {**item, "missing": 0 if item["missing"] == 0 else None} for item in content["data"]["missing"]
         ],
     }
-    asked = dict(content["spec"]["content"])
-    if isinstance(asked.get("data"), Mapping) and asked["data"].get("source"):
-        asked["data"] = {**asked["data"], "source": _file_name(str(asked["data"]["source"]))}
     return {
         **content,
         "family": [_rounded(entry, {"p_value", "adjusted"}) for entry in content["family"]],
         "sections": sections,
         "data": data,
-        "spec": {"name": _file_name(content["spec"]["name"]), "text": "", "content": asked},
+        "spec": {
+            "name": _file_name(content["spec"]["name"]),
+            "text": "",
+            "content": _asked(content["spec"]["content"]),
+        },
+    }
+
+
+def _asked(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The spec without folders, addresses and queries."""
+    asked = dict(spec)
+    if isinstance(asked.get("data"), Mapping):
+        data = {name: value for name, value in asked["data"].items() if name != "sql"}
+        asked["data"] = {**data, "source": _file_name(str(data["source"]))} if data.get("source") else data
+    if isinstance(asked.get("run"), Mapping):
+        asked["run"] = {name: value for name, value in asked["run"].items() if name != "parallel"}
+    for name in declared_methods().keys() & asked.keys():
+        listed = asked[name] if isinstance(asked[name], list) else [asked[name]]
+        named = [_without_folders(name, one) if isinstance(one, Mapping) else one for one in listed]
+        asked[name] = named if isinstance(asked[name], list) else named[0]
+    return asked
+
+
+def _without_folders(method: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments that name files by their names alone."""
+    paths = {argument.name for argument in declared_methods()[method].arguments if argument.option.path}
+    return {
+        name: _file_name(str(value)) if name in paths and value is not None else value
+        for name, value in arguments.items()
     }
 
 
 def _section(section: dict[str, Any]) -> dict[str, Any]:
     """One answer; an error's text may tell anything and is not repeated."""
     result = section["result"]
+    section = {**section, "arguments": _without_folders(section["method"], section["arguments"])}
     error = "This question could not be answered." if section["error"] else ""
     if result is None:
         return {**section, "error": error}
     columns = next(m.result.columns for m in declared_methods().values() if m.result.kind == result["kind"])
     kinds = {column.name: column for column in columns}
     provenance = {name: value for name, value in result["provenance"].items() if name not in FINGERPRINTS}
+    if isinstance(provenance.get("arguments"), Mapping):
+        provenance["arguments"] = _without_folders(section["method"], provenance["arguments"])
     return {
         **section,
         "error": error,

@@ -45,11 +45,27 @@ def metrics_of(section: Section) -> list[Metric] | None:
 
 def level_counts(audit: Audit, attribute: str, roles: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
     """The labels of an attribute, and how many people each has of every case."""
+    places, found = people_by(audit, (attribute,), roles)
+    labels = audit.levels(attribute)
+    counts = np.zeros((len(labels), found.shape[1]), dtype=np.int64)
+    counts[places[:, 0]] = found
+    return labels, counts
+
+
+def people_by(audit: Audit, attributes: Sequence[str], roles: Sequence[str]) -> tuple[Ints, Ints]:
+    """The combinations of the attributes' levels that occur, and how many people each has of every case."""
     if audit.unit is not None:
-        return _persons(audit, attribute, roles)
-    cells = audit.cells((attribute,), roles=roles, unknown=audit.keeps_unlabelled)
-    labels = cells.labels[attribute]
-    return labels, by_case(cells, cells.codes[:, 0].astype(np.int64), len(labels))
+        return _persons(audit, attributes, roles)
+    cells = audit.cells(attributes, roles=roles, unknown=audit.keeps_unlabelled)
+    codes = [_level(audit, name, cells.labels[name])[cells.codes[:, i]] for i, name in enumerate(attributes)]
+    places, line = np.unique(np.column_stack(codes), axis=0, return_inverse=True)
+    return places, by_case(cells, line.reshape(-1), len(places))
+
+
+def _level(audit: Audit, attribute: str, labels: Sequence[str]) -> Ints:
+    """The places of the labels among all of the attribute."""
+    every = audit.levels(attribute)
+    return np.array([every.index(label) for label in labels], dtype=np.int64)
 
 
 def by_case(cells: Cells, line: Ints, lines: int) -> Ints:
@@ -63,16 +79,19 @@ def by_case(cells: Cells, line: Ints, lines: int) -> Ints:
     return counts
 
 
-def _persons(audit: Audit, attribute: str, roles: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
-    """Of repeated rows each person counts once per level and case."""
-    rows = audit.rows(attributes=[attribute], roles=roles, units=True, complete=False)
-    coded, persons = rows.attributes[attribute], rows.attributes["unit"].codes
-    values = [rows.roles[name] for name in roles]
-    lines = np.unique(np.column_stack([coded.codes, persons, *values]), axis=0)
-    case = np.unique(lines[:, 2:], axis=0, return_inverse=True)[1].reshape(-1)
-    counts = np.zeros((len(coded.labels), int(case.max(initial=0)) + 1), dtype=np.int64)
-    np.add.at(counts, (lines[:, 0].astype(np.int64), case), 1)
-    return coded.labels, counts
+def _persons(audit: Audit, attributes: Sequence[str], roles: Sequence[str]) -> tuple[Ints, Ints]:
+    """Of repeated rows each person counts once per combination and case."""
+    rows = audit.rows(attributes=list(attributes), roles=roles, units=True, complete=False)
+    coded = [rows.attributes[name] for name in attributes]
+    levels = [_level(audit, name, one.labels)[one.codes] for name, one in zip(attributes, coded, strict=True)]
+    persons, values = rows.attributes["unit"].codes, [rows.roles[name] for name in roles]
+    lines = np.unique(np.column_stack([*levels, persons, *values]), axis=0)
+    many = len(attributes)
+    places, line = np.unique(lines[:, :many].astype(np.int64), axis=0, return_inverse=True)
+    case = np.unique(lines[:, many + 1 :], axis=0, return_inverse=True)[1].reshape(-1)
+    counts = np.zeros((len(places), int(case.max(initial=0)) + 1), dtype=np.int64)
+    np.add.at(counts, (line.reshape(-1), case), 1)
+    return places, counts
 
 
 def further_counts(audit: Audit, by: Sequence[str], metric: Metric, roles: Sequence[str]) -> Ints:

@@ -12,14 +12,20 @@ from fairtrial.methods.declaration import find_method, read_result, trial_method
 from fairtrial.results.masking import masked_rows, published_rows
 from fairtrial.results.result import FurtherTable, Result
 from fairtrial.results.text import left_out_texts
-from fairtrial.trial.family import CORRECTIONS, TONES, shows
+from fairtrial.trial.family import TONES, metric_label
 from fairtrial.trial.rederived import contradictions
-from fairtrial.trial.report.one_gap import strongest_in_people, why_numbers_differ
-from fairtrial.trial.report.tables import Cell, TableColumn, build_table, number_class, shown
+from fairtrial.trial.report.chart_numbers import chart_lines
+from fairtrial.trial.report.close_ups import drawn
+from fairtrial.trial.report.findings import correction_text, family_table, family_text, findings
+from fairtrial.trial.report.first_screen import first_screen
+from fairtrial.trial.report.glossary import entries
+from fairtrial.trial.report.one_gap import why_numbers_differ
+from fairtrial.trial.report.tables import build_table
 
 READ_AT_ONCE = 4  # sentences; more are folded
 _WORDS = {"violated": "Disparities shown", "certified": "Certified", "undetermined": "Undetermined"}
 _LEVELS_SHOWN = 12
+NAMED = 4  # groups in one sentence
 
 
 def build_page(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -44,8 +50,7 @@ def build_page(content: Mapping[str, Any]) -> dict[str, Any]:
             for section in content["sections"]
             if section["error"]
         ],
-        "left_out": left_out(content),
-        "in_people": strongest_in_people(content),
+        "first": first_screen(content),
         "findings": findings(content),
         "correction": correction_text(content),
         "limits": limits(content),
@@ -55,21 +60,42 @@ def build_page(content: Mapping[str, Any]) -> dict[str, Any]:
         "data": _data(content["data"]),
         "notes": content["notes"],
         "reproduce": _reproduce(content),
+        "glossary": [
+            {"name": name, "heading": heading, "text": text} for name, (heading, text) in entries().items()
+        ],
     }
 
 
 def _tell_apart(shown: Sequence[dict[str, Any]], asked: Sequence[Mapping[str, Any]]) -> None:
-    """Several sections of one question are told apart in the contents: by attribute, by metric, or by their title."""
+    """Several sections of one question are told apart in the contents: by what differs in what was asked."""
     for short in {section["short"] for section in shown}:
         same = [i for i, section in enumerate(shown) if section["short"] == short]
         if len(same) < 2:
             continue
-        names = [[f"{short} by {_listed(asked[i]['arguments'].get('by'))}" for i in same],
-                 [f"{short}: {_listed(_metrics(asked[i]['arguments']))}" for i in same],
-                 [str(shown[i]["title"]) for i in same]]  # fmt: skip
-        told = next((one for one in names if len(set(one)) == len(one)), [asked[i]["id"] for i in same])
-        for i, name in zip(same, told, strict=True):
+        names = _names(short, [str(shown[i]["title"]) for i in same], [asked[i] for i in same])
+        for i, name in zip(same, names, strict=True):
             shown[i]["short"] = name
+
+
+def _names(short: str, titles: list[str], asked: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The shortest names that differ: by the groups, by the metric, by both, by title, by all that was asked."""
+    by = [_listed(one["arguments"].get("by")) for one in asked]
+    metrics = [_listed(_metrics(one["arguments"])) for one in asked]
+    names = [[f"{short} by {one}" for one in by],
+             [f"{short}: {one}" for one in metrics],
+             [f"{short}: {one} by {other}" for one, other in zip(metrics, by, strict=True)],
+             titles,
+             [f"{short}: {_differing(one, asked)}" for one in asked]]  # fmt: skip
+    return next((told for told in names if len(set(told)) == len(told) and all(told)), names[-1])
+
+
+def _differing(section: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> str:
+    """What was asked of this section and not of all of them alike."""
+    return ", ".join(
+        f"{name.replace('_', ' ')} {_listed(value)}"
+        for name, value in section["arguments"].items()
+        if any(other["arguments"].get(name) != value for other in others)
+    )
 
 
 def _metrics(arguments: Mapping[str, Any]) -> Any:
@@ -108,6 +134,8 @@ def _answered(section: Mapping[str, Any], result: Result, below: int) -> dict[st
     """What a section shows besides its verdict; charts and sentences are about the rows one may see."""
     visible = published_rows(result)
     reading = [sentence for sentence in visible.reading() if sentence.strip() != result.verdict.text.strip()]
+    if reading and visible is not result:
+        reading.append("Rows that are masked are neither counted in these sentences nor drawn.")
     shown_at_once = len(reading) if len(reading) == READ_AT_ONCE + 1 else READ_AT_ONCE
     return {
         "title": section["title"] or result.question,
@@ -121,6 +149,7 @@ def _answered(section: Mapping[str, Any], result: Result, below: int) -> dict[st
             {"name": more.name, "title": more.title, "table": build_table(_as_result(more, below))}
             for more in visible.further_tables()
         ],
+        "close_ups": [drawn(one) for one in result.close_ups()],
         "method": result.method,
         "assumptions": result.assumptions,
         "notes": [note.text for note in result.notes],
@@ -137,21 +166,38 @@ def _as_result(table: FurtherTable, below: int) -> Any:
 def _verdict(
     section: Mapping[str, Any], result: Result, family: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    after = _after_correction(section, result.tone, family)
+    after = _after_correction(section, result, family)
+    kept = any(entry["significant"] for entry in family if entry["section"] == section["id"])
     return {
         "code": result.verdict.code,
-        "text": capital(result.verdict.text),
-        "tone": "open" if after else result.tone,  # marks follow the corrected verdict
+        "text": capital(result.verdict.text)
+        + ("." if after and not result.verdict.text.endswith(".") else ""),
+        "tone": "open" if after and not kept else result.tone,  # marks follow the corrected verdict
         "after": after,
     }
 
 
-def _after_correction(section: Mapping[str, Any], found: str, family: Sequence[Mapping[str, Any]]) -> str:
+def _after_correction(section: Mapping[str, Any], result: Result, family: Sequence[Mapping[str, Any]]) -> str:
     """A question's own verdict knows its own tests alone; say so where the whole trial does not bear it out."""
     own = [entry for entry in family if entry["section"] == section["id"]]
-    if found != "bad" or not own or any(entry["significant"] for entry in own):
+    if result.tone != "bad" or not own:
         return ""
-    return "After correction over the whole trial this is no longer significant."
+    if not any(entry["significant"] for entry in own):
+        return "After correction over the whole trial this is no longer significant."
+    found = {(row.get("group"), metric_label(row)) for row in result.estimates if _is_finding(result, row)}
+    lost = [
+        f"{entry['subject']} ({entry['metric']})"
+        for entry in own
+        if not entry["significant"] and (entry["subject"], entry["metric"]) in found
+    ]
+    named = "; ".join(lost[:NAMED]) + (f"; and {len(lost) - NAMED:,} more" if len(lost) > NAMED else "")
+    are = "is" if len(lost) == 1 else "are"
+    return f"After correction over the whole trial {named} {are} no longer significant." if lost else ""
+
+
+def _is_finding(result: Result, row: Mapping[str, Any]) -> bool:
+    kind = result.state_of(row)
+    return kind.found or kind.tone == "bad"
 
 
 def capital(text: str) -> str:
@@ -167,17 +213,19 @@ def _charts(section: str, result: Result) -> list[dict[str, Any]]:
 
     # The tests validate every kind of chart against the schema; doing it here takes most of the report's time.
     with debug_mode(False):
-        return [
-            {
-                "id": f"chart-{section}-{index}",
-                "name": picture.name,
-                "title": picture.title,
-                "alt": picture.alt,
-                "spec": picture.chart.to_dict(),
-                "failed": "",
-            }
-            for index, picture in enumerate(result.pictures())
-        ]
+        drawn = [(picture, picture.chart.to_dict(validate=False)) for picture in result.pictures()]
+    return [
+        {
+            "id": f"chart-{section}-{index}",
+            "name": picture.name,
+            "title": picture.title,
+            "alt": picture.alt,
+            "lines": chart_lines(spec),
+            "spec": spec,
+            "failed": "",
+        }
+        for index, (picture, spec) in enumerate(drawn)
+    ]
 
 
 def _arguments(section: Mapping[str, Any]) -> str:
@@ -287,7 +335,7 @@ def _role(name: str, value: Any) -> str:
 def _reproduce(content: Mapping[str, Any]) -> dict[str, Any]:
     versions = content["versions"]
     spec = content["spec"]
-    name = spec["name"] if spec["text"] else "audit.toml"
+    name = spec["name"]
     facts = [
         ("Seed", str(content["seed"])),
         ("Versions", ", ".join(f"{package} {version}" for package, version in versions.items())),
@@ -302,138 +350,18 @@ def _reproduce(content: Mapping[str, Any]) -> dict[str, Any]:
                 f"{content['run']['seconds']:.0f} seconds on {content['run'].get('jobs', 1)} worker(s)",
             )
         )
-    command = f"fairtrial run {name} --seed {content['seed']} --alpha {content['correction']['alpha']:g}"
-    text = (
-        f"Save the following as {name} beside the data and type: {command}. The same data, versions and seed "
-        "give the same numbers, with any number of workers."
-    )
+    seed, alpha = content["seed"], f"{content['correction']['alpha']:g}"
+    if spec["text"]:
+        command = f"fairtrial run {name} --seed {seed} --alpha {alpha}"
+        how = f"Save the following as {name} beside the data and type: {command}."
+    else:
+        rows = ", data=rows" if content["data"]["source"] == "in memory" else ""
+        how = (
+            f"In Python: fairtrial.run(json.loads(text){rows}, seed={seed}, alpha={alpha}), where text is the following"
+            f"{' and rows are the data' if rows else ''}."
+        )
     return {
-        "text": text,
+        "text": f"{how} The same data, versions and seed give the same numbers, with any number of workers.",
         "spec": spec["text"] or json.dumps(spec["content"], indent=2, ensure_ascii=False),
         "facts": facts,
     }
-
-
-SHOWN = 5
-
-
-def findings(content: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The five significant entries with the smallest adjusted p-values, one per metric and subject."""
-    chosen: list[dict[str, Any]] = []
-    seen: set[tuple[str, str]] = set()
-    for entry in content["family"]:
-        about = (entry["metric"], entry["subject"])
-        if not entry["significant"] or about in seen:
-            continue
-        seen.add(about)
-        chosen.append(_finding(entry))
-        if len(chosen) == SHOWN:
-            break
-    return chosen
-
-
-def _finding(entry: Mapping[str, Any]) -> dict[str, Any]:
-    kind = entry["kind"]
-    effect, unit = effect_text(entry)
-    interval = ""
-    if entry["low"] is not None and entry["high"] is not None:
-        interval = f"{shown(entry['low'], kind)} to {shown(entry['high'], kind)}"
-    return {
-        "section": entry["section"],
-        "what": what(entry),
-        "effect": effect,
-        "unit": unit,
-        "interval": interval,
-        "level": "" if entry["level"] is None else f"{100 * entry['level']:g}%",
-        "adjusted": shown(entry["adjusted"], "p"),
-        "n": "" if entry["n"] is None else f"{entry['n']:,}",
-        "question": find_method(entry["method"]).short,
-    }
-
-
-def what(entry: Mapping[str, Any]) -> str:
-    """Whose number it is: 'False positive rate: African-American, compared with Caucasian'."""
-    against = f", compared with {entry['against']}" if entry["against"] else ""
-    metric = entry["metric"][:1].upper() + entry["metric"][1:]
-    return f"{metric}: {entry['subject']}{against}" if entry["subject"] else f"{metric}{against}"
-
-
-def effect_text(entry: Mapping[str, Any]) -> tuple[str, str]:
-    """The effect and its unit."""
-    if entry["effect"] is None:
-        return "", ""
-    unit = {"points": "points", "ratio": "times"}.get(entry["kind"], "")
-    return shown(entry["effect"], entry["kind"]), unit
-
-
-def correction_text(content: Mapping[str, Any]) -> str:
-    """How the p-values were corrected, in one sentence."""
-    correction = content["correction"]
-    if not correction["tests"]:
-        return "This trial holds no p-value that would have to be corrected."
-    tests, how = correction["tests"], CORRECTIONS[correction["method"]]
-    significant = sum(entry["significant"] for entry in content["family"])
-    if tests == 1:
-        found = "significant" if significant else "not significant"
-        return f"This trial holds one test, which needs no correction: it is {found} at {correction['alpha']:.0%}."
-    disparity = sum(shows(entry["method"]) == "disparity" for entry in content["family"])
-    others = "" if disparity == tests else f", {disparity} of them of a disparity,"
-    return (
-        f"All {tests} tests of this trial{others} were corrected together ({how}, {correction['alpha']:.0%}); "
-        f"{significant} {'is' if significant == 1 else 'are'} significant. Intervals are not corrected, and "
-        "certifications are outside the correction."
-    )
-
-
-def family_text(content: Mapping[str, Any]) -> str:
-    """Why all p-values are corrected together, and which are not."""
-    how = CORRECTIONS[content["correction"]["method"]]
-    if how != "Holm":
-        known = content["correction"]["known"]
-        how += f", from how {known:,} of them that share people depend on each other; Holm for the others"
-    return (
-        "Each question asked of each metric and group gives one primary p-value. Many tests find "
-        f"something by luck, so all of them are corrected together ({how}), which keeps the chance of even "
-        f"one false finding in the whole trial at or below {content['correction']['alpha']:.0%}. "
-        "Certifications are not part of it: that all of them hold needs no correction."
-    )
-
-
-_COLUMNS = (
-    ("Question", "text"),
-    ("Metric", "text"),
-    ("Who", "text"),
-    ("Compared with", "text"),
-    ("Effect", "number"),
-    ("p", "p"),
-    ("Adjusted p", "p"),
-    ("Significant", "flag"),
-)
-
-
-def family_table(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Every entry of the family, strongest first."""
-    lines = []
-    for entry in content["family"]:
-        effect, unit = effect_text(entry)
-        lines.append(
-            [
-                _cell(find_method(entry["method"]).short, "text"),
-                _cell(entry["metric"], "text"),
-                _cell(entry["subject"], "text"),
-                _cell(entry["against"], "text"),
-                Cell(
-                    f"{effect} {unit}".strip() or "–",
-                    entry["effect"] if entry["effect"] is not None else "",
-                    "num",
-                ),
-                _cell(entry["p_value"], "p"),
-                _cell(entry["adjusted"], "p"),
-                Cell("yes" if entry["significant"] else "no", int(entry["significant"]), "flag"),
-            ]
-        )
-    return {"columns": [TableColumn(title, number_class(kind)) for title, kind in _COLUMNS], "lines": lines}
-
-
-def _cell(value: Any, kind: Any) -> Cell:
-    return Cell(shown(value, kind) if value != "" else "–", value, number_class(kind))

@@ -9,8 +9,10 @@ from typing import Any
 
 from fairtrial.methods.declaration import find_method
 from fairtrial.results.column import scalar
-from fairtrial.trial.report.builder import capital, correction_text, findings, left_out, limits
-from fairtrial.trial.report.one_gap import strongest_in_people
+from fairtrial.trial.family import favourable_of
+from fairtrial.trial.report.builder import capital, left_out, limits
+from fairtrial.trial.report.findings import correction_text, findings
+from fairtrial.trial.report.one_gap import clearest_in_people
 
 MARKS = {"violated": "❌", "certified": "✅"}  # anything else is open
 _SPECIAL = re.compile(r"([\\`*_\[\]#|<>~])")
@@ -56,7 +58,8 @@ def _beside(content: Mapping[str, Any]) -> list[str]:
     """What stands beside the verdict, as paragraphs."""
     unanswered = [section["id"] for section in content["sections"] if section["status"] != "done"]
     incomplete = [f"Not answered: {', '.join(unanswered)}."] if unanswered else []
-    texts = [strongest_in_people(content), *left_out(content), *incomplete]
+    unpublished = content["report"].get("not_published", [])
+    texts = [clearest_in_people(content), *left_out(content), *incomplete, *unpublished]
     return [line for text in texts if text for line in (escape(text), "")]
 
 
@@ -65,9 +68,10 @@ def _effect(item: Mapping[str, Any]) -> str:
 
 
 def _answers(content: Mapping[str, Any]) -> list[str]:
+    favourable = favourable_of(content["spec"]["content"])
     rows = [
         [
-            section["title"] or find_method(section["method"]).question,
+            section["title"] or find_method(section["method"]).asks(favourable),
             capital(section["result"]["verdict"]["text"]) if section["result"] else section["error"],
         ]
         for section in content["sections"]

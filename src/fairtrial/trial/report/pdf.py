@@ -39,10 +39,17 @@ def print_pdf(chromium: str, page: Path) -> Path:
         try:
             done = subprocess.run(command, capture_output=True, timeout=180, check=False)
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise InputError("report", Fault("", f"Chromium could not print the page: {error}")) from None
+            raise InputError(
+                "report",
+                Fault(
+                    "",
+                    f"Chromium could not print the page: {error}",
+                    cure="Print report.html from any browser",
+                ),
+            ) from None
         if not partial.exists():
             said = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
             text = f"Chromium could not print the page: {' '.join(said) or 'no message'}"
-            raise InputError("report", Fault("", text))
+            raise InputError("report", Fault("", text, cure="Print report.html from any browser"))
         shutil.move(partial, target)
     return target

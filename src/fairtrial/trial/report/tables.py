@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,24 @@ from fairtrial.results.text import (
     shown_columns,
     state_text,
 )
+from fairtrial.trial.report.column_room import BROKEN, ROOM, kept, width
 from fairtrial.work.whole_files import write_whole
 
-SHORT = 26  # characters that need not be broken into lines
+# what is wanted first of what does not fit
+FIRST = (
+    "metric",
+    "metric_label",
+    "cut",
+    "n",
+    "rate",
+    "difference",
+    "difference_low",
+    "unadjusted",
+    "impact_ratio",
+    "p_adjusted",
+)
+MOST_PRINTED = 120  # lines of a table on paper; about three sheets
+SHORT = BROKEN  # characters that need not be broken into lines
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
@@ -38,8 +53,11 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
+    """A heading; `detail` says that the column is folded away until it is asked for."""
+
     title: str
     css: str
+    detail: bool = False
 
 
 def number_class(kind: str) -> str:
@@ -48,20 +66,70 @@ def number_class(kind: str) -> str:
 
 
 def build_table(result: Result) -> dict[str, Any]:
-    """Columns and lines of a result's estimates, as the page shows them: two limits in one cell."""
-    columns = [
+    """Columns and lines of a result's estimates, as the page shows them: two limits in one cell.
+
+    Who it is about stands first and the verdict last, where they stay in view; what does not fit between is folded.
+    """
+    columns = _in_view(
         column
         for column in shown_columns(result)
         if not column.is_high and any(scalar(row.get(column.name)) is not None for row in result.estimates)
-    ]
+    )
     interval = interval_heading(result)
+    titles = [interval if column.is_low else _title(result, column) for column in columns]
+    lines = [_line(result, row, columns) for row in result.estimates]
+    folded = _folded(columns, titles, lines)
+    tones = {kind.code: kind.tone for kind in result.states}
     return {
         "columns": [
-            TableColumn(interval if column.is_low else column.title, number_class(column.kind))
-            for column in columns
+            TableColumn(title, number_class(column.kind), column.name in folded)
+            for title, column in zip(titles, columns, strict=True)
         ],
-        "lines": [_line(result, row, columns) for row in result.estimates],
+        "lines": lines,
+        "off_paper": off_paper([tones.get(str(row.get("state"))) == "bad" for row in result.estimates]),
     }
+
+
+def off_paper(found: Sequence[bool]) -> set[int]:
+    """The lines of a long table that are not printed: findings come first, then the others in their order."""
+    ranked = sorted(range(len(found)), key=lambda line: not found[line])
+    return set(ranked[MOST_PRINTED:])
+
+
+def _title(result: Result, column: Column) -> str:
+    """The heading; a difference that is adjusted is not that of the rates beside it."""
+    adjusted = column.name == "difference" and result.details.get("within")
+    return f"adjusted {column.title}" if adjusted else column.title
+
+
+def _in_view(columns: Iterable[Column]) -> list[Column]:
+    """The group first, its state last, everything else between them as it is."""
+    ends = {"group": 0, "subgroup": 0, "state": 2}
+    return sorted(columns, key=lambda column: ends.get(column.name, 1))
+
+
+def _folded(columns: Sequence[Column], titles: Sequence[str], lines: Sequence[Sequence[Cell]]) -> set[str]:
+    """Columns beyond what a screen holds: who, how many, the gap with its interval, p and verdict stay."""
+    names = [column.name for column in columns]
+    cells = list(zip(*lines, strict=True)) or [()] * len(names)
+    widths = {
+        name: width(title, [(cell.text, cell.css) for cell in below])
+        for name, title, below in zip(names, titles, cells, strict=True)
+    }
+    # the corrected p-value is what judges, and the state says what a flag says
+    told = {"p_value": "p_adjusted", "flagged": "state"}
+    out = {name for name, other in told.items() if {name, other} <= {*names}}
+    if sum(widths[name] for name in names if name not in out) > ROOM:
+        # a label that is the same in every row tells nobody anything
+        same = zip(columns, cells, strict=True)
+        out |= {
+            one.name for one, below in same if one.kind == "text" and len({cell.text for cell in below}) == 1
+        }
+    ratios = [
+        name.replace("difference", "ratio") for name in FIRST if "ratio_low" in names
+    ]  # then they are judged
+    wanted = [name for name in (*ratios, *FIRST, *names) if name in names and name not in out]
+    return {*names} - kept(wanted, [*names[:1], *names[-1:]], widths)
 
 
 def _line(result: Result, row: Mapping[str, Any], columns: Sequence[Column]) -> list[Cell]:
@@ -113,6 +181,16 @@ def csv_text(result: Result) -> str:
         cells = [row.get(column.name) for column in result.columns]
         why = next((text for cell in cells if (text := reason(cell))), "")
         writer.writerow([safe_cell(scalar(cell)) for cell in cells] + [safe_cell(why)])
+    return out.getvalue()
+
+
+def frame_csv(table: Any) -> str:
+    """A PyArrow table as CSV, with the same care for spreadsheets."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow([safe_cell(name) for name in table.column_names])
+    columns = [column.to_pylist() for column in table.columns]
+    writer.writerows([safe_cell(cell) for cell in row] for row in zip(*columns, strict=True))
     return out.getvalue()
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +15,10 @@ from fairtrial.results.charts.page import DARK, asset, json_text, script_text, s
 from fairtrial.results.result import Result
 from fairtrial.trial.report.builder import build_page
 from fairtrial.trial.report.markdown import summary_markdown
+from fairtrial.trial.report.pages import asset as own_asset
+from fairtrial.trial.report.pages import environment
 from fairtrial.trial.report.tables import csv_text, write_parquet
-from fairtrial.trial.results_file import check_schema, load_results
+from fairtrial.trial.results_file import WRITE_ANEW, check_schema, load_results
 from fairtrial.work.whole_files import write_whole
 
 
@@ -33,33 +33,29 @@ def render(content: Mapping[str, Any]) -> str:
         raise
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         text = f"lacks or mixes up what the page shows of it ({type(error).__name__}: {str(error)[:200]})"
-        raise InputError("results.json", Fault("", text)) from error
+        raise InputError("results.json", Fault("", text, cure=WRITE_ANEW)) from error
 
 
 def _render(page: dict[str, Any]) -> str:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    environment = Environment(
-        loader=PackageLoader("fairtrial.trial.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        # every text from data, but not our own scripts and styles, whose hashes the page names
-        finalize=lambda value: cleaned(value) if type(value) is str else value,
+    style = own_asset("report.css")
+    scripts = [_bundle(page), script_text(asset("charts.js")), script_text(own_asset("report.js"))]
+    text: str = (
+        environment()
+        .get_template("page.html.j2")
+        .render(
+            page=page,
+            json=lambda value: Markup(
+                json_text(cleaned(value))
+            ),  # the only data in the page that is not escaped as HTML
+            policy=security_policy(scripts, [style]),
+            style=Markup(style),
+            scripts=[Markup(script) for script in scripts],
+            colours=DARK,
+        )
     )
-    style = _asset("report.css")
-    scripts = [_bundle(page), script_text(asset("charts.js")), script_text(_asset("report.js"))]
-    return environment.get_template("page.html.j2").render(
-        page=page,
-        json=lambda value: Markup(
-            json_text(cleaned(value))
-        ),  # the only data in the page that is not escaped as HTML
-        policy=security_policy(scripts, [style]),
-        style=Markup(style),
-        scripts=[Markup(script) for script in scripts],
-        colours=DARK,
-    )
+    return text
 
 
 def _bundle(page: Mapping[str, Any]) -> str:
@@ -129,8 +125,3 @@ def _write_charts(identity: str, charts: Sequence[dict[str, Any]], folder: Path)
             write_whole(folder / "charts" / f"{identity}.{chart['name']}.svg", svg(chart["spec"]))
         except ChartFailed as error:
             chart["failed"] = str(error)
-
-
-@cache
-def _asset(name: str) -> str:
-    return files("fairtrial.trial.report").joinpath("assets", name).read_text(encoding="utf-8")

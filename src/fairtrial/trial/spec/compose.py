@@ -7,7 +7,8 @@ from typing import Any
 from fairtrial.trial.spec.guess import Guess
 from fairtrial.trial.spec.speech import value_text
 
-_PRESETS = {
+PRESET_WORDS = {
+    "general": "what any file can tell: rates by group, errors where the outcome is known, which groups differ",
     "employment": "selection rates, impact ratios (four fifths), intersections, as New York's Local Law 144 asks",
     "lending": "approval rates, adverse impact ratios, standardized mean differences",
     "insurance": "rates of the favourable decision, ratios, odds ratios, prices, and the bias record",
@@ -21,6 +22,7 @@ _ROLES = {
     "score": "what the decision rests on",
 }
 _METRICS = {
+    "general": "selection_rate",
     "employment": "selection_rate",
     "lending": "selection_rate",
     "insurance": "selection_rate",
@@ -35,8 +37,8 @@ def compose(guess: Guess, source: str, title: str) -> str:
     lines = [
         "# An audit in one file. Check what stands here, then hand it to `fairtrial run`.",
         "",
-        f"# Asks: {_PRESETS[guess.preset]}.",
-        f"# Others: {', '.join(name for name in _PRESETS if name != guess.preset)}; or leave the line out and",
+        f"# Asks: {PRESET_WORDS[guess.preset]}.",
+        f"# Others: {', '.join(name for name in PRESET_WORDS if name != guess.preset)}; or leave the line out and",
         "# write your own sections. A section of your own takes the place of the preset's sections of the same method.",
         f"preset = {value_text(guess.preset)}",
         "",
@@ -51,6 +53,7 @@ def compose(guess: Guess, source: str, title: str) -> str:
         f"source = {value_text(source)}",
         *_roles(guess),
         "",
+        *_definitions(guess),
         "[run]",
         "seed = 0",
         "jobs = 1",
@@ -85,9 +88,24 @@ def _roles(guess: Guess) -> list[str]:
         *lines,
         *(f"# CHECK: {text}" for text in guess.warnings),
         _line("groups", guess.groups, "the attributes to compare; sections may use their intersections"),
+        *(
+            [_line("bins", guess.bins, "equal parts; or edges of your own, such as [25, 45, 65]")]
+            if guess.bins
+            else []
+        ),
         "# " + _line("features", guess.features or ["…"], "needed by explain, improve and scan"),
         _line("missing", guess.missing, rule),
     ]
+
+
+def _definitions(guess: Guess) -> list[str]:
+    """Groups that the file writes as columns of 0 and 1."""
+    lines: list[str] = []
+    for name, conditions in guess.define.items():
+        lines += [f"[groups.{value_text(name)}]"]
+        lines += [f"{value_text(column)} = {value_text(label)}" for column, label in conditions.items()]
+        lines += [""]
+    return lines
 
 
 def _line(key: str, value: Any, remark: str) -> str:
@@ -96,6 +114,8 @@ def _line(key: str, value: Any, remark: str) -> str:
 
 def _further(guess: Guess) -> list[str]:
     """Questions one may add, ready to be uncommented."""
+    if guess.decision is None and guess.score is None:
+        return ["# With a decision named above, more can be asked: certify, flag, scan, explain, improve."]
     metric = _METRICS[guess.preset]
     by = value_text(guess.groups[0]) if guess.groups else '"…"'
     return [

@@ -2,47 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from fairtrial.trial.spec import name_words as words
+from fairtrial.trial.spec.one_hot import Family, families
 from fairtrial.trial.spec.profile import Profile
+from fairtrial.trial.spec.tables import PRESETS
 
-# words in column names that speak for a part, the telling ones first
-_WORDS = {
-    "groups": (
-        "race", "ethnic", "sex", "gender", "age_cat", "age_group", "agegroup", "disab", "religion", "national",
-        "minority", "personal_status", "foreign", "group",
-    ),
-    "outcome": (
-        "two_year", "recid", "outcome", "label", "target", "actual", "truth", "y_true", "default", "repaid", "reoffend",
-        "chronic", "comorbid", "illness", "need", "income", "salary", "cost", "credit", "risk", "class", "weapon",
-        "gpa", "graduat", "pf", "crime", "violent", "result", "response", "y",
-    ),
-    "decision": (
-        "decision", "approved", "approval", "hired", "selected", "passed", "promoted", "admitted", "accepted",
-        "enrolled", "granted", "decided", "offer", "predicted", "prediction", "y_pred", "denied", "rejected", "flagged",
-        "frisked", "searched", "arstmade", "loan_status", "action_taken",
-    ),
-    "score": (
-        "decile_score", "risk_score", "score", "probability", "proba", "prob", "risk", "rating", "percentile",
-        "combine", "total", "exam",
-    ),
-}  # fmt: skip
-_PRESET_WORDS = {
-    "employment": (
-        "hire", "hired", "applicant", "candidate", "position", "exam", "promot", "passed", "oral", "written",
-        "interview", "job",
-    ),
-    "risk-score": ("recid", "decile", "arrest", "parole", "charge", "crime", "juv", "prior", "offen"),
-    "lending": ("loan", "credit", "income", "mortgage", "debt", "approv", "capital", "lend", "repaid", "apr"),
-    "healthcare": ("patient", "health", "illness", "chronic", "cost", "program", "diagn", "comorb", "hospital", "care"),
-}  # fmt: skip
-_POSITIVE = (
-    "1", "true", "yes", "y", "approved", "accepted", "hired", "selected", "passed", "pass", "granted", "admitted",
-    "good", ">50k", "high", "positive", "repaid",
-)  # fmt: skip
 MAX_GROUPS = 3
+PARTS = 4  # a number that people are compared by is cut into quarters
+NEEDS_OUTCOME = ("risk-score", "healthcare")
 
 
 @dataclass(slots=True)
@@ -54,9 +24,14 @@ class Guess:
     decision: str | None = None
     score: str | None = None
     threshold: float | str | None = None
+    attributes: list[str] = field(
+        default_factory=list
+    )  # as they are named; what they are to an audit follows:
     groups: list[str] = field(default_factory=list)
+    define: dict[str, dict[str, int]] = field(default_factory=dict)
+    bins: dict[str, int] = field(default_factory=dict)
     features: list[str] = field(default_factory=list)
-    positive: dict[str, str] = field(default_factory=dict)
+    positive: dict[str, str | list[str]] = field(default_factory=dict)
     missing: str = "error"
     favourable: int | str | None = None
     remarks: dict[str, str] = field(default_factory=dict)
@@ -64,31 +39,94 @@ class Guess:
 
 
 def guess(profiles: Sequence[Profile], preset: str | None = None) -> Guess:
-    """The most likely parts of the columns."""
-    chosen = preset or _preset(profiles)
-    found = Guess(preset=chosen)
-    found.groups = _groups(profiles)
-    taken = set(found.groups)
-    found.decision = _best([p for p in profiles if p.binary and p.name not in taken], "decision")
-    taken |= {found.decision or ""}
-    found.score = _best([p for p in profiles if _is_score(p) and p.name not in taken], "score")
-    taken |= {found.score or ""}
-    outcomes = [
-        p for p in profiles if (p.binary or (chosen == "healthcare" and p.numeric)) and p.name not in taken
-    ]
-    found.outcome = _best([p for p in outcomes if not p.identifier], "outcome")
+    """The most likely parts of the columns; what no name speaks for is left open."""
+    grouped = families(profiles)
+    found = Guess(preset=preset or _preset(profiles, grouped))
+    compare_by(found, _groups(profiles, grouped), profiles)
+    _guess_roles(found, _spoken(profiles, grouped))
     if found.decision is None and found.score is None and found.outcome is None:
-        found.outcome = _last_binary(profiles, taken)
-        found.remarks["outcome"] = (
-            "a guess: the last column of two values, as the target of public files often is"
-        )
+        left = binary_columns(profiles, compared_columns(found))
+        if len(left) == 1:  # among several nothing is guessed
+            found.outcome = left[0]
+            found.remarks["outcome"] = "a guess: the only other column of two values"
     _settle(found, profiles)
     return found
 
 
-def _last_binary(profiles: Sequence[Profile], taken: Collection[str]) -> str | None:
-    named = [p.name for p in profiles if p.binary and p.name not in taken and not p.missing]
-    return named[-1] if named else None
+def _guess_roles(found: Guess, named: Sequence[tuple[str, Profile]]) -> None:
+    """Decision, score and outcome by their names, each another column."""
+    taken = compared_columns(found)
+    real = found.preset == "healthcare"  # need is often a number
+    fits: dict[str, Callable[[Profile], bool]] = {
+        "decision": lambda profile: profile.binary,
+        "score": _is_score,
+        "outcome": lambda profile: (profile.binary or (real and profile.numeric)) and not profile.identifier,
+    }
+    for role, fit in fits.items():
+        best = _best([(name, p) for name, p in named if p.name not in taken and fit(p)], role)
+        setattr(found, role, best)
+        taken |= {best} if best else set()
+
+
+def compared_columns(found: Guess) -> set[str]:
+    """The columns that people are compared by, those behind a definition among them."""
+    plain = {name for name in found.groups if name not in found.define}
+    return plain.union(*found.define.values())
+
+
+def make_answerable(found: Guess) -> None:
+    """A guessed preset must find what it needs: what is written has to run as it stands."""
+    if found.decision is None and found.score is not None and found.threshold is None:
+        found.threshold = "median"
+        found.remarks["threshold"] = "a guess: the decision is a score above the sample's median"
+    if found.decision is None and found.threshold in (None, "median"):
+        found.favourable = None  # whether more of a score is good for a person is not to be guessed
+    if found.preset not in answerable_presets(found):
+        found.preset = "general"
+
+
+def answerable_presets(found: Guess) -> list[str]:
+    """The kinds of audit that find what they need."""
+    decided = found.decision is not None or found.score is not None
+    able = [name for name in PRESETS if name == "general" or decided]
+    return [name for name in able if found.outcome is not None or name not in NEEDS_OUTCOME]
+
+
+def compare_by(found: Guess, named: Sequence[str], profiles: Sequence[Profile]) -> None:
+    """People are compared by these: columns, numbers in quarters, or attributes written as columns of 0 and 1."""
+    by_name = {profile.name: profile for profile in profiles}
+    written = {family.name: family for family in families(profiles)}
+    found.attributes = list(dict.fromkeys(named))
+    found.groups, found.define, found.bins = [], {}, {}
+    for name in found.attributes:
+        if name not in by_name and name in written:
+            defined = written[name].definitions()
+            found.define |= defined
+            found.groups += defined
+            continue
+        found.groups.append(name)
+        if name in by_name and by_name[name].numeric and not by_name[name].category:
+            found.bins[name] = PARTS
+
+
+def comparable(profiles: Sequence[Profile]) -> list[str]:
+    """What people could be compared by."""
+    grouped = families(profiles)
+    inside = _inside(grouped)
+    columns = [profile.name for profile in profiles if profile.category and profile.name not in inside]
+    return columns + [family.name for family in grouped if family.category]
+
+
+def binary_columns(profiles: Sequence[Profile], taken: Collection[str]) -> list[str]:
+    """Columns that could hold a decision or an outcome."""
+    inside = _inside(families(profiles))
+    return [p.name for p in profiles if p.binary and p.name not in inside and p.name not in taken]
+
+
+def speaks_for_a_role(profile: Profile) -> bool:
+    """Whether a column of several labels is named as a decision or an outcome is."""
+    named = any(words.rank(profile.name, words.ROLES[role]) is not None for role in ("decision", "outcome"))
+    return named and profile.category and not profile.binary
 
 
 def settle(found: Guess, profiles: Sequence[Profile]) -> None:
@@ -102,47 +140,50 @@ def _settle(found: Guess, profiles: Sequence[Profile]) -> None:
     by_name = {profile.name: profile for profile in profiles}
     _settle_decision(found, by_name)
     for role in ("decision", "outcome"):
-        name = getattr(found, role)
-        if name is not None and by_name[name].binary and not by_name[name].zero_one:
-            found.positive[role] = positive_label(by_name[name])
+        profile = by_name.get(str(getattr(found, role)))
+        label = None if profile is None or profile.zero_one else positive_label(profile)
+        if label is not None:
+            found.positive[role] = label
             found.remarks["positive"] = "the labels that count as 1: check them"
-    roles = [name for name in (found.decision, found.outcome, found.score) if name]
-    lacking = [f"{name!r} is missing in {_share(by_name[name])}" for name in roles if by_name[name].missing]
-    if lacking:
-        found.missing = "drop"
-        found.warnings.append(
-            f'{"; ".join(lacking)}: such rows are left out of every answer that needs the value (missing = "drop").'
-        )
-    elif found.preset == "employment" or any(by_name[name].missing for name in found.groups):
-        found.missing = "category"
+    find_missing(found, by_name)
     _settle_favourable(found)
-    taken = {*roles, *found.groups}
+    find_features(found, profiles)
+
+
+def find_features(found: Guess, profiles: Sequence[Profile]) -> None:
+    """The features are what is left once everything else has its part."""
+    taken = {*_role_columns(found), *compared_columns(found)}
+    written = [set(family.columns.values()) for family in families(profiles)]
+    taken = taken.union(*(family for family in written if family & taken))
     found.features = [
         profile.name for profile in profiles if profile.name not in taken and _is_feature(profile)
     ]
 
 
-_GOOD = (
-    "approv",
-    "hired",
-    "select",
-    "pass",
-    "promot",
-    "admit",
-    "accept",
-    "grant",
-    "offer",
-    "enrol",
-    "loan_status",
-)
-_BAD = ("denied", "reject", "flag", "frisk", "search", "arst", "recid", "risk", "default", "refus")
+def _role_columns(found: Guess) -> list[str]:
+    return [name for name in (found.decision, found.outcome, found.score) if name]
+
+
+def find_missing(found: Guess, by_name: Mapping[str, Profile]) -> None:
+    """What is done with rows that lack a value of a part."""
+    found.missing, found.warnings = "error", []
+    roles = [by_name[name] for name in _role_columns(found)]
+    lacking = [f"{profile.name!r} is missing in {_share(profile)}" for profile in roles if profile.missing]
+    compared = [by_name[name] for name in compared_columns(found) if name in by_name]
+    if lacking:
+        found.missing = "drop"
+        found.warnings.append(
+            f'{"; ".join(lacking)}: such rows are left out of every answer that needs the value (missing = "drop").'
+        )
+    elif found.preset == "employment" or any(profile.missing for profile in compared):
+        found.missing = "category"
 
 
 def _settle_favourable(found: Guess) -> None:
     """Whether decision 1 is good for a person, where the names say it; it is asked for where they do not."""
     label = str(found.positive.get("decision", "")).lower()
     name = str(found.decision or found.score or "").lower()
-    good, bad = (any(word in f"{label} {name}" for word in words) for words in (_GOOD, _BAD))
+    good, bad = (any(word in f"{label} {name}" for word in listed) for listed in (words.GOOD, words.BAD))
     if found.favourable is None and good != bad and (found.decision or found.threshold is not None):
         found.favourable = int(good)
         found.remarks["favourable"] = (
@@ -155,10 +196,10 @@ def _share(profile: Profile) -> str:
 
 
 def _settle_decision(found: Guess, by_name: Mapping[str, Profile]) -> None:
-    """Where no column of decisions was found, the outcome or the score stands for them."""
-    alone = found.decision is None and found.score is None and found.outcome is not None
-    if alone and found.preset in ("lending", "employment"):
+    """Where no column of decisions was found, the outcome or the score stands for them in the fields that need one."""
+    if found.decision is None and found.score is None and _stands_for_the_decision(found):
         found.decision, found.outcome = found.outcome, None
+        found.remarks.pop("outcome", None)
         found.remarks["decision"] = (
             "no column of decisions was found: this one is audited as if it were the decision"
         )
@@ -168,51 +209,127 @@ def _settle_decision(found: Guess, by_name: Mapping[str, Profile]) -> None:
         found.score = None  # the decision says all that is asked
 
 
+def _stands_for_the_decision(found: Guess) -> bool:
+    """Whether the outcome can be audited in its place; what comes after a decision cannot."""
+    if found.outcome is None or found.preset not in ("lending", "employment"):
+        return False
+    return words.rank(found.outcome, words.LATER) is None
+
+
 def _is_feature(profile: Profile) -> bool:
     usable = profile.numeric or profile.category
     return usable and len(profile.labels) > 1 and not profile.missing and not profile.identifier
 
 
-def _preset(profiles: Sequence[Profile]) -> str:
+def _preset(profiles: Sequence[Profile], grouped: Sequence[Family]) -> str:
+    """The field that most names speak for; none where none speaks."""
+    inside = _inside(grouped)
+    names = [*(p.name for p in profiles if p.name not in inside), *(family.name for family in grouped)]
     votes = {
-        name: sum(any(word in profile.name.lower() for word in words) for profile in profiles)
-        for name, words in _PRESET_WORDS.items()
+        field: sum(words.rank(name, listed) is not None for name in names)
+        for field, listed in words.FIELDS.items()
     }
     best = max(votes, key=lambda name: votes[name])
-    return best if votes[best] else "employment"
+    return best if votes[best] else "general"
 
 
-def _groups(profiles: Sequence[Profile]) -> list[str]:
-    usable = [profile for profile in profiles if profile.category]
-    named = [
-        (rank, profile.name)
-        for profile in usable
-        for rank, word in enumerate(_WORDS["groups"])
-        if _speaks(profile.name, word)
+def _groups(profiles: Sequence[Profile], grouped: Sequence[Family]) -> list[str]:
+    """The attributes whose names speak; not those that join others, such as race-sex."""
+    single = _single(profiles, grouped)
+    named = _ranked(single, words.GROUPS)[:MAX_GROUPS]
+    return named + _labels(single, named, profiles) or _ranked(single, words.GROUPS_ELSE)[:1]
+
+
+def left_out(found: Guess, profiles: Sequence[Profile]) -> list[str]:
+    """What is not compared although its name says that people may be compared by it."""
+    single = _single(profiles, families(profiles))
+    taken = {*found.attributes, *_role_columns(found)}
+    several = {profile.name for profile in profiles if profile.category and not profile.binary}
+    labels = [name for name in single if name in several and words.label_of(name) is not None]
+    listed = dict.fromkeys([*_ranked(single, words.GROUPS), *labels])
+    return [name for name in listed if name not in taken]
+
+
+def _single(profiles: Sequence[Profile], grouped: Sequence[Family]) -> list[str]:
+    known = {words.spoken(name) for name in (*(p.name for p in profiles), *(f.name for f in grouped))}
+    return [name for name in comparable(profiles) if not _joins(name, known)]
+
+
+def _ranked(names: Sequence[str], listed: Sequence[str]) -> list[str]:
+    ranked = [(place, name) for name in names if (place := words.rank(name, listed)) is not None]
+    return [name for _, name in sorted(ranked)]
+
+
+def _labels(names: Sequence[str], named: Sequence[str], profiles: Sequence[Profile]) -> list[str]:
+    """Columns of two values that say who is in one group of an attribute that no column of its own holds.
+
+    Of two that say the same of everybody, as male and female do, the rarer's is taken; by the counts, as elsewhere.
+    """
+    labels = {name for name in names if words.label_of(name) in _not_held(named)}
+    found: list[Profile] = []
+    for profile in sorted((p for p in profiles if p.binary and p.name in labels), key=_said_yes):
+        found += [] if _mirrored(profile, found) else [profile]
+    return [profile.name for profile in profiles if profile in found]
+
+
+_HELD_BY = {"sex": ("sex", "gender"), "race": ("race", "ethnic"), "ethnic": ("ethnic",)}
+
+
+def _not_held(named: Sequence[str]) -> list[str]:
+    """The attributes that no column of their own holds."""
+    return [of for of, held in _HELD_BY.items() if all(words.rank(name, held) is None for name in named)]
+
+
+def _mirrored(profile: Profile, others: Sequence[Profile]) -> bool:
+    """Whether one of the others is 0 wherever it is 1, and 1 wherever it is 0."""
+    alike = [other for other in others if words.label_of(other.name) == words.label_of(profile.name)]
+    lacking = profile.rows - _said_yes(profile)
+    return not profile.missing and any(_said_yes(other) == lacking for other in alike)
+
+
+def _said_yes(profile: Profile) -> int:
+    counts = dict(zip(profile.labels, profile.counts, strict=True))
+    return counts.get(positive_label(profile) or "", 0)
+
+
+def _joins(name: str, known: Collection[str]) -> bool:
+    """Whether a name is made of other columns' names."""
+    parts = words.parts(name)
+    return len(parts) > 1 and all(part in known for part in parts)
+
+
+def _inside(grouped: Sequence[Family]) -> set[str]:
+    return {column for family in grouped for column in family.columns.values()}
+
+
+def _spoken(profiles: Sequence[Profile], grouped: Sequence[Family]) -> list[tuple[str, Profile]]:
+    """Columns with the names that speak for them: of an attribute written as several, the column that means yes."""
+    inside = _inside(grouped)
+    meant = {column: family.name for family in grouped if (column := _meaning_yes(family))}
+    return [
+        (meant.get(profile.name, profile.name), profile)
+        for profile in profiles
+        if profile.name not in inside or profile.name in meant
     ]
-    chosen = list(dict.fromkeys(name for _, name in sorted(named)))[:MAX_GROUPS]
-    if chosen:
-        return chosen
-    texts = [profile.name for profile in usable if not profile.numeric]
-    return texts[:1] or [profile.name for profile in usable][:1]
 
 
-def _best(profiles: Sequence[Profile], part: str) -> str | None:
+def _meaning_yes(family: Family) -> str | None:
+    """The column of the label that means yes; of two labels else the rarer one's."""
+    for label, column in family.columns.items():
+        if label.strip(".").lower() in words.YES:
+            return column
+    rarest = min(family.columns, key=lambda label: family.counts[label])
+    return family.columns[rarest] if len(family.columns) == 2 else None
+
+
+def _best(named: Sequence[tuple[str, Profile]], part: str) -> str | None:
+    listed = words.ROLES[part]
     ranked = [
-        (rank, profile.name.lower() != word, index, profile.name)
-        for index, profile in enumerate(profiles)
-        for rank, word in enumerate(_WORDS[part])
-        if _speaks(profile.name, word)
+        (place, name.lower() != listed[place], index, profile.name)
+        for index, (name, profile) in enumerate(named)
+        if (place := words.rank(name, listed)) is not None
     ]
     return min(ranked)[3] if ranked else None
-
-
-def _speaks(name: str, word: str) -> bool:
-    """Short words must stand alone, so that 'sex' is not found in 'sussex' nor 'need' in 'needle'."""
-    text = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
-    if "_" in word or len(word) > 5:
-        return word in text
-    return word in re.split(r"[^a-z0-9]+", text) or (len(word) > 4 and word in text)
 
 
 def _is_score(profile: Profile) -> bool:
@@ -233,9 +350,16 @@ def _threshold(preset: str, profile: Profile) -> tuple[float | str, str]:
     return "median", "a guess: scores above the sample median; put the cut-off that is used"
 
 
-def positive_label(profile: Profile) -> str:
-    """The label that most likely means yes; else the rarer one."""
-    for word in _POSITIVE:
+_YES_AND_NO = ({"0", "1"}, {"-1", "1"}, {"false", "true"})
+
+
+def positive_label(profile: Profile) -> str | None:
+    """The label that most likely means yes; else the rarer one. Of two numbers only -1 and 1 say it themselves."""
+    if not profile.binary:
+        return None
+    if profile.numeric and set(profile.labels) not in _YES_AND_NO:
+        return words.CODED.get(words.spoken(profile.name))
+    for word in words.YES:
         for label in profile.labels:
             if label.strip().strip(".").lower() == word:
                 return label

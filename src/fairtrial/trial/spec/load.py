@@ -90,7 +90,12 @@ def _parse(text: str, name: str) -> dict[str, Any]:
         raise InputError(name, Fault("", required, cure="is it a spec? `fairtrial init` writes one"))
     tables = sum(line.lstrip().startswith("[") for line in lines)
     if tables > MAX_TABLES:
-        raise InputError(name, Fault("", f"has {tables:,} tables; {MAX_TABLES:,} are the most"))
+        raise InputError(
+            name,
+            Fault(
+                "", f"has {tables:,} tables; {MAX_TABLES:,} are the most", cure="split it into several files"
+            ),
+        )
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -199,10 +204,23 @@ def _read_data(content: Mapping[str, Any], faults: SpecFaults, rows_at_hand: boo
 
 def _check_rows(data: Data, faults: SpecFaults, rows_at_hand: bool) -> None:
     """Where the rows are."""
-    if (data.source is None) == (data.dataset is None) and not (rows_at_hand and data.source is None):
+    spark = data.engine == "spark"
+    if spark and sum(part is not None for part in (data.source, data.table, data.sql)) != 1:
+        text = 'with engine = "spark" needs one of table, source (a path) and sql'
+        faults.add(("data",), Fault("", text))
+    both = (data.source is None) == (data.dataset is None)
+    if not spark and both and not (rows_at_hand and data.source is None):
         text = 'needs either source = "file.csv" (or .parquet, or a glob) or dataset = "compas"'
         faults.add(("data",), Fault("", text))
-    if isinstance(data.source, str) and "://" in data.source:
+    for key, found, where in (
+        ("table", data.table, True),
+        ("sql", data.sql, True),
+        ("dataset", data.dataset, False),
+    ):
+        if found is not None and spark is not where:
+            text = 'needs engine = "spark"' if where else 'is for engine = "duckdb"; leave one of the two out'
+            faults.add(("data", key), Fault("", text))
+    if not spark and isinstance(data.source, str) and "://" in data.source:
         text = f"must be a file of this machine, got the address {data.source!r}"
         faults.add(("data", "source"), Fault("", text, cure="download it first"))
     unknown = None if data.dataset is None else choice_fault("dataset", data.dataset, DATASETS)
@@ -233,7 +251,7 @@ def _check_columns(roles: Mapping[str, Any], faults: SpecFaults) -> None:
             faults.extend(("data", key), error.faults)
             continue
         for name in sorted({name for name in listed if listed.count(name) > 1}, key=str):
-            faults.add(("data", key), Fault("", f"names {name!r} twice"))
+            faults.add(("data", key), Fault("", f"names {name!r} twice", cure="name it once"))
 
 
 def _read_names(content: Mapping[str, Any], data: Data, faults: SpecFaults) -> Names:

@@ -26,7 +26,7 @@ from fairtrial.trial.spec.argument_kinds import (
 from fairtrial.trial.spec.faults import SpecFaults
 from fairtrial.trial.spec.load import Spec
 from fairtrial.trial.spec.sections import Section
-from fairtrial.trial.spec.tables import data_keys
+from fairtrial.trial.spec.tables import data_keys, role_keys
 
 
 def open_audit(spec: Spec, data: object = None) -> Audit:
@@ -77,6 +77,8 @@ def _place(fault: Fault, spec: Spec) -> tuple[str, ...]:
 
 
 def _source(spec: Spec, faults: SpecFaults) -> Any:
+    if spec.data.engine == "spark":
+        return _of_spark(spec, faults)
     if spec.data.dataset is not None:
         return str(files("fairtrial.datasets").joinpath(f"{spec.data.dataset}.parquet"))
     source = spec.source
@@ -99,16 +101,36 @@ def _source(spec: Spec, faults: SpecFaults) -> Any:
     return source
 
 
+def _of_spark(spec: Spec, faults: SpecFaults) -> Any:
+    from fairtrial.data.spark_tables import spark_frame
+
+    data = spec.data
+    path = data.source if data.source is None or "://" in data.source else spec.source
+    try:
+        return spark_frame("Audit", table=data.table, path=path, sql=data.sql)
+    except InputError as error:
+        for fault in error.faults:
+            faults.add(("data", fault.argument), fault)
+    return None
+
+
 def above_median(audit: Audit) -> float:
     """The smallest score above the sample median, so that `score ≥ threshold` means "above the median"."""
     scores = audit.rows(roles=("score",)).roles["score"]
     scores = scores[np.isfinite(scores)]
     if not len(scores):
-        raise InputError("Audit", Fault("threshold", "cannot be the median: the score has no values"))
+        raise InputError(
+            "Audit",
+            Fault(
+                "threshold",
+                "cannot be the median: the score has no values",
+                cure="name another column as the score",
+            ),
+        )
     above = scores[scores > np.median(scores)]
     if not len(above):
         text = "cannot be the median: no score lies above it, more than half of the scores are the largest"
-        raise InputError("Audit", Fault("threshold", text))
+        raise InputError("Audit", Fault("threshold", text, cure="State a number"))
     return float(above.min())
 
 
@@ -138,7 +160,7 @@ def data_faults(
             find_groups(method, audit, value)
         elif is_target(argument):
             check_target(method, audit, find_target(method, value))
-        elif argument.name in data_keys():
+        elif argument.name in role_keys():
             _check_columns(audit, method, argument, value)
     except InputError as error:
         return list(error.faults)

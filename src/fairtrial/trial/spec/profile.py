@@ -7,9 +7,11 @@ import gzip
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from fairtrial.data.files import Files
+from fairtrial.data.source import UNREADABLE
 from fairtrial.errors import Fault, InputError
 from fairtrial.labels import canonical, is_missing
 
@@ -60,9 +62,17 @@ def profile_file(path: str) -> list[Profile]:
             for name in columns:
                 values[name].append(row.get(name))
     except (OSError, EOFError, ValueError, NotImplementedError, MemoryError, csv.Error) as error:
-        fault = Fault("data", f"cannot be read: {str(error).splitlines()[0]}", subject=files.paths[0])
+        fault = Fault(
+            "data", f"cannot be read: {str(error).splitlines()[0]}", subject=files.paths[0], cure=UNREADABLE
+        )
         raise InputError("Audit", fault) from None
     return [_profile(name, values[name]) for name in columns]
+
+
+def first_rows(path: str, count: int) -> list[dict[str, Any]]:
+    """The first rows of the file (of the first file of a glob), as they are written."""
+    files = Files(path)
+    return list(islice(_csv_rows(files) if files.csv else _parquet_rows(files.paths[0]), count))
 
 
 def _csv_rows(files: Files) -> Iterator[dict[str, Any]]:

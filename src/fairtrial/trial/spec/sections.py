@@ -44,16 +44,18 @@ class Names:
     metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     groups: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
-    def resolve(self, argument: Argument, value: Any) -> Any:
-        """The value with each name replaced by what it stands for."""
+    def resolve(self, argument: Argument, value: Any, compared: Any = ()) -> Any:
+        """The value with each name replaced by what it stands for; `compared` are the groups of the section."""
         if isinstance(value, list):
-            return [self.resolve(argument, item) for item in value]
+            return [self.resolve(argument, item, compared) for item in value]
         if isinstance(value, str) and value in self.metrics and admits_metrics(argument):
             return {"name": value, **self.metrics[value]}
         if isinstance(value, str) and value in self.groups and admits_groups(argument):
             # Among the groups compared it is one of its own, which the audit knows by its name; whom they are compared
-            # with is a group of the attributes it is made of, where labels alone make it.
+            # with is a group of the attributes it is made of, where labels alone make it. One of the groups compared
+            # that another argument picks, such as explain's reference, is that very one.
             own = is_attributes(argument) or not _of_labels(self.groups[value])
+            own |= isinstance(compared, list) and value in compared and str not in argument.kinds
             return {value: value} if own else dict(self.groups[value])
         return value
 
@@ -108,9 +110,10 @@ def _read_arguments(
     """The arguments of one section, checked as the method declares them, their names replaced."""
     keys = section_keys(method)
     arguments: dict[str, Any] = {}
+    compared = next((table.get(key) for key, argument in keys.items() if is_attributes(argument)), ())
     for key, value in table.items():
         if key in keys:
-            arguments[key] = names.resolve(keys[key], value)
+            arguments[key] = names.resolve(keys[key], value, compared)
             faults.extend((*path, key), value_faults(method, keys[key], arguments[key]))
         elif key != "title":
             faults.add((*path, key), _refused(method, key, keys))
@@ -124,7 +127,11 @@ def _refused(method: Method, key: str, keys: Mapping[str, Argument]) -> Fault:
     """Why a section may not have the key."""
     declared = {argument.name: argument for argument in method.arguments}
     if key in declared and declared[key].option.python_only:
-        return Fault(key, f"is for Python only: {declared[key].option.python_only}")
+        return Fault(
+            key,
+            f"is for Python only: {declared[key].option.python_only}",
+            cure="Leave it out, or run the audit from Python",
+        )
     if key in declared or key in run_keys():
         return Fault(key, f"is set for the whole trial: write it under [run], not in [{method.name}]")
     known = ["title", *keys]

@@ -10,11 +10,14 @@ from fairtrial.data.audit import Audit
 from fairtrial.data.probable_groups import split_groups
 from fairtrial.options import Argument, Option, arguments_of
 
-Preset = Literal["employment", "lending", "insurance", "risk-score", "healthcare", "public-sector"]
+Preset = Literal["general", "employment", "lending", "insurance", "risk-score", "healthcare", "public-sector"]
 PRESETS: tuple[str, ...] = get_args(Preset)
 
 SEED = Option("Same seed, same numbers.", least=0)
 JOBS = Option("Parallel workers; numbers do not depend on it.", least=1, most=1024)
+PARALLEL = Option(
+    "Where long loops run: dask for a cluster of this machine's processes, or the address of a Dask scheduler."
+)
 PUBLISH = Option("For strangers: small groups are joined, so that no count of few people can be worked out.")
 ALPHA = Option("Chance of even one false finding in the whole trial.", above=0, below=0.5)
 Correction = Literal["holm", "max-t"]
@@ -27,6 +30,14 @@ class Rows:
 
     source: Annotated[str | None, Option("CSV or Parquet file, or a glob of them.")] = None
     dataset: Annotated[str | None, Option("A bundled dataset by name, such as compas.")] = None
+    engine: Annotated[
+        Literal["duckdb", "spark"],
+        Option("What reads the rows: duckdb in this process, or spark in the session that is there."),
+    ] = "duckdb"
+    table: Annotated[
+        str | None, Option("With engine spark: a table of its catalogue, such as prod.loans.")
+    ] = None
+    sql: Annotated[str | None, Option("With engine spark: a query whose answer is audited.")] = None
     threshold: Annotated[
         float | Literal["median"] | None,
         Option("Decision = score at or above it; median: above the sample's median."),
@@ -50,6 +61,7 @@ class Run:
 
     seed: Annotated[int, SEED] = 0
     jobs: Annotated[int, JOBS] = 1
+    parallel: Annotated[str | None, PARALLEL] = None
     alpha: Annotated[float, ALPHA] = 0.05
     correction: Annotated[Correction, CORRECTION] = "holm"
     publish: Annotated[bool, PUBLISH] = False
@@ -102,19 +114,30 @@ class Bias:
     ] = None
 
 
+WHERE = ("source", "dataset", "engine", "table", "sql")  # keys that say where the rows are
+
+
 @dataclass(frozen=True, slots=True)
 class Data:
     """The rows of a spec and the roles of their columns, as far as they are written."""
 
     source: str | None = None
     dataset: str | None = None
+    engine: str = "duckdb"
+    table: str | None = None
+    sql: str | None = None
     roles: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, given: dict[str, Any]) -> Data:
         """From the keys of the table."""
-        roles = {key: value for key, value in given.items() if key not in ("source", "dataset")}
-        return cls(given.get("source"), given.get("dataset"), roles)
+        own = {key: value for key, value in given.items() if key in WHERE}
+        return cls(**own, roles={key: value for key, value in given.items() if key not in WHERE})
+
+    @property
+    def name(self) -> str | None:
+        """The rows as a report names them."""
+        return self.dataset or self.source or self.table or self.sql
 
     @property
     def groups(self) -> list[str]:

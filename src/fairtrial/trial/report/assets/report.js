@@ -39,9 +39,9 @@
     return direction * a.localeCompare(b, "en", { numeric: true });
   };
 
-  const sortBy = (table, index) => {
+  const sortBy = (table, index, wanted) => {
     const headings = all("thead th", table);
-    const direction = headings[index].getAttribute("aria-sort") === "ascending" ? -1 : 1;
+    const direction = wanted || (headings[index].getAttribute("aria-sort") === "ascending" ? -1 : 1);
     headings.forEach((heading) => heading.removeAttribute("aria-sort"));
     headings[index].setAttribute("aria-sort", direction === 1 ? "ascending" : "descending");
     const body = table.tBodies[0];
@@ -51,17 +51,40 @@
     say(`Sorted by ${headings[index].querySelector("button").textContent}, ${direction === 1 ? "ascending" : "descending"}`);
   };
 
-  const tableText = (table) =>
-    all("tr", table)
-      .filter((row) => !row.hidden)
-      .map((row) => [...row.cells].map((cell) => (cell.querySelector("button") || cell).textContent.trim().replace(/^−/, "-")).join("\t"))
-      .join("\n");
+  const cellText = (cell) => (cell.querySelector("button") || cell).textContent.trim().replace(/^−/, "-");
+  const visible = (table) => all("tr", table).filter((row) => !row.hidden);
+  const tableText = (table) => visible(table).map((row) => [...row.cells].map(cellText).join("\t")).join("\n");
+
+  // Numbers with all their digits, intervals as they are shown; a text that a spreadsheet would run gets an apostrophe.
+  const csvCell = (cell) => {
+    const shown = cellText(cell);
+    const exact = cell.matches("td.num") && cell.dataset.value && !/ to /.test(shown) ? cell.dataset.value : shown;
+    const safe = /^[=+\-@\t\r\n]/.test(exact) && !Number.isFinite(Number(exact)) ? `'${exact}` : exact;
+    return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  };
+  const saveCsv = (table) => {
+    const text = visible(table).map((row) => [...row.cells].map(csvCell).join(",")).join("\r\n");
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text + "\r\n"], { type: "text/csv" }));
+    link.download = `${table.id}.csv`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  };
 
   for (const box of all("[data-table]")) {
     const table = box.querySelector("table");
     const count = box.querySelector("[data-count]");
     all("[data-sort]", table).forEach((button, index) => button.addEventListener("click", () => sortBy(table, index)));
     box.querySelector("[data-copy-table]").addEventListener("click", (event) => copied(event.target, tableText(table)));
+    box.querySelector("[data-csv]").addEventListener("click", () => saveCsv(table));
+    box.querySelector("[data-sort-by]").addEventListener("change", (event) => {
+      if (event.target.value !== "") sortBy(table, Number(event.target.value), 1);
+    });
+    const fold = box.querySelector("[data-fold]");
+    fold?.addEventListener("click", () => {
+      const open = table.classList.toggle("all");
+      fold.setAttribute("aria-pressed", String(open));
+    });
     const filter = box.querySelector("[data-filter]");
     if (!filter) continue;
     filter.addEventListener("input", () => {
