@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import warnings
 from collections.abc import Callable
@@ -93,7 +94,7 @@ def _application(name: str) -> typer.Typer:
 
 program = typer.Typer(
     cls=Commands,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     no_args_is_help=True,
@@ -124,6 +125,8 @@ def _program_options(
 def main() -> None:
     """Entry point: exit code 2 for bad input with one clear message, 1 for the unexpected."""
     warnings.simplefilter("ignore", FairtrialWarning)  # the results' notes say the same
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal without a sign or a letter shows ? in its place
     try:
         check_installed()
         program(prog_name="fairtrial")

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fairtrial.cli.printing import QUIET, on_terminal
 from fairtrial.cli.run import finish, run_shown
 from fairtrial.results.output import make_output_folder
 from fairtrial.work.whole_files import write_whole
@@ -21,15 +22,17 @@ def demo(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on where an interrupted run in the folder stopped.")
     ] = False,
+    quiet: QUIET = False,
 ) -> None:
     """Audit the bundled COMPAS data and write a report."""
     folder = make_output_folder("demo", "out", out, files=("audit.toml",))
     spec = folder / "audit.toml"
     write_whole(spec, files("fairtrial.datasets").joinpath("compas.toml").read_bytes())
-    typer.echo("Auditing COMPAS: 7,214 people scored in Broward County, Florida, 2013-2014", err=True)
+    if not quiet:
+        typer.echo("Auditing COMPAS: 7,214 people scored in Broward County, Florida, 2013-2014", err=True)
     again = f"fairtrial demo --out {folder} --resume"
-    trial = run_shown(spec, folder, again, jobs=jobs, resume=resume)
-    rates = trial.results.get("measure-1")
-    if rates is not None:
-        typer.echo(f"\n{rates.summary()}")
-    finish(trial, folder, [], again)
+    trial = run_shown(spec, folder, again, quiet, jobs=jobs, resume=resume)
+    rates = trial.shown.get("measure-1")
+    if rates is not None and not quiet:
+        typer.echo(f"\n{on_terminal(rates)}")
+    finish(trial, folder, [], again, quiet)

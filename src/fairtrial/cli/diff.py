@@ -7,9 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
+from fairtrial.cli.report import Open, open_in_browser
+from fairtrial.errors import Fault, InputError
+from fairtrial.results.output import check_output_file
 from fairtrial.results.text import format_value
 from fairtrial.trial import load_results
 from fairtrial.trial.difference import difference
+from fairtrial.trial.report.difference_page import answer_text, change_text
 
 app = typer.Typer(add_completion=False)
 
@@ -19,10 +23,22 @@ def diff(
     old: Annotated[str, typer.Argument(help="results.json of the earlier audit, or its folder.")],
     new: Annotated[str, typer.Argument(help="results.json of the later audit, or its folder.")],
     json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    page: Annotated[str | None, typer.Option("--page", help="Also write it as a page to this file.")] = None,
+    open_page: Open = False,
 ) -> None:
-    """Compare two audits: what changed, and what became significant."""
-    found = difference(load_results(old), load_results(new))
+    """Compare two audits: what changed by more than noise, and what became significant."""
+    if open_page and page is None:
+        raise InputError("diff", Fault("open", "needs a page to open", cure="name its file with --page"))
+    target = None if page is None else check_output_file("diff", page)
+    before, after = load_results(old), load_results(new)
+    found = difference(before, after)
+    if target is not None:
+        from fairtrial.trial.report import write_difference
+
+        write_difference(before, after, target)
     typer.echo(json_module.dumps(found, indent=2, ensure_ascii=False) if json else _text(found))
+    if target is not None and open_page:
+        open_in_browser(target)
 
 
 def _text(found: dict[str, Any]) -> str:
@@ -31,6 +47,7 @@ def _text(found: dict[str, Any]) -> str:
         "The verdict changed" if verdict["changed"] else "The verdict is the same",
         f"  old  {verdict['old']['text']}",
         f"  new  {verdict['new']['text']}",
+        *([] if found["not_compared"] else ["", answer_text(found)]),
     ]
     parts = _parts(found)
     for title, listed in parts.items():
@@ -46,6 +63,9 @@ def _parts(found: dict[str, Any]) -> dict[str, list[str]]:
     return {
         "What differs around the numbers": [
             f"  {item['what']}: {item['old']} → {item['new']}" for item in found["setting"]
+        ],
+        "Gaps that changed by more than noise": [
+            f"  {test['metric']} of {test['subject']}: {change_text(test)}" for test in found["changed_gaps"]
         ],
         "Became significant": [f"  {_test(test)}" for test in found["became_significant"]],
         "No longer significant": [f"  {_test(test)}" for test in found["no_longer_significant"]],

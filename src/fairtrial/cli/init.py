@@ -4,29 +4,42 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from fairtrial.cli.init_questions import ask, needs_labels, threshold
+from fairtrial.data import arguments
 from fairtrial.data.audit import Audit
+from fairtrial.data.files import Files
 from fairtrial.data.schema import column_fault
-from fairtrial.errors import Fault, Faults, InputError, Set, Words, check_choice, did_you_mean
+from fairtrial.errors import Fault, Faults, InputError, Set, Words, check_choice
 from fairtrial.methods.gaps.known_outcomes import selective_labels
 from fairtrial.results.output import check_output_file
-from fairtrial.trial.spec.compose import compose
-from fairtrial.trial.spec.guess import Guess, guess, positive_label, settle
-from fairtrial.trial.spec.profile import Profile, profile_file
+from fairtrial.trial.spec.compose import PRESET_WORDS, compose
+from fairtrial.trial.spec.guess import (
+    Guess,
+    binary_columns,
+    comparable,
+    compare_by,
+    compared_columns,
+    guess,
+    left_out,
+    make_answerable,
+    settle,
+    speaks_for_a_role,
+)
+from fairtrial.trial.spec.one_hot import families
+from fairtrial.trial.spec.profile import MAX_CATEGORIES, Profile, profile_file
 from fairtrial.trial.spec.tables import PRESETS
 from fairtrial.work.whole_files import write_whole
 
 app = typer.Typer(add_completion=False)
-_COLUMNS = {
-    "decision": "Column of the decision",
-    "outcome": "Column of what really happened",
-    "score": "Column of the score",
-}
+ROLES = ("decision", "outcome", "score")
+LISTED = 12  # columns that a refusal proposes
 
 
 @app.command()
@@ -40,7 +53,7 @@ def init(
     decision: Annotated[str | None, typer.Option("--decision", help="Column of the decision.")] = None,
     outcome: Annotated[str | None, typer.Option("--outcome", help="Column of what really happened.")] = None,
     score: Annotated[str | None, typer.Option("--score", help="Column of the score.")] = None,
-    threshold: Annotated[
+    cut: Annotated[
         str | None, typer.Option("--threshold", help="Decision = score at or above it; a number or median.")
     ] = None,
     group: Annotated[
@@ -50,6 +63,10 @@ def init(
         str | None,
         typer.Option("--favourable", help="The decision that is good for a person: 1, 0 or its label."),
     ] = None,
+    positive: Annotated[
+        list[str] | None,
+        typer.Option("--positive", help="A label that counts as 1, such as yes or decision=yes (repeat it)."),
+    ] = None,
     missing: Annotated[
         str | None, typer.Option("--missing", help="error, drop or category; default: a guess.")
     ] = None,
@@ -58,7 +75,8 @@ def init(
 ) -> None:
     """Look at a data file and write a commented audit.toml."""
     target = _target(out, force)
-    named = Named(decision, outcome, score, threshold, tuple(group or ()), favourable, missing)
+    labels = tuple(positive or ())
+    named = Named(decision, outcome, score, cut, tuple(group or ()), favourable, missing, labels)
     named.check(preset)
     if not yes and not named.given and not sys.stdin.isatty():
         cure = Words(
@@ -66,32 +84,21 @@ def init(
             Set("decision"), Set("outcome"), Set("score"), Set("group"), Set("yes"),
         )  # fmt: skip
         raise InputError("init", Fault("", "questions need a terminal", cure=cure))
-    profiles = profile_file(data)
+    profiles = _looked_at(data)
     found = named.put_into(guess(profiles, preset), profiles)
-    if not yes and not named.given:
-        found = _ask(found, profiles)
-    _check(found)
+    asked = not yes and not named.given
+    if asked:
+        found = ask(found, profiles, missing)
+    else:
+        found.warnings += named.left_out_of(found, profiles)
+    _check(found, profiles)
     if preset is None:
-        _make_answerable(found)
+        make_answerable(found)
     found.warnings += _selective(data, found)
     source = os.path.relpath(data, target.absolute().parent) if not os.path.isabs(data) else data
     title = f"Fairness audit of {Path(data).stem}"
-    try:
-        write_whole(target, compose(found, source, title))
-    except OSError as error:
-        raise InputError("init", Fault("out", f"cannot be written: {error.strerror}", got=out)) from None
-    _tell(found, target)
-
-
-def _make_answerable(found: Guess) -> None:
-    """A guessed preset must find what it needs: what is written has to run as it stands."""
-    if found.outcome is None and found.preset in ("risk-score", "healthcare"):
-        found.preset = "employment"
-    if found.decision is None and found.score is not None and found.threshold is None:
-        found.threshold = "median"
-        found.remarks["threshold"] = "a guess: the decision is a score above the sample's median"
-    if found.decision is None and found.threshold in (None, "median"):
-        found.favourable = None  # whether more of a score is good for a person is not to be guessed
+    _write(target, compose(found, source, title))
+    _tell(found, target, guessed=not asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +112,13 @@ class Named:
     groups: tuple[str, ...]
     favourable: str | None
     missing: str | None
+    positive: tuple[str, ...]
 
     @property
     def given(self) -> bool:
         """Whether anything was named: then nothing is asked."""
-        return any((self.decision, self.outcome, self.score, self.threshold, self.groups, self.favourable))
+        parts = (self.decision, self.outcome, self.score, self.threshold, self.groups, self.favourable)
+        return any((*parts, self.positive))
 
     def check(self, preset: str | None) -> None:
         if preset is not None:
@@ -121,26 +130,51 @@ class Named:
         """The guess with what was named in place of it; what follows from the parts is found anew."""
         if not self.given and self.missing is None:
             return found
-        columns = [profile.name for profile in profiles]
-        self._check_columns(columns)
-        named = {role: getattr(self, role) for role in _COLUMNS}
+        self._check_columns(profiles)
+        named = {role: getattr(self, role) for role in ROLES}
         taken = {name for name in (*named.values(), *self.groups) if name}
         for role, name in named.items():
             guessed = getattr(found, role)
             setattr(found, role, name or (None if guessed in taken or any(named.values()) else guessed))
-        found.groups = list(self.groups) or [name for name in found.groups if name not in taken]
+        left = [name for name in found.attributes if name not in taken]
+        compare_by(found, self.groups or left, profiles)
         found.remarks, found.warnings = {}, []
         settle(found, profiles)
+        self._add_to(found)
+        return found
+
+    def _add_to(self, found: Guess) -> None:
+        """What was named beside the columns."""
         if self.threshold is not None:
-            found.threshold = _threshold(self.threshold)
+            found.threshold = threshold(self.threshold)
             found.remarks["threshold"] = "decision = score at or above it"
         if self.favourable is not None:
             found.favourable = int(self.favourable) if self.favourable in ("0", "1") else self.favourable
             found.remarks.pop("favourable", None)
         found.missing = self.missing or found.missing
-        return found
+        for role in ("decision", "outcome"):
+            labels = self._labels(role)
+            if labels and getattr(found, role) is not None:
+                found.positive[role] = labels[0] if len(labels) == 1 else labels
+                found.remarks["positive"] = "the labels that count as 1"
 
-    def _check_columns(self, columns: list[str]) -> None:
+    def _labels(self, role: str) -> list[str]:
+        """The labels of a role that count as 1, those of both roles among them."""
+        typed = [arguments.label(text) for text in self.positive]
+        both = [label for label in typed if isinstance(label, str)]
+        return both + [label[1] for label in typed if not isinstance(label, str) and label[0] == role]
+
+    def left_out_of(self, found: Guess, profiles: list[Profile]) -> list[str]:
+        """What is not compared although its name suggests it, where it was not said whom to compare."""
+        names = [] if self.groups else left_out(found, profiles)
+        listed = _listed(names)
+        return (
+            [f"not compared though their names suggest it: {listed}; add --group {names[0]}"] if names else []
+        )
+
+    def _check_columns(self, profiles: list[Profile]) -> None:
+        columns = [profile.name for profile in profiles]
+        attributes = [*columns, *(family.name for family in families(profiles))]
         faults = Faults("init")
         for argument in ("decision", "outcome", "score"):
             name = getattr(self, argument)
@@ -148,14 +182,10 @@ class Named:
             if fault is not None:
                 faults.add(fault)
         for name in self.groups:
-            fault = column_fault("group", name, columns)
+            fault = column_fault("group", name, attributes)
             if fault is not None:
                 faults.add(fault)
         faults.raise_any()
-
-
-def _threshold(text: str) -> float | str:
-    return "median" if text == "median" else _number(text)
 
 
 def _target(out: str, force: bool) -> Path:
@@ -167,13 +197,117 @@ def _target(out: str, force: bool) -> Path:
     return check_output_file("init", target)
 
 
-def _check(found: Guess) -> None:
+def _looked_at(data: str) -> list[Profile]:
+    """What the columns hold; a fault of the file is told by the command that was called."""
+    try:
+        profiles = profile_file(data)
+    except InputError as error:
+        raise InputError("init", error.faults) from None
+    files = Files(data)
+    if files.csv and any(header.numbered for header in files.headers.values()):
+        typer.echo("Note: the first column has no name and counts the rows; it is not read.", err=True)
+    return profiles
+
+
+def _write(target: Path, text: str) -> None:
+    try:
+        write_whole(target, text)
+    except OSError as error:
+        required = f"cannot be written: {error.strerror}"
+        fault = Fault("out", required, got=str(target), cure="name another file")
+        raise InputError("init", fault) from None
+
+
+def _check(found: Guess, profiles: list[Profile]) -> None:
+    """Whether the parts are there and can be what they are said to be."""
+    faults = Faults("init")
+    taken = {found.decision, found.outcome, found.score} - {None}
+    two = binary_columns(profiles, ())
     if not found.groups:
-        text = "found no column to compare people by (2 to 25 different labels)"
-        raise InputError("init", Fault("", text, cure=Words("name one with {}", Set("group"))))
-    if found.decision is None and found.outcome is None and found.score is None:
-        cure = Words("name one with {}, {} or {}", Set("decision"), Set("outcome"), Set("score"))
-        raise InputError("init", Fault("", "found no decision, outcome or score", cure=cure))
+        text = "found no column to compare people by: no name says race, sex or the like"
+        able = [name for name in comparable(profiles) if name not in taken]
+        able.sort(key=lambda name: name not in two)
+        faults.add(
+            Fault(
+                "",
+                text,
+                cure=Words("name one with {}", Set("group")),
+                hint=_proposed(able, "of few labels", max(LISTED, sum(name in two for name in able))),
+            )
+        )
+    if not taken:
+        faults.add(_undecided(found, profiles))
+    by_name = {profile.name: profile for profile in profiles}
+    for fault in _label_faults(found, by_name):
+        faults.add(fault)
+    faults.raise_any()
+
+
+def _undecided(found: Guess, profiles: list[Profile]) -> Fault:
+    """No column speaks for a decision, an outcome or a score; or one does, and has too many values."""
+    taken = compared_columns(found)
+    able = binary_columns(profiles, taken)
+    many = next((p for p in profiles if p.name not in taken and speaks_for_a_role(p)), None)
+    if many is not None and not able:
+        cure = Words(
+            "say what it is and which count as 1, such as {} {}",
+            Set("decision", many.name), Set("positive", many.labels[-1]),
+        )  # fmt: skip
+        text = f"found no decision, outcome or score of two values; {many.name!r} has {len(many.labels)}"
+        return Fault("", text, cure=cure)
+    cure = Words("name one with {}, {} or {}", Set("decision"), Set("outcome"), Set("score"))
+    hint = _proposed(able, "of two values", len(able))
+    return Fault("", "found no decision, outcome or score", cure=cure, hint=hint)
+
+
+def _proposed(names: list[str], kind: str, most: int) -> str:
+    """Columns that may be meant; a person knows which."""
+    return f" Columns {kind}: {_listed([repr(name) for name in names], most)}." if names else ""
+
+
+def _listed(names: list[str], most: int = LISTED) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def _label_faults(found: Guess, by_name: Mapping[str, Profile]) -> Iterator[Fault]:
+    """Parts that no audit can read."""
+    for role in ("decision", "outcome"):
+        profile = by_name.get(str(getattr(found, role)))
+        if profile is not None and profile.name in compared_columns(found):
+            yield Fault(
+                role,
+                "is also what people are compared by",
+                subject=repr(profile.name),
+                cure="name two different columns",
+            )
+        elif profile is not None and role not in found.positive:
+            yield from _value_faults(role, profile)
+    for name in found.groups:
+        if name in by_name and by_name[name].identifier and name not in found.bins:
+            yield Fault(
+                "group",
+                "has a different label in nearly every row",
+                subject=repr(name),
+                cure="name a column whose labels many rows share",
+            )
+
+
+def _value_faults(role: str, profile: Profile) -> Iterator[Fault]:
+    """A decision has two values, or it is said which count as 1."""
+    count, subject = f"has {len(profile.labels):,} different values", repr(profile.name)
+    if profile.binary and not profile.zero_one:
+        one, other = profile.labels
+        cure = Words("say which counts as 1 with {} or {}", Set("positive", one), Set("positive", other))
+        yield Fault(
+            role, f"is {one} or {other}, and which of them means yes is not said", cure=cure, subject=subject
+        )
+    elif needs_labels(profile, role):
+        cure = Words("say which count as 1 with {}", Set("positive", profile.labels[-1]))
+        yield Fault(role, f"{count}: {', '.join(profile.labels[:LISTED])}", cure=cure, subject=subject)
+    elif role == "decision" and len(profile.labels) > MAX_CATEGORIES:
+        cure = Words("a number that decisions rest on is a {}", Set("score"))
+        yield Fault(role, f"{count} where a decision has two", cure=cure, subject=subject)
 
 
 def _selective(data: str, found: Guess) -> list[str]:
@@ -197,95 +331,45 @@ def _selective(data: str, found: Guess) -> list[str]:
     ]
 
 
-def _ask(found: Guess, profiles: list[Profile]) -> Guess:
-    """Each guess is offered as the default; an empty answer with - takes the part away."""
-    by_name = {profile.name: profile for profile in profiles}
-    typer.echo("Columns: " + ", ".join(by_name), err=True)
-    typer.echo("Enter takes the proposal in brackets; - means there is none.\n", err=True)
-    while (
-        preset := typer.prompt(f"Kind of audit ({', '.join(PRESETS)})", default=found.preset)
-    ) not in PRESETS:
-        typer.echo(f"There is no preset {preset!r}.{did_you_mean(preset, PRESETS)}", err=True)
-    found.preset = preset
-    for role, words in _COLUMNS.items():
-        setattr(found, role, _ask_column(words, getattr(found, role), by_name))
-    found.positive = _ask_labels(found, by_name)
-    if found.positive:
-        found.remarks["positive"] = "the labels that count as 1"
-    if found.score is not None and found.decision is None:
-        answer = typer.prompt("Decision is a score of at least", default=str(found.threshold or "median"))
-        found.threshold = _threshold(answer)
-        found.remarks["threshold"] = "decision = score at or above it"
-    else:
-        found.threshold = None
-    found.favourable = _ask_favourable(found)
-    if found.missing == "drop":
-        for text in found.warnings:
-            typer.echo(text, err=True)
-        left_out = typer.confirm("Leave such rows out of what needs the value?", default=True)
-        found.missing = "drop" if left_out else "error"
-    groups = typer.prompt("Attributes to compare, with commas", default=", ".join(found.groups))
-    found.groups = [_existing(name.strip(), by_name) for name in groups.split(",") if name.strip()]
-    return found
-
-
-def _ask_favourable(found: Guess) -> int | str | None:
-    """Which decision is good for a person; - where nobody can say."""
-    if found.decision is None and found.threshold is None:
-        return None
-    found.remarks.pop("favourable", None)
-    default = "-" if found.favourable is None else str(found.favourable)
-    while (
-        answer := str(typer.prompt("Decision that is good for a person (1, 0)", default=default)).strip()
-    ) not in ("0", "1", "-"):
-        typer.echo("It is 1 or 0, or - where nobody can say.", err=True)
-    return None if answer == "-" else int(answer)
-
-
-def _ask_labels(found: Guess, by_name: dict[str, Profile]) -> dict[str, str]:
-    """Which label counts as 1, where a role has two others."""
-    named = {role: getattr(found, role) for role in ("decision", "outcome")}
-    return {
-        role: typer.prompt(
-            f"Label of {role} that counts as 1 ({', '.join(by_name[name].labels)})",
-            default=positive_label(by_name[name]),
-        )
-        for role, name in named.items()
-        if name is not None and by_name[name].binary and not by_name[name].zero_one
-    }
-
-
-def _ask_column(words: str, default: str | None, by_name: dict[str, Profile]) -> str | None:
-    while True:
-        answer = str(typer.prompt(words, default=default or "-")).strip()
-        if answer == "-":
-            return None
-        if answer in by_name:
-            return answer
-        typer.echo(f"There is no column {answer!r}.{did_you_mean(answer, by_name)}", err=True)
-
-
-def _existing(name: str, by_name: dict[str, Profile]) -> str:
-    if name not in by_name:
-        raise InputError("init", Fault("", f"there is no column {name!r}", hint=did_you_mean(name, by_name)))
-    return name
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        fault = Fault("", "must be a number or median", got=text, subject="the threshold")
-        raise InputError("init", fault) from None
-
-
-def _tell(found: Guess, target: Path) -> None:
-    parts = [f"preset {found.preset}"]
-    parts += [
-        f"{role} {getattr(found, role)}" for role in ("decision", "outcome", "score") if getattr(found, role)
-    ]
-    parts.append(f"groups {', '.join(found.groups)}")
-    typer.echo(f"wrote {target}: {'; '.join(parts)}")
+def _tell(found: Guess, target: Path, guessed: bool) -> None:
+    """What was written, line by line, and how each line is changed."""
+    typer.echo(f"wrote {target}")
+    for option, value in _parts(found):
+        typer.echo(f"  {option:<14}{value}")
     for text in found.warnings:
         typer.echo(f"Check: {text}", err=True)
-    typer.echo(f"Check it, then: fairtrial run {target}")
+    if found.decision is None and found.threshold is None:
+        text = "without a decision an audit can only show how the groups differ, not how they were treated."
+        typer.echo(f"Check: {text}", err=True)
+    if guessed:
+        typer.echo(
+            "What you did not name is a guess from names and values. To change a line, edit the file or name it"
+        )
+        typer.echo("with the option in front of it.")
+    typer.echo(f"Then: fairtrial run {target}")
+
+
+def _parts(found: Guess) -> Iterator[tuple[str, str]]:
+    """The option of each part, and what it is."""
+    yield "--group", ", ".join(found.attributes) + (" (numbers in quarters)" if found.bins else "")
+    for role in ROLES:
+        yield f"--{role}", _role_words(found, role)
+    if found.threshold is not None:
+        yield "--threshold", f"{found.threshold} ({found.remarks['threshold']})"
+    if found.decision is not None or found.threshold is not None:
+        unknown = "not known whether 1 or 0 is good for a person: no finding says who is harmed"
+        good = f"{found.favourable}: the decision that is good for a person"
+        yield "--favourable", unknown if found.favourable is None else good
+    yield "--preset", f"{found.preset}: {PRESET_WORDS[found.preset]}"
+
+
+def _role_words(found: Guess, role: str) -> str:
+    name = getattr(found, role)
+    if name is None:
+        made = role == "decision" and found.threshold is not None
+        return "made from the score" if made else "none"
+    counted = found.positive.get(role, [])
+    labels = [counted] if isinstance(counted, str) else counted
+    meaning = f", where {' or '.join(map(repr, labels))} means yes" if labels else ""
+    remark = f" ({found.remarks[role]})" if role in found.remarks else ""
+    return f"{name}{meaning}{remark}"

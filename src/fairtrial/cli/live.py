@@ -6,9 +6,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
+
+from fairtrial.work import COMPILING, time_left
 
 if TYPE_CHECKING:
     from fairtrial.trial import Event
@@ -22,13 +24,17 @@ _SIGNS = {
     "stopped": ("■", "yellow"),
 }
 _BAR = 16
+BETWEEN_SIGNS = 30.0  # seconds
 
 
 @contextmanager
-def show_trial() -> Iterator[Callable[[Event], None]]:
-    """A function that takes a run's events: a live table on a terminal, one plain line per section elsewhere."""
+def show_trial(quiet: bool = False) -> Iterator[Callable[[Event], None]]:
+    """A function that takes a run's events: a live table on a terminal, plain lines elsewhere, nothing if quiet."""
+    if quiet:
+        yield lambda event: None
+        return
     if not sys.stderr.isatty():
-        yield _plain_line
+        yield _PlainLines().take
         return
     from rich.console import Console
     from rich.live import Live
@@ -40,13 +46,29 @@ def show_trial() -> Iterator[Callable[[Event], None]]:
         yield table.take
 
 
-def _plain_line(event: Event) -> None:
-    words = {"kept": "kept from before", "done": "done", "failed": "failed", "stopped": "stopped"}
-    if event.status in words:
-        typer.echo(
-            f"{event.section:<12} {words[event.status]:<16} {event.seconds:6.1f} s  {_short(event.text)}",
-            err=True,
-        )
+class _PlainLines:
+    """One line per section for logs, and a sign of life from long loops twice a minute."""
+
+    words: ClassVar = {"kept": "kept from before", "done": "done", "failed": "failed", "stopped": "stopped"}
+
+    def __init__(self) -> None:
+        self.told = time.monotonic()
+
+    def take(self, event: Event) -> None:
+        if event.status in self.words:
+            self._tell(event, self.words[event.status], f"{event.seconds:6.1f} s  {_short(event.text)}")
+        elif event.text == COMPILING:
+            self._tell(event, "running", event.text)
+        elif event.total and time.monotonic() - self.told > BETWEEN_SIGNS:
+            self._tell(event, "running", f"{event.done:,} of {event.total:,}  {_left(event)}")
+
+    def _tell(self, event: Event, state: str, text: str) -> None:
+        self.told = time.monotonic()
+        typer.echo(f"{event.section:<12} {state:<16} {text}".rstrip(), err=True)
+
+
+def _left(event: Event) -> str:
+    return time_left(event.done, event.total, event.seconds)
 
 
 def _short(text: str, width: int = 110) -> str:
@@ -97,24 +119,39 @@ class _Table:
         if event.status == "running" and event.total:
             filled = round(_BAR * event.done / event.total)
             bar = "━" * filled + "─" * (_BAR - filled)
-            return Text(f"{bar} {event.done:,} of {event.total:,}  {event.text}", style="cyan")
+            left = f"{_left(event)}  " if _left(event) else ""
+            return Text(f"{bar} {event.done:,} of {event.total:,}  {left}{event.text}", style="cyan")
         style = "red" if event.status == "failed" else "dim"
         kept = "kept from before: " if event.status == "kept" else ""
         return Text(kept + _short(event.text), style=style)
 
 
-def show_progress() -> Any:
-    """A Rich progress display on a terminal, nothing otherwise."""
-    if not sys.stderr.isatty():
+def show_progress(quiet: bool = False) -> Any:
+    """A Rich progress display with the time left on a terminal, nothing otherwise."""
+    if quiet or not sys.stderr.isatty():
         return None
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+        TextColumn("left"), TimeRemainingColumn(),
+    )  # fmt: skip
+    bar = Progress(*columns, console=console, transient=True)
     tasks: dict[str, Any] = {}
 
     def tell(event: Any) -> None:
+        if not event.total:
+            console.print(event.name, style="dim")
+            return
         if event.name not in tasks:
             bar.start()
             tasks[event.name] = bar.add_task(event.name, total=event.total)

@@ -20,7 +20,7 @@ from fairtrial.cli.declared_options import (
     writable,
 )
 from fairtrial.cli.live import show_progress
-from fairtrial.cli.printing import MORE_OUTPUTS, OUTPUT_OPTIONS, OutputFiles
+from fairtrial.cli.printing import MORE_OUTPUTS, OUTPUT_OPTIONS, QUIET, OutputFiles
 from fairtrial.cli.speech import CommandSpeech
 from fairtrial.data.audit import Audit
 from fairtrial.errors import FairtrialWarning, check_choice
@@ -77,13 +77,13 @@ class Question:
         # of one name, the Audit's option is the one that is told of: a column is easier mistyped than a choice
         return CommandSpeech(writable([*options, *audit]), named)
 
-    def ask(self, data: str | None, texts: Mapping[str, Any]) -> Result:
+    def ask(self, data: str | None, texts: Mapping[str, Any], quiet: bool = False) -> Result:
         """The answer to what was typed."""
         given = read(self.own, texts)
         opening = self.opening(texts, given)
         attributed = {part.name for part in self.own if is_attributes(part)}
         given = {name: _by_name(value) if name in attributed else value for name, value in given.items()}
-        with work.session(progress=show_progress()), warnings.catch_warnings():
+        with work.session(progress=show_progress(quiet)), warnings.catch_warnings():
             warnings.simplefilter("ignore", FairtrialWarning)  # the result's notes say the same
             if data is None:
                 return self.method.function(**given)
@@ -106,8 +106,9 @@ class Question:
             fail_on = values.pop("fail_on", None) or []
             for condition in fail_on:
                 check_choice(self.method.name, "fail_on", condition, gates)
-            result = self.ask(values.pop("data", None), values)
-            files.take(result)
+            quiet = values.pop("quiet", False)
+            result = self.ask(values.pop("data", None), values, quiet)
+            files.take(result, quiet)
             if result.verdict.code in fail_on:
                 raise typer.Exit(CONDITION_MET)
 
@@ -124,7 +125,8 @@ class Question:
             parameter(name, parameter.KEYWORD_ONLY, annotation=kind, default=None)
             for name, kind in self.outputs.items()
         ]
-        set_signature(command, [*data, *options, *outputs])
+        quiet = parameter("quiet", parameter.KEYWORD_ONLY, annotation=QUIET, default=False)
+        set_signature(command, [*data, *options, *outputs, quiet])
         return command
 
 

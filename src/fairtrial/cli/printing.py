@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -30,6 +33,10 @@ OUTPUT_OPTIONS = {
         str | None, typer.Option("--chart", help="Write the chart: .html, .png or .svg.", rich_help_panel=_PANEL)
     ],
 }  # fmt: skip
+QUIET = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", help="Print the verdict and nothing else.", rich_help_panel=_PANEL),
+]
 # outputs of methods that make more than tables and charts: what the result must hold, and its option
 MORE_OUTPUTS = {
     "improve": {
@@ -41,7 +48,17 @@ MORE_OUTPUTS = {
                 rich_help_panel=_PANEL,
             ),
         ]
-    }
+    },
+    "transport": {
+        "moved": Annotated[
+            str | None,
+            typer.Option(
+                "--moved",
+                help="Write who moves from where to where as CSV: single people, not for publishing.",
+                rich_help_panel=_PANEL,
+            ),
+        ]
+    },
 }
 
 
@@ -53,12 +70,14 @@ class OutputFiles:
     csv: str | None = None
     chart: str | None = None
     save: str | None = None
+    moved: str | None = None
 
     def check(self) -> None:
         """Raise before any work is done for a file that cannot be written."""
-        if self.csv == "-":
-            cure = Words("only {} writes to the terminal", Named("json"))
-            raise InputError("output", Fault("csv", "must be a file", got="-", cure=cure))
+        for name, path in (("csv", self.csv), ("moved", self.moved)):
+            if path == "-":
+                cure = Words("only {} writes to the terminal", Named("json"))
+                raise InputError("output", Fault(name, "must be a file", got="-", cure=cure))
         if self.chart is not None:
             from fairtrial.results.charts.files import check_chart_file
 
@@ -67,14 +86,14 @@ class OutputFiles:
             from fairtrial.methods.improve.rule_file import skops_io
 
             skops_io()  # a missing extra is told before any work
-        for path in (self.json, self.csv, self.chart, self.save):
+        for path in (self.json, self.csv, self.chart, self.save, self.moved):
             if path not in (None, "-"):
                 check_output_file("output", str(path))
 
-    def take(self, result: Result) -> None:
-        """Print the result and write the files asked for; `--json -` prints JSON alone."""
+    def take(self, result: Result, quiet: bool = False) -> None:
+        """Print the result and write the files asked for; `--json -` prints JSON alone, quiet the verdict alone."""
         content = json.dumps(result.to_dict(), indent=2, ensure_ascii=False)
-        typer.echo(content if self.json == "-" else result.summary())
+        typer.echo(content if self.json == "-" else result.verdict.text if quiet else on_terminal(result))
         written = []
         if self.json not in (None, "-"):
             written.append(write_text(str(self.json), content + "\n"))
@@ -88,8 +107,28 @@ class OutputFiles:
             written.append(save_chart(result, self.chart))
         if self.save is not None:
             written.append(result.objects["rule"].save(self.save))
-        for path in written:
+        if self.moved is not None:
+            from fairtrial.trial.report.tables import frame_csv
+
+            written.append(write_text(self.moved, frame_csv(result.moved("pyarrow"))))  # type: ignore[attr-defined]
+        for path in [] if quiet else written:
             typer.echo(f"wrote {path}", err=True)
+
+
+# A sign and a colour for each tone: without colours the sign and the word still say it.
+SIGNS = {"good": ("✓", "green"), "bad": ("✗", "red"), "open": ("?", "yellow")}
+
+
+def on_terminal(result: Result) -> str:
+    """The summary: whole where programs read it; on a terminal cut to its width, the verdict marked."""
+    if not sys.stdout.isatty():
+        return result.summary()
+    text = result.summary(shutil.get_terminal_size().columns)
+    sign, colour = SIGNS.get(result.tone, SIGNS["open"])
+    marked = f"Verdict {sign}"
+    if "NO_COLOR" not in os.environ:
+        marked = typer.style(marked, fg=colour, bold=True)
+    return text.replace("\nVerdict:", f"\n{marked}", 1)
 
 
 def write_text(path: str, text: str) -> Path:

@@ -15,11 +15,14 @@ import typer
 from fairtrial.cli.declared_options import option_parameter, read, set_signature, writable
 from fairtrial.cli.live import show_trial
 from fairtrial.cli.method_commands import CONDITION_MET
+from fairtrial.cli.printing import QUIET
+from fairtrial.cli.report import Open, Pdf, chromium_for_pdf, open_in_browser
 from fairtrial.errors import GateClosed, check_choice
 from fairtrial.options import arguments_of
 from fairtrial.trial import Trial
 from fairtrial.trial import run as run_trial
 from fairtrial.trial.record import GATES
+from fairtrial.trial.report.pdf import print_pdf
 
 app = typer.Typer(add_completion=False)
 
@@ -33,23 +36,36 @@ RUN_OPTIONS = writable(arguments_of(run_trial))
 SOME_FAILED, UNEXPECTED = 4, 1
 
 
-def run(spec: str = "audit.toml", fail_on: list[str] | None = None, **texts: Any) -> None:
+def run(
+    spec: str = "audit.toml",
+    fail_on: list[str] | None = None,
+    pdf: bool = False,
+    open_page: bool = False,
+    quiet: bool = False,
+    **texts: Any,
+) -> None:
     """Run a whole audit from audit.toml and write its report.
 
     Exit codes: 0 done, 1 unexpected failure, 2 bad input, 3 the --fail-on condition is met, 4 some sections failed.
     """
     for condition in fail_on or []:
         check_choice("run", "fail_on", condition, GATES)
+    chromium = chromium_for_pdf() if pdf else None
     given = read(RUN_OPTIONS, texts)
     folder = Path(given.pop("out", Path(spec).parent / "audit-report"))
     again = f"fairtrial run {spec} --out {folder} --resume"
-    finish(run_shown(spec, folder, again, **given), folder, fail_on or [], again)
+    trial = run_shown(spec, folder, again, quiet, **given)
+    if chromium is not None:
+        print_pdf(chromium, folder / "report.html")
+    if open_page:
+        open_in_browser(folder / "report.html")
+    finish(trial, folder, fail_on or [], again, quiet)
 
 
-def run_shown(spec: str | Path, folder: Path, again: str, **given: Any) -> Trial:
+def run_shown(spec: str | Path, folder: Path, again: str, quiet: bool = False, **given: Any) -> Trial:
     """Run with a live display; stopped outside of a question, it says how to go on."""
     try:
-        with term_is_interrupt(), show_trial() as tell:
+        with term_is_interrupt(), show_trial(quiet) as tell:
             return run_trial(spec, out=folder, progress=tell, **given)
     except KeyboardInterrupt:
         typer.echo(f"\nStopped. {_go_on(again)}", err=True)
@@ -84,16 +100,21 @@ set_signature(
         _parameter("spec", _parameter.KEYWORD_ONLY, annotation=SpecPath, default="audit.toml"),
         *[option_parameter(argument) for argument in RUN_OPTIONS],
         _parameter("fail_on", _parameter.KEYWORD_ONLY, annotation=FailOn, default=None),
+        _parameter("pdf", _parameter.KEYWORD_ONLY, annotation=Pdf, default=False),
+        _parameter("open_page", _parameter.KEYWORD_ONLY, annotation=Open, default=False),
+        _parameter("quiet", _parameter.KEYWORD_ONLY, annotation=QUIET, default=False),
     ],
 )
 app.command()(run)
 
 
-def finish(trial: Trial, folder: Path, fail_on: list[str], again: str) -> None:
+def finish(trial: Trial, folder: Path, fail_on: list[str], again: str, quiet: bool = False) -> None:
     """Say what was found and where it is, then leave with the exit code that says how it went."""
-    typer.echo(f"\n{trial.verdict.text}")
+    typer.echo(trial.shown_verdict.text if quiet else f"\n{trial.shown_verdict.text}")
     for text in trial.left_out:
         typer.echo(f"{text}.")
+    for text in trial.unpublished:
+        typer.echo(text)
     for answer in trial.answers:
         if answer.status != "done":
             typer.echo(f"\nnot answered: {answer.section.id}: {answer.error}", err=True)
@@ -101,13 +122,20 @@ def finish(trial: Trial, folder: Path, fail_on: list[str], again: str) -> None:
             typer.echo(answer.unexpected, err=True)
     if not trial.complete:
         typer.echo(f"\n{_go_on(again)}", err=True)
-    typer.echo(
-        f"\nresults  {folder / 'results.json'}\ntables   {folder / 'tables'}\ncharts   {folder / 'charts'}"
-    )
-    typer.echo(f"summary  {folder / 'summary.md'}\nreport   {folder / 'report.html'}")
+    if not quiet:
+        _tell_files(folder)
     if any(answer.unexpected for answer in trial.answers):
         raise typer.Exit(UNEXPECTED)
     try:
         trial.check(fail_on)
     except GateClosed:
         raise typer.Exit(CONDITION_MET if trial.complete else SOME_FAILED) from None
+
+
+def _tell_files(folder: Path) -> None:
+    typer.echo(
+        f"\nresults  {folder / 'results.json'}\ntables   {folder / 'tables'}\ncharts   {folder / 'charts'}"
+    )
+    typer.echo(f"summary  {folder / 'summary.md'}\nreport   {folder / 'report.html'}")
+    if (folder / "report.pdf").exists():
+        typer.echo(f"pdf      {folder / 'report.pdf'}")

@@ -21,7 +21,10 @@ def serve(
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", help="0 takes a free one.")] = 8721,
     token: Annotated[
-        str | None, typer.Option("--token", help="The secret that lets a browser in; default: a new one.")
+        str | None,
+        typer.Option(
+            "--token", envvar="FAIRTRIAL_TOKEN", help="The secret that lets a browser in; default: a new one."
+        ),
     ] = None,
     no_auth: Annotated[bool, typer.Option("--no-auth", help="Let in whoever reaches it.")] = False,
     folder: Annotated[
@@ -55,12 +58,13 @@ def serve(
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """The port is taken before anything is said."""
+    """The port is taken before anything is said, and a browser that is quicker than the server waits."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        listening.listen()
     except OSError as error:
         cure = "choose another with --port, or 0 for a free one"
         fault = Fault("port", f"cannot be listened on: {error.strerror}", got=port, cure=cure)
@@ -69,15 +73,18 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _run(settings: Any, listening: socket.socket, *, open_browser: bool) -> None:
+    typer.echo(f"fairtrial: open {settings.address}\nCtrl-C ends it; audits are kept in {settings.home}")
+    if open_browser:
+        typer.launch(settings.ticket_address)  # first, so that the browser starts while the rest is loaded
     import uvicorn
 
     from fairtrial.web.app import create_app
+    from fairtrial.web.connections import MOST_CONNECTIONS, patient_protocol
 
-    typer.echo(f"fairtrial: open {settings.address}\nCtrl-C ends it; audits are kept in {settings.home}")
-    if open_browser:
-        typer.launch(settings.address)
     config = uvicorn.Config(
         create_app(settings),
+        http=patient_protocol(),
+        limit_concurrency=MOST_CONNECTIONS,
         log_level="warning",
         access_log=False,
         server_header=False,
