@@ -1,26 +1,40 @@
-"""A file that was brought: stored within the limit, looked at, and its columns' parts proposed."""
+"""A file that was brought: stored within the limit, looked at in a process of its own, and kept with what it holds."""
 
 from __future__ import annotations
 
+import asyncio
+import json
+import subprocess
+import sys
 from collections.abc import AsyncIterator
-from dataclasses import asdict
+from functools import cache
+from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any
 
+from starlette.concurrency import run_in_threadpool
+
 from fairtrial.datasets import DATASETS
-from fairtrial.errors import Fault, InputError, MissingExtra, check_choice
-from fairtrial.trial.spec.guess import guess
-from fairtrial.trial.spec.profile import Profile, profile_file
+from fairtrial.errors import Fault, InputError, check_choice
+from fairtrial.web.look import looked_at
 from fairtrial.web.settings import MEGABYTE, Settings
 from fairtrial.web.store import Store, kind_of
 
-LABELS_SHOWN = 30
-ROWS_SHOWN = 8
-MOST_COLUMNS = 2_000
+STALLED = 30  # seconds without a byte of an upload
+LOOK_SECONDS, MORE_PER_MEGABYTE = 120, 1
+LOOK_MEMORY = 4096 * MEGABYTE
 
 
 class TooLarge(Exception):
     """More bytes came than one file may have."""
+
+
+class Unreadable(Exception):
+    """What a first look at a file found wrong with it."""
+
+    def __init__(self, status: int, faults: list[str]) -> None:
+        super().__init__(*faults)
+        self.status, self.faults = status, faults
 
 
 async def receive(store: Store, settings: Settings, name: str, body: AsyncIterator[bytes]) -> str:
@@ -31,29 +45,64 @@ async def receive(store: Store, settings: Settings, name: str, body: AsyncIterat
     size = 0
     try:
         with open(place, "wb") as file:
-            async for part in body:
+            async for part in _flowing(body):
                 size += len(part)
                 if size > settings.most_upload:
                     raise TooLarge
-                file.write(part)
-        if kind in (".xlsx", ".arrow", ".feather"):
-            place = converted(place, kind)
-            store.files.change(identity, stored=place.name)
-        store.files.change(identity, bytes=size)
-        columns_of(place)
+                await run_in_threadpool(file.write, part)
+        seen = await run_in_threadpool(look, place, place.parent, settings.most_upload)
+        store.files.change(identity, bytes=size, stored=seen.pop("stored"), seen=seen)
     except BaseException:
         store.files.delete(identity)
         raise
     return identity
 
 
+async def _flowing(body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The parts as they come; one that does not come holds nothing open for long."""
+    while True:
+        try:
+            yield await asyncio.wait_for(anext(body), STALLED)
+        except StopAsyncIteration:
+            return
+        except TimeoutError:
+            raise Unreadable(408, [f"file: nothing more came for {STALLED} seconds."]) from None
+
+
+def look(place: Path, folder: Path, unpacked: int = 0) -> dict[str, Any]:
+    """What the file holds; whatever is wrong with it ends a process of its own."""
+    command = [
+        sys.executable,
+        "-m",
+        "fairtrial.web.look",
+        str(place),
+        str(folder),
+        str(LOOK_MEMORY),
+        str(unpacked),
+    ]
+    seconds = LOOK_SECONDS + MORE_PER_MEGABYTE * place.stat().st_size // MEGABYTE
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
+        seen: dict[str, Any] = json.loads(done.stdout)
+    except subprocess.TimeoutExpired:
+        raise Unreadable(422, [f"file: reading it took more than {seconds} seconds."]) from None
+    except ValueError:
+        raise Unreadable(422, ["file: cannot be read; it may need too much memory."]) from None
+    if "faults" in seen:
+        raise Unreadable(seen["status"], seen["faults"])
+    return seen
+
+
 def dataset(store: Store, name: str) -> str:
     """A bundled dataset as a file."""
-    from importlib.resources import files
-
     check_choice("file", "dataset", name, DATASETS)
-    place = files("fairtrial.datasets").joinpath(f"{name}.parquet")
-    return store.files.make(name=f"{name}.parquet", path=str(place), dataset=name)
+    place = str(resources("fairtrial.datasets").joinpath(f"{name}.parquet"))
+    return store.files.make(name=f"{name}.parquet", path=place, dataset=name, seen=_bundled(place))
+
+
+@cache
+def _bundled(place: str) -> dict[str, Any]:
+    return looked_at(Path(place))
 
 
 def local(store: Store, settings: Settings, name: str) -> str:
@@ -62,109 +111,28 @@ def local(store: Store, settings: Settings, name: str) -> str:
         cure = "start the server with --folder"
         raise InputError("file", Fault("path", "cannot be opened: no folder was named", cure=cure))
     folder = settings.folder.resolve()
-    place = (folder / name).resolve()
+    place = (folder / name).resolve() if "\0" not in name else folder
     if not place.is_relative_to(folder) or not place.is_file():
         raise InputError(
             "file", Fault("path", "must be a file in the folder of this server", got=name[-120:])
         )
-    kind_of(place.name)
-    columns_of(place)
-    return store.files.make(name=place.name, path=str(place))
-
-
-def converted(place: Path, kind: str) -> Path:
-    """The same rows as Parquet, which every engine reads."""
-    import pyarrow as pa
-    import pyarrow.parquet as parquet
-
-    table = _excel(place) if kind == ".xlsx" else _arrow(place)
-    target = place.with_name("data.parquet")
+    if kind_of(place.name) not in OPENED_IN_PLACE:
+        cure = "upload it: it is read once and kept as Parquet"
+        raise InputError("file", Fault("path", "cannot be opened where it lies", got=place.name, cure=cure))
+    identity = store.files.make(name=place.name, path=str(place))
     try:
-        parquet.write_table(table, target)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise InputError("file", Fault("", f"cannot be read: {str(error).splitlines()[0]}")) from None
-    place.unlink()
-    return target
+        store.files.change(identity, seen=look(place, store.files.path(identity)))
+    except BaseException:
+        store.files.delete(identity)
+        raise
+    return identity
 
 
-def _arrow(place: Path) -> Any:
-    import pyarrow as pa
-
-    try:
-        with pa.memory_map(str(place)) as source:
-            return pa.ipc.open_file(source).read_all()
-    except pa.ArrowInvalid as error:
-        raise InputError(
-            "file", Fault("", f"cannot be read as Arrow: {str(error).splitlines()[0]}")
-        ) from None
+OPENED_IN_PLACE = (".csv", ".csv.gz", ".tsv", ".parquet")
 
 
-def _excel(place: Path) -> Any:
-    """The first sheet, its first row as the header; what a formula last showed, never the formula."""
-    import zipfile
-
-    import pyarrow as pa
-
-    try:
-        import openpyxl
-    except ImportError:
-        raise MissingExtra(
-            "Excel files need the package 'openpyxl'. Install it, or save the sheet as CSV."
-        ) from None
-    with zipfile.ZipFile(place) as archive:
-        if sum(item.file_size for item in archive.infolist()) > 1024 * MEGABYTE:
-            raise TooLarge
-    rows = (
-        openpyxl.load_workbook(place, read_only=True, data_only=True)
-        .worksheets[0]
-        .iter_rows(values_only=True)
-    )
-    names = [str(name) for name in next(rows, ()) if name is not None]
-    values = [[None if value is None else str(value) for value in row[: len(names)]] for row in rows]
-    columns = zip(*values, strict=True) if values else [()] * len(names)
-    return pa.table(
-        {name: pa.array(column, pa.string()) for name, column in zip(names, columns, strict=True)}
-    )
-
-
-def columns_of(place: Path) -> list[Profile]:
-    """What each column could be, from the first rows."""
-    profiles = profile_file(str(place))
-    if len(profiles) > MOST_COLUMNS:
-        raise InputError("file", Fault("", f"has {len(profiles):,} columns; {MOST_COLUMNS:,} are the most"))
-    return profiles
-
-
-def described(place: Path, preset: str | None = None) -> dict[str, Any]:
-    """The columns, the first rows' labels, and a proposal of roles for a person to check."""
-    profiles = columns_of(place)
-    found = guess(profiles, preset)
-    return {
-        "columns": [_column(profile) for profile in profiles],
-        "rows_looked_at": profiles[0].rows if profiles else 0,
-        "proposal": asdict(found),
-    }
-
-
-def _column(profile: Profile) -> dict[str, Any]:
-    kind = (
-        "yes or no"
-        if profile.binary
-        else "numbers"
-        if profile.numeric
-        else "groups"
-        if profile.category
-        else "text"
-    )
-    alike = len({label.strip().casefold() for label in profile.labels}) < len(profile.labels)
-    return {
-        "name": profile.name,
-        "kind": "identifier" if profile.identifier and not profile.numeric else kind,
-        "labels": list(profile.labels[:LABELS_SHOWN]) if profile.category or profile.binary else [],
-        "missing": profile.missing,
-        "rows": profile.rows,
-        "low": profile.low,
-        "high": profile.high,
-        "numeric": profile.numeric,
-        "messy": alike and profile.category,
-    }
+def listed(settings: Settings) -> list[str]:
+    """The files of the folder that can be opened."""
+    folder = settings.folder
+    found = [] if folder is None else sorted(path.name for path in folder.iterdir() if path.is_file())
+    return [name for name in found if name.lower().endswith(OPENED_IN_PLACE)][:500]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from http.cookies import SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 
-from fairtrial.web.settings import Settings
+from fairtrial.web.settings import MEGABYTE, Settings
 
-COOKIE = "fairtrial"
+MOST_BYTES = 4 * MEGABYTE  # of what a page sends beside files, which have a limit of their own
+UPLOADS = "/api/files"
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
@@ -31,6 +31,7 @@ class Guard:
 
     def __init__(self, app: Any, settings: Settings) -> None:
         self.app, self.settings = app, settings
+        self.tickets = {settings.ticket}
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """One request."""
@@ -46,13 +47,19 @@ class Guard:
         if given and scope["path"] == "/" and self.settings.token is not None:
             await self._welcome(scope, send)
             return
+        if scope["path"] != UPLOADS:
+            length = headers.get("content-length", "0")
+            if not length.isdigit() or int(length) > MOST_BYTES:
+                await _answer(send, 413, "More was sent than any form of this page holds.")
+                return
+            receive = _limited(receive)
         await self.app(scope, receive, _with_headers(send))
 
     def _refused(self, scope: Any, headers: dict[str, str]) -> tuple[int, str] | None:
-        if headers.get("host", "") not in self.settings.hosts:
+        if not self.settings.knows(headers.get("host", "")):
             return 421, "This server was asked for under a name that is not its own."
         origin = headers.get("origin")
-        if origin is not None and origin.split("://", 1)[-1] not in self.settings.hosts:
+        if origin is not None and not self.settings.knows(origin.split("://", 1)[-1]):
             return 403, "Requests from other sites are refused."
         if headers.get("sec-fetch-site") == "cross-site" and scope["method"] not in SAFE:
             return 403, "Requests from other sites are refused."
@@ -61,13 +68,15 @@ class Guard:
         return None
 
     def _known(self, scope: Any, headers: dict[str, str]) -> bool:
-        cookies: SimpleCookie = SimpleCookie()
-        cookies.load(headers.get("cookie", ""))
-        held = cookies[COOKIE].value if COOKIE in cookies else ""
+        cookies = (part.strip().partition("=") for part in headers.get("cookie", "").split(";"))
+        held = next((value for name, _, value in cookies if name == self.settings.cookie), "")
         bearer = headers.get("authorization", "").removeprefix("Bearer ")
         asked = ""
         if scope["path"] == "/":  # elsewhere a token in the address would stay in histories and logs
             asked = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+            if asked in self.tickets:
+                self.tickets.discard(asked)
+                return True
         token = str(self.settings.token).encode()
         return any(secrets.compare_digest(given.encode(), token) for given in (held, bearer, asked))
 
@@ -76,7 +85,7 @@ class Guard:
         rest = parse_qs(scope["query_string"].decode("latin-1"))
         rest.pop("token")
         place = "/" + (f"?{urlencode(rest, doseq=True)}" if rest else "")
-        cookie = f"{COOKIE}={self.settings.token}; Path=/; HttpOnly; SameSite=Strict"
+        cookie = f"{self.settings.cookie}={self.settings.token}; Path=/; HttpOnly; SameSite=Strict"
         await _answer(send, 303, "", {"location": place, "set-cookie": cookie})
 
 
@@ -90,6 +99,19 @@ async def _answer(send: Any, status: int, text: str, more: dict[str, str] | None
     listed = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": status, "headers": listed})
     await send({"type": "http.response.body", "body": text.encode()})
+
+
+def _limited(receive: Any) -> Any:
+    """Ends what is sent without a length as soon as it is too much; the request is then one that was broken off."""
+    size = 0
+
+    async def received() -> Any:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        return {"type": "http.disconnect"} if size > MOST_BYTES else message
+
+    return received
 
 
 def _with_headers(send: Any) -> Any:

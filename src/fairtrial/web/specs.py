@@ -3,40 +3,161 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
+import re
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from itertools import islice
 from pathlib import Path
+from pprint import pformat
+from threading import Lock
 from typing import Any
 
-from fairtrial.errors import InputError
+from fairtrial.data.audit import Audit
+from fairtrial.errors import Fault, InputError
+from fairtrial.methods.declaration import Method, find_method, trial_methods
+from fairtrial.trial.forms import form_schema
 from fairtrial.trial.running import check_spec
+from fairtrial.trial.spec import Spec, open_audit
+from fairtrial.trial.spec.sections import Section
 from fairtrial.trial.spec.speech import TOML, value_text
+from fairtrial.trial.spec.tables import WHERE
 
+NAME = re.compile(r"[\w-]{1,60}")
+MOST_JOBS = os.cpu_count() or 1
+OWN = "state"  # the one option whose file the server keeps itself, under a name that the page gives
+REFUSED = "cannot be given here: a page may not name files of this machine; leave it out"
+RECENT = 20  # audits that say how quick this machine is
 EXPLORATORY = "Exploratory: rates were looked at before the questions were fixed."
+
+
+def table_of(content: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """One of the spec's tables; empty where it has none."""
+    table = content.get(name, {})
+    if not isinstance(table, Mapping):
+        raise InputError("audit", Fault(name, f"must be a table [{name}]", got=str(table)[:80]))
+    return dict(table)
+
+
+def checked_content(content: Mapping[str, Any]) -> dict[str, Any]:
+    """What a page sent as an audit's content, as far as it can be kept at all."""
+    try:
+        json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError):  # half a character, NaN, or nested without end
+        raise InputError("audit", Fault("content", "must be JSON of whole characters and numbers")) from None
+    for name in ("data", "report"):
+        table_of(content, name)
+    return dict(content)
 
 
 def with_source(content: Mapping[str, Any], place: Path, dataset: str | None) -> dict[str, Any]:
     """The spec's content with the file's own place; a page may not name another."""
-    data = {
-        name: value
-        for name, value in dict(content.get("data", {})).items()
-        if name not in ("source", "dataset")
-    }
+    data = {name: value for name, value in table_of(content, "data").items() if name not in WHERE}
     source = {"dataset": dataset} if dataset else {"source": str(place)}
     return {**content, "data": {**source, **data}}
 
 
-def faults_of(content: Mapping[str, Any]) -> list[str]:
-    """Everything that is wrong with a spec, before any work is done for it."""
+def confined(content: Mapping[str, Any], watches: Path) -> dict[str, Any]:
+    """The spec without files that its options name; a watch's state is a name of the server's own."""
+    kept = dict(content)
+    run = table_of(content, "run")
+    if run.get("parallel") is not None:
+        cure = "run it on the command line"
+        raise InputError(
+            "run", Fault("parallel", "cannot be given here: nothing leaves this machine", cure=cure)
+        )
+    if isinstance(run.get("jobs"), int) and run["jobs"] > MOST_JOBS:
+        raise InputError("run", Fault("jobs", f"must be at most {MOST_JOBS} here", got=run["jobs"]))
+    for name, method in trial_methods().items():
+        paths = [argument.name for argument in method.arguments if argument.option.path]
+        tables = kept.get(name)
+        if paths and isinstance(tables, Mapping):
+            kept[name] = _inside(name, tables, paths, watches)
+        elif paths and isinstance(tables, list):
+            kept[name] = [_inside(name, part, paths, watches) for part in tables if isinstance(part, Mapping)]
+    return kept
+
+
+def page_form(method: Method) -> dict[str, Any]:
+    """The form of a question without the files that a page may not name."""
+    form = form_schema(method)
+    refused = {argument.name for argument in method.arguments if argument.option.path} - {OWN}
+    return {
+        **form,
+        "properties": {name: part for name, part in form["properties"].items() if name not in refused},
+    }
+
+
+def _inside(who: str, table: Mapping[str, Any], paths: list[str], watches: Path) -> dict[str, Any]:
+    kept = dict(table)
+    for option in paths:
+        given = kept.get(option)
+        if option == OWN and isinstance(given, str) and NAME.fullmatch(given):
+            kept[option] = str(watches / f"{given}.jsonl")
+        elif given is not None:
+            required = "must be a short name of letters, digits and hyphens" if option == OWN else REFUSED
+            raise InputError(who, Fault(option, required, got=str(given)[:80]))
+    return kept
+
+
+class Opened:
+    """Audits that were opened last: a page that is filled in asks again and again about the same data."""
+
+    def __init__(self, most: int = 8) -> None:
+        self.most, self.lock = most, Lock()
+        self.kept: OrderedDict[str, Audit] = OrderedDict()
+
+    def __call__(self, spec: Spec, data: object = None) -> Audit:
+        """The audit of a spec's data, which is read once as long as its file and its roles stay the same."""
+        changed = Path(spec.source).stat().st_mtime if spec.data.source else None
+        told = [spec.content.get(name) for name in ("data", "groups")]
+        key = json.dumps([*told, changed, spec.preset == "employment"], sort_keys=True)
+        with self.lock:
+            found = self.kept.pop(key, None)
+        found = open_audit(spec, data) if found is None else found
+        with self.lock:
+            self.kept[key] = found
+            while len(self.kept) > self.most:
+                self.kept.popitem(last=False)
+        return found
+
+
+def questions_of(content: Mapping[str, Any], opened: Opened) -> tuple[list[str], list[Section]]:
+    """Everything that is wrong with a spec before any work is done for it, or else the questions it asks."""
     try:
-        check_spec(content)
+        return [], list(check_spec(content, opened=opened))
     except InputError as error:
-        return [line for line in error.said(TOML).splitlines() if line.strip()]
-    return []
+        return [line for line in error.said(TOML).splitlines() if line.strip()], []
+
+
+def plain_json(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """A question's settings as a page can show them."""
+    told: dict[str, Any] = json.loads(json.dumps(dict(arguments), default=str))
+    return told
+
+
+def expected_seconds(sections: list[Section], rows: int) -> dict[str, float]:
+    """About how long each question takes on one core, as its method declares."""
+    return {
+        section.id: find_method(section.method).cost.seconds(rows, section.arguments) for section in sections
+    }
+
+
+def slowness(audits: Iterable[Mapping[str, Any]]) -> float:
+    """How many times longer questions took on this machine than declared, from the last audits that were run here."""
+    pairs = [
+        (float(took), meta["expected"][section])
+        for meta in islice((meta for meta in audits if meta.get("expected")), RECENT)
+        for section, took in (meta.get("seconds") or {}).items()
+        if section in meta["expected"]
+    ]
+    expected = sum(second for _, second in pairs)
+    return sum(first for first, _ in pairs) / expected if expected else 1.0
 
 
 def marked(content: Mapping[str, Any], meta: Mapping[str, Any]) -> dict[str, Any]:
     """The spec with how its questions came about in the report's words: fixed beforehand, or exploratory."""
-    report = dict(content.get("report", {}))
+    report = table_of(content, "report")
     if meta.get("exploratory"):
         note = EXPLORATORY
         report["title"] = f"Exploratory: {report.get('title') or 'Fairness audit'}"
@@ -61,14 +182,13 @@ def as_toml(content: Mapping[str, Any]) -> str:
 
 def as_python(content: Mapping[str, Any]) -> str:
     """The same as a call."""
-    text = json.dumps(content, indent=4, ensure_ascii=False)
-    plain = text.replace(": true", ": True").replace(": false", ": False").replace(": null", ": None")
-    return f'import fairtrial\n\ntrial = fairtrial.run({plain}, out="audit-report")\nprint(trial.summary())\n'
+    text = pformat(dict(content), sort_dicts=False, width=100)
+    return f'import fairtrial\n\ntrial = fairtrial.run({text}, out="audit-report")\nprint(trial.summary())\n'
 
 
 def _is_table(value: Any) -> bool:
     return isinstance(value, Mapping) or (
-        isinstance(value, list) and bool(value) and isinstance(value[0], Mapping)
+        isinstance(value, list) and bool(value) and all(isinstance(part, Mapping) for part in value)
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import re
@@ -9,15 +10,19 @@ import secrets
 import shutil
 import threading
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from fairtrial.errors import Fault, InputError
+from fairtrial.errors import Fault, InputError, NotWritten
 from fairtrial.work.whole_files import write_whole
 
 IDENTITY = re.compile(r"[0-9a-f]{16}")
+COPY = "data.typed.parquet"  # of a large CSV file, which would take long to read at every look
 KINDS = (".csv", ".csv.gz", ".tsv", ".parquet", ".arrow", ".feather", ".xlsx")
+
+
+UNUSED_DAYS = 7  # that a file without an audit is kept
 
 
 class Missing(Exception):
@@ -27,6 +32,11 @@ class Missing(Exception):
 def now() -> str:
     """The time, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def earlier(*, days: int) -> str:
+    """The time so many days ago."""
+    return (datetime.now(UTC) - timedelta(days=days)).isoformat(timespec="seconds")
 
 
 class Folder:
@@ -64,10 +74,17 @@ class Folder:
     def change(self, identity: str, **facts: Any) -> dict[str, Any]:
         """Add facts to the record, or put them in the place of others."""
         with self.lock:
-            place = self.place / identity / "meta.json"
-            known = json.loads(place.read_text(encoding="utf-8")) if place.exists() else {}
-            known |= facts
-            write_whole(place, json.dumps(known, ensure_ascii=False, indent=1))
+            place = self.path(identity) / "meta.json"
+            try:
+                known: dict[str, Any] = (
+                    json.loads(place.read_text(encoding="utf-8")) if place.exists() else {}
+                )
+                known |= facts
+                write_whole(place, json.dumps(known, ensure_ascii=False, indent=1))
+            except (OSError, NotWritten):
+                if place.parent.is_dir():
+                    raise
+                raise Missing(identity) from None  # deleted meanwhile
         return known
 
     def all(self) -> list[dict[str, Any]]:
@@ -81,8 +98,14 @@ class Folder:
         return sorted(found, key=lambda meta: str(meta.get("made")), reverse=True)
 
     def delete(self, identity: str) -> None:
-        """The record and everything in it."""
-        shutil.rmtree(self.path(identity), ignore_errors=True)
+        """The record and everything in it; from the first moment on there is no such record."""
+        with self.lock:
+            going = self.place / f".{identity}.going"
+            try:
+                self.path(identity).rename(going)
+            except OSError:
+                raise Missing(identity) from None  # another request was quicker
+        shutil.rmtree(going, ignore_errors=True)
 
 
 class Store:
@@ -91,6 +114,27 @@ class Store:
     def __init__(self, home: Path) -> None:
         self.files = Folder(home / "files")
         self.audits = Folder(home / "audits")
+        self.watches = home / "watches"
+        self.watches.mkdir(exist_ok=True, mode=0o700)
+        self._tidy()
+
+    def _tidy(self) -> None:
+        """What an interrupted deletion left, and files that were brought long ago and never audited."""
+        for folder in (self.files, self.audits):
+            for going in folder.place.glob(".*.going"):
+                shutil.rmtree(going, ignore_errors=True)
+        used = {meta.get("file") for meta in self.audits.all()}
+        for meta in self.files.all():
+            if meta["id"] not in used and meta["made"] < earlier(days=UNUSED_DAYS):
+                self.files.delete(meta["id"])
+
+    def delete_audit(self, identity: str) -> None:
+        """An audit, and its file where no other audit is of it."""
+        file = self.audits.read(identity).get("file", "")
+        self.audits.delete(identity)
+        if all(meta.get("file") != file for meta in self.audits.all()):
+            with contextlib.suppress(Missing):
+                self.files.delete(file)
 
     def data_path(self, identity: str) -> Path:
         """Where the rows of a file are."""
@@ -99,6 +143,11 @@ class Store:
         if not place.is_file():
             raise Missing(identity)
         return place
+
+    def look_path(self, identity: str) -> Path:
+        """What checks and looks read: the rows themselves, or the copy that was made of a large file."""
+        copy, place = self.files.path(identity) / COPY, self.data_path(identity)
+        return copy if copy.is_file() and copy.stat().st_mtime >= place.stat().st_mtime else place
 
 
 def kind_of(name: str) -> str:

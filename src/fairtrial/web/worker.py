@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from fairtrial.work.memory import limit_memory
+
 
 def main(folder: str, memory: str) -> None:
     """Run the folder's spec.json and write its report beside it."""
-    if int(memory):
-        resource.setrlimit(resource.RLIMIT_AS, (int(memory), int(memory)))
+    limit_memory(int(memory))
     os.nice(5)  # the page stays quick
 
     from fairtrial.errors import FairtrialError
@@ -37,7 +37,7 @@ def main(folder: str, memory: str) -> None:
     except MemoryError:
         _say("failed", text="The audit needs more memory than one may use here.")
         sys.exit(2)
-    _say("done", code=trial.verdict.code, text=trial.verdict.text)
+    _say("done", code=trial.verdict.code, text=trial.shown_verdict.text)
 
 
 def _say(what: str, **facts: Any) -> None:

@@ -1,117 +1,129 @@
-import { ask, el, faults, field, number, select, show, step } from "./page.js";
+import { ask, duration, el, faults, field, go, number, questions, select, show, step, table } from "./page.js";
+import { asked } from "./questions.js";
 
-const go = (path) => window.dispatchEvent(new CustomEvent("go", { detail: path }));
 const ROLES = [["", "not used"], ["decision", "the decision"], ["outcome", "what really happened"], ["score", "the score"],
   ["groups", "who is compared"], ["features", "what models see"], ["weight", "survey weight"], ["unit", "who is repeated"]];
+const SINGLE = ["decision", "outcome", "score", "weight", "unit"];
 
-// From a file to its roles and questions: proposed, and changed by clicking.
+// From a file to its roles and questions: proposed, changed by clicking, and checked while they are changed.
 export async function columns(id) {
   step("Columns");
   const [file, about] = await Promise.all([ask("GET", `/api/files/${id}`), ask("GET", "/api/about")]);
+  const state = proposed(file);
+  const wrong = el("div", { id: "wrong", "aria-live": "polite" });
+  const named = (role) => [...state.roles].filter(([, value]) => value === role).map(([name]) => name);
+  const form = asked(about, file, named, state.preset, `Fairness audit of ${file.name}`);
+  let latest = 0;
+  const check = async () => {
+    const mine = ++latest;
+    const content = contentOf(state, named, form.read());
+    try {
+      const found = await ask("POST", "/api/check", { file: id, content });
+      if (mine === latest) wrong.replaceChildren(found.faults.length ? faults(found.faults) : cost(found.questions, about));
+      return found.faults.length ? null : content;
+    } catch (error) { if (mine === latest) wrong.replaceChildren(faults(error.faults ?? [String(error)])); return null; }
+  };
+  let timer;
+  const changed = () => { clearTimeout(timer); timer = setTimeout(check, 350); };
+  const next = async (look) => {
+    clearTimeout(timer);
+    const content = await check();
+    if (!content) { wrong.scrollIntoView({ block: "center" }); return; }
+    const made = await ask("POST", "/api/audits", { file: id, content });
+    go(`/audits/${made.id}${look ? "/explore" : ""}`);
+  };
+  const labels = el("div", { class: "row" });
+  const parts = () => labels.replaceChildren(...meaning(state, named, file, parts));
+  parts();
+  const main = show(
+    el("h1", {}, `What are the columns of ${file.name}?`),
+    el("p", { class: "quiet" }, `${number(file.rows)} rows; parts proposed from the first ${number(file.rows_looked_at)}: check every line.`),
+    ...file.proposal.warnings.map((text) => el("p", { class: "note" }, text)),
+    columnTable(file, state, named, () => { parts(); form.refresh(); }),
+    preview(file), el("h2", {}, "What do they mean?"), labels, el("h2", {}, "What is asked?"), form.node, wrong,
+    el("p", { class: "row" }, el("button", { class: "main", id: "continue", onclick: () => next(false) }, "Write the plan down"),
+      el("button", { id: "look", onclick: () => next(true) }, "Look first (exploratory)")),
+  );
+  main.oninput = main.onchange = (event) => { if (event.target.matches("input, select")) changed(); };
+  changed();
+}
+
+function proposed(file) {
   const found = file.proposal;
   const roles = new Map();
   for (const name of ["decision", "outcome", "score"]) if (found[name]) roles.set(found[name], name);
   for (const name of found.groups) roles.set(name, "groups");
   for (const name of found.features) if (!roles.has(name)) roles.set(name, "features");
-  const state = { roles, positive: { ...found.positive }, favourable: found.favourable, threshold: found.threshold, missing: found.missing,
-    preset: found.preset, title: `Fairness audit of ${file.name}`, questions: {} };
-  const wrong = el("div", { "aria-live": "polite" });
-  const labels = el("div", { class: "row" });
-  const named = (role) => [...state.roles].filter(([, value]) => value === role).map(([name]) => name);
+  return { roles, positive: { ...found.positive }, favourable: found.favourable, threshold: found.threshold, missing: found.missing, preset: found.preset };
+}
+
+function columnTable(file, state, named, changed) {
+  const inputs = new Map();
+  const choose = (one) => {
+    const node = select(ROLES, state.roles.get(one.name) ?? "", { "aria-label": `Part of ${one.name}`, onchange: () => {
+      if (SINGLE.includes(node.value)) for (const name of named(node.value).filter((other) => other !== one.name)) { state.roles.delete(name); inputs.get(name).value = ""; }
+      if (node.value) state.roles.set(one.name, node.value); else state.roles.delete(one.name);
+      changed();
+    } });
+    inputs.set(one.name, node);
+    return node;
+  };
+  const holds = (one) => one.labels.length && !(one.numeric && one.labels.length > 2) ? one.labels.slice(0, 8).join(", ") + (one.labels.length > 8 ? ", …" : "") : one.numeric ? `${number(one.low)} to ${number(one.high)}` : "";
+  const rows = file.columns.map((one) => [one.name, [one.kind, "when"], choose(one), [number(one.missing), "num"],
+    el("span", {}, holds(one), one.messy ? el("span", { class: "open" }, " labels differ only by case or blanks") : null)]);
+  return table(["column", "holds", "part", ["missing", "num"], "labels"], rows, "Columns and the parts they play", "stack");
+}
+
+function preview(file) {
+  const rows = file.first_rows.map((row, index) => [String(index + 1), ...row.map((text) => text ?? el("span", { class: "quiet" }, "missing"))]);
+  return el("details", { id: "preview" }, el("summary", {}, `The first ${rows.length} rows`), table(["row", ...file.columns.map((one) => one.name)], rows, "The first rows"));
+}
+
+// Which label counts as 1, which decision is good, the threshold, and missing values: chosen from what is there.
+function meaning(state, named, file, again) {
   const column = (name) => file.columns.find((item) => item.name === name);
-  const parts = () => {
-    labels.replaceChildren(...["decision", "outcome"].flatMap((role) => {
-      const one = column(named(role)[0]);
-      if (!one || one.labels.length !== 2 || one.labels.every((label) => ["0", "1"].includes(label))) { delete state.positive[role]; return []; }
-      state.positive[role] = one.labels.includes(state.positive[role]) ? state.positive[role] : one.labels[1];
-      return [field(`Which ${role} counts as 1?`, select(one.labels.map((label) => [label, label]), state.positive[role], { onchange: (event) => { state.positive[role] = event.target.value; } }))];
-    }), field("Which decision is good for a person?", select([["", "nobody can say"], ["1", "1"], ["0", "0"]], state.favourable === null ? "" : String(state.favourable),
-      { id: "favourable", onchange: (event) => { state.favourable = event.target.value === "" ? null : Number(event.target.value); } })),
-    named("score").length && !named("decision").length ? field("The decision is a score of at least", el("input", { type: "text", id: "threshold", value: state.threshold ?? "median",
-      onchange: (event) => { state.threshold = event.target.value === "median" ? "median" : Number(event.target.value); } }), "a number, or median") : "",
-    field("Rows with missing values", select([["error", "are an error"], ["drop", "are left out of what needs them"], ["category", "are a group of their own"]], state.missing,
-      { onchange: (event) => { state.missing = event.target.value; } })));
-  };
-  const rows = file.columns.map((one) => el("tr", {}, el("th", { scope: "row" }, one.name), el("td", {}, one.kind),
-    el("td", {}, select(ROLES, state.roles.get(one.name) ?? "", { "aria-label": `Part of ${one.name}`, onchange: (event) => {
-      if (["decision", "outcome", "score", "weight", "unit"].includes(event.target.value)) for (const name of named(event.target.value)) {
-        state.roles.delete(name);
-        for (const other of body.querySelectorAll("select")) if (other.getAttribute("aria-label") === `Part of ${name}`) other.value = "";
-      }
-      event.target.value ? state.roles.set(one.name, event.target.value) : state.roles.delete(one.name);
-      parts();
-    } })), el("td", { class: "num" }, number(one.missing)),
-    el("td", {}, one.labels.length ? one.labels.slice(0, 8).join(", ") + (one.labels.length > 8 ? ", …" : "") : one.numeric ? `${one.low} to ${one.high}` : "",
-      one.messy ? el("span", { class: "open" }, " labels differ only by case or blanks") : "")));
-  const body = el("tbody", {}, ...rows);
-  parts();
-  const next = async (look) => {
-    const content = contentOf(state, named, questions.read());
-    wrong.replaceChildren(el("p", {}, "Checking …"));
-    try {
-      const { faults: list } = await ask("POST", "/api/check", { file: id, content });
-      if (list.length) { wrong.replaceChildren(faults(list)); return; }
-      const made = await ask("POST", "/api/audits", { file: id, content });
-      go(`/audits/${made.id}${look ? "/explore" : ""}`);
-    } catch (error) { wrong.replaceChildren(faults(error.faults ?? [String(error)])); }
-  };
-  const questions = asked(state, about);
-  show(
-    el("h1", {}, `What are the columns of ${file.name}?`),
-    el("p", { class: "quiet" }, `Proposed from ${number(file.rows_looked_at)} rows; check every line.`),
-    ...found.warnings.map((text) => el("p", { class: "note" }, text)),
-    el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, ...["column", "holds", "part", "missing", "labels"].map((text) => el("th", { scope: "col" }, text)))), body)),
-    labels, el("h2", {}, "What is asked?"), questions.node, wrong,
-    el("p", { class: "row" }, el("button", { class: "main", id: "continue", onclick: () => next(false) }, "Write the plan down"),
-      el("button", { id: "look", onclick: () => next(true) }, "Look first (exploratory)")),
-  );
+  const positive = ["decision", "outcome"].flatMap((role) => {
+    const one = column(named(role)[0]);
+    if (!one || one.labels.length !== 2 || one.labels.every((label) => ["0", "1"].includes(label))) { delete state.positive[role]; return []; }
+    state.positive[role] = one.labels.includes(state.positive[role]) ? state.positive[role] : one.labels[1];
+    return [field(`Which ${role} counts as 1?`, select(one.labels.map((label) => [label, label]), state.positive[role], { onchange: (event) => { state.positive[role] = event.target.value; again(); } }))];
+  });
+  const scored = named("score").length && !named("decision").length;
+  const [yes, no] = sides(scored, column(named("decision")[0]), state.positive.decision);
+  const good = select([["", "not said: nobody is called harmed"], ["1", yes], ["0", no]], state.favourable === null ? "" : String(state.favourable),
+    { id: "favourable", onchange: (event) => { state.favourable = event.target.value === "" ? null : Number(event.target.value); } });
+  const cut = el("input", { type: "text", id: "threshold", value: state.threshold ?? "median", oninput: (event) => {
+    const text = event.target.value.trim();
+    state.threshold = text === "median" || !Number.isFinite(Number(text)) ? text : Number(text);
+  } });
+  if (scored && state.threshold === null) state.threshold = "median";
+  const missing = select([["error", "are an error"], ["drop", "are left out of what needs them"], ["category", "are a group of their own"]], state.missing, { onchange: (event) => { state.missing = event.target.value; } });
+  return [...positive, field("Which decision is good for a person?", good), scored ? field("Decided by a score of at least (a number, or median)", cut) : "", field("Rows with missing values", missing)].filter(Boolean);
 }
 
-function asked(state, about) {
-  const title = el("input", { type: "text", id: "title", value: state.title, size: 50 });
-  const preset = select([["", "only what is chosen below"], ...about.presets.map((name) => [name, `what is usual in ${name}`])], state.preset, { id: "preset" });
-  const forms = about.questions.filter((one) => one.name !== "watch").map((one) => form(one));
-  return {
-    node: el("div", {}, el("div", { class: "row" }, field("Title", title), field("Questions", preset)), ...forms.map((one) => one.node)),
-    read: () => ({ title: title.value, preset: preset.value, sections: Object.fromEntries(forms.map((one) => [one.name, one.read()]).filter(([, value]) => value)) }),
-  };
+// The two decisions in words: on both sides of the threshold, or by their labels.
+function sides(scored, decision, positive) {
+  if (scored) return ["a score at or above the threshold", "a score below the threshold"];
+  const labels = decision?.labels.length === 2 ? decision.labels : ["0", "1"];
+  const yes = labels.includes(positive) ? positive : labels.includes("1") ? "1" : labels[1];
+  return [`the decision ${yes}`, `the decision ${labels.find((label) => label !== yes)}`];
 }
 
-// A form from the method's declaration: what is not changed is not written.
-function form(one) {
-  const inputs = Object.entries(one.form.properties).filter(([name]) => name !== "title").map(([name, schema]) => [name, schema, input(name, schema)]);
-  const on = el("input", { type: "checkbox", "data-question": one.name });
-  const detail = el("details", {}, el("summary", {}, "Settings"), el("div", { class: "row" }, ...inputs.map(([name, schema, node]) => field(name.replaceAll("_", " "), node, schema.description))));
-  return {
-    name: one.name,
-    node: el("fieldset", {}, el("legend", {}, el("label", {}, on, " ", one.question)), el("p", { class: "quiet" }, one.help), detail),
-    read: () => on.checked ? Object.fromEntries(inputs.map(([name, schema, node]) => [name, value(node, schema)]).filter(([, given]) => given !== undefined)) : null,
-  };
-}
-
-function input(name, schema) {
-  const choices = schema.enum ?? schema.anyOf?.find((part) => part.enum)?.enum;
-  const shown = schema.default === null || schema.default === undefined ? "" : typeof schema.default === "object" ? JSON.stringify(schema.default) : String(schema.default);
-  if (schema.enum) return select([["", `default${shown ? ` (${shown})` : ""}`], ...choices.filter((item) => item !== null).map((item) => [String(item), String(item)])], "", { "data-option": name });
-  if (schema.type === "boolean") return select([["", `default (${shown || "false"})`], ["true", "yes"], ["false", "no"]], "", { "data-option": name });
-  return el("input", { type: "text", placeholder: shown, "data-option": name });
-}
-
-function value(node, schema) {
-  const text = node.value.trim();
-  if (!text) return undefined;
-  if (schema.enum) return schema.enum.find((item) => String(item) === text);
-  try { return JSON.parse(text); } catch { return text.includes("=") && !text.includes(" ") ? Object.fromEntries([text.split("=")]) : text; }
+function cost(listed, about) {
+  if (!listed.length) return el("p", { class: "note" }, "No question is chosen yet.");
+  const words = Object.fromEntries(about.questions.map((one) => [one.name, one.question]));
+  return el("details", { id: "cost", open: listed.length < 6 }, el("summary", {}, questions(listed)),
+    table(["question", "takes"], listed.map((one) => [one.title || words[one.method], duration(one.seconds)]), "What will be asked, and about how long each takes"));
 }
 
 function contentOf(state, named, given) {
   const data = {};
-  for (const role of ["decision", "outcome", "score", "weight", "unit"]) if (named(role).length) data[role] = named(role)[0];
+  for (const role of SINGLE) if (named(role).length) data[role] = named(role)[0];
   data.groups = named("groups");
   if (named("features").length) data.features = named("features");
   if (Object.keys(state.positive).length) data.positive = state.positive;
   if (state.favourable !== null) data.favourable = state.favourable;
   if (data.score && !data.decision && state.threshold !== null) data.threshold = state.threshold;
   data.missing = state.missing;
-  return { ...(given.preset ? { preset: given.preset } : {}), report: { title: given.title || state.title }, data, ...given.sections };
+  return { ...(given.preset ? { preset: given.preset } : {}), report: { title: given.title }, data, ...given.sections };
 }

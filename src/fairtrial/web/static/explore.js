@@ -1,78 +1,99 @@
-import { ask, el, faults, field, number, percent, points, ratio, scalar, select, show, step } from "./page.js";
+import { ask, asData, draw, el, faults, field, more, number, percent, points, ratio, scalar, select, sentence, show, step, table } from "./page.js";
 
-const NS = "http://www.w3.org/2000/svg";
-const METRICS = ["selection_rate", "fpr", "fnr", "tpr", "tnr", "ppv", "npv", "accuracy", "error_rate", "base_rate"];
-const SAID = { "no violation shown": "no difference shown", violated: "differs" };
+const START = { difference: "0.05", ratio: "0.8" };
+const listed = (groups) => typeof groups === "string" ? [groups] : Array.isArray(groups) ? groups.filter((name) => typeof name === "string") : Object.keys(groups ?? {});
 
 // Move the threshold, the tolerance or the scale, and every group's numbers move: the address holds the view.
-export async function explore(meta) {
-  step("Result");
-  const [file, asked] = [await ask("GET", `/api/files/${meta.file}`), new URLSearchParams(window.location.search)];
+export async function explore(meta, views) {
+  step("Result", "Move the threshold");
+  const [file, about] = await Promise.all([ask("GET", `/api/files/${meta.file}`), ask("GET", "/api/about")]);
+  const asked = new URLSearchParams(window.location.search);
   const data = meta.content.data;
   const score = file.columns.find((one) => one.name === data.score);
+  const scale = asked.get("scale") ?? "difference";
   const view = {
-    metric: asked.get("metric") ?? "selection_rate", by: asked.get("by") ?? data.groups[0], target: asked.get("target") ?? "rest",
-    threshold: asked.get("threshold") ?? (typeof data.threshold === "number" ? String(data.threshold) : ""), tolerance: asked.get("tolerance") ?? "0.05", scale: asked.get("scale") ?? "difference",
+    metric: asked.get("metric") ?? "selection_rate", by: asked.get("by") ?? listed(data.groups)[0], target: asked.get("target") ?? "rest",
+    threshold: asked.get("threshold") ?? (typeof data.threshold === "number" ? String(data.threshold) : ""), tolerance: asked.get("tolerance") ?? START[scale], scale,
   };
-  const labels = file.columns.find((one) => one.name === view.by)?.labels ?? [];
+  const roles = ["decision", "outcome", "score"].filter((role) => data[role] || (role === "decision" && data.score));
+  const metrics = about.metrics.filter((one) => one.needs.every((role) => roles.includes(role))).map((one) => [one.name, one.label]);
   const out = el("div", { id: "numbers", "aria-live": "polite" });
-  const change = (name) => (event) => { view[name] = event.target.value; refresh(); };
-  const slider = score?.numeric ? el("input", { type: "range", id: "threshold", min: score.low, max: score.high, step: (score.high - score.low) <= 20 ? 1 : (score.high - score.low) / 200,
-    value: view.threshold || (score.low + score.high) / 2, oninput: change("threshold") }) : null;
   const shown = el("output", { for: "threshold" });
   let latest = 0;
-  async function refresh() {
+  let resting;
+  // While something moves, rates and verdicts follow at once; how many more people it takes is added when it rests.
+  async function refresh(sizes = false) {
     const mine = ++latest;
-    shown.textContent = view.threshold ? `score of at least ${Number(view.threshold).toLocaleString("en", { maximumFractionDigits: 4 })}` : "the decisions as they are";
+    clearTimeout(resting);
+    shown.textContent = view.threshold ? `score of at least ${number(view.threshold)}` : "the decisions as they are";
     const query = new URLSearchParams(Object.entries(view).filter(([, value]) => value !== ""));
-    window.history.replaceState({}, "", `/audits/${meta.id}/explore?${query}`);
+    const path = `/audits/${meta.id}/explore`;
+    window.history.replaceState({}, "", `${path}?${query}`);
     try {
-      const seen = await ask("GET", `/api/audits/${meta.id}/explore?${query}`);
-      if (mine === latest) out.replaceChildren(...numbers(seen, view, meta, query));
+      const seen = await ask("GET", `${path}.json?${query}${sizes ? "" : "&sizes=false"}`);
+      if (mine !== latest) return;
+      out.replaceChildren(...numbers(seen, sizes), asData(path, query));
+      if (!sizes && seen.certify?.estimates.some((row) => row.state === "undetermined")) resting = setTimeout(() => refresh(true), 300);
     } catch (error) { if (mine === latest) out.replaceChildren(faults(error.faults ?? [String(error)])); }
   }
-  show(el("h1", {}, meta.title), meta.plan ? "" : el("p", { class: "note" }, "Exploratory: this audit's plan was not fixed before the look. Everything that is exported will say so."),
-    el("div", { class: "row" }, field("Rate", select(METRICS.filter((name) => data.outcome || name === "selection_rate").map((name) => [name, name.replaceAll("_", " ")]), view.metric, { id: "metric", onchange: change("metric") })),
-      field("People by", select(data.groups.map((name) => [name, name]), view.by, { onchange: change("by") })),
-      field("Compared with", select([["rest", "everyone else"], ...labels.map((label) => [`${view.by}=${label}`, label])], view.target, { onchange: change("target") })),
-      field("Scale", select([["difference", "difference"], ["ratio", "ratio"]], view.scale, { id: "scale", onchange: (event) => { view.scale = event.target.value; view.tolerance = view.scale === "ratio" ? "0.8" : "0.05"; tolerance.value = view.tolerance; refresh(); } })),
-      field("Tolerance", null)), slider ? field("Threshold of the score", slider) : "", el("p", {}, shown), out,
-    el("p", {}, el("a", { href: `/audits/${meta.id}` }, "Back to the audit")));
+  const change = (name) => (event) => { view[name] = event.target.value; refresh(); };
+  const labels = () => (file.columns.find((one) => one.name === view.by)?.labels ?? []).map((label) => [`${view.by}=${label}`, label]);
+  const targets = () => [["rest", "everyone else"], ...labels()];
+  const target = select(targets(), view.target, { id: "target", onchange: change("target") });
+  const by = select(listed(data.groups).map((name) => [name, name]), view.by, { id: "by", onchange: (event) => {
+    Object.assign(view, { by: event.target.value, target: "rest" });
+    target.replaceChildren(...targets().map(([value, text]) => el("option", { value }, text)));
+    refresh();
+  } });
   const tolerance = el("input", { type: "number", id: "tolerance", step: "0.01", min: "0.01", value: view.tolerance, onchange: change("tolerance") });
-  document.querySelectorAll("label.field span").forEach((node) => { if (node.textContent === "Tolerance") node.after(tolerance); });
+  const scales = select([["difference", "difference"], ["ratio", "ratio"]], view.scale, { id: "scale", onchange: (event) => {
+    view.scale = event.target.value;
+    tolerance.value = view.tolerance = START[view.scale];
+    refresh();
+  } });
+  const range = score ? score.high - score.low : 0;
+  const slider = score?.numeric ? el("input", { type: "range", id: "threshold", min: score.low, max: score.high, step: Number.isInteger(score.low) && range <= 100 ? 1 : range / 200,
+    value: view.threshold || (score.low + score.high) / 2, oninput: change("threshold") }) : null;
+  show(el("h1", {}, meta.title), views, meta.plan ? null : el("p", { class: "note" }, "Exploratory: this audit's plan was not fixed before the look. Everything that is exported will say so."),
+    el("div", { class: "row" }, field("Rate", select(metrics, view.metric, { id: "metric", onchange: change("metric") })), field("People by", by), field("Compared with", target), field("Scale", scales), field("Tolerance", tolerance)),
+    slider ? field("Threshold of the score", slider) : null, el("p", {}, shown), out, views ? null : el("p", {}, el("a", { href: `/audits/${meta.id}` }, "Back to the audit")));
   await refresh();
 }
 
-function numbers(seen, view, meta, query) {
+function numbers(seen, sizes) {
   const judged = new Map((seen.certify?.estimates ?? []).map((row) => [row.group, row]));
-  const rows = seen.measure.estimates.map((row) => {
-    const [rate, low, high] = ["rate", "rate_low", "rate_high"].map((name) => scalar(row[name]));
+  const rates = seen.measure.estimates.map((row) => ["rate", "rate_low", "rate_high"].map((name) => scalar(row[name])));
+  const most = Math.max(1e-9, ...rates.flat().filter((value) => value !== null));
+  const form = seen.measure.estimates[0]?.value_kind === "percent" ? percent : number;
+  const widest = form === percent ? 1 : most;
+  const ratios = seen.measure.estimates.some((row) => scalar(row.impact_ratio) !== null);
+  const needed = new Map(seen.needed.map((row) => [row.group, row]));
+  const open = [...judged.values()].some((row) => row.state === "undetermined");
+  const rows = seen.measure.estimates.map((row, index) => {
+    const [rate, low, high] = rates[index];
     const verdict = judged.get(row.group);
     const state = verdict?.state ?? row.state;
-    const tone = { violated: "bad", certified: "good", harmed: "bad" }[state] ?? "open";
-    return el("tr", { "data-group": row.group }, el("th", { scope: "row" }, row.group), el("td", { class: "num" }, number(scalar(row.n))), el("td", { class: "num", "data-rate": rate ?? "" }, percent(rate)),
-      el("td", {}, bar(low, rate, high)), el("td", { class: "num" }, rate === null ? "–" : `${percent(low)} to ${percent(high)}`),
-      el("td", { class: "num" }, points(scalar(row.difference))), el("td", { class: "num" }, ratio(scalar(row.impact_ratio))),
-      el("td", { class: tone, "data-state": state }, verdict ? state : (SAID[state] ?? state), verdict?.state_reason || row.state_reason ? el("span", { class: "quiet" }, ` ${verdict?.state_reason ?? row.state_reason}`) : ""));
+    const tone = { violated: "bad", harmed: "bad", certified: "good" }[state] ?? "open";
+    const why = verdict?.state_reason ?? row.state_reason ?? (rate === null ? row.rate?.reason : null);
+    return el("tr", { "data-group": row.group }, el("th", { scope: "row" }, row.group), el("td", { class: "num" }, number(scalar(row.n))), el("td", { class: "num", "data-rate": rate ?? "" }, form(rate)),
+      el("td", { class: "within" }, bar(low, rate, high, widest), rate === null ? "" : `${form(low)} to ${form(high)}`),
+      el("td", { class: "num" }, form === percent ? points(scalar(row.difference)) : number(scalar(row.difference))), ratios ? el("td", { class: "num" }, ratio(scalar(row.impact_ratio))) : null,
+      el("td", { class: `said ${tone}`, "data-state": state }, state, why ? el("span", { class: "quiet" }, why) : null), open ? el("td", { class: "said quiet", "data-more": row.group }, needed.has(row.group) ? more(needed.get(row.group)) : !sizes && state === "undetermined" ? "…" : "") : null);
   });
-  const heads = [["group"], ["n", "num"], ["rate", "num"], [""], ["95% interval", "num"], ["difference, points", "num"], ["impact ratio", "num"], [seen.certify ? "against the tolerance" : "finding"]];
-  return [el("p", { class: "verdict" }, (seen.certify ?? seen.measure).verdict.text),
-    el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, ...heads.map(([text, kind]) => el("th", { scope: "col", class: kind ?? null }, text)))), el("tbody", {}, ...rows))),
-    el("p", { class: "quiet" }, "Numbers about few people are masked. As data: ", el("a", { href: `/api/audits/${meta.id}/explore.json?${query}` }, "JSON"), ", ",
-      el("a", { href: `/api/audits/${meta.id}/explore.csv?${query}` }, "CSV"))];
+  const heads = ["group", ["people", "num"], ["rate", "num"], `${percent(seen.measure.details.confidence_level).replace(".0", "")} interval`, [form === percent ? "difference, points" : "difference", "num"],
+    ratios ? ["impact ratio", "num"] : null, seen.certify ? "against the tolerance" : "finding", open ? "how many more people?" : null].filter(Boolean);
+  return [el("p", { class: "verdict" }, sentence((seen.certify ?? seen.measure).verdict.text)), table(heads, rows.map((row) => labelled(row, heads)), "Every group at this threshold", "stack"), el("p", { class: "quiet" }, "Numbers about few people are masked.")];
 }
 
-function bar(low, rate, high) {
-  const svg = document.createElementNS(NS, "svg");
-  svg.setAttribute("viewBox", "0 0 100 10");
-  svg.setAttribute("preserveAspectRatio", "none");
-  svg.setAttribute("aria-hidden", "true");
-  if (rate !== null && low !== null && high !== null) {
-    const box = document.createElementNS(NS, "rect");
-    for (const [name, value] of Object.entries({ x: 100 * low, y: 2, width: Math.max(0.5, 100 * (high - low)), height: 6 })) box.setAttribute(name, value);
-    const mark = document.createElementNS(NS, "line");
-    for (const [name, value] of Object.entries({ x1: 100 * rate, x2: 100 * rate, y1: 0, y2: 10 })) mark.setAttribute(name, value);
-    svg.append(box, mark);
-  }
-  return el("div", { class: "bar" }, svg);
+// What a cell is, where a narrow page has no room for a head above it.
+function labelled(row, heads) {
+  [...row.children].forEach((cell, index) => cell.setAttribute("data-label", [heads[index]].flat()[0]));
+  return row;
+}
+
+function bar(low, rate, high, widest) {
+  if (rate === null || low === null || high === null) return el("div", { class: "bar" });
+  const at = (value) => 100 * Math.min(1, Math.max(0, value / widest));
+  return el("div", { class: "bar" }, draw("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
+    draw("rect", { x: at(low), y: 2, width: Math.max(0.5, at(high) - at(low)), height: 6 }), draw("line", { x1: at(rate), x2: at(rate), y1: 0, y2: 10 })));
 }

@@ -1,16 +1,18 @@
-import { ask, el, faults, show, step } from "./page.js";
-
-const go = (path) => window.dispatchEvent(new CustomEvent("go", { detail: path }));
+import { ask, day, el, faults, go, show, step, table } from "./page.js";
 
 export async function start() {
   step("File");
   const [about, audits, local] = await Promise.all([ask("GET", "/api/about"), ask("GET", "/api/audits"), ask("GET", "/api/files/local")]);
-  const wrong = el("div", { "aria-live": "assertive" });
-  const opened = async (work) => {
-    wrong.replaceChildren(el("p", {}, "Reading …"));
+  const wrong = el("div", { id: "wrong", "aria-live": "assertive" });
+  const opened = async (work, size = 0) => {
+    wrong.replaceChildren(el("p", { role: "status" }, size > 32 * 1024 ** 2 ? `Reading ${Math.round(size / 1024 ** 2).toLocaleString("en")} MB: this takes a minute or two …` : "Reading …"));
     try { go(`/?file=${(await work()).id}`); } catch (error) { wrong.replaceChildren(faults(error.faults ?? [String(error)])); }
   };
-  const upload = (file) => file && opened(() => ask("POST", `/api/files?name=${encodeURIComponent(file.name)}`, file));
+  const upload = (file) => {
+    if (!file) return;
+    if (file.size > about.most_megabytes * 1024 ** 2) wrong.replaceChildren(faults([`${file.name} is larger than ${about.most_megabytes.toLocaleString("en")} MB, the most that a file may have here. Start the server with --upload, or with --folder to read a file where it lies.`]));
+    else opened(() => ask("POST", `/api/files?name=${encodeURIComponent(file.name)}`, file), file.size);
+  };
   const input = el("input", { type: "file", id: "file", accept: ".csv,.gz,.tsv,.parquet,.arrow,.feather,.xlsx", onchange: (event) => upload(event.target.files[0]) });
   const drop = el("div", { class: "drop",
     ondragover: (event) => { event.preventDefault(); drop.classList.add("over"); },
@@ -27,32 +29,26 @@ export async function start() {
       el("p", {}, text), el("button", { "data-dataset": name, onclick: () => opened(() => ask("POST", "/api/files/dataset", { name })) }, `Open ${name}`)))),
     audits.length ? el("h2", {}, "Audits kept here") : null,
     audits.length ? kept(audits) : null,
+    el("p", {}, el("a", { href: "/watches" }, "Watches: does it stay fair?")),
   );
 }
 
 function kept(audits) {
-  const chosen = new Set();
-  const told = el("div");
-  const compare = el("button", { disabled: true, onclick: () => side([...chosen], told) }, "Compare the two chosen");
-  const rows = audits.map((meta) => el("tr", {},
-    el("td", {}, meta.stage === "done" ? el("input", { type: "checkbox", "aria-label": `Choose ${meta.title}`, onchange: (event) => {
-      event.target.checked ? chosen.add(meta.id) : chosen.delete(meta.id);
-      compare.disabled = chosen.size !== 2;
-    } }) : ""),
-    el("th", { scope: "row" }, el("a", { href: `/audits/${meta.id}` }, meta.title)),
-    el("td", {}, meta.exploratory ? `${meta.stage}, exploratory` : meta.stage), el("td", {}, meta.verdict?.text ?? meta.error ?? ""),
-    el("td", {}, String(meta.made).slice(0, 16).replace("T", " ")),
-    el("td", {}, el("button", { onclick: async (event) => { await ask("DELETE", `/api/audits/${meta.id}`); event.target.closest("tr").remove(); } }, "Delete"))));
-  return el("div", {}, el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {},
-    ...["", "audit", "stage", "verdict", "made", ""].map((text) => el("th", { scope: "col" }, text)))), el("tbody", {}, ...rows))), compare, told);
-}
-
-async function side(pair, told) {
-  const found = await ask("GET", `/api/compare?new=${pair[0]}&old=${pair[1]}`);
-  const line = (test) => el("li", {}, `${test.metric}: ${test.subject}${test.against ? `, compared with ${test.against}` : ""}`);
-  told.replaceChildren(
-    el("p", {}, found.verdict.changed ? "The verdict has changed." : "The verdict is the same."),
-    el("p", {}, `Before: ${found.verdict.old.text}`), el("p", {}, `After: ${found.verdict.new.text}`),
-    el("h3", {}, "Became significant"), el("ul", {}, ...found.became_significant.map(line)),
-    el("h3", {}, "No longer significant"), el("ul", {}, ...found.no_longer_significant.map(line)));
+  const chosen = [];
+  const compare = el("button", { id: "compare", disabled: true, onclick: () => {
+    const pair = audits.filter((meta) => chosen.includes(meta.id)).map((meta) => meta.id);  // the newest first
+    go(`/compare?old=${pair[1]}&new=${pair[0]}`);
+  } }, "Compare the two chosen");
+  const choose = (meta) => el("input", { type: "checkbox", "aria-label": `Choose ${meta.title}`, onchange: (event) => {
+    if (event.target.checked) chosen.push(meta.id); else chosen.splice(chosen.indexOf(meta.id), 1);
+    compare.disabled = chosen.length !== 2;
+  } });
+  const remove = (meta) => el("button", { "aria-label": `Delete ${meta.title}`, onclick: async (event) => {
+    if (!window.confirm(`Delete “${meta.title}” and everything of it?`)) return;
+    await ask("DELETE", `/api/audits/${meta.id}`);
+    event.target.closest("tr").remove();
+  } }, "Delete");
+  const rows = audits.map((meta) => [el("a", { href: `/audits/${meta.id}` }, meta.title), meta.stage === "done" ? choose(meta) : "",
+    meta.exploratory ? `${meta.stage}, exploratory` : meta.stage, meta.verdict?.text ?? meta.error ?? "", [day(meta.made), "when"], remove(meta)]);
+  return el("div", {}, table(["audit", "compare", "stage", "verdict", "made", "delete"], rows, "Audits kept here", "stack"), el("p", {}, compare));
 }

@@ -1,0 +1,215 @@
+"""Addresses of what can be seen, with .json and .csv beside each view, and of what can be taken away."""
+
+from __future__ import annotations
+
+import io
+import os
+import zipfile
+from collections import OrderedDict
+from pathlib import Path
+from threading import Lock
+from typing import Annotated, Any, Literal
+
+from fastapi import FastAPI, HTTPException, Query
+from fastapi.responses import FileResponse, PlainTextResponse, Response
+
+from fairtrial.trial import load_results
+from fairtrial.trial.difference import difference
+from fairtrial.trial.report.certificate import certificate_page
+from fairtrial.web import views
+from fairtrial.web.explore import Asked, Explorer, listed, table_rows
+from fairtrial.web.guard import REPORT_POLICY
+from fairtrial.web.jobs import Jobs
+from fairtrial.web.specs import as_python, as_toml, with_source
+from fairtrial.web.store import Missing, Store
+
+KINDS = {".html": "text/html", ".json": "application/json", ".csv": "text/csv", ".md": "text/markdown",
+         ".svg": "image/svg+xml", ".parquet": "application/octet-stream"}  # fmt: skip
+COMMAND = "#!/bin/sh\n# beside audit.toml and the data\nfairtrial run audit.toml --out audit-report\n"
+Name = Annotated[str, Query(max_length=400)]
+Number = Annotated[float | None, Query(allow_inf_nan=False)]
+
+
+class Results:
+    """The results of a few audits, kept as long as their files stay the same: reading one checks all of it."""
+
+    def __init__(self, store: Store, most: int = 8) -> None:
+        self.store, self.most, self.lock = store, most, Lock()
+        self.kept: OrderedDict[tuple[str, float], dict[str, Any]] = OrderedDict()
+
+    def of(self, identity: str) -> dict[str, Any]:
+        """What a finished audit found."""
+        place = self.store.audits.path(identity) / "report" / "results.json"
+        try:
+            key = (str(place), place.stat().st_mtime)
+        except OSError:
+            raise HTTPException(409, "The audit has no results yet.") from None
+        with self.lock:
+            if key not in self.kept:
+                self.kept[key] = load_results(place)
+                while len(self.kept) > self.most:
+                    self.kept.popitem(last=False)
+            return self.kept[key]
+
+
+def add_views(app: FastAPI, store: Store, jobs: Jobs) -> None:
+    """Add them to the application; the general address of a view comes last."""
+    results = Results(store)
+    _add_exploring(app, store, Explorer())
+    _add_comparing(app, store, results)
+    _add_taking_away(app, store)
+    _add_finished(app, results)
+
+
+def _add_exploring(app: FastAPI, store: Store, explorer: Explorer) -> None:
+    @app.get("/audits/{identity}/explore.json")
+    def explore(
+        identity: str, metric: Name = "selection_rate", by: Annotated[list[str] | None, Query()] = None,
+        target: Name = "rest", threshold: Number = None,
+        tolerance: Annotated[float | None, Query(gt=0, allow_inf_nan=False)] = None,
+        scale: Literal["difference", "ratio"] = "difference", sizes: bool = True,
+    ) -> dict[str, Any]:  # fmt: skip
+        """Rates, gaps and verdicts now; an audit whose plan is not fixed becomes exploratory by it."""
+        meta = store.audits.read(identity)
+        if not meta.get("plan") and not meta.get("exploratory"):
+            meta = store.audits.change(identity, exploratory=True)
+        place = store.look_path(meta["file"])
+        content = with_source(meta["content"], place, None)
+        compared = tuple(by or listed(content["data"].get("groups")))
+        asked = Asked(metric, compared, _target(target), threshold, tolerance, scale, sizes)
+        return {"exploratory": meta["exploratory"], **explorer.see(content, place, asked)}
+
+    @app.get("/audits/{identity}/explore.csv")
+    def explore_csv(
+        identity: str, metric: Name = "selection_rate", by: Annotated[list[str] | None, Query()] = None,
+        target: Name = "rest", threshold: Number = None,
+        tolerance: Annotated[float | None, Query(gt=0, allow_inf_nan=False)] = None,
+        scale: Literal["difference", "ratio"] = "difference",
+    ) -> Response:  # fmt: skip
+        """The same as a table: rates, gaps, and the verdict against the tolerance where one is asked for."""
+        return _csv(table_rows(explore(identity, metric, by, target, threshold, tolerance, scale)))
+
+
+def _add_comparing(app: FastAPI, store: Store, results: Results) -> None:
+    @app.get("/compare.json")
+    def compare(old: Name, new: Name) -> dict[str, Any]:
+        """Two finished audits side by side."""
+        return difference(results.of(old), results.of(new))
+
+    @app.get("/compare.csv")
+    def compare_csv(old: Name, new: Name) -> Response:
+        """Every test of both, and what became of it."""
+        return _csv([_flat(test) for test in compare(old, new)["tests"]])
+
+    @app.get("/watches.json")
+    def watches() -> list[dict[str, Any]]:
+        """Every watch that is kept here, with the last audit that added to it."""
+        found: dict[str, dict[str, Any]] = {}
+        for meta in store.audits.all():
+            asked = meta.get("content", {}).get("watch")
+            for part in asked if isinstance(asked, list) else [asked]:
+                name = part.get("state") if isinstance(part, dict) else None
+                if isinstance(name, str) and name not in found and meta["stage"] == "done":
+                    told = {
+                        "watch": name,
+                        "audit": meta["id"],
+                        "title": meta["title"],
+                        "ended": meta["ended"],
+                    }
+                    found[name] = {**told, "verdict": meta["verdict"]["text"]}
+        return list(found.values())
+
+    @app.get("/watches.csv")
+    def watches_csv() -> Response:
+        """The same as a table."""
+        return _csv(watches())
+
+
+def _add_taking_away(app: FastAPI, store: Store) -> None:
+    def content_for_others(identity: str) -> dict[str, Any]:
+        meta = store.audits.read(identity)
+        file = store.files.read(meta["file"])
+        return with_source(meta["content"], Path(file["name"]), file.get("dataset"))
+
+    @app.get("/api/audits/{identity}/code")
+    def code(identity: str) -> dict[str, str]:
+        """The same audit as a file, as Python and as a command."""
+        content = content_for_others(identity)
+        return {"audit.toml": as_toml(content), "audit.py": as_python(content), "audit.sh": COMMAND}
+
+    @app.get("/api/audits/{identity}/code/{name}")
+    def code_file(identity: str, name: Literal["audit.toml", "audit.py", "audit.sh"]) -> PlainTextResponse:
+        """One of them to keep."""
+        return PlainTextResponse(code(identity)[name], headers=_as_file(name))
+
+    @app.get("/api/audits/{identity}/tables.zip")
+    def tables(identity: str) -> Response:
+        """Every table of the report, as CSV and as Parquet."""
+        folder = store.audits.path(identity) / "report" / "tables"
+        found = sorted(folder.iterdir()) if folder.is_dir() else []
+        if not found:
+            raise Missing(identity)
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+            for place in found:
+                archive.write(place, place.name)
+        return Response(out.getvalue(), media_type="application/zip", headers=_as_file("tables.zip"))
+
+    @app.get("/api/audits/{identity}/report/{name:path}")
+    def report(identity: str, name: str, download: bool = False) -> Response:
+        """A file of the report: the page, results.json, summary.md, tables and charts."""
+        folder = (store.audits.path(identity) / "report").resolve()
+        place = (folder / name.replace("\0", "")).resolve()
+        if not place.is_relative_to(folder) or not os.path.isfile(place) or place.suffix not in KINDS:
+            raise Missing(name)  # also where the name is longer than any file's
+        headers = {"content-security-policy": REPORT_POLICY} | (_as_file(place.name) if download else {})
+        return FileResponse(place, media_type=KINDS[place.suffix], headers=headers)
+
+
+def _add_finished(app: FastAPI, results: Results) -> None:
+    @app.get("/api/audits/{identity}/certificate.html")
+    def certificate(identity: str) -> Response:
+        """One sheet that says what was certified; refused with the reason where nothing was."""
+        headers = {"content-security-policy": REPORT_POLICY, **_as_file("certificate.html")}
+        return Response(certificate_page(results.of(identity)), media_type="text/html", headers=headers)
+
+    @app.get("/api/audits/{identity}/views")
+    def present(identity: str) -> list[str]:
+        """The views that have something to show."""
+        return views.present(results.of(identity))
+
+    @app.get("/audits/{identity}/surface.json")
+    def surface(
+        identity: str, loss: Annotated[float, Query(ge=0, le=1, allow_inf_nan=False)] = 0.0
+    ) -> dict[str, Any]:
+        """How far improve's finding reaches, and the largest gain shown at one loss of accuracy."""
+        return views.surface(results.of(identity), loss)
+
+    @app.get("/audits/{identity}/{view}.json")
+    def seen(identity: str, view: str) -> dict[str, Any]:
+        """A view of a finished audit."""
+        return views.find_view(view)(results.of(identity))
+
+    @app.get("/audits/{identity}/{view}.csv")
+    def seen_csv(identity: str, view: str) -> Response:
+        """Its rows as a table."""
+        return _csv(views.find_view(view)(results.of(identity))["rows"])
+
+
+def _csv(rows: list[dict[str, Any]]) -> Response:
+    return Response(views.as_csv(rows), media_type="text/csv")
+
+
+def _flat(test: dict[str, Any]) -> dict[str, Any]:
+    inner = ("old", "new", "gap_change")
+    parts = {f"{part}_{name}": value for part in inner for name, value in (test[part] or {}).items()}
+    return {**{name: value for name, value in test.items() if name not in inner}, **parts}
+
+
+def _target(text: str) -> Any:
+    name, _, label = text.partition("=")
+    return {name: label} if label else text
+
+
+def _as_file(name: str) -> dict[str, str]:
+    return {"content-disposition": f'attachment; filename="{name}"'}
