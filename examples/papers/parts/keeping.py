@@ -1,0 +1,53 @@
+"""Finished parts of a paper are kept, so that a run that was stopped goes on where it was.
+
+A part is computed anew when its settings, the package or the papers' own code have changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import joblib
+
+import fairtrial
+
+HERE = Path(__file__).resolve().parents[1]
+FOLDER = HERE.parents[1] / ".cache" / "papers"
+
+
+@cache
+def code() -> str:
+    """A digest of everything that a number may depend on."""
+    digest = hashlib.sha256()
+    package = Path(fairtrial.__file__).parent
+    for path in [*sorted(package.rglob("*.py")), *sorted(HERE.rglob("*.py")), *sorted(HERE.glob("*.json"))]:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def kept(part: str, settings: dict[str, Any], compute: Callable[[], Any]) -> Any:
+    """What `compute` gives, as plain JSON; taken from the folder where it is there already."""
+    named = f"{code()}|{json.dumps(settings, sort_keys=True)}"
+    path = FOLDER / f"{part}-{hashlib.sha256(named.encode()).hexdigest()[:16]}.json"
+    if path.exists():
+        return json.loads(path.read_text(encoding="utf-8"))
+    start = time.process_time(), time.time()
+    text = json.dumps(compute())
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_suffix(".part")
+    unfinished.write_text(text, encoding="utf-8")
+    unfinished.replace(path)
+    print(f"{part}: {time.time() - start[1]:.0f} s ({time.process_time() - start[0]:.0f} s of this process)")
+    return json.loads(text)
+
+
+def each(function: Callable[..., Any], items: Iterable[tuple[Any, ...]], jobs: int = 2) -> list[Any]:
+    """`function(*item)` for every item, on two processes."""
+    tasks = [joblib.delayed(function)(*item) for item in items]
+    return list(joblib.Parallel(n_jobs=min(jobs, max(len(tasks), 1)))(tasks))
