@@ -106,7 +106,7 @@ def _wrong(call: Call, table: Table, tally: Tally) -> list[str]:
             members &= np.array([canonical(value) == label for value in table.columns[attribute].tolist()])
         value, given = _oracle(str(row["metric"]), table)
         inside = members & given
-        tally.checked += 1
+        tally.numbers += 1
         if row["n"] != int(inside.sum()):
             found.append(f"{place}: n {row['n']}, the oracle counts {int(inside.sum())}")
         elif inside.any() and isinstance(row["rate"], float):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import fairtrial
-from fuzz.calls import draw_call
+from fuzz.calls import Call, draw_call
 from fuzz.tables import FRAMES, Table, as_arrow, draw_table
 from fuzz.tally import Tally
 
@@ -25,17 +25,28 @@ def fuzz_engines(seed: int, count: int, folder: Path) -> Tally:
         call = draw_call(generator, table)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", fairtrial.FairtrialWarning)
-            answers = {name: _answer(call, data) for name, data in _everywhere(table, folder).items()}
-        first, expected = next(iter(answers.items()))
-        tally.answered += isinstance(expected, list)
-        tally.refused += not isinstance(expected, list)
-        for name, answer in answers.items():
-            tally.checked += 1
-            if not equal(expected, answer):
-                tally.wrong.append(
-                    f"seed {seed}, call {index}: {call.method}({call.arguments}): {first} and {name} differ"
-                )
+            where = f"seed {seed}, call {index}: {call.method}({call.arguments})"
+            tally.attempt(where, partial(_differing, call, _everywhere(table, folder), tally))
     return tally
+
+
+def _differing(call: Call, tables: dict[str, Any], tally: Tally) -> list[str]:
+    """Which engines answer otherwise than the first; its refusal is raised where all refuse."""
+    (first, table), *others = tables.items()
+    expected = _answer(call, table)
+    found = []
+    for name, other in others:
+        answer = _answer(call, other)
+        if isinstance(expected, list):
+            tally.numbers += sum(isinstance(value, float) for row in expected for value in row.values())
+            same = isinstance(answer, list) and equal(expected, answer)
+        else:  # messages may name the kind of frame
+            same = isinstance(answer, fairtrial.FairtrialError)
+        if not same:
+            found.append(f"{first} and {name} differ")
+    if isinstance(expected, fairtrial.FairtrialError) and not found:
+        raise expected
+    return found
 
 
 def _everywhere(table: Table, folder: Path) -> dict[str, Any]:
@@ -46,13 +57,13 @@ def _everywhere(table: Table, folder: Path) -> dict[str, Any]:
     return {frame.__name__: frame(table.columns) for frame in FRAMES} | {"parquet": str(path)}
 
 
-def _answer(call: Any, data: Any) -> list[dict[str, Any]] | str:
-    """The rows, or that the call was refused; messages may name the kind of frame."""
+def _answer(call: Call, data: Any) -> list[dict[str, Any]] | fairtrial.FairtrialError:
+    """The rows, or the refusal."""
     try:
         audit = fairtrial.Audit(data, **call.roles)
         result = getattr(fairtrial, call.method)(audit, **call.arguments)
-    except fairtrial.FairtrialError:
-        return "refused"
+    except fairtrial.FairtrialError as refusal:
+        return refusal
     return list(result.to_dict()["estimates"])
 
 

@@ -85,7 +85,7 @@ def _look_and_measure(path: Path, rows: list[tuple[str, int]] | None, tally: Tal
     for row in result.estimates:
         label = str(row["group"]).removeprefix("group: ")
         decided = [d for g, d in rows if g == label]
-        tally.checked += 1
+        tally.numbers += 1
         if row["n"] != len(decided) or abs(row["rate"] - sum(decided) / len(decided)) > 1e-12:
             found.append(f"{label}: {row['n']}, {row['rate']}; the file has {len(decided)}, {sum(decided)}")
     return found

@@ -66,6 +66,7 @@ def fuzz_kills(seed: int, count: int, folder: Path) -> Tally:
         code = _start(place).wait()
         tally.answered += min(EACH, count - first)
         tally.checked += min(EACH, count - first)
+        tally.numbers += _numbers(expected) * min(EACH, count - first)
         if code != 0:
             tally.wrong.append(f"seed {seed}, kills from {first}: the run ended with {code}")
         elif not equal(_results(place), expected, tolerance=1e-12):
@@ -101,6 +102,11 @@ def _start(place: Path) -> subprocess.Popen[bytes]:
     (place / "audit.toml").write_text(SPEC, encoding="utf-8")
     command = [sys.executable, "-m", "fairtrial", "run", "audit.toml", "--out", "out", "--resume"]
     return subprocess.Popen(command, cwd=place, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def _numbers(content: Any) -> int:
+    inside = content.values() if isinstance(content, dict) else content if isinstance(content, list) else ()
+    return isinstance(content, float) + sum(map(_numbers, inside))
 
 
 def _results(place: Path) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def in_bands(people: People, generator: Generator) -> File:
 BAND_ROLES = {
     "decision": "band", "order": list(BANDS), "outcome": "repaid", "groups": ["race"], "favourable": "accept",
 }  # fmt: skip
-BAND_INIT = ("--decision", "band", "--outcome", "repaid", "--group", "race")
+BAND_INIT = ("--decision", "band", "--positive", "decision=accept", "--outcome", "repaid", "--group", "race")
 ACCEPT = Expect("found", "selection_rate [accept]", {"race": "Black"}, "below", effect="harmed")
 REFER = Expect("found", "selection_rate [refer or above]")
 

@@ -32,6 +32,7 @@ from validity.certify_edges import CELLS as EDGES
 from validity.certify_edges import known_rate_certificate
 from validity.certify_options import CELLS as OTHERS
 from validity.certify_shapes import CERTIFY as SHAPES
+from validity.gap_cover import CELLS as COVER
 from validity.gap_criteria import CELLS as CRITERIA
 from validity.gap_evidence import CELLS as EVIDENCE
 from validity.gap_evidence import POWER as EVIDENCE_POWER
@@ -39,6 +40,7 @@ from validity.gap_means import CELLS as MEANS
 from validity.gap_models import CELLS as MODELS
 from validity.gap_pairs import CELLS as PAIRS
 from validity.gap_pairs import POWER as PAIRS_POWER
+from validity.gap_within import CELLS as WITHIN
 from validity.ordered_cuts import CELLS as ORDERED
 from validity.printed_numbers import printed
 from validity.probable_groups import CELLS as PROBABLE_GROUPS
@@ -325,6 +327,7 @@ CELLS: list[Cell] = [
     *OTHERS,
     *SHAPES,
     *EVIDENCE,
+    *COVER,
     *EVIDENCE_POWER,
     *UNKNOWN_OUTCOMES,
     *PROBABLE_GROUPS,
@@ -333,6 +336,7 @@ CELLS: list[Cell] = [
     *CRITERIA,
     *MEANS,
     *MODELS,
+    *WITHIN,
     *(cell for cell in ORDERED if cell.method == "certify"),
     *lines("certify"),
     *printed("certify"),

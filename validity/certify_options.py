@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
+from fairtrial.inference.bounds import bounded
 from fairtrial.inference.compare.choose_gaps import make_gaps
 from fairtrial.inference.compare.gaps import KnownRateGaps, Likelihood, TargetMethod
 from fairtrial.inference.evidence.atoms import Comparison
-from fairtrial.inference.joint.joint_test import joint_test
+from fairtrial.inference.joint.joint_test import joint_test, shrunk
 from fairtrial.inference.joint.region import region_test
+from fairtrial.inference.joint.vector_likelihood import orthogonal_joint
 from fairtrial.inference.means.known_targets import Refinement
 from fairtrial.inference.means.target_methods import estimate_gaps
 from fairtrial.inference.multiplicity import holm
@@ -157,6 +160,24 @@ def own_estimate(n: int) -> Run:
     return _each(one)
 
 
+def own_estimate_joint(kind: str, likelihood: Likelihood) -> Run:
+    """Joint rejections where the caller's own target is everybody's mean and three groups make up everyone."""
+    member = np.eye(3, dtype=bool)
+
+    def one(generator: Generator) -> bool:
+        group = generator.choice(3, 500, p=[0.5, 0.3, 0.2])
+        values = generator.exponential(size=500) if kind == "exponential" else generator.normal(size=500)
+        atoms = atoms_of([values[group == k] for k in range(3)])
+        comparison = Comparison(member, np.zeros_like(member))
+        own = estimate_gaps(atoms, comparison, group, values, values.mean(), values - values.mean())
+        test = orthogonal_joint(own.points, np.ones(3, dtype=bool), likelihood)
+        assert test is not None
+        known = replace(comparison, known=np.full(3, values.mean()))
+        return shrunk(test, bounded(own, atoms, known), np.zeros(3)).p_value <= 0.05
+
+    return _each(one)
+
+
 # -- regions, families and the paper's rules -----------------------------------------------------------------------
 def region_missed(kind: str, n: int) -> Run:
     """Repeats in which the true vector of disparities is not in the 95% region."""
@@ -299,6 +320,10 @@ CELLS: list[Cell] = [
           discrete_scores(400, 0.15)),
     _cell("interval, a target of one's own", "log E exp(M) of everybody with its influence values, n 500", "coverage",
           own_estimate(500)),
+    _cell("joint test, a target of one's own", "everybody's mean, three groups, exponential, n 500", "size",
+          own_estimate_joint("exponential", "empirical"), covers=("certify.joint.p_value",)),
+    _cell("joint test, a target of one's own, euclidean", "everybody's mean, three groups, normal, n 500", "size",
+          own_estimate_joint("normal", "euclidean"), covers=("certify.joint.p_value",)),
     _cell("region, known target", "four groups against 30%, n 800", "coverage", region_missed("known", 800),
           covers=("certify.region.p_value",)),
     _cell("region, reference", "three groups and a reference, n 800", "coverage", region_missed("reference", 800),

@@ -109,6 +109,6 @@ class Challenge:
         fixed = {"other": np.asarray(table["other"], dtype=np.float64)}
         inputs = replace(made.inputs, fixed=fixed, rows=None, matrix=np.empty((group.size, 0)))
         return replace(
-            made, group=group, decision=role("decision"), score=role("score"), seen=seen, inputs=inputs,
-            unlabelled=unlabelled,
+            made, group=group, decision=role("decision") if made.decides else np.ones(group.size), score=role("score"),
+            seen=seen, inputs=inputs, unlabelled=unlabelled,
         )  # fmt: skip

@@ -22,7 +22,9 @@ from validity.improve_designs import (
     whole_procedure_errors,
 )
 from validity.improve_fixed import CELLS as FIXED
+from validity.improve_learned import CELLS as LEARNED
 from validity.improve_more import CELLS as OTHERS
+from validity.improve_prices import CELLS as PRICES
 from validity.improve_rare import CELLS as RARE
 from validity.improve_unlabelled import CELLS as UNLABELLED
 from validity.repeated_people import IMPROVE as REPEATED
@@ -170,5 +172,7 @@ CELLS = [
     *OTHERS,
     *RARE,
     *UNLABELLED,
+    *LEARNED,
+    *PRICES,
     *FIXED,
 ]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 from validity.board import Cell
 from validity.challenges import Challenge
@@ -72,6 +73,56 @@ def shown(repeats: int, rng: Random, *, size: int, odds: float) -> Floats:
     return np.array([_at_most(challenge.p_value(people(rng, size, GAINS), rng)) for _ in range(repeats)])
 
 
+# the gap in true positive rates: (decision now, of the candidate, outcome or −1), and group a's shares
+GAP_KINDS = np.array([(1, 0, 1), (1, 1, 1), (0, 0, 1), (0, 0, 0), (0, 0, -1)])
+ABOVE = (0.1, 0.55, 0.1, 0.2, 0.05)
+
+
+def gap_shares(odds: float | None, at_edge: bool = True) -> tuple[float, ...]:
+    """Group b's kinds so that at the worst outcomes its true positive rate falls by as much as group a's.
+
+    Group a loses .1 of its positives' rate, least where all unknown outcomes are positive; group b loses most where
+    none are. With odds the unknown rates are at the ends that the known rates of the groups allow.
+    """
+    if not at_edge:
+        return (0.01, 0.2, 0.35, 0.39, 0.05)
+
+    def unknown(known: float, factor: float) -> float:
+        return known * factor / (1 - known + known * factor)
+
+    def falls_more(lost: float) -> float:
+        high, low = 1.0, 0.0
+        if odds is not None:
+            high, low = unknown(0.75 / 0.95, odds), unknown((lost + 0.55) / 0.95, 1 / odds)
+        return 0.1 / (0.75 + 0.05 * high) - lost / (lost + 0.55 + 0.05 * low)
+
+    lost = float(brentq(falls_more, 0.0, 0.2))
+    return (lost, 0.2, 0.35, 0.4 - lost, 0.05)
+
+
+def gap_people(rng: Random, size: int, shares: tuple[float, ...]) -> dict[str, NDArray[Any]]:
+    """As `people`, with a profit that nobody need wait for: those who are rejected anew nearly all lose it."""
+    kinds = np.concatenate([rng.choice(5, size, p=ABOVE), rng.choice(5, size, p=shares)])
+    old, new, outcome = GAP_KINDS[kinds].T
+    known = np.where(outcome < 0, np.nan, outcome).astype(np.float64)
+    profit = np.where((kinds == 0) & (rng.random(kinds.size) < 0.95), -1.0, 1.0)
+    group = np.repeat(["a", "b"], size)
+    return {"group": group, "outcome": known, "decision": old, "other": new, "profit": profit}
+
+
+def gap_rejections(repeats: int, rng: Random, *, size: int, odds: float | None, at_edge: bool) -> Floats:
+    """How often a smaller gap in true positive rates is shown, at the edge of the worst outcomes or well inside."""
+    from fairtrial.methods.improve.payoff import Payoff
+
+    shares = gap_shares(odds, at_edge)
+    asked: dict[str, Any] = {
+        **ASKED, "accuracy": Payoff("profit", "profit"), "fairness": "tpr", "margin_kind": "absolute",
+        "margin": 0.01, "pooled": True, "reject_inference": "bounds" if odds is None else {"odds": odds},
+    }  # fmt: skip
+    challenge = Challenge(gap_people(rng, size, shares), ROLES, **asked)
+    return np.array([_at_most(challenge.p_value(gap_people(rng, size, shares), rng)) for _ in range(repeats)])
+
+
 def _at_most(p: float | None) -> bool:
     return p is not None and p <= 0.05
 
@@ -89,5 +140,20 @@ CELLS = [
              "15% are selected anew, who gain on average at the lower limit of the odds too", "power",
              partial(shown, size=size, odds=1.5), nominal=promised, short=0, long=1000, whole_analysis=True)
         for size, promised in ((300, 0.2), (1000, 0.6))
+    ),
+    *(
+        Cell("improve",
+             f"unknown outcomes, gap in tpr, {'bounds' if odds is None else f'odds of {odds:g}'}, {size:,} a group",
+             "the gap is as large as before at the worst outcomes, 5% unknown", "size",
+             partial(gap_rejections, size=size, odds=odds, at_edge=True), short=0, long=2000)
+        for size in (500, 2000)
+        for odds in (None, 1.0, 2.0)
+    ),
+    *(
+        Cell("improve",
+             f"power, unknown outcomes, gap in tpr, {'bounds' if odds is None else f'odds of {odds:g}'}",
+             "2,000 a group, 5% unknown, the gap falls by 11 points at the worst outcomes", "power",
+             partial(gap_rejections, size=2000, odds=odds, at_edge=False), nominal=0.9, short=0, long=2000)
+        for odds in (None, 2.0)
     ),
 ]  # fmt: skip

@@ -165,6 +165,9 @@ _PICKED = "picked as the best of 63 subgroups, no bias, 600 people"
 _TEN = "ten attributes of three values, 2,000 people; class and event share"
 
 
+_FIFTEEN = "fifteen attributes of 2 to 50 values, 3,000 people, two at a time; class and event share"
+
+
 def _interval(name: str, design: str, **settings: Any) -> Cell:
     board = {key: settings.pop(key) for key in ("variant", "counterpart") if key in settings}
     run = partial(misses_selected_rate, **settings)
@@ -241,6 +244,17 @@ _MODELS = [
             ("strong", "main effects, strong for the class"),
         )
     ),
+    *(
+        _size(f"second rung of fifteen attributes, {shared}", f"{_FIFTEEN} {words}",
+              partial(designs.fifteen_attributes, shared=shared), null=by_models, short=0, long=400)
+        for shared, words in (
+            ("main", "main effects"), ("two-way", "a table of 8 by 12 values"),
+            ("rare", "main effects; 4% in the class"),
+        )
+    ),
+    _size("second rung of fifteen attributes, ranges", f"{_FIFTEEN} main effects; five of them ordered",
+          partial(designs.fifteen_attributes, shared="main"), null=by_models, ordered=(4, 6, 9, 13, 14), short=0,
+          long=400),
     _size("second rung refused nothing: stratified, ten attributes", f"{_TEN} a two-way table",
           partial(designs.ten_attributes, shared="two-way"), short=60, long=300),
     _size("bootstrap, model right", "class depends strongly on covariates", designs.class_depends_on_covariates,
@@ -307,6 +321,8 @@ _FOUND = [
     _power("ten attributes, stratified", _MANY, designs.planted_among_many, 0.2, short=0, long=100),
     _power("ten attributes, second rung", _MANY, designs.planted_among_many, 0.9, short=0, long=100, null=by_models,
            rival=partial(rejects, make=designs.planted_among_many), rival_name="the stratified null"),
+    _power("fifteen attributes, second rung", f"{_FIFTEEN} main effects; log-odds +2 in a twelfth of the class",
+           partial(designs.fifteen_attributes, planted=2.0), 0.8, short=0, long=200, null=by_models),
 ]  # fmt: skip
 
 # A repeat is a whole search with its draws: where it takes long there are fewer of them, and a wider bound.

@@ -211,3 +211,24 @@ def planted_calibration(generator: np.random.Generator, people: int = 1500) -> S
     harmed = protected & (codes[:, 0] == 1)
     event = (generator.random(people) < expit(logs - 0.5 * harmed)).astype(np.float64)
     return table_of(codes, protected, event, condition=expit(logs), on_score=True, arity=np.array([2, 3]))
+
+
+WIDE = np.array([2, 2, 2, 3, 3, 4, 4, 5, 6, 8, 10, 12, 15, 30, 50], dtype=np.int64)
+
+
+def fifteen_attributes(
+    generator: np.random.Generator, shared: str = "main", people: int = 3000, planted: float = 0.0
+) -> ScanTable:
+    """Fifteen attributes of 2 to 50 values; class and event share main effects or a table of two long attributes.
+
+    With `planted`, a twelfth of the class has higher log-odds of the event: one of three values of one attribute and
+    three of twelve of another.
+    """
+    codes = np.stack([generator.integers(0, k, size=people) for k in WIDE], axis=1).astype(np.int64)
+    linear = 0.5 * (codes[:, 3] - 1.0) + 0.4 * (codes[:, 13] % 3 - 1.0) + 0.4 * (codes[:, 14] % 2 - 0.5)
+    if shared == "two-way":
+        linear = 1.0 * np.where((codes[:, 9] + codes[:, 11]) % 2 == 0, 1.0, -1.0)
+    protected = generator.random(people) < expit(linear - (3.4 if shared == "rare" else 0.3))
+    harmed = protected & (codes[:, 4] == 1) & (codes[:, 11] < 3)
+    event = (generator.random(people) < expit(linear - 0.4 + planted * harmed)).astype(np.float64)
+    return table_of(codes, protected, event, arity=WIDE)

@@ -23,6 +23,7 @@ from fairtrial.methods.transport.solver.rate_contrasts import (
 from validity.board import Cell
 from validity.printed_numbers import printed
 from validity.repeated_people import TRANSPORT as REPEATED
+from validity.transport_change import CELLS as CHANGE
 from validity.whole_functions import lines
 
 Floats = NDArray[np.float64]
@@ -423,6 +424,7 @@ CELLS: list[Cell] = [
     _cell(
         "paper-compas-discrete", _COMPAS, _article(_compas()), variant="paper", counterpart="compas-discrete"
     ),
+    *CHANGE,
     *lines("transport"),
     *printed("transport"),
 ]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from validity.board import Cell
+from validity.changes import CELLS as CHANGES
 from validity.trial_max_t import CELLS as MAX_T
 from validity.whole_functions import family
 
@@ -64,4 +65,5 @@ CELLS: list[Cell] = [
     _cell("nothing remains, discrete scores", "transport and mean scores in hundredths, 300 people", 300,
           ("transport", "scores")),
     *MAX_T,
+    *CHANGES,
 ]  # fmt: skip
