@@ -5,6 +5,9 @@ failure there; `FAIRTRIAL_REQUIRE_ALL=1` asks for the same anywhere. Only the st
 scripts/environment.py uses the finders before anything is installed.
 """
 
+import collections
+import glob
+import importlib.util
 import os
 import re
 import shutil
@@ -58,6 +61,52 @@ def require_java():
     except ImportError:
         _present(None, "pyspark is not installed")
     return path
+
+
+def require_dask():
+    """A real cluster of local processes; skips the test when Dask is not there."""
+    _require_package("distributed")
+
+
+def require_ibis():
+    _require_package("ibis")
+
+
+def require_delta():
+    _require_package("deltalake")
+
+
+def _require_package(name):
+    if importlib.util.find_spec(name) is None:
+        _present(None, f"the package {name} is not installed")
+
+
+Postgres = collections.namedtuple("Postgres", "initdb pg_ctl user")
+
+
+def find_postgres():
+    """(programs, "") of a PostgreSQL server, or (None, reason); Debian keeps them beside their version."""
+    places = [*sorted(glob.glob("/usr/lib/postgresql/*/bin"), reverse=True), None]
+    for place in places:
+        found = [shutil.which(name, path=place) for name in ("initdb", "pg_ctl")]
+        if all(found):
+            if os.geteuid() != 0:
+                return Postgres(*found, None), ""
+            if shutil.which("runuser") and _user("postgres"):
+                return Postgres(*found, "postgres"), ""
+            return None, "PostgreSQL does not run as root, and there is no user postgres to run it as"
+    return None, "PostgreSQL is not installed (Debian package: postgresql)"
+
+
+def _user(name):
+    import pwd
+
+    return any(entry.pw_name == name for entry in pwd.getpwall())
+
+
+def require_postgres():
+    """The programs that make and start a server; skips the test when they are not there."""
+    return _present(*find_postgres())
 
 
 def _output(command):

@@ -55,3 +55,38 @@ def finished(client: TestClient, identity: str, seconds: float = 120.0) -> dict[
 def written(path: Path) -> set[str]:
     """Names of the files below a folder."""
     return {str(found.relative_to(path)) for found in path.rglob("*") if found.is_file()}
+
+
+def run_to_end(client: TestClient, content: dict[str, Any], dataset: str = "ricci") -> str:
+    """A finished audit of a bundled dataset."""
+    identity = made_audit(client, content, dataset)
+    assert client.post(f"/api/audits/{identity}/plan").status_code == 200
+    assert client.post(f"/api/audits/{identity}/run").status_code == 202
+    meta = finished(client, identity)
+    assert meta["stage"] == "done", meta["error"]
+    return identity
+
+
+def workers(home: Path) -> list[int]:
+    """Processes that run audits or look at files of this home."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = place.read_bytes().split(b"\0")
+        except OSError:
+            continue  # it has ended meanwhile
+        if any(word.startswith(b"fairtrial.web.") for word in words) and any(
+            str(home).encode() in word for word in words
+        ):
+            found.append(int(place.parent.name))
+    return found
+
+
+def wait_for(condition: Any, seconds: float = 60.0) -> Any:
+    """What a condition gives as soon as it holds."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if answer := condition():
+            return answer
+        time.sleep(0.1)
+    raise AssertionError("it did not come about")

@@ -1,6 +1,7 @@
 """Somebody who has all that was published, and solves for the counts that were not.
 
-The attacker knows what everybody may know: the attributes, their labels, and what the metrics mean. From the results
+The attacker knows what everybody may know: the attributes, their labels, which of them exclude each other, and what
+the metrics mean. From the results
 file, the tables, the page with its charts, and the sentences in all of them it takes every count, rate, difference and
 ratio as a linear statement about the unknown table (groups × decision × outcome), with the room that the printed
 digits leave. A count is found out to be small when no table of whole numbers fits that has at least `limit` there.
@@ -100,6 +101,12 @@ class Attacker:
                 "group": record.get("label") or record.get("group"),
             }
             self._record(told)
+
+    def know_who_cannot_be(self, truth: np.ndarray) -> None:
+        """Which combinations of levels nobody has: whose meanings exclude each other, anybody sees by their labels."""
+        nobody = (truth.sum(axis=(-2, -1), keepdims=True) == 0) & np.ones(self.shape, dtype=bool)
+        if nobody.any():
+            self._state(nobody.astype(float), 0, 0)
 
     def guess_all_of(self, content: Mapping[str, Any], truth: np.ndarray) -> None:
         """Take every published group's counts by decision and outcome as known, whichever numbers tell them.
@@ -400,6 +407,7 @@ def attack(
     digits = 0.005 if published.content["report"].get("publish") else 1e-9
     attacker = Attacker(labels, truth.shape[-1], digits)
     attacker.read(published)
+    attacker.know_who_cannot_be(truth)
     if all_of:
         attacker.guess_all_of(published.content, truth)
     return attacker.found_out(truth, limit)

@@ -57,6 +57,14 @@ class Case:
         return Published(content, render(content) if page else "", tables, summary_markdown(content))
 
 
+def one_of_the_other(truth: np.ndarray) -> np.ndarray:
+    """The table with the second attribute a coarser form of the first, as race and race in two classes."""
+    nested = np.zeros_like(truth)
+    for level in range(truth.shape[0]):
+        nested[level, level % truth.shape[1]] = truth[level].sum(axis=0)
+    return nested
+
+
 def random_case(seed: int) -> Case:
     """An audit drawn from the seed."""
     random = np.random.default_rng(seed)
@@ -69,6 +77,8 @@ def random_case(seed: int) -> Case:
     few = (random.random(size=shape) < random.choice([0.05, 0.2])) | rare[..., None, None]
     truth = np.where(few, small, large)
     truth[(0,) * len(levels)] += 40  # somebody is always there
+    if len(levels) > 1 and seed % 3 == 0:
+        truth = one_of_the_other(truth)
     spec: dict[str, Any] = {
         "data": {
             "source": "x.csv",

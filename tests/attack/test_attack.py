@@ -56,6 +56,20 @@ def test_the_attacker_breaks_the_owners_report_and_not_what_is_published(name: s
     assert attack(one.published(publish=True), one.labels, one.truth, LIMIT) == []
 
 
+def test_a_coarser_form_of_an_attribute_gives_few_people_away_unless_it_is_left_out(monkeypatch) -> None:
+    """“a or e” of the one attribute minus “a” of the other are the few people of e."""
+    truth = np.zeros((3, 2, 2, 2), dtype=int)
+    truth[0, 0], truth[1, 1], truth[2, 1] = [[90, 40], [60, 80]], [[100, 40], [60, 90]], [[2, 1], [1, 2]]
+    spec = {
+        "data": {"source": "x.csv", "decision": "d", "outcome": "y", "groups": ["g", "h"]},
+        "measure": {"metrics": ["selection_rate"], "minimum": 2, "depth": 1},
+    }
+    one = Case({"g": ["a", "b", "e"], "h": ["A", "not A"]}, truth, spec)
+    assert attack(one.published(publish=True), one.labels, truth, LIMIT) == []
+    monkeypatch.setattr("fairtrial.trial.publishing.making.apart", lambda *given: ())
+    assert attack(one.published(publish=True), one.labels, truth, LIMIT), "the attacker is too weak"
+
+
 def numbers(value: Any) -> Iterator[float]:
     """Every number in the content, however deep."""
     if isinstance(value, int | float) and not isinstance(value, bool):

@@ -31,10 +31,15 @@ def test_every_question_looks_before_it_works(run, tmp_path, monkeypatch, comman
     monkeypatch.chdir(tmp_path)
     code, out, err = run(command, *ASKING[command], option, f"no/such/{name}")
     assert (code, out) == (2, "")
-    assert err == f"output: cannot write 'no/such/{name}': the folder 'no/such' does not exist\n"
+    cure = "Mend that, or choose another place\n"
+    assert err == f"output: cannot write 'no/such/{name}': the folder 'no/such' does not exist. {cure}"
     (tmp_path / name).mkdir()
     code, out, err = run(command, *ASKING[command], option, name)
-    assert (code, out, err) == (2, "", f"output: cannot write {name!r}: it is a folder\n")
+    assert (code, out, err) == (
+        2,
+        "",
+        f"output: cannot write {name!r}: it is a folder. Mend that, or choose another place\n",
+    )
 
 
 def test_a_table_does_not_go_to_the_terminal(run):
@@ -98,4 +103,7 @@ def test_folders_and_pages_of_the_other_commands(run, tmp_path, monkeypatch):
     assert (code, out) == (2, "")
     assert err.startswith("demo: --out must be a folder one can write to, got 'file'")
     code, _, err = run("init", "none.csv", "--yes", "--out", "no/audit.toml")
-    assert (code, err) == (2, "init: cannot write 'no/audit.toml': the folder 'no' does not exist\n")
+    assert (code, err) == (
+        2,
+        "init: cannot write 'no/audit.toml': the folder 'no' does not exist. Mend that, or choose another place\n",
+    )

@@ -235,9 +235,9 @@ def test_init_refuses_with_a_cure(arguments: list[str], message: str, command: C
 
 def test_init_asks_on_a_terminal(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     healthcare_frame(400).to_csv(command.folder / "care.csv", index=False)
-    answers = iter(["lending", "enroled", "enrolled", "-", "risk_score", "good", "1", "race"])
+    answers = iter(["enroled", "enrolled", "-", "risk_score", "good", "1", "race", "lending"])
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
-    monkeypatch.setattr("typer.prompt", lambda text, default=None: next(answers))
+    monkeypatch.setattr("typer.prompt", lambda text, default=None, show_default=True: next(answers))
     code, _, err = command("init", "care.csv")
     assert code == 0, err
     assert "Did you mean 'enrolled'?" in err

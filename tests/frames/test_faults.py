@@ -46,7 +46,7 @@ def audited(**changes):
     [
         ({"outcome": "z"}, f"Audit: 'outcome' names the unknown column 'z'.{COLUMNS}"),
         ({"groups": "rase"}, "Audit: 'groups' names the unknown column 'rase'. Did you mean 'race'?"),
-        ({"groups": ["race", "race"]}, "Audit: 'groups' names 'race' twice"),
+        ({"groups": ["race", "race"]}, "Audit: 'groups' names 'race' twice: name it once"),
         ({"groups": None}, "Audit: 'groups' must be a column or a list of columns, got None"),
         ({"threshold": 0.5, "decision": None}, "Audit: 'threshold' needs a score: name its column with score="),
         (
@@ -147,7 +147,10 @@ def test_labels_of_a_decision(kind, tmp_path, request):
         decision="e"
     )
     absent = asked(decision="d", positive={"decision": "yes"})
-    assert absent == "measure: 'positive' label 'yes' does not occur in decision 'd'"
+    assert (
+        absent
+        == "measure: 'positive' label 'yes' does not occur in decision 'd': name labels that do, spelt as in the data"
+    )
     counted = Audit(data, outcome="y", decision="e", positive={"decision": 2})
     assert [row["rate"] for row in measure(counted, by="race").estimates] == [0.0, 1.0]
 
@@ -199,10 +202,12 @@ def test_empty_after_drop():
     data = pd.DataFrame(table(race=[None] * 80))
     audit = Audit(data, outcome="y", decision="d", groups="race", missing="drop")
     assert message(lambda: measure(audit)) == (
-        "measure: no rows are left: every row has a missing value in one of the columns used"
+        "measure: no rows are left: every row has a missing value in one of the columns used. "
+        "Fill in the column that is missing most, or leave it out of the audit"
     )
     empty = Audit(data.iloc[:0], outcome="y", decision="d")
-    assert message(lambda: measure(empty, by="race")) == "measure: 'data' has no rows"
+    said = message(lambda: measure(empty, by="race"))
+    assert said == "measure: 'data' has no rows: look whether a filter or an export left any"
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "csv"])

@@ -57,10 +57,34 @@ def test_labels_stay_as_written(content, expected, tmp_path):
 
 
 @pytest.mark.parametrize(
+    "content",
+    [
+        '"","g","y"\n"1","a",1\n"2","b",0\n"3","a",1\n',
+        ",g,y\n0,a,1\n1,b,0\n2,a,1\n",
+        " ;g;y\n1;a;1\n2;b;0\n3;a;1\n",
+    ],
+    ids=["write.csv", "to_csv", "semicolons"],
+)
+def test_a_nameless_first_column_that_counts_the_rows_is_not_read(content, tmp_path):
+    audit = Audit(write(tmp_path, content), decision="y", groups="g")
+    assert audit.source.columns == ("g", "y")
+    rates = {row["group"]: (row["n"], row["rate"]) for row in measure(audit, "selection_rate").estimates}
+    assert rates == {"a": (2, 1.0), "b": (1, 0.0)}
+    with_and_without = [
+        write(tmp_path, content, "p1.csv"),
+        write(tmp_path, "g,y\na,1\nb,0\n", "p2.csv"),
+    ]
+    joined = Audit(str(with_and_without[0].parent / "p*.csv"), decision="y", groups="g")
+    assert {row["n"] for row in measure(joined, "selection_rate").estimates} == {2, 3}
+
+
+@pytest.mark.parametrize(
     ("content", "expected"),
     [
         ("g,y,g\n1,1,3\n", "the header has 'g' twice, with different values; rename one"),
         ("g,y,\n1,1,3\n", "column 3 has no name in the header"),
+        (",g,y\n3,a,1\n7,b,0\n9,c,0\n", "column 1 has no name in the header: name it; or, where it holds row numbers"),
+        (",,y\n1,a,1\n2,b,0\n", "column 2 has no name in the header"),
         ("", "is empty"),
         ("\n \n", "is empty"),
         ("g,y\na,1\nb\n", "CSV Error on Line: 3; Original Line: b; Expected Number of Columns: 2 Found: 1"),
@@ -70,7 +94,8 @@ def test_labels_stay_as_written(content, expected, tmp_path):
         ("g,y\na,1\n".encode("utf-16"), "is not a text file; save it as CSV in UTF-8"),
         (b"g,y\n" + b"abcdefghij,1\n" * 90_000 + "café,1\n".encode("latin-1"), "This file is not utf-8 encoded."),
     ],
-    ids=["twice", "nameless", "empty", "blank", "short", "long", "truncated", "latin-1", "utf-16", "late"],
+    ids=["twice", "nameless", "no row numbers", "another nameless",
+         "empty", "blank", "short", "long", "truncated", "latin-1", "utf-16", "late"],
 )  # fmt: skip
 def test_files_that_cannot_be_read_as_they_are(content, expected, tmp_path):
     path = write(tmp_path, content)
@@ -82,7 +107,8 @@ def test_files_that_cannot_be_read_as_they_are(content, expected, tmp_path):
 
 
 def test_a_header_alone_has_no_rows(tmp_path):
-    assert message(lambda: levels(write(tmp_path, "g,y\n"))) == "Audit: 'data' has no rows"
+    said = message(lambda: levels(write(tmp_path, "g,y\n")))
+    assert said == "Audit: 'data' has no rows: look whether a filter or an export left any"
 
 
 @pytest.mark.parametrize("url", ["https://example.com/x.csv", "s3://bucket/x.parquet", "hf://x/y.csv"])

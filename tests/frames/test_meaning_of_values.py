@@ -118,7 +118,7 @@ def test_dropping_looks_at_what_is_asked():
     audit = Audit(pd.DataFrame(with_missing()), decision="d", missing="drop")
     result = measure(audit, by="race")
     assert sum(row["n"] for row in result.estimates) == 60
-    assert "Selection rate: 20 of 80 rows (25.0%) left out, 20 without a group." in [
+    assert "Selection rate: 20 of 80 rows (25.0%) left out, 20 without 'race'." in [
         note.text for note in result.notes
     ]
 
@@ -150,6 +150,7 @@ def test_missing_in_mixed_objects():
 REAL = {"g": ["a", "b"] * 40, "cost": [0.5, 2.0, 3.0, 0.0] * 20, "d": [0, 1, 1, 0] * 20, "s": [0.2, 0.9] * 40}
 
 
+@pytest.mark.filterwarnings("ignore:The rows stay in Spark")
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_real_valued_outcome(kind, tmp_path, request):
     """Metrics that only average it take it; metrics that condition on it refuse by name."""

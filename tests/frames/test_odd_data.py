@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import decimal
 import os
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -64,6 +66,69 @@ def test_columns_that_hold_no_values_of_people(kind: str, role: str) -> None:
     for name, make in ENGINES.items():
         with pytest.raises(InputError, match="neither numbers, texts nor dates"):
             print(name, asked(make(UNFIT[kind]), role))
+
+
+def _arrow(values: pa.Array) -> pa.Table:
+    return pa.table({"x": values, **REST})
+
+
+NO_VALUES: dict[str, Callable[[], Any]] = {
+    "periods": lambda: ENGINES["pandas"](pd.period_range("2020", periods=N, freq="Y")),
+    "maps": lambda: _arrow(pa.array([[("a", 1)]] * N, pa.map_(pa.string(), pa.int64()))),
+    "unions": lambda: _arrow(
+        pa.UnionArray.from_sparse(pa.array([0] * N, pa.int8()), [pa.array([1] * N), pa.array(["a"] * N)])
+    ),
+    "whole numbers of 16 bytes": lambda: pl.DataFrame({"x": pl.Series(range(N)).cast(pl.Int128), **REST}),
+}
+
+
+@pytest.mark.parametrize("kind", NO_VALUES)
+def test_kinds_that_no_grouping_knows(kind: str) -> None:
+    with pytest.raises(InputError, match="neither numbers, texts nor dates"):
+        asked(NO_VALUES[kind](), "group")
+
+
+@pytest.mark.parametrize("engine", ["pandas", "dict"])
+def test_half_of_a_surrogate_pair_is_no_text(engine: str) -> None:
+    values = np.array(["a\ud800", "b"] * (N // 2), dtype=object)
+    column = pd.Series(values, dtype=object) if engine == "pandas" else values
+    with pytest.raises(InputError, match="no Unicode .half of a surrogate pair.: clean it"):
+        asked(ENGINES[engine](column), "group")
+
+
+def test_bytes_that_are_not_utf_8_are_no_text() -> None:
+    offsets = pa.py_buffer(np.array([0, 1, 2], dtype=np.int32))
+    wrong = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"\xff\xfe")])
+    with pytest.raises(InputError, match="is not UTF-8"):
+        asked(_arrow(wrong.take(pa.array([0, 1] * (N // 2)))), "group")
+
+
+def test_ranges_of_pandas_cut_are_labels() -> None:
+    ages = pd.cut(pd.Series(range(N)), [-1, 9, 29, N])
+    assert asked(pd.DataFrame({"x": ages, **REST}), "group") == [
+        ("(-1, 9]", 10),
+        ("(9, 29]", 20),
+        ("(29, 40]", 10),
+    ]
+
+
+def test_uuids_are_labels() -> None:
+    values = [uuid.UUID(int=i % 2) for i in range(N)]
+    expected = [(str(uuid.UUID(int=i)), N // 2) for i in (0, 1)]
+    assert asked(ENGINES["pandas"](values), "group") == asked(ENGINES["dict"](values), "group") == expected
+
+
+def test_decimals_of_32_bytes() -> None:
+    values = pa.array([decimal.Decimal("0.5"), decimal.Decimal("2")] * (N // 2), pa.decimal256(50, 2))
+    assert asked(_arrow(values), "score") == [("a", 20), ("b", 20)]
+
+
+@pytest.mark.parametrize("name", ["", "a\x00b", "\ud800"])
+def test_a_name_that_no_column_can_have(name: str) -> None:
+    frame = {name: [1, 2] * (N // 2), **REST}
+    assert measure(Audit(frame, decision="d", groups="g"), "selection_rate", minimum=1).estimates
+    with pytest.raises(InputError, match="unknown column"):
+        Audit(frame, decision="d", groups=[name])
 
 
 @pytest.mark.parametrize("kind", ["complex", "polars object"])

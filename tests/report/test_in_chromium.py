@@ -145,7 +145,8 @@ def test_everything_has_a_name_and_headings_are_in_order(folder: Path, visit: An
     assert page.evaluate("document.documentElement.lang") == "en"
     charts = page.locator(".chart")
     assert charts.first.get_attribute("role") == "img"
-    assert "African-American" in charts.first.get_attribute("aria-label")
+    described = charts.first.get_attribute("aria-describedby")
+    assert "African-American" in page.locator(f"#{described}").text_content()
     ids = page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
     assert len(ids) == len(set(ids))
 

@@ -28,13 +28,17 @@ def page(favourable: int | None, target: object = CAUCASIAN) -> dict[str, Any]:
     return build_page(trial.to_dict())
 
 
+def headline(shown: dict[str, Any]) -> str:
+    return "".join(piece["text"] for piece in shown["first"]["headline"])
+
+
 @pytest.fixture(scope="module")
 def harmful() -> dict[str, Any]:
     return page(0)
 
 
 def test_the_strongest_finding_is_told_in_people(harmful: dict[str, Any]) -> None:
-    told = harmful["in_people"]
+    told = headline(harmful)
     assert told.startswith("Of people whose two_year_recid is 0, 45 of 100 in ")
     assert "African-American" in told.split(" and ")[0], "the harmed group comes first"
     assert told.endswith("have a decile_score of 5 or more.")
@@ -42,9 +46,9 @@ def test_the_strongest_finding_is_told_in_people(harmful: dict[str, Any]) -> Non
 
 def test_other_targets_are_named(harmful: dict[str, Any]) -> None:
     measured, flagged = harmful["sections"]
-    assert "Caucasian" in measured["beside"]
-    assert "everyone else" in measured["beside"]
+    assert measured["beside"] == "", "told once, where the second target comes"
     assert flagged["beside"].startswith("Here groups are compared with everyone else")
+    assert "with race: Caucasian" in flagged["beside"] or "with Caucasian" in flagged["beside"]
 
 
 def test_sections_that_agree_say_nothing() -> None:
@@ -59,4 +63,4 @@ def test_nothing_is_told_where_nothing_was_found() -> None:
             "measure": {"metrics": "selection_rate"},
         }
     )
-    assert build_page(trial.to_dict())["in_people"] == ""
+    assert headline(build_page(trial.to_dict())) == "It is not settled whether groups are treated equally."

@@ -89,6 +89,15 @@ def test_without_tolerance_nothing_is_certified():
     assert {row["state"] for row in result.estimates} == {"no violation shown"}
 
 
+def test_thousands_of_groups_are_not_planned(monkeypatch):
+    """Eight attributes at depth 3 are 7,740 groups: their verdicts take seconds, planning each took minutes."""
+    monkeypatch.setattr("fairtrial.methods.gaps.needed.MOST_PLANNED", 1)
+    result = certify(table({"a": (20, 40), "b": (20, 40)}), "selection_rate", tolerance=0.05)
+    for row in result.estimates:
+        for column in ("members_needed", "rows_needed", "detectable"):
+            assert "more than" in reason(row[column])
+
+
 def test_rows_needed_would_certify():
     """At unchanged shares the textbook's size; with the reference as it is there is none, and it is said."""
     counts = {"a": (200, 400), "b": (200, 400)}

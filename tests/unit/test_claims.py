@@ -10,6 +10,7 @@ import fairtrial as ft
 from fairtrial.methods.declaration import read_result
 from fairtrial.results.claims import Claim, target_words
 from fairtrial.results.masking import mask_result
+from fairtrial.trial.family import corrected_claims
 
 
 @pytest.fixture(scope="module")
@@ -91,3 +92,16 @@ def test_a_trial_claims_what_the_correction_bears_out(audit: ft.Audit) -> None:
 def test_targets_in_words() -> None:
     assert target_words({"estimate": 0.25, "influence": "x"}) == "0.25 (estimated)"
     assert target_words("overall") == "overall"
+
+
+def test_a_finding_that_remains_bears_out_no_other_metric_of_the_same_group() -> None:
+    rows = []
+    for group, chosen, right in (("a", 320, 6), ("b", 80, 5)):
+        decisions = [int(i < chosen) for i in range(400)]
+        rows += [(group, d, d if i % 10 < right else 1 - d) for i, d in enumerate(decisions)]
+    audit = ft.Audit(pd.DataFrame(rows, columns=["g", "d", "y"]), decision="d", outcome="y", groups="g")
+    result = ft.measure(audit, ["selection_rate", "accuracy"])
+    assert {claim.verdict for claim in result.claims()} == {"found"}
+    remain = {("measure", "selection rate", "a"), ("measure", "selection rate", "b")}
+    told = {claim.metric: claim.verdict for claim in corrected_claims("measure", result, remain)}
+    assert told == {"selection_rate": "found", "accuracy": "undetermined"}

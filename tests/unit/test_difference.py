@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairtrial
+from fairtrial.inference.change import change
 from fairtrial.trial.difference import difference
+from fairtrial.trial.report import difference_page
 
 
 def audit(*entries: dict[str, Any], code: str = "violated", **data: Any) -> dict[str, Any]:
@@ -61,3 +68,68 @@ def test_nothing_changed() -> None:
     assert not found["setting"]
     assert not found["verdict"]["changed"]
     assert set(changes(found).values()) == {""}
+
+
+def test_limits_of_a_change_are_the_published_ones() -> None:
+    """Newcombe (1998), Statistics in Medicine 17, table II, contrast (a): 56/70 and 48/80, Wilson limits, method 10."""
+
+    def wilson(k: int, n: int) -> tuple[float, float, float]:
+        z, p = 1.959963984540054, k / n
+        middle, half = p + z * z / (2 * n), z * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+        return p, (middle - half) / (1 + z * z / n), (middle + half) / (1 + z * z / n)
+
+    found = change(wilson(48, 80), wilson(56, 70), 0.95)
+    assert [round(float(end), 4) for end in (found.low, found.high)] == [0.0524, 0.3339]
+    assert found.p_value < 0.05, "as the limits leave zero out"
+
+
+def test_a_change_agrees_with_the_sum_of_variances_where_limits_are_symmetric() -> None:
+    """The oracle: with limits of ±1.96 standard errors it is the z-test of a difference."""
+    from scipy import stats
+
+    old, new, errors = 0.10, 0.16, (0.02, 0.015)
+    z = stats.norm.isf(0.025)
+    sides = [(gap, gap - z * error, gap + z * error) for gap, error in zip((old, new), errors, strict=True)]
+    found = change(*sides, 0.95)
+    expected = 2 * stats.norm.sf(abs(new - old) / np.hypot(*errors))
+    assert float(found.p_value) == pytest.approx(expected, rel=1e-9)
+    assert float(found.high - found.low) == pytest.approx(2 * z * np.hypot(*errors))
+
+
+def people(seed: int, rate: float) -> pd.DataFrame:
+    random = np.random.default_rng(seed)
+    group = np.repeat(["<b>a", "b"], 1500)
+    chosen = random.uniform(size=3000) < np.where(group == "b", 0.5, rate)
+    return pd.DataFrame({"group": group, "chosen": chosen.astype(int)})
+
+
+def results(seed: int, rate: float, scale: str = "difference") -> dict[str, Any]:
+    spec = {
+        "data": {"decision": "chosen", "groups": ["group"]},
+        "measure": {"metrics": "selection_rate", "target": {"group": "b"}},
+    }
+    if scale == "ratio":
+        spec["measure"] |= {"scale": "ratio", "tolerance": 0.8}
+    return fairtrial.run(spec, data=people(seed, rate)).to_dict()
+
+
+def test_a_change_beyond_noise_is_told_and_noise_is_not() -> None:
+    before = results(1, 0.4)
+    moved, stayed = difference(before, results(2, 0.55)), difference(before, results(3, 0.4))
+    [test] = moved["changed_gaps"]
+    assert test["gap_change"]["low"] <= 0.15 <= test["gap_change"]["high"]
+    assert stayed["changed_gaps"] == []
+    assert all(test["gap_change"] for test in stayed["tests"])
+    page = difference_page(before, results(2, 0.55))
+    assert "1 of 1 gaps changed by more than noise" in page
+    assert "<b>a" not in page
+    assert "does not show that they stayed" in difference_page(before, results(3, 0.4))
+
+
+def test_ratios_change_by_a_factor_and_the_same_data_by_nothing() -> None:
+    before = results(1, 0.4, "ratio")
+    [test] = difference(before, results(2, 0.55, "ratio"))["tests"]
+    assert test["gap_change"]["low"] < 0.55 / 0.4 < test["gap_change"]["high"]
+    same = difference(before, before)
+    assert "same data" in same["not_compared"]
+    assert same["tests"][0]["gap_change"] is None

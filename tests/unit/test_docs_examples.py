@@ -61,6 +61,19 @@ def test_no_block_escapes():
         assert len(re.findall(r"```\s*(?:python|py|Python)", text)) == len(BLOCK.findall(text)), page
 
 
+def test_pages_show_what_comes_out_instead_of_asserting_it():
+    """What a reader sees is code and its output; that the output is true is for test_examples_run."""
+    for page in PAGES:
+        for block in BLOCK.findall(page.read_text(encoding="utf-8")):
+            assert not re.search(r"^\s*assert\b", block, re.MULTILINE), page
+
+
+def test_question_pages_open_with_the_question_and_an_example():
+    for name in [*QUESTIONS, "tabulate"]:
+        text = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+        assert re.findall(r"^## (.+)$", text, re.MULTILINE)[:2] == ["What it answers", "Example"], name
+
+
 QUESTIONS = [
     "measure",
     "certify",
@@ -74,7 +87,7 @@ QUESTIONS = [
     "trial",
     "report",
 ]
-PARTS = ["What it answers", "When not to use it", "Example", "The maths", "Assumptions and limits"]
+PARTS = ["What it answers", "Example", "When not to use it", "The maths", "Assumptions and limits"]
 
 
 @pytest.mark.parametrize("name", QUESTIONS)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import re
+from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -107,3 +110,20 @@ def test_kinds_of_errors():
 def test_unknown_keywords_name_the_function_and_a_close_one():
     with pytest.raises(TypeError, match=r"scan_all\(\) .*'penalti'\. Did you mean 'penalty'\?"):
         fairtrial.scan_all("an audit", "fpr", penalti=2.0)
+
+
+def test_what_is_not_there_or_cannot_be_read_comes_with_what_to_do():
+    """A fault that requires something says so by itself; one that only finds something wrong needs a cure or a hint."""
+    found_only = re.compile(r"has no|there is no group|cannot be (?:read|opened|written)|mixes|was taken")
+    lacking = []
+    for path in sorted(Path(fairtrial.__file__).parent.rglob("*.py")):
+        source = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(source)):
+            if not (
+                isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Fault" and len(node.args) > 1
+            ):
+                continue
+            text = str(ast.get_source_segment(source, node.args[1])).removeprefix("f").strip("\"'")
+            if found_only.match(text) and not {"cure", "hint"} & {word.arg for word in node.keywords}:
+                lacking.append(f"{path.name}:{node.lineno} {text}")
+    assert lacking == []

@@ -29,7 +29,7 @@ def hiring(
 GOOD = {
     "selection_rate": "below", "tpr": "below", "fpr": "below", "tnr": "above", "fnr": "above", "ppv": "above",
     "fdr": "below", "npv": "below", "for": "above", "mean_score": "below", "balance_positive": "below",
-    "balance_negative": "below", "calibration": "above",
+    "balance_negative": "below", "calibration": "above", "calibration_negative": "below",
 }  # fmt: skip
 WRONG = {"accuracy": "below", "error_rate": "above", "brier": "above", "log_loss": "above", "squared_error": "above",
          "absolute_error": "above"}  # fmt: skip

@@ -211,10 +211,10 @@ PUBLIC = {
     "german": ("status,month,credit_history,age,personal_status,foreign_worker,credit",
                ["A11,6,A34,67,A93,A201,1", "A12,48,A32,22,A92,A202,2"], "credit", ["personal_status"]),
     "credit card": ("ID,LIMIT_BAL,SEX,AGE,PAY_0,default-payment-next-month",
-                    ["1,20000,1,24,2,1", "2,120000,0,26,-1,0"], "default-payment-next-month", ["SEX"]),
+                    ["1,20000,1,24,2,1", "2,120000,0,26,-1,0"], None, ["SEX"]),
     "law school": ("LSAT,UGPA,ZFYA,race,sex,pass_bar", ["33.0,2.7,1.16,white,1,1", "44.0,3.5,0.4,black,2,0"],
                    "pass_bar", ["race", "sex"]),
-    "admissions": ("gender,physics,biology,gpa", ["0,454.56,511.66,0", "1,300.1,410.2,1"], "gpa", ["gender"]),
+    "admissions": ("gender,physics,biology,gpa", ["0,454.56,511.66,0", "1,300.1,410.2,1"], None, ["gender"]),
     "stop and frisk": ("perobs,sex,race,age,weapon,frisked", ["1,1,1,48,0,1", "2,0,2,20,1,0"], "frisked",
                        ["race", "sex"]),
     "hmda": ("action_taken,loan_amount,derived_sex,derived_race", ["1,100000,Male,White", "3,50000,Female,Black"],
@@ -242,7 +242,9 @@ def test_init_takes_public_files_without_a_terminal(name: str, tmp_path: Path) -
     content = tomllib.loads((tmp_path / "audit.toml").read_text())["data"]
     assert content.get("decision") == decision
     assert set(groups) <= set(content["groups"])
-    assert decision or content.get("score")
+    # what comes after a decision is an outcome, and is not audited as if it were the decision
+    outcome = {"credit card": "default-payment-next-month", "admissions": "gpa"}.get(name)
+    assert decision or content.get("score") or (outcome and content.get("outcome") == outcome)
 
 
 def test_init_takes_what_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

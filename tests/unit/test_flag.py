@@ -125,7 +125,8 @@ def test_result_round_trips_and_draws(compas):
     assert [picture.name for picture in result.pictures()] == ["disparities", "intersections"]
     for picture in result.pictures():
         picture.chart.to_dict()
-    assert "14 groups were tested and 2 flagged" in result.reading()[1]
+    assert result.verdict.text.startswith("2 of 14 groups flagged")
+    assert result.reading()[1] == "Of the flagged groups, at most 5% are expected to be flagged wrongly."
     assert len(result.primary()) == 14
 
 

@@ -171,6 +171,38 @@ def test_weights_may_be_in_any_unit_and_inference_is_continuous_in_them():
     assert limits(weight * (1 + 1e-7)) == pytest.approx(limits(weight), abs=1e-6)
 
 
+@pytest.mark.parametrize("comparison", [APART, EVERYONE], ids=["apart", "everyone"])
+@pytest.mark.parametrize("scale", ["difference", "ratio"])
+def test_many_rows_pooled_at_few_weights_give_the_same_numbers(comparison, scale):
+    random = np.random.default_rng(8)
+    n = 60_000
+    group, value = (random.random(n) < 0.9).astype(int), (random.random(n) < 0.03).astype(float)
+    sums = UnitSums.of_rows(np.arange(n), group, np.exp(0.8 * random.normal(size=n)), value, 2)
+    pooled = sums.pooled()
+    assert pooled.units < 100 < sums.units
+    full, few = (LinearGaps(of, comparison, scale) for of in (sums, pooled))
+    for name in ("estimate", "error", "df", "people", "size", "variances", "covariance"):
+        assert getattr(few, name) == pytest.approx(getattr(full, name), rel=1e-9), name
+    assert np.ravel(few.limits(0.95)) == pytest.approx(np.ravel(full.limits(0.95)), rel=1e-9)
+    assert few.p_equal() == pytest.approx(full.p_equal(), rel=1e-9)
+    assert few.joint().p_value == pytest.approx(full.joint().p_value, rel=1e-9)
+
+
+def test_few_rows_heavy_rows_and_repeated_units_are_not_pooled():
+    random = np.random.default_rng(9)
+    n = 30_000
+    group, value, unit = random.integers(0, 2, n), (random.random(n) < 0.3).astype(float), np.arange(n)
+    heavy = np.where(unit == 0, 1000.0, random.uniform(0.5, 1.0, n))
+    for rows in (
+        (unit[:100], group[:100], heavy[:100] + unit[:100], value[:100]),
+        (unit, group, heavy, value),
+        (unit // 2, group, random.random(n), value),
+        (unit, group, random.random(n), random.random(n)),
+    ):
+        sums = UnitSums.of_rows(*rows, 2)
+        assert sums.pooled() is sums
+
+
 def test_one_unit_gives_a_reason():
     unit, group = np.array([0, 0, 0, 1, 1, 2]), np.array([0, 0, 0, 1, 1, 1])
     gaps = LinearGaps(UnitSums.of_rows(unit, group, np.ones(6), np.array([1.0, 0, 0, 1, 0, 1]), 2), APART)

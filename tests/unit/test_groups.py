@@ -51,7 +51,7 @@ def test_empty_groups(audit):
     [
         ("rase", "'by' names the unknown column 'rase'. Did you mean 'race'?"),
         ([], "'by' is missing"),
-        (3, "'by' must be a column, a list of columns or a list of group dicts, got 3"),
+        (3, "'by' must be a column, a group like {'race': 'A'}, or a list of these, got 3"),
         ([{}], "'by' must be a column"),
         ([{"race": "D"}], "'by' names race = 'D', which is not in the data. Levels: 'A', 'B', 'C'."),
         ([{"race": []}], "'by' names no value of 'race'"),

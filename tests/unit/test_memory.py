@@ -77,7 +77,7 @@ def test_the_limit_of_the_process_counts() -> None:
         (lambda: explain(AUDIT, "tpr", by="g", seed=-1), "'seed' must be a whole number of at least 0"),
         (lambda: explain(AUDIT, "tpr", by="g", seed=float("nan")), "'seed' must be a whole number of at least 0"),
         (lambda: measure(AUDIT, "tpr", minimum=float("nan")), "'minimum' must be a whole number of at least 1"),
-        (lambda: scan(AUDIT, "tpr", protected={"g": "a"}, features=1e308), "'features' must be a text or a list"),
+        (lambda: scan(AUDIT, "tpr", protected={"g": "a"}, features=1e308), "'features' must be a name or a list"),
         (lambda: scan(AUDIT, "tpr", protected={"g": "a"}, progress=3), "'progress' must be a function"),
     ],
 )  # fmt: skip

@@ -14,8 +14,8 @@ from fairtrial.metrics.values import ROLES
 
 NAMES = [
     "selection_rate", "base_rate", "tpr", "fpr", "tnr", "fnr", "ppv", "npv", "fdr", "for", "accuracy", "error_rate",
-    "mean_score", "balance_positive", "balance_negative", "calibration", "brier", "log_loss", "squared_error",
-    "absolute_error",
+    "mean_score", "balance_positive", "balance_negative", "calibration", "calibration_negative", "brier", "log_loss",
+    "squared_error", "absolute_error",
 ]  # fmt: skip
 
 
@@ -56,7 +56,7 @@ def test_a_real_outcome_is_refused_where_it_conditions():
     """npv, fdr average 'no outcome', which a real-valued outcome does not have."""
     refusing = {name for name, metric in METRICS.items() if metric.conditions_on_outcome}
     assert refusing == {"tpr", "fpr", "tnr", "fnr", "npv", "fdr", "accuracy", "error_rate", "balance_positive",
-                        "balance_negative", "log_loss"}  # fmt: skip
+                        "balance_negative", "calibration_negative", "log_loss"}  # fmt: skip
 
 
 def test_criteria_are_built_from_metrics():

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from fairtrial import Audit, InputError, Metric, certify, flag
-from fairtrial.inference.compare.model_gaps import robust_parts
+from fairtrial.inference.compare.model_gaps import Fitted, robust_parts
 from fairtrial.methods.declaration import read_result
+from fairtrial.methods.gaps.model_adjusted import expected_chance, expected_mean
 
 
 @pytest.fixture(scope="module")
@@ -34,8 +35,9 @@ def test_the_parts_are_the_formula():
     """With known expectations nothing is fitted: each row's part, one by one."""
     random = np.random.default_rng(1)
     x, group, y = random.normal(size=(60, 1)), random.random(60) < 0.4, random.random(60)
-    chance = lambda *fit: 0.2 + 0.5 / (1 + np.exp(-fit[2][:, 0]))  # noqa: E731
-    mean = lambda *fit: fit[2][:, 0] * fit[1].size / 100  # noqa: E731
+    still = lambda multiple: np.zeros(1)  # noqa: E731, nothing was learned, so nobody pulls
+    chance = lambda *fit: Fitted(0.2 + 0.5 / (1 + np.exp(-fit[2][:, 0])), still)  # noqa: E731
+    mean = lambda *fit: Fitted(fit[2][:, 0] * fit[1].size / 100, still)  # noqa: E731
     fold = np.arange(60) % 5
     found = robust_parts(group, y, x, chance, mean, fold)
     for i in range(60):
@@ -44,6 +46,34 @@ def test_the_parts_are_the_formula():
         e = 0.2 + 0.5 / (1 + np.exp(-x[i, 0]))
         expected = m1 - m0 + (y[i] - m1) / e if group[i] else m1 - m0 - (y[i] - m0) / (1 - e)
         assert found.part[i] == pytest.approx(expected, rel=1e-12)
+    assert np.array_equal(found.inferred, found.part)
+
+
+@pytest.mark.parametrize("fit", [expected_chance, expected_mean])
+def test_the_pull_of_a_row_is_what_leaving_it_out_moves(fit):
+    """By refitting without each row: to first order the expectations move by its pull."""
+    random = np.random.default_rng(3)
+    design, asked = random.normal(size=(400, 2)), random.normal(size=(30, 2))
+    value = (random.random(400) < 1 / (1 + np.exp(-design[:, 0]))).astype(float)
+    multiple = random.normal(size=30)
+    whole = fit(design, value, asked)
+    pull = whole.pull(multiple)
+    for i in range(0, 400, 20):
+        others = np.arange(400) != i
+        moved = (multiple * (whole.expected - fit(design[others], value[others], asked).expected)).sum()
+        assert moved == pytest.approx(pull[i], rel=0.06, abs=2e-3)
+
+
+def test_a_wrong_model_of_the_group_widens_the_gap_and_leaves_the_estimate():
+    """The outcome's coefficients do not cancel where the group's chance is taken for the same everywhere."""
+    random = np.random.default_rng(4)
+    x = random.normal(size=(800, 1))
+    group = random.random(800) < 1 / (1 + np.exp(-x[:, 0]))
+    y = 2 * x[:, 0] + random.normal(size=800)
+    alike = lambda design, value, asked: expected_chance(design[:, :0], value, asked[:, :0])  # noqa: E731
+    found = robust_parts(group, y, x, alike, expected_mean, np.arange(800) % 5)
+    assert found.inferred.mean() == pytest.approx(found.part.mean(), rel=1e-12)
+    assert found.inferred.std() > 1.05 * found.part.std()
 
 
 def test_a_gap_that_the_columns_explain_goes_away_and_stands_beside(people):

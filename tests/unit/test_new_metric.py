@@ -76,6 +76,7 @@ def rates(result):
     return {row["group"]: row["rate"] for row in result.estimates}
 
 
+@pytest.mark.filterwarnings("ignore:The rows stay in Spark")
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_engine_gives_the_mean_by_hand(kind, tmp_path, request):
     audit = Audit(make(kind, COLUMNS, tmp_path, request), groups="group", **ROLES)

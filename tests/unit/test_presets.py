@@ -153,6 +153,7 @@ def test_healthcare_measures_need_among_the_selected() -> None:
 @pytest.mark.parametrize(
     ("preset", "methods"),
     [
+        ("general", ["measure", "flag"]),
         ("employment", ["measure", "tabulate", "tabulate", "certify", "flag"]),
         ("lending", ["measure", "measure", *["tabulate"] * 6, "certify", "certify", "flag"]),
         ("insurance", ["measure", "measure", *["tabulate"] * 7, "certify", "certify", "flag"]),

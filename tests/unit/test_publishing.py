@@ -14,7 +14,7 @@ import fairtrial
 from fairtrial.cli.report import report
 from fairtrial.errors import InputError
 from fairtrial.trial.publishing.joining import join_levels
-from fairtrial.trial.publishing.scrubbing import three_digits
+from fairtrial.trial.publishing.scrubbing import scrub, three_digits
 from fairtrial.trial.publishing.solvable import Known
 from fairtrial.trial.rederived import contradictions
 from fairtrial.trial.report import render
@@ -94,6 +94,14 @@ def test_small_groups_are_joined_and_everything_is_made_of_joined_ones() -> None
     assert "Joined groups of g" in render(found)
 
 
+def test_a_group_that_has_the_name_of_joined_ones_stays_apart() -> None:
+    few, many = [[8, 0], [8, 0]], [[300, 0], [0, 0]]
+    frame = people(a=few, b=few, **{"a or b": many}, z=LARGE)
+    (section,) = content(frame, measure={"metrics": ["selection_rate"], "minimum": 2})["sections"]
+    rates = {row["group"]: (row["n"], row["rate"]) for row in section["result"]["estimates"]}
+    assert rates == {"a or b": (300, 0.0), "a or b (joined)": (32, 0.5), "z": (310, 0.484)}
+
+
 def test_what_names_a_joined_group_is_not_published() -> None:
     found = content(
         measure={"metrics": ["fpr"], "target": {"g": "a"}},
@@ -128,6 +136,51 @@ def test_an_intersection_of_few_people_is_no_target() -> None:
         spec = {"data": data, "measure": {**asked, "target": target}}
         found = run(spec, data=frame, publish=True).to_dict()
         assert [section["id"] for section in found["sections"]] == kept, target
+
+
+def test_a_coarser_form_of_an_attribute_is_not_published_beside_it() -> None:
+    """“a or e” of the one minus “a” of the other would be the few of e."""
+    frame = people(a=LARGE, b=LARGE, e=[[2, 1], [1, 1]])
+    frame["is_a"] = np.where(frame["g"] == "a", "a", "not a")
+    frame["h"] = np.where(frame.index % 2, "x", "y")  # overlaps no more than chance has it
+    spec = {"data": {**DATA, "groups": ["g", "is_a", "h"]}, "measure": {"metrics": ["selection_rate"]}}
+    found = run(spec, data=frame, publish=True).to_dict()
+    assert list(found["data"]["groups"]) == ["g", "h"]
+    assert any(note.startswith("Not published beside the others: is_a.") for note in found["notes"])
+    only = {
+        **spec,
+        "measure": {"metrics": ["selection_rate"], "by": "is_a"},
+        "flag": {"metric": "selection_rate"},
+    }
+    found = run(only, data=frame, publish=True).to_dict()
+    assert [section["id"] for section in found["sections"]] == ["flag"]
+    assert any("no group of what it is about is published" in note for note in found["notes"])
+
+
+@pytest.mark.parametrize(
+    ("section", "why"),
+    [
+        ({"flag": {"metric": "selection_rate", "within": "job"}}, "some stratum has few people"),
+        (
+            {"certify": {"metric": "selection_rate", "tolerance": 0.1, "within": "job"}},
+            "some stratum has few",
+        ),
+        (
+            {"transport": {"criterion": "conditional_parity", "by": "g", "strata": "job"}},
+            "some stratum has few",
+        ),
+        ({"measure": {"metrics": ["selection_rate"], "thresholds": "all"}}, "count people by their score"),
+        ({"tabulate": {"table": "adverse-impact"}}, "its owner's choice"),
+    ],
+)
+def test_what_counts_people_by_more_is_not_published(section: Any, why: str) -> None:
+    frame = people(a=LARGE, b=LARGE)
+    frame["job"] = np.where(frame.index % 100 == 0, "dean", "clerk")
+    frame["s"] = (frame.index % 10) / 10
+    spec = {"data": {**DATA, "score": "s"}, "measure": {"metrics": ["selection_rate"]}, **section}
+    found = run(spec, data=frame, publish=True)
+    assert next(iter(section)) not in [one["id"] for one in found.to_dict()["sections"]]
+    assert any(why in note for note in found.unpublished)
 
 
 def test_bins_are_joined_with_their_neighbours() -> None:
@@ -201,6 +254,23 @@ def test_no_path_no_host_no_fingerprint(tmp_path: Path) -> None:
         for secret in ("secret-folder", "somebody", owner.data["digest"], owner.data["sha256"]):
             assert secret.encode() not in text, (name, secret)
     assert not (tmp_path / "out" / ".unfinished").exists()
+
+
+def test_no_folder_no_address_and_no_query_of_the_spec(tmp_path: Path) -> None:
+    owner = run({"data": DATA, "measure": {"metrics": ["fpr"]}}, data=FRAME, publish=False).to_dict()
+    asked = {
+        "data": {"engine": "spark", "sql": "select * from secret where age < 20", "decision": "d"},
+        "run": {"parallel": "tcp://secret:8786", "seed": 3},
+        "improve": [{"by": "g", "earlier": str(tmp_path / "secret" / "before.csv")}],
+    }
+    section = {**owner["sections"][0], "method": "improve", "result": None, "arguments": asked["improve"][0]}
+    owner["data"]["source"] = asked["data"]["sql"]
+    found = scrub(
+        {**owner, "sections": [section], "spec": {"name": "a.toml", "text": "# secret", "content": asked}}
+    )
+    assert "secret" not in json.dumps(found)
+    assert found["sections"][0]["arguments"] == {"by": "g", "earlier": "before.csv"}
+    assert found["spec"]["content"]["run"] == {"seed": 3}
 
 
 def test_an_owners_results_are_not_rendered_for_strangers(tmp_path: Path) -> None:

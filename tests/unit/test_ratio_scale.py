@@ -8,9 +8,12 @@ import pytest
 
 from fairtrial import Audit, InputError, certify, flag, measure, run
 from fairtrial.errors import NotApplicable
+from fairtrial.inference.compare.gaps import KnownRateGaps
+from fairtrial.inference.power import CountedGaps
 from fairtrial.inference.rates.everyone import PartLaw
 from fairtrial.inference.rates.two_rates import TwoRates, ratio_interval
 from fairtrial.methods.declaration import read_result
+from fairtrial.methods.gaps.judgement import certified
 from fairtrial.results.column import reason, scalar
 
 A = {"g": "a"}
@@ -166,3 +169,35 @@ def test_one_sided_tolerances_reach_a_whole_trial():
     trial = run(spec, data=pd.DataFrame(rows, columns=["g", "d"]))
     assert trial.results["certify"].details["tolerance"] == [0.8, None]
     assert trial.results["certify"].verdict.code == "violated"
+
+
+@pytest.mark.parametrize("target", [0.5, {"g": "b"}], ids=str)
+def test_members_needed_of_a_ratio_reach_their_power(target):
+    """Drawn audits of the promised size through certify's own test: four fifths of a known rate, and of a group."""
+    counts = {"a": (20, 40), "b": (1000, 2000)}
+    frame = pd.DataFrame(
+        [(g, d) for g, (k, n) in counts.items() for d in [1] * k + [0] * (n - k)], columns=["g", "d"]
+    )
+    audit = Audit(frame, decision="d", groups="g")
+    row = certify(audit, "selection_rate", by="g", target=target, scale="ratio", tolerance=0.8).estimates[0]
+    needed, random, repeats = row["members_needed"], np.random.default_rng(7), 3000
+    assert row["detectable"] is None
+    assert row["rows_needed"] >= needed
+    k = random.binomial(needed, 0.5, repeats).astype(float)
+    n = np.full(repeats, float(needed))
+    if isinstance(target, float):
+        gaps = KnownRateGaps(n, k, np.full(repeats, 0.5), scale="ratio")
+    else:
+        gaps = CountedGaps(
+            k, n, random.binomial(2000, 0.5, repeats).astype(float), np.full(repeats, 2000.0), "ratio"
+        )
+    assert 0.77 <= certified(gaps, (0.8, 1.25), 0.9).mean() <= 0.87
+
+
+@pytest.mark.parametrize("more", [{"target": "overall"}, {"direction": "below"}], ids=str)
+def test_no_members_are_promised_to_everyone_or_for_one_side(more):
+    audit = Audit(
+        pd.DataFrame({"g": list("ab") * 60, "d": [0, 1, 1, 0, 1, 1] * 20}), decision="d", groups="g"
+    )
+    result = certify(audit, "selection_rate", scale="ratio", tolerance=0.8, **more)
+    assert all(row["members_needed"] is None for row in result.estimates)

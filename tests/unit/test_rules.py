@@ -12,9 +12,13 @@ import pytest
 from sklearn.base import clone, is_classifier
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
 
 from fairtrial import Audit, InputError, LinearProgram, improve, load_rule
 from fairtrial.methods.improve.candidates.portfolio import Scored
@@ -148,6 +152,19 @@ def test_it_is_a_scikit_learn_classifier(rules, people):
     assert rule.score(people, people["outcome"]) == pytest.approx(accuracy)
     assert rule.fit(people) is rule
     assert not hasattr(rules["group thresholds"].rule, "predict_proba")
+
+
+def test_scikit_learn_takes_it_wherever_it_takes_a_fitted_classifier(rules, people):
+    """Tags, cross-validation and permutation importance ask for nothing that a rule has not."""
+    rule, columns = rules["logistic"].rule, ["need", "proxy", "sector"]
+    check_is_fitted(rule)
+    assert get_tags(rule).estimator_type == "classifier"
+    assert rule.n_features_in_ == 3
+    assert clone(rule).set_params(threshold=2.0).predict(people).sum() == 0
+    folds = cross_val_score(rule, people[columns], people["outcome"], cv=3)
+    assert folds.mean() == pytest.approx(rule.score(people, people["outcome"]), abs=0.01)
+    found = permutation_importance(rule, people[columns], people["outcome"], n_repeats=2, random_state=0)
+    assert found.importances_mean[0] == found.importances_mean.max()  # need is what the outcome follows
 
 
 def test_the_card_says_where_the_rule_comes_from(rules):

@@ -28,6 +28,7 @@ TABLE_1 = [
     "balance_positive",
     "balance_negative",
     "calibration",
+    "calibration_negative",
 ]
 
 
@@ -57,7 +58,7 @@ def run(audit: fairtrial.Audit, metric: str = "fpr", **options: Any) -> Any:
 @pytest.mark.parametrize(
     ("metric", "condition"),
     [(metric, None) for metric in TABLE_1]
-    + [(metric, "any") for metric in TABLE_1 if metric != "calibration"],
+    + [(metric, "any") for metric in TABLE_1 if not metric.startswith("calibration")],
 )
 def test_every_scan_type_of_table_1(audit: fairtrial.Audit, metric: str, condition: Any) -> None:
     result = run(audit, metric, condition=condition)
@@ -68,6 +69,22 @@ def test_every_scan_type_of_table_1(audit: fairtrial.Audit, metric: str, conditi
     assert 0 <= best["rate_low"] <= best["rate"] <= best["rate_high"] <= 1
     again = read_result(json.loads(json.dumps(result.to_dict())))
     assert again.to_dict() == result.to_dict()
+
+
+@pytest.mark.parametrize("options", [{}, {"score": "article"}, {"score": "article", "expectation": "score"}])
+@pytest.mark.parametrize(("direction", "turned"), [("above", "below"), ("below", "above")])
+def test_no_outcome_given_the_score_is_calibration_turned(
+    audit: fairtrial.Audit, options: dict[str, Any], direction: str, turned: str
+) -> None:
+    """Pr(Y = 0 | P, X) above is Pr(Y = 1 | P, X) below: same subgroup, score, p-value; rates add up to one."""
+    with_outcome = run(audit, "calibration", direction=turned, **options)
+    without = run(audit, "calibration_negative", direction=direction, **options)
+    assert without.subgroup == with_outcome.subgroup
+    assert without.score == pytest.approx(with_outcome.score, rel=1e-6, abs=1e-9)
+    assert without.p_value == with_outcome.p_value
+    one, other = without.estimates[0], with_outcome.estimates[0]
+    assert one["rate"] + other["rate"] == pytest.approx(1.0)
+    assert one["expected"] + other["expected"] == pytest.approx(1.0, abs=1e-6)
 
 
 @pytest.mark.parametrize("metric", ["fpr", "balance_negative"])
@@ -516,7 +533,8 @@ def test_few_people_are_masked_on_either_side() -> None:
     assert content["estimates"][0]["state"] == "masked"
     assert content["details"]["values"] == []
     published = published_rows(read_result(content))
-    assert published.reading()[0] == result.verdict.text
+    # the sentence told the three people's rate, 33.3%
+    assert published.reading()[0] == "not shown: masked, since it tells of fewer than 10 people"
     assert [picture.name for picture in published.pictures()] == ["subgroup"]
 
 

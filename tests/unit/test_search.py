@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
 
 from fairtrial import Audit, improve
 from fairtrial.errors import NotApplicable
@@ -145,8 +146,40 @@ def test_the_log_lists_every_candidate_and_why():
     assert "search" in [picture.name for picture in result.pictures()]
     content = json.loads(json.dumps(result.to_dict()))
     assert ImproveResult.from_dict(content).to_dict() == content
-    (table,) = result.further_tables()
+    table, by_group = result.further_tables()
     assert len(build_table(table)["lines"]) == 83
+    assert table.columns[-1].name == "seconds"  # of a result that was not saved
+    assert "seconds" not in [c.name for c in ImproveResult.from_dict(content).further_tables()[0].columns]
+    assert len(build_table(by_group)["lines"]) == 83 * 2 * 2  # two levels of the claim in two groups
+
+
+def test_the_log_says_how_each_was_made_its_levels_and_what_it_was_held_to():
+    data = misled_people(1200)
+    asked = {
+        "candidates": ["frontier", DecisionTreeClassifier(max_depth=3, random_state=0)],
+        "banned": "proxy",
+    }
+    result = improve(audit_of(data), ["accuracy", "tpr"], ["fpr", "selection_rate"], **asked, **QUICK)
+    log = result.search
+    assert log[0]["settings"].startswith("two linear regressions (C=1)")
+    assert log[-1]["settings"] == "DecisionTreeClassifier(max_depth=3, random_state=0)"
+    for row in log:
+        levels = {(part["part"], part["metric"], part["group"]): part["level"] for part in row["groups"]}
+        assert len(levels) == 4 * 2
+        gap = abs(
+            levels["fairness", "false positive rate", "a"] - levels["fairness", "false positive rate", "b"]
+        )
+        assert row["gap"] == pytest.approx(gap)
+    text = " ".join(result.reading())
+    assert "held to this: blind to the group; without proxy." in text
+    assert result.rule.card["checks"] == ["blind to the group", "without proxy"]
+
+
+def test_estimators_of_one_class_are_called_by_their_settings():
+    tried = [LogisticRegression(), LogisticRegression(C=0.01), DecisionTreeClassifier(max_depth=2)]
+    result = improve(audit_of(misled_people(600)), "accuracy", "tpr", candidates=tried, **QUICK)
+    names = [row["candidate"] for row in result.search]
+    assert names == ["LogisticRegression()", "LogisticRegression(C=0.01)", "DecisionTreeClassifier"]
 
 
 def test_a_function_of_ones_own_says_what_is_permissible():

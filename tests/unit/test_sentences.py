@@ -242,6 +242,7 @@ def test_every_template_is_listed_here() -> None:
     here = {
         "unit_of",
         "number_words",
+        "measured",
         "disparity_words",
         "band_words",
         "groups_words",

@@ -42,7 +42,7 @@ from fairtrial.metrics.table import METRICS
 from fairtrial.results.column import Verdict, undefined
 from fairtrial.results.text import counted
 from fairtrial.trial.family import Entry, conclude
-from fairtrial.trial.in_people import in_people
+from fairtrial.trial.in_people import in_people, plain_metric
 from fairtrial.trial.report.one_gap import strongest_in_people, why_numbers_differ
 
 NUMBERS = (0.0, -0.0, 1.0, -1.0, 1e-9, -1e-9, 1e9)
@@ -165,9 +165,16 @@ def test_scan(value: float, people: int) -> None:
         noted(scan_words.notes_of(describer, Like(confidence_level=0.95), best))
     result = ScanResult(
         question="?", null="", verdict=Verdict("found", "found: so"), estimates=(best_of(1.0, people),),
-        details={"search": "exact"},
+        details={"search": "exact", "label": "accuracy", "confidence_level": 0.95, "null_draws": people},
     )  # fmt: skip
     assert all(whole(text) for text in result.reading()[1:])
+    reads(result.verdict_of_shown(result.estimates))
+    masked = undefined("fewer than 10 of 500", masked=True)
+    row = {**best_of(1.0, people), "rank": people, "subgroup": "x: a; y: b", "p_value": undefined("not tested"),
+           "difference": masked, "rate_low": value, "rate_high": 1.0}  # fmt: skip
+    for one in (*result.close_ups(), *replace(result, estimates=(row,)).close_ups()):
+        assert all(whole(text) for text in one.found)
+        assert all(reads(text) for _, text in one.numbers)
 
 
 @pytest.mark.filterwarnings("ignore::fairtrial.errors.FairtrialWarning")
@@ -243,14 +250,12 @@ def test_transport(value: float, count: int) -> None:
     for by in ([], ["g"], [{"g": "a"}, {"g": "b"}]):
         whole(transport_words.question_words(Like(by=by, name="equalized_odds")))  # type: ignore[arg-type]
     rates: Any = Like(cells=cells, name="equalized_odds", contrasts=contrasts, left_out=[0] * min(count, 2),
-                      compared_rows=np.ones(min(count, 5), dtype=bool))  # fmt: skip
+                      compared_rows=np.ones(min(count, 5), dtype=bool), counts=np.ones(min(count, 5)))  # fmt: skip
     for direction in ("differs", "above", "below"):
-        whole(transport_words.null_words(rates, min(value, 1.0), direction))
-        whole(
-            transport_words.null_words(
-                Like(cells=[Like(metric="a" * 300)], name="odds"), min(value, 1.0), direction
-            )
-        )  # type: ignore[arg-type]
+        for allowed in (np.full(2, min(value, 1.0)), np.array([min(value, 1.0), 0.3])):
+            whole(transport_words.null_words(rates, allowed, direction))
+            long: Any = Like(cells=[Like(metric="a" * 300)], name="odds")
+            whole(transport_words.null_words(long, allowed, direction))
     row = {"metric": "accuracy", "group": "A", "target": "B", "difference": value, "difference_low": value,
            "difference_high": value}  # fmt: skip
     details = {
@@ -259,6 +264,13 @@ def test_transport(value: float, count: int) -> None:
         "mean_shift": value,
         "distance": {"unit": "log-odds"},
     }
+    limits = {
+        f"{size}_{end}": abs(value)
+        for size in ("moved", "statistic", "mean_shift")
+        for end in ("low", "high")
+    }
+    for intervals in (limits, dict.fromkeys(limits, undefined("why"))):
+        noted(transport_words.size_notes({**details, "intervals": intervals, "confidence_level": 0.95}))
     for rows, p_value in product(([], [row], [row, row]), (0.0, 1.0)):
         test: Any = Like(p_value=p_value)
         reads(transport_words.verdict(rows, details, test, 0.95).text)
@@ -364,7 +376,15 @@ def entry(effect: float, **changes: Any) -> Entry:
 
 
 def certification(code: str) -> Any:
-    return Like(kind="certify", verdict=Verdict(code, f"{code}: so it is"), details={"statement": None})
+    verdict = Verdict(code, f"{code}: so it is")
+    return Like(kind="certify", verdict=verdict, details={"statement": None}, estimates=(), claims=list)
+
+
+def description(code: str) -> Any:
+    verdict = Verdict(code, f"{code}: so it is")
+    return Like(
+        kind="measure", verdict=verdict, details={"described": ["base_rate"]}, estimates=(), claims=list
+    )
 
 
 @pytest.mark.parametrize(("effect", "kind"), list(product(NUMBERS, ("points", "number", "ratio"))))
@@ -380,6 +400,7 @@ def test_verdicts_of_a_trial(effect: float, kind: str) -> None:
     ]
     certified = [certification(code) for code in ("certified", "violated", "undetermined")]
     answers = [[], certified[:1], certified[1:2], certified[2:], certified, certified[1:2] * 2]
+    answers += [[description("described")], [description("none-shown")]]
     for family, asked, unanswered, alpha in product(families, answers, (0, 1, 2), (0.05, 0.001, 0.025)):
         whole(conclude(family, [("s", result) for result in asked], alpha, unanswered).text)
 
@@ -393,6 +414,10 @@ def test_in_people(one: float, other: float) -> None:
     ):
         text = in_people(metric, roles, (("A", one), (against, other)))
         assert text is None or whole(text)
+        counts = plain_metric(metric, roles)
+        assert not counts or (counts.startswith("how many ") and whole(f"Checked is {counts}."))
+        mean = plain_metric(metric, roles, real=True)
+        assert not mean or (mean.startswith("the mean of ") and " = 1" not in mean.split(" people ")[0])
 
 
 @pytest.mark.parametrize(("target", "people", "told"), [("B", 1, True), ("0.2", 0, False)])
@@ -406,12 +431,21 @@ def test_one_gap(target: str, people: int, told: bool) -> None:
         "section": "s",
         "subject": "A",
         "metric": "selection rate",
+        "method": "flag",
+        "kind": "points",
+        "effect": 1.0,
+        "against": target,
     }
     sections = [
         {
             "id": name,
             "title": "",
-            "result": {"estimates": [row], "provenance": {"arguments": {"target": against}}},
+            "result": {
+                "estimates": [row],
+                "details": {},
+                "question": "Who is it?",
+                "provenance": {"arguments": {"target": against}},
+            },
         }
         for name, against in (("s", 0.0), ("t", "rest"), ("u", {"g": "a"}))
     ]
@@ -493,7 +527,7 @@ def test_every_method_reads_as_english(tmp_path: Path) -> None:
 # Where each method's sentences are made; those of measure, certify and flag are written out in test_sentences.py.
 MODULES = {
     "measure": (), "certify": ("certify.criterion", "certify.ordered"), "flag": ("flag.criterion",),
-    "scan": ("scan.answer", "scan.result", "scan.rungs"),
+    "scan": ("scan.answer", "scan.close_up", "scan.result", "scan.rungs"),
     "scan_all": ("scan.every_class",),
     "explain": ("explain.answer", "explain.verdict_and_notes", "explain.words", "explain.criterion"),
     "compare": ("explain.two_rules",),
@@ -625,3 +659,23 @@ def say_everything(request: pytest.FixtureRequest) -> None:
         several = bool(marks) and not isinstance(marks[0].args[0], str)
         for value in values[:: max(1, len(values) // 4)]:
             test(*(value if several or not marks else (value,)), **fixtures)
+
+
+@pytest.mark.filterwarnings("ignore::fairtrial.FairtrialWarning")
+def test_notes_of_a_scan_about_one() -> None:
+    """One row that lacks something, one person who is in neither class, one stratum, one subgroup."""
+    data = {"d": [0, 1] * 40 + [1], "g": ["a", "a", "b", "b"] * 20 + ["c"], "X": ["u"] * 80 + [None]}
+    roles = {"decision": "d", "groups": ["g"], "missing": "drop"}
+    lacks = ft.scan(
+        ft.Audit(data, features=["X"], **roles), "selection_rate", protected={"g": "a"}, reference={"g": "b"},
+        permutations=19,
+    )  # fmt: skip
+    noted(lacks.notes)
+    left = ft.scan(
+        ft.Audit(data, **roles), "selection_rate", protected={"g": "a"}, reference={"g": "b"}, permutations=19
+    )
+    noted(left.notes)
+    texts = " ".join(note.text for note in (*lacks.notes, *left.notes))
+    assert "1 person who is neither" in texts
+    assert "a proof over the one subgroup there is" in texts
+    assert "(1 of 1 stratum)" in texts

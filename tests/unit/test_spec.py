@@ -236,3 +236,21 @@ def test_threshold_median_means_above_the_median(tmp_path: Path) -> None:
     path = written(tmp_path, data)
     audit = open_audit(load_spec(path))
     assert audit.threshold == 4  # the median is 3, and 3 itself is not above it
+
+
+def test_a_named_group_is_picked_from_those_compared() -> None:
+    """As the demo's explain does: the reference is one of the groups that `by` names."""
+    spec = {
+        "data": {"dataset": "ricci", "decision": "passed", "groups": ["race"], "features": ["position"]},
+        "groups": {"white": {"race": "W"}, "black": {"race": "B"}},
+        "explain": {
+            "metric": "selection_rate",
+            "by": ["black", "white"],
+            "reference": "white",
+            "model": "tree",
+        },
+        "measure": {"metrics": "selection_rate", "by": ["race"], "target": "white"},
+    }
+    sections = {section.method: section.arguments for section in load_spec(spec).sections}
+    assert sections["explain"]["reference"] == {"white": "white"}
+    assert sections["measure"]["target"] == {"race": "W"}

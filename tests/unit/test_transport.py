@@ -83,9 +83,9 @@ def test_golden_compas_through_the_public_function(fitted: Fitted, logistic: Log
     assert round(lines["African-American"]["lost"]) == golden["moved_down"]
     assert round(lines["Caucasian"]["gained"]) == golden["moved_up"]
     assert result.details["tied"] == golden["ties"]
-    assert round(result.moved) == golden["moved"]
+    assert round(result.people_moved) == golden["moved"]
     plan = result.transport_plan()
-    assert plan.sum() == pytest.approx(result.moved)
+    assert plan.sum() == pytest.approx(result.people_moved)
     assert len(plan) == len(fitted.test)
 
 
@@ -129,7 +129,7 @@ def test_a_criterion_of_ones_own_equals_the_named_one(scores: Audit) -> None:
     mine, named = transport(scores, own), transport(scores, "equal_opportunity", by=groups)
     assert mine.statistic == pytest.approx(named.statistic)
     assert mine.p_value == pytest.approx(named.p_value)
-    assert mine.moved == pytest.approx(named.moved)
+    assert mine.people_moved == pytest.approx(named.people_moved)
     custom = transport(scores, Metric("tpr2", role.decision, {role.outcome: 1}), by=groups)
     assert custom.statistic == pytest.approx(named.statistic)
 
@@ -330,7 +330,7 @@ def test_tolerance_and_direction(scores: Audit) -> None:
     assert 0 < wide.statistic < gap.statistic
     after = {line["group"]: line["rate_after"] for line in wide.estimates}
     assert after["African-American"] - after["Caucasian"] == pytest.approx(0.1, abs=1e-10)
-    assert transport(scores, "fpr", tolerance=0.3, **kinds).moved == 0
+    assert transport(scores, "fpr", tolerance=0.3, **kinds).people_moved == 0
     above, below = (transport(scores, "fpr", direction=side, **kinds) for side in ("above", "below"))
     assert above.p_value < 1e-10
     assert below.p_value > 0.99
@@ -412,7 +412,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"bandwidth": 0.1}, "belongs to calibration='paper'"),
     ({"immutable": ["age"]}, "speaks of features"),
     ({"minimum": 0}, "'minimum' must be a whole number of at least 1"),
-    ({"immutable": 3}, "'immutable' must be a text or a list"),
+    ({"immutable": 3}, "'immutable' must be a name or a list of names"),
     ({"direction": "both"}, "'direction' must be one of"),
     ({"confidence_level": 95}, "'confidence_level' must be"),
     ({"strata": "age_catt"}, "Did you mean 'age_cat'"),
@@ -471,7 +471,7 @@ def test_frames_of_every_kind(backend: Any) -> None:
     negatives = frame[frame.two_year_recid == 0]
     rates = negatives.assign(high=negatives.decile_score >= 5).groupby("sex").high.mean()
     assert [line["rate"] for line in result.estimates] == pytest.approx([rates["Female"], rates["Male"]])
-    assert result.statistic == pytest.approx(result.moved), "nobody needs more than one step"
+    assert result.statistic == pytest.approx(result.people_moved), "nobody needs more than one step"
     assert type(result.to_frame()).__module__.startswith(backend)
 
 
@@ -489,7 +489,7 @@ def test_a_relation_and_a_frame_move_the_same_people(tmp_path: Path) -> None:
         other = transport(Audit(data, **kinds), "equalized_odds")
         assert other.statistic == pytest.approx(expected.statistic)
         assert other.p_value == pytest.approx(expected.p_value, rel=1e-9)
-        assert other.moved == pytest.approx(expected.moved)
+        assert other.people_moved == pytest.approx(expected.people_moved)
 
 
 def test_result_round_trips_and_its_charts_draw(scores: Audit) -> None:

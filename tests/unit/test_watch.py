@@ -353,7 +353,7 @@ def arrays_of(
         "tolerance": None, "direction": "differs", "bounds": None, "waiting": 0, "window": None, "reference": None,
         "run_length": 500, "block": 1, "repeated": "once", "confidence_level": 0.95, **options,
     })  # fmt: skip
-    asked = question(audit, find_metric("watch", "selection_rate"), chosen)
+    asked, _ = question(audit, find_metric("watch", "selection_rate"), chosen)
     with open_state(Path(path)) as file:
         stored = file.load_snapshot()
         monitor = Monitor(asked)

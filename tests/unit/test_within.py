@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from statsmodels.stats.contingency_tables import StratifiedTable
 
-from fairtrial import Audit, InputError, certify, flag
+from fairtrial import Audit, InputError, certify, flag, measure
 from fairtrial.errors import NotApplicable
 from fairtrial.methods.declaration import read_result
 
@@ -30,7 +30,7 @@ def row(result, group="a"):
     return next(line for line in result.estimates if line["group"].endswith(group))
 
 
-@pytest.mark.parametrize("method", [certify, flag])
+@pytest.mark.parametrize("method", [certify, flag, measure])
 def test_published_numbers(method):
     """methods/gaps.md, Numbers: Strata."""
     found = row(method(audit_of(), "selection_rate", target={"g": "b"}, within="job"))
@@ -103,7 +103,7 @@ def test_bins_and_two_columns():
     [
         ({}, {"target": 0.4}, "compares people with others who are alike"),
         ({}, {"target": "overall"}, "compares people with others who are alike"),
-        ({"weight": "w"}, {}, "is not for weighted rows"),
+        ({"weight": "w"}, {"adjustment": "model"}, "by a model is not for weighted rows"),
         ({}, {"vector": {"a": 0.1}, "target": {"g": "b"}}, "is for plain differences"),
     ],
 )

@@ -18,6 +18,7 @@ import pytest
 
 import fairtrial
 from fairtrial.methods.declaration import declared_methods
+from fairtrial.trial.difference import difference
 from validity import whole_functions
 from validity.board import cells
 
@@ -123,6 +124,29 @@ def test_every_further_table_has_lines(method):
     assert found - named() == set()
 
 
+@cache
+def changed() -> set[str]:
+    """'diff.key' of every p-value and limit that two audits side by side give a gap."""
+    random = np.random.default_rng(0)
+    spec = {
+        "data": {"score": "score", "threshold": 0.5, "groups": ["sex"]},
+        "measure": {"metrics": "selection_rate"},
+    }
+    first, second = (
+        fairtrial.run(spec, data=whole_functions.people(random, 300)).to_dict() for _ in range(2)
+    )
+    return {
+        number
+        for test in difference(first, second)["tests"]
+        for number in _numbers(test["gap_change"], "diff")
+    }
+
+
+def test_every_number_of_a_change_has_a_line():
+    assert changed()
+    assert changed() - named() == set(), "give a new number its line (covers=)"
+
+
 def test_what_lines_name_exists():
     """A line cannot name what is printed nowhere."""
     columns = {
@@ -136,4 +160,4 @@ def test_what_lines_name_exists():
         for result in given
         for number in _numbers(result.details, method)
     }
-    assert named() - columns - keys == set()
+    assert named() - columns - keys - changed() == set()

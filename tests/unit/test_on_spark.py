@@ -1,0 +1,283 @@
+"""Audits of data that live in Spark: the counts of DuckDB, few jobs, and no row on the driver."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import fairtrial.data.columns as columns
+import fairtrial.data.query as query
+import fairtrial.data.spark_units as spark_units
+from fairtrial import (
+    Audit,
+    FairtrialWarning,
+    InputError,
+    certify,
+    explain,
+    flag,
+    improve,
+    measure,
+    run,
+    scan,
+    transport,
+    watch,
+)
+from fairtrial.errors import NotApplicable
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.filterwarnings("ignore::fairtrial.errors.FairtrialWarning"),
+]
+ROWS = 6_000
+ROLES = {"decision": "decision", "outcome": "outcome", "groups": ["race", "sex"], "features": ["region"]}
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory: pytest.TempPathFactory) -> str:
+    random = np.random.default_rng(4)
+    race = random.choice(["A", "B", "C"], ROWS)
+    path = tmp_path_factory.mktemp("people") / "people.parquet"
+    table = {
+        "race": race,
+        "sex": random.choice(["F", "M"], ROWS),
+        "region": random.choice(["n", "s", "w"], ROWS),
+        "outcome": random.integers(0, 2, ROWS),
+        "decision": (random.random(ROWS) < np.where(race == "B", 0.3, 0.5)).astype(int),
+        "amount": random.lognormal(size=ROWS),
+        "challenger": (random.random(ROWS) < 0.45).astype(int),
+        "week": random.choice(["W01", "W02", "W03"], ROWS),
+        "weight": random.uniform(0.5, 3.0, ROWS),
+        "heavy": np.where(np.arange(ROWS) == 7, 5000.0, random.choice([1.0, 2.0], ROWS)),
+        "person": random.integers(0, 2_500, ROWS),
+        "hospital": random.integers(0, 40, ROWS),
+    }
+    pq.write_table(pa.table(table), path)
+    return str(path)
+
+
+class Watched:
+    """Counts the jobs that Spark ran and the lines that came back."""
+
+    def __init__(self, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.spark, self.lines, self.queries = spark, 0, 0
+        for module in (query, columns, spark_units):
+            monkeypatch.setattr(module, "collect", self._counting(module.collect))
+        spark.sparkContext.setJobGroup(f"watched-{id(self)}", "counted")
+
+    def _counting(self, inner: Any) -> Any:
+        def collect(frame: Any) -> Any:
+            found = inner(frame)
+            self.queries += 1
+            self.lines += len(next(iter(found.values())))
+            return found
+
+        return collect
+
+    @property
+    def jobs(self) -> int:
+        return len(self.spark.sparkContext.statusTracker().getJobIdsForGroup(f"watched-{id(self)}"))
+
+
+QUESTIONS = {
+    "measure": lambda audit: measure(audit, ["fpr", "selection_rate"], depth=2),
+    "certify": lambda audit: certify(audit, "selection_rate", depth=2, tolerance=0.1, target="rest"),
+    "flag": lambda audit: flag(audit, "selection_rate", depth=2, target="rest"),
+    "flag means": lambda audit: flag(audit, {"name": "amount", "value": "amount"}, depth=2, target="rest"),
+    "flag within": lambda audit: flag(audit, "selection_rate", by="race", within="region", target="rest"),
+    "scan": lambda audit: scan(audit, "selection_rate", protected={"race": "B"}, features=["sex", "region"],
+                               permutations=99),
+    "transport": lambda audit: transport(audit, "equal_opportunity", by="race"),
+    "challenger": lambda audit: improve(audit, "accuracy", "tpr", candidates="challenger", fitted_elsewhere=True,
+                                        by="sex", bootstrap=499),
+    "watch": lambda audit: watch(f"{tempfile.mkdtemp()}/state", audit, "selection_rate", by="race",
+                                 target=0.4, tolerance=0.1, period="week"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_the_answers_of_duckdb_without_a_row_on_the_driver(
+    question: str, spark: Any, people: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if question != "challenger":  # which reads a sample of very many
+        monkeypatch.setattr(columns, "MOST_ROWS", 1_000)  # so that DuckDB, too, compares means by their sums
+    here = QUESTIONS[question](Audit(people, **ROLES))
+    audit = Audit(spark.read.parquet(people), **ROLES)
+    watched = Watched(spark, monkeypatch)
+    there = QUESTIONS[question](audit)
+    assert watched.lines < 300  # cells, of 6,000 rows
+    grouped = 2 if question == "flag means" else 1  # the values' centres come first
+    assert watched.queries <= grouped + 4  # how many rows there are, levels and what is missing
+    assert watched.jobs <= 2 * (watched.queries + 1)  # and the digest; Spark may need two jobs for one query
+    _same(here.estimates, there.estimates)
+
+
+AMOUNT = {"name": "amount", "value": "amount"}
+# Roles, metric, and the most lines that may come back: cells, or different people.
+WEIGHTED = {
+    "weights": ({"weight": "weight"}, "fpr", 100),
+    "weights of means": ({"weight": "weight"}, AMOUNT, 100),
+    "one weight above all": ({"weight": "heavy"}, "selection_rate", 100),
+    "people": ({"unit": "person"}, "selection_rate", 3_500),
+    "places": ({"unit": "hospital"}, "fpr", 1_200),
+    "places with weights": ({"unit": "hospital", "weight": "weight"}, AMOUNT, 500),
+    "equal weights": ({"weight": "equal"}, "selection_rate", 100),
+    "weights of many rows": ({"weight": "weight"}, "fpr", 100),
+}
+
+
+@pytest.mark.parametrize("roles", WEIGHTED)
+def test_weights_and_repeated_people_by_grouping(
+    roles: str, spark: Any, people: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    extra, metric, most = WEIGHTED[roles]
+    times = 4 if roles == "weights of many rows" else 1
+    frame: Any = spark.read.parquet(people).selectExpr(
+        "*", "2.5D as equal", f"explode(sequence(1, {times})) as copy"
+    )
+    rows: Any = pq.read_table(people).append_column("equal", pa.array(np.full(ROWS, 2.5)))
+    rows = pa.concat_tables([rows] * times)
+    monkeypatch.setattr(Audit, "_check_fetchable", _never)  # rows are asked of DuckDB alone
+    here = flag(Audit(rows, **ROLES, **extra), metric, depth=2, target="rest")
+    watched = Watched(spark, monkeypatch)
+    there = flag(Audit(frame, **ROLES, **extra), metric, depth=2, target="rest")
+    assert watched.lines < most
+    assert watched.queries <= 5  # rows, cells, sums, and moments of the weights
+    _same(here.estimates, there.estimates)
+
+
+def test_strata_of_repeated_people_by_grouping(
+    spark: Any, people: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Audit, "_check_fetchable", _never)
+    asked = {"by": "race", "within": "region", "target": "rest"}
+    here, there = (
+        flag(Audit(rows, **ROLES, unit="person"), "selection_rate", **asked)
+        for rows in (people, spark.read.parquet(people))
+    )
+    _same(here.estimates, there.estimates)
+    with pytest.raises(NotApplicable, match="the rows stay in Spark"):
+        flag(Audit(spark.read.parquet(people), **ROLES, weight="weight"), AMOUNT, **asked)
+
+
+def _never(audit: Audit, who: str) -> None:
+    assert not audit.source.on_cluster
+
+
+def test_many_different_people_are_refused_by_name(
+    spark: Any, people: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spark_units, "MOST_LINES", 1_000)
+    frame = spark.read.parquet(people)
+    with pytest.raises(NotApplicable, match=r"unit.* more than 1,000 different sums of people"):
+        flag(Audit(frame, **ROLES, unit="person"), AMOUNT, by="race", target="rest")
+    odd = frame.selectExpr("*", "if(person = 7, 1e6, weight) as odd")
+    with pytest.raises(NotApplicable, match=r"weight.* more than 1,000 different values"):
+        flag(Audit(odd, **ROLES, weight="odd"), AMOUNT, by="race", target="rest")
+
+
+def test_faults_of_weights_and_people_in_spark(spark: Any, people: str) -> None:
+    frame = spark.read.parquet(people).selectExpr(
+        "*", "if(person = 7, -1.0, weight) as debt", "if(person = 7, null, person) as somebody",
+        "if(person = 7, null, weight) as gap",
+    )  # fmt: skip
+    for extra, said in (
+        ({"weight": "debt"}, "must not be negative"),
+        ({"unit": "somebody"}, r"'somebody' \(unit\) is missing in \d+ rows"),
+        ({"weight": "gap"}, "is missing in"),
+    ):
+        with pytest.raises(InputError, match=said):
+            flag(Audit(frame, **ROLES, **extra), "selection_rate", by="race", target="rest")
+
+
+def test_a_challenger_of_very_many_rows_is_tested_on_a_stated_sample(
+    spark: Any, people: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(columns, "MOST_ROWS", 1_000)
+    audit = Audit(spark.read.parquet(people), **ROLES)
+    asked = {"candidates": "challenger", "fitted_elsewhere": True, "by": "sex", "bootstrap": 199, "seed": 5}
+    first, again = (improve(audit, "accuracy", "tpr", **asked) for _ in range(2))
+    assert any("a random sample of 1,000" in note.text for note in first.notes)
+    assert first.to_dict() == again.to_dict()
+
+
+def _same(here: Any, there: Any) -> None:
+    assert len(here) == len(there)
+    for one, other in zip(here, there, strict=True):
+        assert one.keys() == other.keys()
+        for name, value in one.items():
+            if isinstance(value, float):
+                assert other[name] == pytest.approx(value, rel=1e-9, abs=1e-12), name
+            else:
+                assert other[name] == value, name
+
+
+def test_rows_are_fetched_only_where_they_are_few(
+    spark: Any, people: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    audit = Audit(spark.read.parquet(people), **ROLES)
+    monkeypatch.setattr("fairtrial.data.columns.MOST_ROWS", 1_000)
+    with pytest.raises(NotApplicable, match=r"explain.*needs its 6,000 rows"):
+        explain(audit, "selection_rate", by="race")
+
+
+def test_means_say_that_the_rows_stay_in_spark(spark: Any, people: str) -> None:
+    audit = Audit(spark.read.parquet(people), **ROLES)
+    with pytest.warns(FairtrialWarning, match="The rows stay in Spark"):
+        flag(audit, {"name": "amount", "value": "amount"}, by="race", target="rest")
+
+
+@pytest.mark.parametrize("how", ["table", "source", "sql"])
+def test_a_spec_names_a_table_a_path_or_a_query(how: str, spark: Any, people: str, tmp_path: Path) -> None:
+    spark.read.parquet(people).createOrReplaceTempView("people_of_the_spec")
+    rows = {"table": "people_of_the_spec", "source": people, "sql": "select * from people_of_the_spec"}[how]
+    roles = {"decision": "decision", "groups": ["race"]}
+    asked = {"flag": {"metric": "selection_rate"}}
+    trial = run({"data": {"engine": "spark", how: rows, **roles}, **asked}, out=tmp_path / how)
+    here = run({"data": {"source": people, **roles}, **asked})
+    _same(here.results["flag"].estimates, trial.results["flag"].estimates)
+    assert trial.data["source"] == rows
+    assert (tmp_path / how / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({"engine": "spark", "table": "nowhere_at_all"}, "cannot be read by Spark"),
+        ({"engine": "spark"}, "needs one of table, source"),
+        ({"table": "loans"}, 'needs engine = "spark"'),
+    ],
+)
+def test_faults_of_where_the_rows_are(data: dict[str, str], said: str, spark: Any) -> None:
+    with pytest.raises(InputError, match=said):
+        run(
+            {
+                "data": {**data, "decision": "decision", "groups": ["race"]},
+                "flag": {"metric": "selection_rate"},
+            }
+        )
+
+
+def test_weighted_rates_need_no_row(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums of the weights' powers come back, one line per group and decision; numbers and fingerprint are DuckDB's."""
+    random, n = np.random.default_rng(5), 24_000
+    table = {"g": random.choice(["A", "B"], n), "d": random.integers(0, 2, n), "w": random.gamma(3.0, 1.0, n)}
+    pq.write_table(pa.table(table), tmp_path / "weighted.parquet")
+    monkeypatch.setattr(Audit, "rows", lambda *_, **__: pytest.fail("rows were fetched"))
+    roles = {"decision": "d", "groups": "g", "weight": "w"}
+    there, here = (
+        flag(Audit(data, **roles), "selection_rate")
+        for data in (
+            spark.read.parquet(str(tmp_path / "weighted.parquet")),
+            str(tmp_path / "weighted.parquet"),
+        )
+    )
+    assert there.provenance["data"] == here.provenance["data"]
+    for one, other in zip(there.estimates, here.estimates, strict=True):
+        for name in ("n", "rate", "difference_low", "difference_high", "p_value"):
+            assert one[name] == pytest.approx(other[name], rel=1e-9), name

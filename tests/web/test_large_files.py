@@ -1,0 +1,111 @@
+"""A large file is read once: checks and looks are then made of a copy, and of counts of people alike."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from starlette.testclient import TestClient
+
+import fairtrial
+from fairtrial.data.counted import Counted
+from fairtrial.web.app import create_app
+from fairtrial.web.explore import Asked, Explorer
+from fairtrial.web.look import LARGE
+from fairtrial.web.settings import MEGABYTE, Settings
+from fairtrial.web.store import COPY
+from web_server import TOKEN
+
+DATA: dict[str, Any] = {"outcome": "y", "score": "s", "threshold": 0.5, "groups": ["g", "h"]}
+CONTENT: dict[str, Any] = {"data": DATA, "measure": {"metrics": ["fpr"]}}
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    """Few distinct rows, some without a group, an outcome or a score."""
+    draws = np.random.default_rng(24)
+    size = 4_000
+    score = draws.integers(0, 20, size) / 20
+    return pd.DataFrame(
+        {
+            "g": draws.choice(["a", "b", "c"], size, p=[0.6, 0.39, 0.01]),
+            "h": draws.choice(["x", "y"], size),
+            "s": score,
+            "y": (draws.random(size) < 0.2 + 0.5 * score).astype(float),
+        }
+    )
+
+
+@pytest.mark.parametrize("missing", ["error", "drop", "category"])
+@pytest.mark.parametrize("metric", ["fpr", "accuracy", "ppv"])
+def test_counts_of_people_alike_give_the_numbers_of_the_rows(
+    frame: pd.DataFrame, metric: str, missing: Any
+) -> None:
+    if missing != "error":
+        frame = frame.mask(np.random.default_rng(1).random(frame.shape) < 0.05)
+        frame = frame.astype({"s": float, "y": float})
+    if missing == "category":
+        frame = frame.dropna(subset=["s", "y"])
+    lines = frame.groupby(list(frame), dropna=False).size().reset_index(name="n")
+    counted = Counted(pa.Table.from_pandas(lines, preserve_index=False), "n")
+    declared = {**DATA, "missing": missing}
+    answers = []
+    for rows in (frame, counted):
+        audit = fairtrial.Audit(rows, **declared)
+        audit.check()
+        assert audit.count_rows() == len(frame)
+        judged = fairtrial.certify(audit.at(0.7), metric, by=["g", "h"], tolerance=0.1)
+        answers.append((fairtrial.measure(audit.at(0.7), metric, depth=2), judged))
+    for plain, other in zip(*answers, strict=True):
+        assert plain.verdict == other.verdict
+        assert plain.estimates == other.estimates
+
+
+def test_what_needs_rows_is_not_asked_of_counts(frame: pd.DataFrame, tmp_path: Path) -> None:
+    place = tmp_path / "rows.parquet"
+    frame.to_parquet(place)
+    explorer = Explorer()
+    for metric in ("mean_score", "brier"):
+        seen = explorer.see({"data": DATA}, place, Asked(metric, ("g",), tolerance=0.1))
+        expected = fairtrial.measure(fairtrial.Audit(frame, **DATA), metric, by="g").estimates
+        assert seen["measure"]["estimates"][0]["rate"] == pytest.approx(expected[0]["rate"], rel=1e-12)
+
+
+def test_sizes_are_planned_only_when_they_are_asked_for(frame: pd.DataFrame, tmp_path: Path) -> None:
+    place = tmp_path / "rows.parquet"
+    frame.to_parquet(place)
+    quick, whole = (
+        Explorer().see({"data": DATA}, place, Asked("fpr", ("g",), tolerance=0.05, sizes=sizes))
+        for sizes in (False, True)
+    )
+    assert quick["needed"] == []
+    assert whole["needed"]
+    assert quick["certify"]["verdict"]["code"] == whole["certify"]["verdict"]["code"]
+    for one, other in zip(quick["certify"]["estimates"], whole["certify"]["estimates"], strict=True):
+        assert one["state"] == other["state"]
+
+
+def test_a_large_file_is_copied_once_and_gives_the_same_numbers(tmp_path: Path, frame: pd.DataFrame) -> None:
+    block = frame.to_csv(index=False, header=False).encode()
+    times = LARGE // len(block) + 1
+    body = b"g,h,s,y\n" + block * times
+    settings = Settings(token=TOKEN, home=tmp_path / "home", most_upload=64 * MEGABYTE)
+    with TestClient(create_app(settings), base_url="http://127.0.0.1:8721") as client:
+        client.headers["authorization"] = f"Bearer {TOKEN}"
+        file = client.post("/api/files", params={"name": "large.csv"}, content=body).json()["id"]
+        assert (settings.home / "files" / file / COPY).is_file()
+        assert client.get(f"/api/files/{file}").json()["rows"] == times * len(frame)
+        assert client.post("/api/check", json={"file": file, "content": CONTENT}).json()["faults"] == []
+        identity = client.post("/api/audits", json={"file": file, "content": CONTENT}).json()["id"]
+        query = {"metric": "fpr", "by": "g", "threshold": 0.7}
+        seen = client.get(f"/audits/{identity}/explore.json", params=query).json()
+        assert seen["people"] == times * len(frame)
+        whole = pd.concat([frame] * times, ignore_index=True)
+        expected = fairtrial.measure(fairtrial.Audit(whole, **{**DATA, "threshold": 0.7}), "fpr", by="g")
+        for told, own in zip(seen["measure"]["estimates"], expected.estimates, strict=True):
+            for name in ("n", "rate", "rate_low", "difference", "difference_high"):
+                assert told[name] == own[name]
