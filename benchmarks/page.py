@@ -16,10 +16,12 @@ PEERS = ["fairlearn", "aif360", "aequitas", "statsmodels"]
 SUBJECTS = {
     "measure": "group metrics with intervals",
     "certify": "empirical likelihood intervals",
+    "gaps": "ratios, adjusted and weighted gaps",
     "transport": "transport projections",
     "scan": "subgroup scan",
     "explain": "inference for explanations",
     "improve": "bootstrap of improvements",
+    "scale": "what people use for very many rows",
     "memory": "peak memory",
 }
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "stroke"]
