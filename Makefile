@@ -21,7 +21,7 @@ PARTS ?=
 coverage: MARKED ?= not validity
 test-lowest: MARKED ?= not spark and not browser
 
-.PHONY: help demo serve test check coverage test-lowest test-integrations release snapshot hooks bench bench-check validity truth fuzz attack papers docs
+.PHONY: help demo serve test check coverage test-lowest test-integrations release snapshot hooks bench bench-check validity truth fuzz soak cost attack papers docs
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -95,13 +95,25 @@ fuzz: ## thousands of odd inputs: the right answer or one clear fault; writes do
 	@$(PYTHON) scripts/environment.py test
 	@$(RUN) -m fuzz --out docs
 
+# Smaller: `make cost SIZES=1e6,1e7`. Goes on after a stop; the files of rows are deleted at the end.
+cost: SIZES ?= 1e6,1e7,1e8
+cost: ## what an audit costs: constants, 1e6 to 1e8 rows beside the bare query, clusters; writes docs/cost.md
+	@$(PYTHON) scripts/environment.py test
+	@$(RUN) benchmarks/cost.py --sizes $(SIZES) --write docs/cost.md
+
+# Shorter: `make soak MINUTES=2`.
+soak: MINUTES ?= 20
+soak: ## 20 minutes of kills of workers and of the main process: the numbers stay those of undisturbed runs
+	@$(PYTHON) scripts/environment.py test
+	@$(RUN) -m fuzz.soak --minutes $(MINUTES)
+
 attack: ## 200 random audits published, and an attacker who solves for every small count
 	@$(PYTHON) scripts/environment.py test
 	@FAIRTRIAL_ATTACKS=200 $(RUN) $(PYTEST) tests/attack
 
-papers: ## run the tables and figures of the five papers, write docs/papers
-	@$(PYTHON) scripts/environment.py test
-	@for script in examples/papers/*.py; do echo "fairtrial: $$script"; $(RUN) "$$script" --full --out docs/papers || exit 1; done
+papers: ## run the tables and figures of the five papers, write docs/papers (in .venv-papers)
+	@$(PYTHON) scripts/environment.py papers
+	@for script in examples/papers/*.py; do echo "fairtrial: $$script"; PYTHONPATH=. .venv-papers/bin/python "$$script" --full --out docs/papers || exit 1; done
 
 docs: ## build the documentation site into site/
 	@$(PYTHON) scripts/environment.py docs

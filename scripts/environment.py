@@ -1,6 +1,6 @@
 """Make the virtual environment that the Makefile's targets run in.
 
-    python3 scripts/environment.py demo | serve | test | docs | bench | lowest | integrations | release
+    python3 scripts/environment.py demo | serve | test | docs | bench | lowest | integrations | release | papers
 
 Needs nothing but Python 3.11 with pip; needs no root, no writable HOME, no ensurepip, and never touches the
 system's or the user's packages. A stamp inside the environment, keyed on pyproject.toml, this file and the
@@ -22,12 +22,26 @@ STAGES = {
     "serve": (".venv", ["-e", ".[web]"]),
     "test": (".venv", ["-e", ".[test,lint]"]),
     "docs": (".venv", ["-e", ".[test,lint,docs]"]),
-    "bench": (".venv-bench", ["-e", ".", "pandas", "polars"]),
+    "bench": (".venv-bench", ["-e", ".[web]", "pandas", "polars"]),
+    # what the papers were made with, beside the package
+    "papers": (".venv-papers", ["-e", ".[fair]", "pandas", "xgboost-cpu", "aif360"]),
     "lowest": (".venv-lowest", ["-e", ".[test]"]),
     "release": (".venv-release", [".[test]", "build", "twine", "check-wheel-contents"]),
     "integrations": (
         ".venv-integrations",
-        ["-e", ".", "pandas", "pytest", "pyyaml", "mlflow", "huggingface_hub"],
+        [
+            "-e",
+            ".[notebook,web]",
+            "httpx2",
+            "schemathesis",
+            "pandas",
+            "pytest",
+            "pyyaml",
+            "mlflow",
+            "huggingface_hub",
+            "nbclient",
+            "ipykernel",
+        ],
     ),
 }
 PEERS = ["fairlearn", "aif360", "aequitas", "statsmodels"]
@@ -54,7 +68,9 @@ def main():
         shutil.rmtree(folder)  # what an older bound brought along must not stay
     create(folder, python)
     if stage == "test":
-        system_packages()
+        install_debian(wanted_by_tests())
+    if stage == "integrations" and shutil.which("Rscript") is None:
+        install_debian([("r-base-core", "R"), ("r-cran-jsonlite", "reading results.json in it")])
     for name, step in steps(stage, python, packages):
         stamp = stamp_of(name, folder, python)
         if not os.path.exists(stamp) and step():
@@ -71,7 +87,7 @@ def steps(stage, python, packages):
         return True
 
     result = [(stage, install_package)]
-    if stage == "test":
+    if stage in ("test", "bench"):
         result.append(("spark", lambda: install_spark(python)))
     if stage == "bench":
         result.append(("peers", lambda: install_peers(python)))
@@ -88,7 +104,8 @@ def project():
 def lowest_pins():
     """Each direct dependency of the package and of its tests at its lower bound; pip picks the indirect ones."""
     extras = project()["optional-dependencies"]
-    wanted = project()["dependencies"] + extras["fair"] + extras["export"] + extras["web"] + extras["test"]
+    named = ("dask", "databases", "fair", "export", "web", "test")
+    wanted = project()["dependencies"] + [requirement for name in named for requirement in extras[name]]
     bounds = [requirement.split(">=") for requirement in wanted if not requirement.startswith("fairtrial[")]
     return [f"{name}=={bound.split(',')[0]}" for name, bound in bounds]
 
@@ -161,16 +178,23 @@ def pip_environment():
     return environment
 
 
-def system_packages():
-    """Chromium for the browser tests and Java for Spark: Debian packages, which only root may install."""
+def wanted_by_tests():
+    """Chromium, Java for Spark and PostgreSQL, where they are missing: Debian's package and what it is for."""
     sys.path.insert(0, "tests")
-    from requirements import find_chromium, find_java
+    from requirements import find_chromium, find_java, find_postgres
 
     wanted = []
     if find_chromium()[0] is None:
         wanted.append(("chromium", "the browser tests"))
     if find_java()[0] is None:
         wanted.append(("default-jre-headless", "the Spark tests"))
+    if find_postgres()[0] is None:
+        wanted.append(("postgresql", "the test of a real database"))
+    return wanted
+
+
+def install_debian(wanted):
+    """Packages that only root may install."""
     if not wanted:
         return
     names = [name for name, _ in wanted]
@@ -194,14 +218,15 @@ def system_packages():
 
 
 def install_spark(python):
+    sys.path.insert(0, "tests")
     from requirements import find_java
 
     path, reason = find_java()
     if path is None:
         say("pyspark is not installed: " + reason)
         return False
-    say("installing pyspark for the Spark tests (450 MB; a minute or two)")
-    return pip(python, project()["optional-dependencies"]["spark"], check=False)
+    say("installing pyspark (450 MB; a minute or two)")
+    return pip(python, project()["optional-dependencies"]["spark-connect"], check=False)
 
 
 def install_peers(python):

@@ -21,7 +21,7 @@ BLOCK = re.compile(r"^```(python|text)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 def with_outputs(text: str) -> str:
     """The page with each ```text block replaced by what the Python block before it prints."""
     names: dict[str, Any] = {"__name__": "__main__"}
-    printed = ""
+    printed: str | None = None
 
     def replaced(block: re.Match[str]) -> str:
         nonlocal printed
@@ -29,6 +29,8 @@ def with_outputs(text: str) -> str:
             with contextlib.redirect_stdout(io.StringIO()) as out:
                 exec(compile(block.group(2), "page", "exec"), names)
             printed = out.getvalue()
+            return block.group(0)
+        if printed is None:  # a text of its own, such as a table of the gallery
             return block.group(0)
         lines = [line.rstrip() for line in printed.strip("\n").splitlines()]
         return "\n".join(["```text", *lines, "```"])
@@ -39,7 +41,7 @@ def with_outputs(text: str) -> str:
 def main(asked: list[str]) -> None:
     pages = [Path(name).resolve() for name in asked] or [
         ROOT / "README.md",
-        *sorted((ROOT / "docs").glob("*.md")),
+        *sorted((ROOT / "docs").rglob("*.md")),
     ]
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)  # what a page writes goes there
