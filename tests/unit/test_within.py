@@ -76,6 +76,24 @@ def test_who_is_not_compared_is_named():
     assert "83% or more of a group compared" in result.question
 
 
+@pytest.mark.parametrize("times", [1, 40], ids=["nothing found", "found"])
+@pytest.mark.parametrize("scale", ["difference", "ratio"])
+@pytest.mark.parametrize("ask", [certify, flag, measure])
+def test_the_share_compared_is_in_every_verdict(ask, scale, times):
+    """30 of the 36 of a: the other six have nobody of b in their stratum."""
+    result = ask(audit_of(times=times), "selection_rate", target={"g": "b"}, within="job", scale=scale)
+    assert "b alike in job (83% or more of a group compared)" in result.verdict.text
+
+
+def test_of_several_metrics_the_verdict_sends_to_the_table():
+    """People of b in a stratum may all lack an outcome of one kind, so that shares differ."""
+    data = rows_of({"x": (3, 10, 8, 20), "y": (5, 12, 9, 15)})
+    data["y"] = np.where((data["g"] == "b") & (data["job"] == "y"), 1, data.index % 2)
+    audit = Audit(data, decision="d", outcome="y", groups="g")
+    told = measure(audit, ["tpr", "fpr"], target={"g": "b"}, within="job", minimum=2).verdict.text
+    assert "no difference shown from b alike in job (shares compared: see the table)" in told
+
+
 def test_heterogeneity_is_never_hidden():
     audit = audit_of({"x": (90, 100, 10, 100), "y": (10, 100, 90, 100)})
     result = certify(audit, "selection_rate", target={"g": "b"}, within="job")
