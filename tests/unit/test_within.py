@@ -94,6 +94,23 @@ def test_of_several_metrics_the_verdict_sends_to_the_table():
     assert "no difference shown from b alike in job (shares compared: see the table)" in told
 
 
+@pytest.mark.parametrize("tolerance", [None, 0.02])
+def test_a_criterion_tells_the_share_of_the_rate_that_compares_the_fewest(tolerance):
+    """Half of a's people with outcome 0 are in a stratum without b; of those with outcome 1 all are compared."""
+    cells = {
+        ("a", "x", 0): 40,
+        ("a", "alone", 0): 40,
+        ("a", "x", 1): 40,
+        ("b", "x", 0): 40,
+        ("b", "x", 1): 40,
+    }
+    rows = [(*cell, number % 2) for cell, many in cells.items() for number in range(many)]
+    audit = Audit(pd.DataFrame(rows, columns=["g", "job", "y", "d"]), decision="d", outcome="y", groups="g")
+    result = certify(audit, "separation", target={"g": "b"}, within="job", tolerance=tolerance)
+    for text in (result.question, result.verdict.text, result.details["target"]):
+        assert "b alike in job (50% or more of a group compared)" in text
+
+
 def test_heterogeneity_is_never_hidden():
     audit = audit_of({"x": (90, 100, 10, 100), "y": (10, 100, 90, 100)})
     result = certify(audit, "selection_rate", target={"g": "b"}, within="job")
