@@ -50,7 +50,7 @@ def judge_criterion(audit: Audit, name: str, asked: Sequence[tuple[Disparities, 
     ]
     results = [answer(audit, part) for part in parts]
     joint = joint_of([part.joint for part in parts], rows_apart([part.disparities for part in parts]))
-    words, first = name.replace("_", " "), results[0]
+    words = name.replace("_", " ")
     labels = " and ".join(part.disparities.metric.label for part in parts)
     return CertifyResult(
         question=f"Does {words} hold: are the {labels} of every group those of {_least_compared(parts).target_label}?",
