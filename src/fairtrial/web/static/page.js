@@ -97,6 +97,10 @@ export function words(value) {
   if (value === null || typeof value !== "object") return String(value);
   return Object.entries(value).map(([name, part]) => `${name.replaceAll("_", " ")}: ${words(part)}`).join("; ") || "as usual";
 }
+// The question behind a section's name, such as measure or measure-2.
+export const question = (asks, section) => asks[section] ?? asks[section.replace(/-\d+$/, "")] ?? section;
+export const asksOf = (about) => Object.fromEntries(about.questions.map((one) => [one.name, one.question]));
+export const EXPLORATORY = "Exploratory: rates of these data were shown before the questions were fixed.";
 export const sentence = (text) => text.slice(0, 1).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
 export const day = (text) => String(text).slice(0, 16).replace("T", " ");
 
