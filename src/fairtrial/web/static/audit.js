@@ -123,7 +123,7 @@ async function result(meta) {
   show(el("h1", {}, meta.title), el("p", { class: `verdict ${tone}`, id: "verdict" }, meta.verdict.text), stamp(meta), tabs(meta, present, ""),
     el("p", { class: "row", id: "downloads" }, el("span", {}, "Download:"), download(`${base}/report/report.html?download=true`, "Report"), meta.verdict.code === "certified" ? download(`${base}/certificate.html`, "Certificate") : null, download(`${base}/report/results.json?download=true`, "Results"),
       download(`${base}/tables.zip`, "Tables"), download(`${base}/report/summary.md?download=true`, "Summary"), download(`${base}/code/audit.toml`, "audit.toml"), download(`${base}/plan.json`, "Plan")),
-    el("iframe", { src: `${base}/report/report.html`, title: "The report", sandbox: SANDBOX }), asData(`/audits/${meta.id}`),
+    el("p", {}, el("a", { href: `${base}/report/report.html`, target: "_blank" }, "Open the report on a page of its own")), el("iframe", { src: `${base}/report/report.html`, title: "The report", sandbox: SANDBOX }), asData(`/audits/${meta.id}`),
     el("h2", {}, "The same in code"), same("audit.py", "Python"), same("audit.toml", "The audit as a file"), same("audit.sh", "Command line"),
     el("p", {}, el("button", { id: "again", onclick: async () => { await ask("POST", `${base}/run`); go(`/audits/${meta.id}`); } }, "Run again")));
 }

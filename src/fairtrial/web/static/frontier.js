@@ -1,6 +1,6 @@
 import { ask, asData, draw, el, field, number, percent, points, sentence, table } from "./page.js";
 
-const WIDE = 600, HIGH = 300, EDGE = 60, MOST_LOSS = 0.2;
+const WIDE = 600, HIGH = 300, EDGE = 78, MOST_LOSS = 0.2;
 const keep = (path, name, value) => window.history.replaceState({}, "", `${path}?${new URLSearchParams({ [name]: value })}`);
 
 function scaled(values, from, to) {

@@ -86,7 +86,7 @@ export function scalar(cell) {
 }
 
 const none = (value) => value === null || value === undefined;
-export const percent = (value) => none(value) ? "–" : `${(100 * value).toFixed(1)}%`;
+export const percent = (value) => none(value) ? "–" : `${(100 * value).toFixed(1)}%`.replace("-", "−");
 export const points = (value) => none(value) ? "–" : `${value >= 0 ? "+" : "−"}${Math.abs(100 * value).toFixed(1)}`;
 export const number = (value) => none(value) ? "–" : Number(value).toLocaleString("en", { maximumFractionDigits: 4 });
 export const ratio = (value) => none(value) ? "–" : Number(value).toFixed(2);

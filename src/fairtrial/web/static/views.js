@@ -38,7 +38,7 @@ export function subgroups(meta, seen, path, asks) {
     [points(row.difference), "num"], el("span", { class: ["found", "flagged"].includes(row.state) ? "bad" : "open" }, row.state)]);
   const chosen = seen.rows.find((row) => row.id === wanted("subgroup"));
   if (chosen) detail.replaceChildren(...subgroupDetail(meta, chosen, seen.searches[chosen.section]));
-  return [table(["subgroup", "question", ["people", "num"], ["rate", "num"], ["others", "num"], ["difference, points", "num"], "finding"], rows, "Subgroups"), detail, asData(path)];
+  return [table(["subgroup", "question", ["people", "num"], ["rate", "num"], ["others", "num"], ["difference, points", "num"], "finding"], rows, "Subgroups", "stack"), detail, asData(path)];
 }
 
 function subgroupDetail(meta, row, search) {
@@ -57,7 +57,7 @@ export function tests(meta, seen, path, asks) {
   const rows = seen.rows.map((row) => [row.subject + (row.against ? `, compared with ${row.against}` : ""), row.metric, question(asks, row.section), [row.kind === "points" ? points(row.effect) : number(row.effect), "num"], [chance(row.p_value), "num"], [chance(row.adjusted), "num"],
     el("span", { class: row.significant ? "bad" : "open" }, row.significant ? "significant" : "not significant")]);
   return [el("p", {}, `${number(seen.correction.tests)} tests, corrected together (${seen.correction.method}, ${percent(seen.correction.alpha)}).`),
-    table(["who", "metric", "question", ["effect", "num"], ["p", "num"], ["p after correction", "num"], "finding"], rows, "Every test of the trial"), asData(path)];
+    table(["who", "metric", "question", ["effect", "num"], ["p", "num"], ["p after correction", "num"], "finding"], rows, "Every test of the trial", "stack"), asData(path)];
 }
 
 export function needed(meta, seen, path, asks) {
