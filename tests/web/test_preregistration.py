@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -124,3 +125,14 @@ def test_everything_that_leaves_says_exploratory_and_nothing_else_does(
     code = client.get(f"/api/audits/{second}/code").json()
     assert 'title = "Exploratory: Halves"' in code["audit.toml"]
     assert 'source = "halves.csv"' in code["audit.toml"]
+
+
+def test_plans_and_runs_that_come_at_once_with_a_deletion_are_answered(client: TestClient) -> None:
+    identity = made(client, brought(client, 600, "odd [1] *name*?.csv"))
+    paths = [f"/api/audits/{identity}/{action}" for action in ("plan", "plan", "run", "run", "cancel", "run")]
+    with ThreadPoolExecutor(7) as pool:
+        asked = [pool.submit(client.post, path) for path in paths]
+        gone = pool.submit(client.delete, f"/api/audits/{identity}")
+    codes = {done.result().status_code for done in asked}
+    assert codes <= {200, 202, 404, 409, 422}
+    assert gone.result().status_code == 204

@@ -118,7 +118,8 @@ def _add_making(app: FastAPI, store: Store) -> None:
         file = store.files.read(meta["file"])
         own = with_source(meta["content"], Path(store.data_name(meta["file"])), file.get("dataset"))
         text = plan_text(own, str(file.get("digest", "")), sections)
-        write_whole(store.audits.path(identity) / "plan.json", text)
+        with store.audits.writing(identity) as folder:
+            write_whole(folder / "plan.json", text)
         return store.audits.change(
             identity,
             plan=hashlib.sha256(text.encode()).hexdigest(),
@@ -136,7 +137,8 @@ def _add_running(app: FastAPI, store: Store, jobs: Jobs) -> None:
         if not meta.get("plan"):
             raise HTTPException(409, "Fix the plan first.")
         if meta["stage"] not in OPEN:  # the spec of one that runs is being read
-            write_whole(store.audits.path(identity) / "spec.json", json.dumps(content_to_run(store, meta)))
+            with store.audits.writing(identity) as folder:
+                write_whole(folder / "spec.json", json.dumps(content_to_run(store, meta)))
         store.mark_shown(meta["file"])  # its first answers are shown while it runs
         jobs.add(identity)
         return store.audits.read(identity)

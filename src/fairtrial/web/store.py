@@ -9,6 +9,7 @@ import re
 import secrets
 import shutil
 import threading
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -73,19 +74,23 @@ class Folder:
 
     def change(self, identity: str, **facts: Any) -> dict[str, Any]:
         """Add facts to the record, or put them in the place of others."""
-        with self.lock:
-            place = self.path(identity) / "meta.json"
-            try:
-                known: dict[str, Any] = (
-                    json.loads(place.read_text(encoding="utf-8")) if place.exists() else {}
-                )
-                known |= facts
-                write_whole(place, json.dumps(known, ensure_ascii=False, indent=1))
-            except (OSError, NotWritten):
-                if place.parent.is_dir():
-                    raise
-                raise Missing(identity) from None  # deleted meanwhile
+        with self.lock, self.writing(identity) as folder:
+            place = folder / "meta.json"
+            known: dict[str, Any] = json.loads(place.read_text(encoding="utf-8")) if place.exists() else {}
+            known |= facts
+            write_whole(place, json.dumps(known, ensure_ascii=False, indent=1))
         return known
+
+    @contextlib.contextmanager
+    def writing(self, identity: str) -> Iterator[Path]:
+        """The record's folder, to write into; a record that is deleted meanwhile is a missing one."""
+        folder = self.path(identity)
+        try:
+            yield folder
+        except (OSError, NotWritten):
+            if folder.is_dir():
+                raise
+            raise Missing(identity) from None
 
     def all(self) -> list[dict[str, Any]]:
         """Every record, the newest first."""
@@ -164,9 +169,10 @@ class Store:
 
     def link_data(self, audit: str, file: str) -> None:
         """The rows beside the audit, under their own name."""
-        link = self.audits.path(audit) / self.data_name(file)
-        link.unlink(missing_ok=True)
-        link.symlink_to(self.data_path(file).resolve())
+        with self.audits.writing(audit) as folder:
+            made = folder / f"{secrets.token_hex(8)}.part"  # two requests may be here at once
+            made.symlink_to(self.data_path(file).resolve())
+            made.replace(folder / self.data_name(file))
 
     def look_path(self, identity: str) -> Path:
         """What checks and looks read: the rows themselves, or the copy that was made of a large file."""
