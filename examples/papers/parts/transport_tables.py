@@ -177,14 +177,15 @@ def _table_lines(name: str, kind: str, result: Rejections, printed: tuple[float,
     ]
 
 
-def readings_table(sets: list[tuple[str, People]], splits: int) -> str:
-    """The article's test under other readings of the data than the one of the tables."""
+def readings_table(sets: list[tuple[str, People, float]], splits: int) -> str:
+    """The article's test under other readings of the data, or another C, than those of the tables."""
     lines = [
         "| data | reading | classifier | equal opportunity | equalized odds | Welch |",
         "|---|---|---|---|---|---|",
     ]
-    for reading, data in sets:
-        for kind, result in rejections(data, splits, lambda: SVC(kernel="linear", C=1.0)).items():
+    for reading, data, strength in sets:
+        found = rejections(data, splits, lambda c=strength: SVC(kernel="linear", C=c))
+        for kind, result in found.items():
             shares = " | ".join(f"{value:.1f}%" for value in result.shares()["article"])
             lines.append(f"| {data.name} | {reading} | {WORDS[kind]} | {shares} |")
     return "\n".join(lines)
