@@ -245,6 +245,26 @@ def test_a_spec_names_a_table_a_path_or_a_query(how: str, spark: Any, people: st
     assert (tmp_path / how / "report.html").exists()
 
 
+def test_a_spec_of_very_many_rows_fetches_none(
+    spark: Any, people: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Features are checked where the rows lie, and the whole trial is made of cells."""
+    monkeypatch.setattr(columns, "MOST_ROWS", 1_000)
+    data = {
+        "source": people,
+        "decision": "decision",
+        "groups": ["race"],
+        "features": ["region", "sex", "amount"],
+    }
+    asked = {"scan": {"metric": "selection_rate", "protected": {"race": "B"}, "features": ["region", "sex"],
+                      "permutations": 99}}  # fmt: skip
+    here = run({"data": data, **asked})
+    watched = Watched(spark, monkeypatch)
+    there = run({"data": {"engine": "spark", **data}, **asked})
+    assert watched.lines < 1_100  # cells, and the first 1,000 amounts
+    _same(here.results["scan"].estimates, there.results["scan"].estimates)
+
+
 @pytest.mark.parametrize(
     ("data", "said"),
     [
