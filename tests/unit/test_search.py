@@ -1,6 +1,7 @@
 """The search: which candidate is tested, the frontier of two regressions, the log, and how thorough it was."""
 
 import json
+import time
 
 import numpy as np
 import pyarrow as pa
@@ -152,6 +153,26 @@ def test_the_log_lists_every_candidate_and_why():
     assert table.columns[-1].name == "seconds"  # of a result that was not saved
     assert "seconds" not in [c.name for c in ImproveResult.from_dict(content).further_tables()[0].columns]
     assert len(build_table(by_group)["lines"]) == 83 * 2 * 2  # two levels of the claim in two groups
+
+
+def test_the_logs_seconds_are_each_candidates_own():
+    """One that only waits is not told the time of the one that works beside it."""
+
+    def works(train):
+        until = time.thread_time() + 0.1
+        while time.thread_time() < until:
+            pass
+        return lambda inputs: inputs.matrix[:, 0]
+
+    def waits(train):
+        time.sleep(0.3)
+        return lambda inputs: inputs.matrix[:, 0]
+
+    audit = audit_of(misled_people(300))
+    result = improve(audit, "accuracy", "tpr", **{**QUICK, "splits": 2}, candidates=[works, waits], jobs=2)
+    seconds = {row["candidate"]: row["seconds"] for row in result.search}
+    assert seconds["works"] > 2 * 4 * 0.1  # three folds and the whole training half of each split
+    assert seconds["waits"] < seconds["works"] / 3
 
 
 def test_the_log_says_how_each_was_made_its_levels_and_what_it_was_held_to():

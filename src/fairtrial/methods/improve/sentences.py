@@ -38,6 +38,10 @@ def _assumed(details: Mapping[str, Any]) -> str:
     if unlabelled["odds"] is None:
         return ", whatever the unknown outcomes are"
     alike = " and ".join(unlabelled["alike"])
+    if unlabelled["odds"] == 1:
+        return (
+            f", if the odds of unknown outcomes are those of people alike in {alike} whose outcome is known"
+        )
     most = number(unlabelled["odds"])
     return (
         f", if the odds of unknown outcomes are at most {most} times and at least 1/{most} of those of people alike in "
