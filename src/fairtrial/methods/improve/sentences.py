@@ -146,6 +146,8 @@ def _weakest_accuracy(details: Mapping[str, Any]) -> str:
     """The accuracy that most often has the largest p-value of all."""
     claim = details["claim"]
     labels, each = claim["accuracy_labels"], 1 if claim["weighted"] else len(claim["groups"])
+    if len(labels) == 1:
+        return str(labels[0])
     weakest = []
     for split in details["splits"]:
         p_values = [component["p_value"] for component in split["components"][: each * len(labels)]]
@@ -275,7 +277,7 @@ def _search(details: Mapping[str, Any]) -> list[str]:
         )
     else:
         sure = f"confidence {1 - details['alpha']:.0%}"
-        by_group = "" if BLIND in details["search_checks"] else " and the group"
+        by_group = "" if BLIND in details.get("search_checks", (BLIND,)) else " and the group"
         found.append(
             f"No rule on these features{by_group} whose accuracy is within the margin has a gap below {number(bound)} "
             f"({sure})."
