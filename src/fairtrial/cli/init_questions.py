@@ -15,6 +15,7 @@ from fairtrial.trial.spec.guess import (
     compare_by,
     find_features,
     find_missing,
+    fitting_preset,
     settle_favourable,
 )
 from fairtrial.trial.spec.label_words import positive_label
@@ -98,8 +99,7 @@ def _ask_preset(found: Guess) -> str:
     typer.echo("\nKinds of audit:", err=True)
     for name in able:
         typer.echo(f"  {name:<14}{PRESET_WORDS[name]}", err=True)
-    default = found.preset if found.preset in able else "general"
-    while (preset := str(typer.prompt("Kind of audit", default=default)).strip()) not in able:
+    while (preset := str(typer.prompt("Kind of audit", default=fitting_preset(found))).strip()) not in able:
         lacks = f"{preset} needs parts that you did not name." if preset in PRESETS else ""
         typer.echo(lacks or f"There is no preset {preset!r}.{did_you_mean(preset, able)}", err=True)
     return preset

@@ -83,8 +83,13 @@ def make_answerable(found: Guess) -> None:
         found.remarks["threshold"] = "a guess: the decision is a score above the sample's median"
     if found.decision is None and found.threshold in (None, "median"):
         found.favourable = None  # whether more of a score is good for a person is not to be guessed
-    if found.preset not in answerable_presets(found):
-        found.preset = "general"
+    found.preset = fitting_preset(found)
+
+
+def fitting_preset(found: Guess) -> str:
+    """The guessed field where its questions can be asked; that of health asks about an outcome that is a need."""
+    needless = found.preset == "healthcare" and words.rank(str(found.outcome), words.NEED) is None
+    return "general" if needless or found.preset not in answerable_presets(found) else found.preset
 
 
 def answerable_presets(found: Guess) -> list[str]:

@@ -52,6 +52,7 @@ ROLES = {
         "combine", "exam",
     ),
 }  # fmt: skip
+NEED = ("chronic", "comorbid", "illness", "need", "cost", "disease", "diagn", "condition")
 FIELDS = {
     "employment": (
         "hire", "hired", "applicant", "candidate", "position", "exam", "promot", "passed", "oral", "written",
