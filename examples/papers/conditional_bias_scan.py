@@ -22,8 +22,8 @@ from parts.keeping import spent
 PAGE = """# Conditional bias scan
 
 Boxer, McFowland and Neill, *Auditing Predictive Models for Intersectional Biases*, table by table and figure by
-figure. Written by `examples/papers/conditional_bias_scan.py` ({settings}, {time}); what is here of every definition and
-parameter is told [line by line](coverage/conditional_bias_scan.md).
+figure. Written by `examples/papers/conditional_bias_scan.py` ({settings}, {time}); what
+is here of every definition and parameter is told [line by line](coverage/conditional_bias_scan.md).
 
 ## Table 4
 

@@ -246,7 +246,7 @@ def figure(panels: list[list[dict[str, Any]]], columns: int, width: int = 330) -
     colour = alt.Color("method:N", scale=colours, legend=legend)
     charts = []
     for rows in panels:
-        ticks = alt.Axis(values=sorted({row["value"] for row in rows}), format="~g", grid=False)
+        ticks = alt.Axis(values=sorted({row["value"] for row in rows}), format=".2~f", grid=False)
         place = alt.Scale(zero=False, nice=False, padding=8)
         base = alt.Chart(alt.Data(values=rows), title=rows[0]["panel"]).encode(
             x=alt.X("value:Q", title=WORDS[rows[0]["varied"]], axis=ticks, scale=place)
