@@ -12,6 +12,7 @@ import argparse
 import json
 import time
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -261,7 +262,8 @@ def study(full: bool) -> tuple[str, str]:
 
 
 def main(full: bool, out: Path | None) -> None:
-    page, drawing = kept("shapley", {"full": full}, lambda: study(full))
+    installed = [name for name in ("xgboost", "aif360", "fairlearn") if find_spec(name)]
+    page, drawing = kept("shapley", {"full": full, "with": installed}, lambda: study(full))
     page = page.replace("{time}", spent())
     print(page)
     if out is not None:
