@@ -61,6 +61,8 @@ def fuzz_arguments(seed: int, count: int, folder: Path) -> Tally:
         for name in (*CALLS, "Audit")
         for argument in list(signature(getattr(fairtrial, name)).parameters)
         for value in range(len(VALUES))
+        # what a caller's own function raises is the caller's
+        if not (argument == "progress" and callable(VALUES[value]))
     ]
     order = np.random.default_rng([seed, 6]).permutation(len(places))[:count]
     tally = Tally()

@@ -24,7 +24,7 @@ def test_calls() -> None:
 
 @pytest.mark.slow
 def test_arguments(tmp_path: Path) -> None:
-    tally = fuzz_arguments(1, 300, tmp_path)
+    tally = fuzz_arguments(1, 1500, tmp_path)
     assert tally.wrong == []
     assert tally.answered
     assert tally.refused

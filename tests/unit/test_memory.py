@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairtrial import Audit, InputError, explain, measure, scan, transport
+from fairtrial import Audit, InputError, explain, improve, measure, scan, transport, watch
 from fairtrial.work import memory
 
 N = 2000
@@ -84,3 +84,30 @@ def test_the_limit_of_the_process_counts() -> None:
 def test_arguments_without_measure(call, message: str) -> None:
     with pytest.raises(InputError, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    ("argument", "value", "message"),
+    [
+        ("unlabelled", np.array([0.1, 0.2]), "'unlabelled' must be"),
+        ("unlabelled", pd.NA, "'unlabelled' must be"),
+        ("favourable", np.array([0.1, 0.2]), "'favourable' must be one label"),
+        ("features", [None], "'features' must list names of columns"),
+        ("groups", [["g"]], "'groups' must list names of columns"),
+    ],
+)
+def test_arguments_of_the_audit_of_another_shape(argument: str, value: object, message: str) -> None:
+    given = {"outcome": "y", "score": "s", "threshold": 0.5, "groups": "g", argument: value}
+    with pytest.raises(InputError, match=message):
+        Audit(FRAME, **given)
+
+
+@pytest.mark.parametrize("name", ["\0", "x" * 5000])
+def test_names_that_no_file_can_have(name: str) -> None:
+    with pytest.raises(InputError, match="'state' cannot be opened"):
+        watch(name, AUDIT, "tpr", period="age", target={"g": "a"}, tolerance=0.1)
+
+
+def test_nobody_to_fit_on() -> None:
+    with pytest.raises(InputError, match="'train_share' must leave somebody of 2,000 to fit on"):
+        improve(AUDIT, by="g", candidates="frontier", train_share=1e-300)

@@ -109,6 +109,7 @@ def exports(client: TestClient, identity: str) -> dict[str, tuple[str, str]]:
     return told | {name: (name, "") for name in archive.namelist()}
 
 
+@pytest.mark.slow
 def test_everything_that_leaves_says_exploratory_and_nothing_else_does(
     client: TestClient, settings: Settings
 ) -> None:

@@ -152,7 +152,8 @@ def tables_1_to_3(sets: list[tuple[People, int]]) -> str:
         "|---|---|---|---|---|---|---|",
     ]
     for data, splits in sets:
-        lines += kept(f"transport-{data.name}", {"splits": splits}, partial(data_lines, data, splits))
+        asked = {"splits": splits, "rows": data.x.shape, "sum": float(data.x.sum())}
+        lines += kept(f"transport-{data.name}", asked, partial(data_lines, data, splits))
     return "\n".join(lines)
 
 

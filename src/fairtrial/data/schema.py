@@ -82,6 +82,8 @@ class Declared:
                     "positive", f"names no label of the {key}", cure="name the label that counts as 1"
                 )
         yield from self._order_faults()
+        if getattr(self.favourable, "ndim", 0):
+            yield Fault("favourable", "must be one label of the decision", got=self.favourable)
         if self.favourable is not None and not self._decides and self.columns["score"] is None:
             cure = Words("name the decision's column with {}", Set("decision"))
             yield Fault("favourable", "needs a decision", cure=cure)
@@ -150,6 +152,8 @@ def column_list(argument: str, columns: object) -> tuple[str, ...]:
         return (columns,)
     if not isinstance(columns, list | tuple):
         raise InputError("Audit", Fault(argument, "must be a column or a list of columns", got=columns))
+    if any(name is None or isinstance(name, list | dict | set) for name in columns):
+        raise InputError("Audit", Fault(argument, "must list names of columns", got=columns))
     return tuple(columns)
 
 
@@ -279,7 +283,7 @@ def unlabelled_faults(given: Any, outcome: str | None, known: Sequence[str]) -> 
         )
     if isinstance(given, Mapping):
         yield from _table_faults(given, known)
-    elif given != "bounds":
+    elif not (isinstance(given, str) and given == "bounds"):
         required = Words("must be 'bounds' or a table such as {}", Example({"odds": 2, "alike": ["region"]}))
         yield Fault("unlabelled", required, got=given)
 

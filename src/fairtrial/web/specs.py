@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from importlib.metadata import version
@@ -23,8 +22,8 @@ from fairtrial.trial.spec import Spec, open_audit
 from fairtrial.trial.spec.sections import Section
 from fairtrial.trial.spec.speech import TOML, value_text
 from fairtrial.trial.spec.tables import WHERE
+from fairtrial.web.store import WATCH
 
-NAME = re.compile(r"[\w-]{1,60}")
 MOST_JOBS = os.cpu_count() or 1
 OWN = "state"  # the one option whose file the server keeps itself, under a name that the page gives
 REFUSED = "cannot be given here: a page may not name files of this machine; leave it out"
@@ -94,7 +93,7 @@ def _inside(who: str, table: Mapping[str, Any], paths: list[str], watches: Path)
     kept = dict(table)
     for option in paths:
         given = kept.get(option)
-        if option == OWN and isinstance(given, str) and NAME.fullmatch(given):
+        if option == OWN and isinstance(given, str) and WATCH.fullmatch(given):
             kept[option] = str(watches / f"{given}.jsonl")
         elif given is not None:
             required = "must be a short name of letters, digits and hyphens" if option == OWN else REFUSED

@@ -9,7 +9,7 @@ import re
 import secrets
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from fairtrial.errors import Fault, InputError, NotWritten
 from fairtrial.work.whole_files import write_whole
 
 IDENTITY = re.compile(r"[0-9a-f]{16}")
+WATCH = re.compile(r"[\w-]{1,60}")  # what a watch may be called
 UNSAFE = re.compile(r"[^\w. -]")  # in the name of a file that is a link, and no pattern of several files
 COPY = "data.typed.parquet"  # of a large CSV file, which would take long to read at every look
 KINDS = (".csv", ".csv.gz", ".tsv", ".parquet", ".arrow", ".feather", ".xlsx")
@@ -113,6 +114,14 @@ class Folder:
         shutil.rmtree(going, ignore_errors=True)
 
 
+def watched(meta: Mapping[str, Any]) -> set[str]:
+    """Names of the watches that an audit adds to."""
+    asked = meta.get("content", {}).get("watch")
+    parts = asked if isinstance(asked, list) else [asked]
+    names = (part.get("state") for part in parts if isinstance(part, dict))
+    return {name for name in names if isinstance(name, str) and WATCH.fullmatch(name)}
+
+
 class Store:
     """Everything that the server keeps."""
 
@@ -135,12 +144,16 @@ class Store:
                 self.files.delete(meta["id"])
 
     def delete_audit(self, identity: str) -> None:
-        """An audit, and its file where no other audit is of it."""
-        file = self.audits.read(identity).get("file", "")
+        """An audit, and its file and its watches where no other audit is of them."""
+        gone = self.audits.read(identity)
         self.audits.delete(identity)
-        if all(meta.get("file") != file for meta in self.audits.all()):
+        others = self.audits.all()
+        if all(meta.get("file") != gone.get("file") for meta in others):
             with contextlib.suppress(Missing):
-                self.files.delete(file)
+                self.files.delete(gone.get("file", ""))
+        for name in watched(gone).difference(*map(watched, others)):
+            for place in self.watches.glob(f"{name}.jsonl*"):
+                place.unlink(missing_ok=True)
 
     def mark_shown(self, file: str) -> None:
         """From now on a plan for these data is no longer made before any rate was shown."""

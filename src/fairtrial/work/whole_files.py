@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from fairtrial.errors import Fault, NotWritten
+from fairtrial.errors import Fault, InputError, NotWritten
 
 
 def write_whole(path: Path, content: str | bytes, *, lasting: bool = True) -> None:
@@ -42,6 +43,10 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise not_written("output", path, error) from None
+    except InputError:
+        raise
+    except ValueError as error:  # a name that no file can have
+        raise not_written("output", path, OSError(errno.EINVAL, str(error))) from None
 
 
 def not_written(who: str, path: Path, error: OSError) -> NotWritten:

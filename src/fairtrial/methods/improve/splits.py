@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from fairtrial.errors import Fault, InputError
 from fairtrial.methods.improve.candidates.adapters import FixedRule
 from fairtrial.methods.improve.candidates.constraints import check_permissible, check_rule
 from fairtrial.methods.improve.candidates.contest import Candidate, Contest, Decided
@@ -344,6 +345,9 @@ def split_rows(rows: int, share: float, rng: np.random.Generator) -> tuple[Index
     """⌊β·n⌋ training rows uniformly at random, and the rest (Section 3.1, step 1)."""
     order = rng.permutation(rows)
     train = math.floor(share * rows)
+    if not 0 < train < rows:
+        required = f"must leave somebody of {rows:,} to fit on and somebody to test on"
+        raise InputError("improve", Fault("train_share", required, got=share))
     return np.sort(order[:train]), np.sort(order[train:])
 
 

@@ -125,17 +125,19 @@ def damaged(path: Path, why: str) -> InputError:
 @contextmanager
 def open_state(path: Path) -> Iterator[StateFile]:
     """The state, made where there is none, for this process alone until the end of the block."""
-    if path.is_dir() or not path.parent.is_dir():
-        required = "must be a file" if path.is_dir() else "must be in a folder that exists"
-        raise InputError(WHO, Fault("state", required, got=str(path)))
     try:
+        if path.is_dir() or not path.parent.is_dir():
+            required = "must be a file" if path.is_dir() else "must be in a folder that exists"
+            raise InputError(WHO, Fault("state", required, got=str(path)))
         file = path.open("a+b")
-    except OSError as error:
+    except InputError:
+        raise
+    except (OSError, ValueError) as error:
         raise InputError(
             WHO,
             Fault(
                 "state",
-                f"cannot be opened: {error.strerror}",
+                f"cannot be opened: {getattr(error, 'strerror', None) or error}",
                 got=str(path),
                 cure="name a file one can write to",
             ),

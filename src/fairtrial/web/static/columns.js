@@ -1,4 +1,4 @@
-import { ask, duration, el, faults, field, go, number, questions, select, show, step, table } from "./page.js";
+import { ask, duration, el, faults, field, go, label, number, questions, select, show, step, table } from "./page.js";
 import { comparing, narrowed } from "./compared.js";
 import { asked } from "./questions.js";
 
@@ -74,7 +74,7 @@ function columnTable(file, state, named, changed) {
     inputs.set(one.name, node);
     return node;
   };
-  const holds = (one) => one.labels.length && !(one.numeric && one.labels.length > 2) ? one.labels.slice(0, 8).join(", ") + (one.labels.length > 8 ? ", …" : "") : one.numeric ? `${number(one.low)} to ${number(one.high)}` : "";
+  const holds = (one) => one.labels.length && !(one.numeric && one.labels.length > 2) ? one.labels.slice(0, 8).map(label).join(", ") + (one.labels.length > 8 ? ", …" : "") : one.numeric ? `${number(one.low)} to ${number(one.high)}` : "";
   const rows = file.columns.map((one) => [one.name, [one.kind, "when"], choose(one), [number(one.missing), "num"],
     el("span", {}, holds(one), one.messy ? el("span", { class: "open" }, " labels differ only by case or blanks") : null)]);
   return table(["column", "holds", "part", ["missing", "num"], "labels"], rows, "Columns and the parts they play", "stack");

@@ -1,4 +1,4 @@
-import { el, field, select } from "./page.js";
+import { el, field, label as shown, select } from "./page.js";
 
 const OPEN_LABELS = 30;  // as many as are known of a column; of more, all are compared
 
@@ -19,7 +19,7 @@ export function comparing(file, named, cuts) {
   const levels = (name) => {
     const out = left.get(name) ?? new Set();
     left.set(name, out);
-    const box = (label) => el("label", { class: "choice" }, el("input", { type: "checkbox", checked: !out.has(label), onchange: (event) => { if (event.target.checked) out.delete(label); else out.add(label); } }), " ", label);
+    const box = (label) => el("label", { class: "choice" }, el("input", { type: "checkbox", checked: !out.has(label), onchange: (event) => { if (event.target.checked) out.delete(label); else out.add(label); } }), " ", shown(label));
     const against = select([["", "everyone else"], ...listed(name).map((label) => [label, label])], references.get(name) ?? "", { "aria-label": `Groups of ${name} are compared with`, onchange: (event) => references.set(name, event.target.value) });
     return el("div", { class: "row" }, field("Compared with", against), el("div", { role: "group", "aria-label": `Groups of ${name}`, class: "choices" }, ...listed(name).map(box)));
   };

@@ -101,6 +101,8 @@ export function words(value) {
 export const question = (asks, section) => asks[section] ?? asks[section.replace(/-\d+$/, "")] ?? section;
 export const asksOf = (about) => Object.fromEntries(about.questions.map((one) => [one.name, one.question]));
 export const EXPLORATORY = "Exploratory: rates of these data were shown before the questions were fixed.";
+// A label that begins or ends with a blank is seen to.
+export const label = (text) => text.trim() === text ? text : `“${text}”`;
 export const sentence = (text) => text.slice(0, 1).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
 export const day = (text) => String(text).slice(0, 16).replace("T", " ");
 

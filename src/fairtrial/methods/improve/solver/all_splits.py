@@ -78,7 +78,7 @@ def split_level(level: float, aggregation: Aggregation, splits: int = 1) -> floa
 
 def splits_against_manipulation(level: float) -> int:
     """The smallest K with K > −2·ln α/(1−α)² (Proposition 1): 7 at α = .05."""
-    return math.floor(-2 * math.log(level) / (1 - level) ** 2) + 1
+    return 1 if level >= 1 else math.floor(-2 * math.log(level) / (1 - level) ** 2) + 1
 
 
 @dataclass(frozen=True, slots=True)
