@@ -46,7 +46,7 @@ def test_two_groups_that_are_each_others_target_have_one_line() -> None:
     lines = chart_lines(pictures[1].chart.to_dict())
     assert len(lines) == 1
     assert lines[0].startswith("f: ") or lines[0].startswith("sex: f: ")
-    assert "-20.0" in lines[0]
+    assert "−20.0" in lines[0]
 
 
 def test_ratios_are_drawn_as_ratios_with_four_fifths() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from fairtrial.results.text import true_minus
+
 MOST_LINES = 60
 # what a chart draws with but does not say
 _UNSAID = {
@@ -52,7 +54,7 @@ def _line(row: Mapping[str, Any]) -> str:
     )
     if row.get("text") is not None and who:
         state = f", {row['state']}" if row.get("state") else ""
-        return f"{who}: {row['text']}{state}"
+        return f"{who}: {true_minus(str(row['text']))}{state}"
     told = [
         f"{name.replace('_', ' ')} {value:.4g}"
         if isinstance(value, float)
