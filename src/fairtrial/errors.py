@@ -219,6 +219,7 @@ def _owner(of: str) -> str:
 
 
 PYTHON = PythonSpeech()
+MOST_FAULTS = 50  # of the faults of one call: nobody reads more at once
 
 
 class FairtrialError(Exception):
@@ -242,10 +243,12 @@ class InputError(FairtrialError, ValueError):
 
     def said(self, speech: Speech) -> str:
         """The whole message, as a front end words it."""
-        texts = [fault.said(speech) for fault in self.faults]
-        if len(texts) == 1:
+        texts = [fault.said(speech) for fault in self.faults[:MOST_FAULTS]]
+        if len(self.faults) == 1:
             return f"{self.who}: {texts[0]}"
-        return "\n  - ".join([f"{self.who}: {len(texts)} faults:", *texts])
+        more = len(self.faults) - len(texts)
+        texts += [f"and {more:,} more"] if more else []
+        return "\n  - ".join([f"{self.who}: {len(self.faults):,} faults:", *texts])
 
 
 class NotApplicable(InputError):

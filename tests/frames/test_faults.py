@@ -73,6 +73,10 @@ def audited(**changes):
         ({"bins": {"s": [0.7, 0.5]}}, "Audit: 'bins' of 's' must be increasing, got [0.7, 0.5]"),
         ({"bins": {"s": 1}}, "Audit: 'bins' of 's' must be 2 to 100 quantile bins, got 1"),
         (
+            {"bins": {"s": list(range(201))}},
+            "Audit: 'bins' of 's' must be at most 200 edges, got 201: cut it more coarsely",
+        ),
+        (
             {"bins": {"s": [NAN]}},
             "Audit: 'bins' must hold finite numbers, got {'s': [nan]}",
         ),
@@ -289,3 +293,21 @@ def test_nan_in_parquet(ours, tmp_path):
     assert "is missing in 20 rows" in message(lambda: measure(audit, by="race"))
     dropping = Audit(path, score="s", threshold=0.5, groups="race", missing="drop")
     assert [row["n"] for row in measure(dropping).estimates] == [20, 40]
+
+
+def test_an_edge_beyond_every_number():
+    assert "'bins' of 's' must be a list of edges" in message(lambda: audited(bins={"s": [10**400]}))
+
+
+def test_as_many_edges_as_are_allowed():
+    """They are conditions inside each other, which no engine nests without end."""
+    frame = pd.DataFrame({"x": range(201), "d": [0, 1, 1] * 67})
+    edges = [number + 0.5 for number in range(200)]
+    assert (
+        len(
+            measure(
+                Audit(frame, decision="d", groups="x", bins={"x": edges}), "selection_rate", minimum=1
+            ).estimates
+        )
+        == 201
+    )

@@ -243,6 +243,25 @@ def test_one_number_of_18_digits_in_a_score(tmp_path: Path) -> None:
     assert found[1]["rate"] == pytest.approx(np.mean(whole[1::2]), rel=1e-12)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("scale", [1e-60, 1e59, 1e-61, 1e61, 1e-300, 1e300])
+def test_scores_of_any_size(scale: float, engine: str) -> None:
+    """Right up to sizes whose powers are still numbers, one fault beyond; nothing in between."""
+
+    def low(values: list[float], factor: float) -> float:
+        audit = Audit(ENGINES[engine](values), score="x", groups="g")
+        return float(measure(audit, "mean_score", minimum=1).estimates[0]["difference_low"]) / factor
+
+    plain = [1 + (i * 7 % 11) / 10 for i in range(N)]
+    if 1e-61 < scale < 1e60:
+        assert low([value * scale for value in plain], scale) == pytest.approx(low(plain, 1.0), rel=1e-9)
+    else:
+        with pytest.raises(
+            InputError, match="score 'x' must have its largest value between 1e-60 and 1e.60, got"
+        ):
+            low([value * scale for value in plain], scale)
+
+
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "people.csv")
     for name in ("people.csv", "*.csv"):

@@ -227,3 +227,33 @@ def test_weights_and_units_are_honoured_or_refused(method):
         else:
             with pytest.raises(NotApplicable, match="'weight' is not honoured by"):
                 run(method, frame)
+
+
+ROLES = {"weight": "w", "unit": "u", "pair": "u", "unlabelled": "bounds"}
+
+
+REFUSED = [
+    (method, role)
+    for method, found in declared_methods().items()
+    for role in ROLES
+    if found.takes_audit and role not in found.evidence
+]
+
+
+@pytest.mark.parametrize(("method", "role"), REFUSED)
+def test_what_a_method_does_not_honour_it_refuses_with_the_reason(method, role):
+    from fairtrial import Audit
+    from fairtrial.errors import NotApplicable
+
+    original = Audit.__init__
+
+    def carrying(self, data, **arguments):
+        original(self, data, **arguments, **{role: ROLES[role]})
+
+    frame = people().assign(w=1.5, u=range(len(people())))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Audit, "__init__", carrying)
+        with pytest.raises(
+            NotApplicable, match=f"'{role}' is not honoured by {method}, because .*; measure does"
+        ):
+            run(method, frame)

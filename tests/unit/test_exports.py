@@ -118,10 +118,10 @@ def test_the_public_summary_has_what_the_law_lists() -> None:
         "Selection rate by sex",
         "Selection rate by race",
         "Impact ratio",
-        "no category",
+        "unknown category",
     ):
         assert text in page, text
-    assert "<dd>16</dd>" in page, "people in no category"
+    assert "<dd>16</dd>" in page, "people of an unknown category"
     with pytest.raises(InputError, match="local-law-144"):
         public_summary_page(fairtrial.run(spec(0.05), data=people(0.5)).to_dict())
 

@@ -8,16 +8,18 @@ import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import fairtrial
 from fairtrial.errors import InputError
 from fairtrial.trial.folder_lock import NAME, locked
 from fairtrial.trial.keeping import FOLDER, MADE_FROM, Keeper, mentioned
-from fairtrial.work import FileStore
+from fairtrial.work import FileStore, checksum
 
 
 def flip(path: Path) -> None:
@@ -205,3 +207,77 @@ def test_columns_that_a_condition_names_count() -> None:
     said = [{"data": {"define": {"young": "age<25, sex=F"}}}, {"by": [{"team": "a"}], "within": "job"}]
     columns = ["age", "sex", "team", "job", "F", "other"]
     assert mentioned(said, columns) == ["age", "sex", "team", "job", "F"]
+
+
+ODD = {"deep": b"[" * 100_000, "a list": b"[]", "no result": b'{"a": 1}', "no JSON": b"{", "no text": b"\xff"}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_odd_content_behind_a_right_checksum_is_computed_again(kind: str, unfinished) -> None:
+    spec, people, folder = unfinished
+    kept = next((folder / FOLDER).glob("measure*.json"))
+    kept.write_bytes(checksum(kept.stem, ODD[kind]).hex().encode() + b"\n" + ODD[kind])
+    trial = fairtrial.run(spec, data=people, out=folder, resume=True)
+    assert trial.complete
+    assert trial.run["kept"] == []
+    assert any("1 kept file was not as written" in note for note in trial.notes)
+    store = FileStore(folder)
+    (folder / "one.npz").write_bytes(checksum("one", ODD[kind]) + ODD[kind])
+    assert store.load("one") is None
+    assert store.damaged == 1
+
+
+def decisions_of(share: float) -> np.ndarray:
+    """What coalitions of one feature decide for 600 people: longer than what an array prints of itself."""
+    decided = np.zeros((600, 2))
+    decided[200:400, 1] = np.arange(200) < 200 * share
+    return decided
+
+
+def fitted(positive: int) -> LogisticRegression:
+    values = np.arange(20.0)[:, None]
+    return LogisticRegression().fit(pd.DataFrame(values, columns=["mark"]), (values[:, 0] > 9) == positive)
+
+
+GIVEN = {
+    "an array": (decisions_of, [0.3, 0.6], {"features": ["mark"], "sensitive": "absent"}, "coalitions"),
+    "a fitted model": (fitted, [1, 0], {"features": ["mark"], "coalitions": "marginal"}, "model"),
+    "a function": (lambda cut: lambda rows: rows["mark"] > cut, [0.3, 0.6], {"features": ["mark"]}, "model"),
+}
+
+
+@pytest.mark.parametrize("again", ["the same", "another"])
+@pytest.mark.parametrize("kind", GIVEN)
+def test_what_is_given_in_python_counts_by_its_content(kind: str, again: str, tmp_path: Path) -> None:
+    """An array and a fitted model are known again, a function never is."""
+    make, (first, other), arguments, name = GIVEN[kind]
+    random = np.random.default_rng(0)
+    people = pd.DataFrame(
+        {"team": np.tile(["a", "b"], 300), "mark": random.random(600), "d": random.integers(0, 2, 600)}
+    )
+
+    def asked(value: Any) -> dict[str, Any]:
+        return {
+            "data": {"source": "people.csv", "decision": "d", "outcome": "d", "groups": ["team"]},
+            "explain": {"metric": "selection_rate", "by": "team", **arguments, name: make(value)},
+            "improve": {"by": "team", "candidates": ["d"], "fitted_elsewhere": True, "bootstrap": 100},
+        }
+
+    done: list[str] = []
+
+    def listen(event: Any) -> None:
+        done.extend([event.section] if event.status in ("done", "failed") else [])
+
+    stopped = fairtrial.run(
+        asked(first), data=people, out=tmp_path, progress=listen, cancel=lambda: bool(done)
+    )
+    assert stopped.stopped
+    assert next(answer.error for answer in stopped.answers) == ""
+    wanted = asked(first if again == "the same" else other)
+    trial = fairtrial.run(wanted, data=people, out=tmp_path, resume=True)
+    known = again == "the same" and kind != "a function"
+    assert trial.run["kept"] == (["explain"] if known else [])
+    assert any("the question explain" in note for note in trial.notes) is not known
+    assert (
+        trial.results["explain"].estimates == fairtrial.run(wanted, data=people).results["explain"].estimates
+    )

@@ -88,7 +88,7 @@ def test_scores_are_cut_at_the_sample_median() -> None:
     rows = {row["group"]: row["impact_ratio"] for row in trial.results["measure"].estimates}
     assert {name: rows[name] for name in expected} == pytest.approx(expected, abs=1e-12)
     table = trial.results["tabulate-1"]
-    assert {row["metric"] for row in table.estimates} == {"scoring_rate", "not included"}
+    assert {row["metric"] for row in table.estimates} == {"scoring_rate", "unknown category"}
     median = f"above the sample's median score, {frame['score'].median():g}."
     assert any(median in note.text for note in table.notes)
 

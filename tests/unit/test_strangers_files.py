@@ -11,6 +11,8 @@ import pytest
 
 import fairtrial
 from fairtrial.errors import InputError
+from fairtrial.methods.transport.method import linear_rule
+from fairtrial.methods.watch.state_file import _hash, _line, open_state
 from fairtrial.trial import load_results
 from fairtrial.trial.rederived import contradictions
 from fairtrial.trial.report import write_report
@@ -27,6 +29,8 @@ SPECS = {
         HEAD + 'groups = ["race"]\n[certify]\nmetric = "base_rate"\ntolerance = nan\n',
         "tolerance",
     ),
+    "a number of 5,000 digits": (HEAD + "[certify]\ntolerance = " + "9" * 5000 + "\n", "not valid TOML"),
+    "many unknown keys": (HEAD + "".join(f"k{i} = 1\n" for i in range(300)), "(?s)301 faults.*and 251 more$"),
     "a whole data file": ("a = 1 # " + "x" * 90 + "\n", None),
 }
 
@@ -151,3 +155,18 @@ def test_a_result_without_what_its_page_shows_gives_one_message(part, content, t
     path.write_text(json.dumps(content), encoding="utf-8")
     with pytest.raises(InputError, match=r"results.json: (lacks or mixes up|does not keep)"):
         write_report(load_results(path), tmp_path / "page.html")
+
+
+def test_a_deep_rule_of_transport_gives_one_message(tmp_path: Path) -> None:
+    path = tmp_path / "rule.json"
+    path.write_text("[" * 100_000, encoding="utf-8")
+    with pytest.raises(InputError, match="could not be read"):
+        linear_rule(str(path))
+
+
+@pytest.mark.parametrize("body", [b"[" * 100_000, b"{", b"\xff"])
+def test_an_odd_line_of_a_watch_behind_a_right_hash_is_damage(body: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "state.jsonl"
+    path.write_bytes(_line(_hash("", body), body) + b"\n")
+    with open_state(path) as state, pytest.raises(InputError, match="is damaged: line 1 is no JSON"):
+        list(state.lines())

@@ -41,7 +41,7 @@ def strata(*tables: tuple[int, int, int, int]) -> TwoRates:
 
 
 # -- employment: the rule's own example ---------------------------------------------------------------------------
-# 6 RCNY § 5-301(d), the example of scored applicants: people, printed scoring rate in percent, printed impact ratio.
+# 6 RCNY § 5-301, the example of scored applicants: people, printed scoring rate in percent, printed impact ratio.
 RULE = {
     "sex": {"Male": (50, 92, 54.3, 1.00), "Female": (34, 76, 44.7, 0.82)},
     "race": {
@@ -128,6 +128,34 @@ def test_scoring_rates_are_above_the_printed_median() -> None:
         )
         assert selection[name]["rate"] == pytest.approx(frame.loc[frame["race"] == name, "d"].mean())
     assert scoring["C"]["impact_ratio"] is None
+
+
+def test_who_lacks_one_category_is_in_the_lines_of_the_other() -> None:
+    """So that the line of the unknown does not say that they are in none."""
+    frame = applicants()
+    audit = ft.Audit(frame, decision="d", groups=["race", "sex"], missing="category")
+    found = rows_of(ft.tabulate(audit, "local-law-144"))
+    for name in "FM":
+        assert found[f"sex: {name}"]["n"] == int((frame["sex"] == name).sum())
+    whole = frame.dropna()
+    assert found["race: A, sex: F"]["n"] == int(((whole["race"] == "A") & (whole["sex"] == "F")).sum())
+    assert found["(unknown)"]["metric"] == "unknown category"
+    assert "in no line that needs what is unknown" in found["(unknown)"]["state_reason"]
+
+
+def test_a_tool_that_only_scores_has_its_scoring_rates() -> None:
+    """By hand: scores 1 to 8, median 4.5; above it are 2 of the 4 of A, who come 2nd, 4th, 6th and 8th, and so of B."""
+    frame = pd.DataFrame({"race": ["B", "A"] * 4, "score": range(1, 9)})
+    result = ft.tabulate(ft.Audit(frame, score="score", groups="race"), "local-law-144")
+    assert {row["metric"] for row in result.estimates} == {"scoring_rate", "unknown category"}
+    for row in rows_of(result, metric="scoring_rate").values():
+        assert (row["n"], row["events"], row["rate"], row["impact_ratio"]) == (4, 2, 0.5, 1.0)
+    assert "median score, 4.5." in " ".join(note.text for note in result.notes)
+    with pytest.raises(NotApplicable, match="needs the decision"):
+        ft.tabulate(ft.Audit(frame.assign(y=1), outcome="y", groups="race"), "local-law-144")
+    unfavourable = ft.Audit(frame, score="score", threshold=5, groups="race", favourable=0)
+    told = " ".join(note.text for note in ft.tabulate(unfavourable, "local-law-144").notes)
+    assert "a high scoring rate may be a disadvantage" in told
 
 
 def test_the_law_is_cited_with_its_date_and_nothing_claims_compliance() -> None:

@@ -487,7 +487,10 @@ def test_the_audit_file_and_the_report(tmp_path: Path) -> None:
         ({"bounds": [0, 1]}, "'bounds' are for real values"),
         ({"target": 1.5}, "of a rate must lie between 0 and 1"),
         ({"roles": {"bins": {"age": 4}}, "by": "age"}, "of 'age' must be edges"),
-        ({"roles": {"weight": "age"}}, "'weight' is not honoured by watch yet"),
+        (
+            {"roles": {"weight": "age"}},
+            "'weight' is not honoured by watch, because its people all count alike",
+        ),
     ],
 )
 def test_faults(state: str, options: dict[str, Any], text: str) -> None:

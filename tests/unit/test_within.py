@@ -76,6 +76,41 @@ def test_who_is_not_compared_is_named():
     assert "83% or more of a group compared" in result.question
 
 
+@pytest.mark.parametrize("times", [1, 40], ids=["nothing found", "found"])
+@pytest.mark.parametrize("scale", ["difference", "ratio"])
+@pytest.mark.parametrize("ask", [certify, flag, measure])
+def test_the_share_compared_is_in_every_verdict(ask, scale, times):
+    """30 of the 36 of a: the other six have nobody of b in their stratum."""
+    result = ask(audit_of(times=times), "selection_rate", target={"g": "b"}, within="job", scale=scale)
+    assert "b alike in job (83% or more of a group compared)" in result.verdict.text
+
+
+def test_of_several_metrics_the_verdict_sends_to_the_table():
+    """People of b in a stratum may all lack an outcome of one kind, so that shares differ."""
+    data = rows_of({"x": (3, 10, 8, 20), "y": (5, 12, 9, 15)})
+    data["y"] = np.where((data["g"] == "b") & (data["job"] == "y"), 1, data.index % 2)
+    audit = Audit(data, decision="d", outcome="y", groups="g")
+    told = measure(audit, ["tpr", "fpr"], target={"g": "b"}, within="job", minimum=2).verdict.text
+    assert "no difference shown from b alike in job (shares compared: see the table)" in told
+
+
+@pytest.mark.parametrize("tolerance", [None, 0.02])
+def test_a_criterion_tells_the_share_of_the_rate_that_compares_the_fewest(tolerance):
+    """Half of a's people with outcome 0 are in a stratum without b; of those with outcome 1 all are compared."""
+    cells = {
+        ("a", "x", 0): 40,
+        ("a", "alone", 0): 40,
+        ("a", "x", 1): 40,
+        ("b", "x", 0): 40,
+        ("b", "x", 1): 40,
+    }
+    rows = [(*cell, number % 2) for cell, many in cells.items() for number in range(many)]
+    audit = Audit(pd.DataFrame(rows, columns=["g", "job", "y", "d"]), decision="d", outcome="y", groups="g")
+    result = certify(audit, "separation", target={"g": "b"}, within="job", tolerance=tolerance)
+    for text in (result.question, result.verdict.text, result.details["target"]):
+        assert "b alike in job (50% or more of a group compared)" in text
+
+
 def test_heterogeneity_is_never_hidden():
     audit = audit_of({"x": (90, 100, 10, 100), "y": (10, 100, 90, 100)})
     result = certify(audit, "selection_rate", target={"g": "b"}, within="job")

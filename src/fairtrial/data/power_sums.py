@@ -59,8 +59,8 @@ def read_moments(alias: str, answer: dict[str, Any]) -> Moments:
     """Central sums from those about the centre; zeros where there is no value."""
     count, variance = read_ints(answer[f"{alias}_count"]), read_floats(answer[f"{alias}_var"])
     some = count > 0
-    m2 = np.where(count > 1, np.nan_to_num(variance) * (count - 1), 0.0)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        m2 = np.where(count > 1, np.nan_to_num(variance) * (count - 1), 0.0)
         shift = read_floats(answer[f"{alias}_distances"]) / count
         third = read_floats(answer[f"{alias}_cubes"]) - shift * (3.0 * m2 + count * shift**2)
     total, low, high = (

@@ -16,7 +16,6 @@ from fairtrial.data.cells import Bools, Coded, Floats, Hashes, Ints, WeightPower
 from fairtrial.data.expressions import clean_number
 from fairtrial.data.power_sums import POWER_SUMS, find_centres, power_sums, read_moments, with_cubes
 from fairtrial.data.reading import (
-    NOT_FINITE,
     SCORE_BIN,
     read_floats,
     read_hashes,
@@ -25,6 +24,7 @@ from fairtrial.data.reading import (
     read_numbers,
     read_persons,
     read_role,
+    size_faults,
 )
 from fairtrial.data.roles import Roles
 from fairtrial.data.schema import column_fault
@@ -369,12 +369,13 @@ class Query:
     def _check_values(self, table: Table, name: str, faults: Faults) -> None:
         part = self.parts.get(name)
         needs = (name,) if part is None else part.needs
-        if not np.isfinite(table.total[name]).all():
-            if part is not None and part.wants:
+        if part is not None and part.wants:
+            if not np.isfinite(table.total[name]).all():
                 required = f"needs {part.wants}, but {self.roles.subject('score')} has others"
                 faults.add(Fault("score", required, subject=name.replace("_", " ")))
-            else:
-                faults.add(self.roles.fault(needs, NOT_FINITE))
+        else:
+            for fault in size_faults(self.roles, needs, table.low[name], table.high[name]):
+                faults.add(fault)
         missing = int((table.n - table.count[name]).sum())
         if (
             missing

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from fairtrial.labels import INFINITE, MISSING, canonical, is_missing
 MAX_LEVELS = 1000
 SCORE_BIN = "role.score_bin"  # where the score's bins are kept, apart from any column of that name
 NOT_FINITE = "has infinite values; remove or cap them"
+# Beyond these the powers that intervals need leave the range of numbers.
+SMALLEST, LARGEST = 1e-60, 1e60
 
 
 def read_ints(column: Any) -> Ints:
@@ -47,6 +50,17 @@ def read_numbers(
     if np.isinf(numbers).any():
         faults.add(roles.fault([name], f"has {int(n[np.isinf(numbers)].sum())} infinite values"))
     return numbers
+
+
+def size_faults(roles: Roles, names: Iterable[str], low: Floats, high: Floats) -> Iterator[Fault]:
+    """What is wrong with the size of real values, of which each line has the smallest and the largest."""
+    sizes = np.abs(np.concatenate([low, high]))
+    largest = float(sizes[~np.isnan(sizes)].max(initial=0.0))
+    if np.isinf(largest):
+        yield roles.fault(names, NOT_FINITE)
+    elif largest > LARGEST or 0 < largest < SMALLEST:
+        required = f"must have its largest value between {SMALLEST:g} and {LARGEST:g}, got {largest:.4g}"
+        yield roles.fault(names, required, "count in other units")
 
 
 def read_role(roles: Roles, name: str, column: Any, n: Ints, faults: Faults, partial: bool = False) -> Floats:

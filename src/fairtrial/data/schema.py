@@ -205,8 +205,11 @@ def is_number(value: object) -> bool:
     """Whether it is a finite number, or a text that stands for one."""
     try:
         return not isinstance(value, bool) and bool(np.isfinite(float(value)))  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
+
+
+MOST_EDGES = 200  # each is a condition inside the last one's, and engines nest no thousands of them
 
 
 def _bin_faults(name: str, cut: Any) -> Iterator[Fault]:
@@ -217,6 +220,9 @@ def _bin_faults(name: str, cut: Any) -> Iterator[Fault]:
     edges = isinstance(cut, list | tuple | np.ndarray) and len(cut) and all(is_number(edge) for edge in cut)
     if not edges:
         yield Fault("bins", f"of {name!r} must be a list of edges or a number of quantile bins", got=cut)
+    elif len(cut) > MOST_EDGES:
+        required = f"of {name!r} must be at most {MOST_EDGES} edges, got {len(cut):,}"
+        yield Fault("bins", required, cure="cut it more coarsely")
     elif any(high <= low for low, high in pairwise(cut)):
         yield Fault("bins", f"of {name!r} must be increasing", got=list(cut))
 

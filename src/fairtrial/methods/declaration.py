@@ -136,8 +136,16 @@ class Method:
         return tuple(names[: names.index("audit")]) if self.takes_audit else ()
 
 
-# what says how rows stand for people, and a decision of more than two values
-EVIDENCE = ("weight", "unit", "pair", "order", "unlabelled", "probable")
+# what says how rows stand for people, and a decision of more than two values: why a method refuses it that gives no
+# reason of its own
+EVIDENCE = {
+    "weight": "its people all count alike",
+    "unit": "its rows are people, each once",
+    "pair": "it compares different people, not two answers to one",
+    "order": "it takes a decision of two kinds, not an ordered one",
+    "unlabelled": "it needs the outcomes themselves, not bounds of unknown ones",
+    "probable": "it needs to know each person's group",
+}
 _DECLARED: dict[str, Method] = {}
 
 
@@ -184,9 +192,10 @@ def _check_audit(
         required = f"must be an Audit, got {type(audit).__name__}"
         cure = "say what the columns mean: Audit(data, decision=…, outcome=…, groups=…)"
         raise InputError(who, Fault("audit", required, cure=cure))
-    for name in EVIDENCE:
+    own = {"weight": refusal, "unit": refusal} if refusal else {}
+    for name, why in EVIDENCE.items():
         if name not in evidence:
-            audit.refuse(who, name, why=refusal if name in ("weight", "unit") else "")
+            audit.refuse(who, name, why=own.get(name, why))
     if complete_rows:
         from fairtrial.methods.gaps.known_outcomes import refuse_selective_rows
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import contextlib
 import json
 import re
 import shutil
@@ -16,6 +16,7 @@ from fairtrial.methods.declaration import read_result
 from fairtrial.results.result import Result
 from fairtrial.trial.spec import Section, Spec
 from fairtrial.work import FileStore
+from fairtrial.work.sameness import sameness
 from fairtrial.work.whole_files import write_whole
 
 FOLDER = ".unfinished"
@@ -67,12 +68,7 @@ def _texts(value: Any) -> Iterator[str]:
 def section_key(section: Section, identity: Mapping[str, Any]) -> str:
     """Names all that a section's numbers depend on."""
     content = {"section": [section.method, section.arguments], **identity}
-    return f"{section.id}-{_hash(content)[:24]}"
-
-
-def _hash(content: Any) -> str:
-    text = json.dumps(content, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return f"{section.id}-{sameness(content)[:24]}"
 
 
 class Keeper:
@@ -90,8 +86,8 @@ class Keeper:
     def begin(self, identity: Mapping[str, Any], sections: Sequence[Section]) -> None:
         """Compare what this run is made from with what the kept one was, and write it down."""
         path = self.folder / MADE_FROM
-        parts = {name: _hash(identity[name]) for name in WORDS}
-        asked = {section.id: _hash([section.method, section.arguments]) for section in sections}
+        parts = {name: sameness(identity[name]) for name in WORDS}
+        asked = {section.id: sameness([section.method, section.arguments]) for section in sections}
         try:
             before = json.loads(path.read_bytes())
             other = [WORDS[name] for name in WORDS if before["parts"][name] != parts[name]]
@@ -132,10 +128,11 @@ class Keeper:
             check, _, content = (self.folder / f"{key}.json").read_bytes().partition(b"\n")
         except OSError:
             return None
-        if check != work.checksum(key, content).hex().encode():
-            self.damaged += 1
-            return None
-        return read_result(json.loads(content))
+        if check == work.checksum(key, content).hex().encode():
+            with contextlib.suppress(Exception):  # not ours, whatever it is
+                return read_result(json.loads(content))
+        self.damaged += 1
+        return None
 
     def save(self, key: str, result: Result) -> None:
         """Keep a finished section, behind a checksum of it and of its key."""

@@ -50,16 +50,24 @@ def judge_criterion(audit: Audit, name: str, asked: Sequence[tuple[Disparities, 
     ]
     results = [answer(audit, part) for part in parts]
     joint = joint_of([part.joint for part in parts], rows_apart([part.disparities for part in parts]))
-    words, first = name.replace("_", " "), results[0]
+    words = name.replace("_", " ")
     labels = " and ".join(part.disparities.metric.label for part in parts)
     return CertifyResult(
-        question=f"Does {words} hold: are the {labels} of every group those of {first.details['target']}?",
+        question=f"Does {words} hold: are the {labels} of every group those of {_least_compared(parts).target_label}?",
         null=" ".join(dict.fromkeys(result.null for result in results)),
         verdict=_verdict(words, labels, parts, joint),
         estimates=tuple(_rows(parts, results)),
         details=_details(name, parts, results, joint),
         notes=_notes(results, joint),
         provenance=_provenance(name, results),
+    )
+
+
+def _least_compared(parts: Sequence[Judged]) -> Disparities:
+    """The rate of which the smallest share of a group is compared: what is said of it holds for the others."""
+    return min(
+        (part.disparities for part in parts),
+        key=lambda one: 1.0 if one.within is None else float(one.within.gaps.compared.min()),
     )
 
 
@@ -108,6 +116,7 @@ def _verdict(name: str, labels: str, parts: Sequence[Judged], joint: JointTest) 
         row_told(part.disparities, strongest_place(part.disparities, part.judgement)) for part in violated
     )
     if parts[0].wanted.band is None:
+        labels += _least_compared(parts).alike_words
         return _without_tolerance(name, labels, (found, told), joint, alpha)
     band = _band(parts)
     if violated:
@@ -120,7 +129,7 @@ def _verdict(name: str, labels: str, parts: Sequence[Judged], joint: JointTest) 
     certified = sum(int((part.judgement.verdict == "certified").sum()) for part in parts)
     return Verdict(
         "undetermined",
-        f"undetermined: {name} ({labels}) is certified within {band} of {parts[0].disparities.target_label} for "
+        f"undetermined: {name} ({labels}) is certified within {band} of {_least_compared(parts).target_label} for "
         f"{certified} of {counted(total, 'rate')} and violated for none",
     )
 
@@ -191,6 +200,7 @@ def _details(
         **first,
         "label": name.replace("_", " "),
         "criterion": name,
+        "target": _least_compared(parts).target_label,
         "labels": {part.disparities.metric.name: part.disparities.metric.label for part in parts},
         "tolerance": tolerance,
         "statement": None if bands[0] is None else _statement(parts),

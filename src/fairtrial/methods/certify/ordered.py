@@ -152,8 +152,8 @@ def _without_tolerance(first: Disparities, judged: Judgement, joint: float, stro
         return Verdict("violated", f"violated: {text}")
     return Verdict(
         "none-shown",
-        f"no violation shown: no disparity in {first.metric.label} was found (joint p {joint:.3f} over all cuts); "
-        "without a tolerance nothing can be certified",
+        f"no violation shown: no disparity in {first.metric.label} was found{first.alike_words} (joint p {joint:.3f} "
+        "over all cuts); without a tolerance nothing can be certified",
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from fairtrial.methods.explain.readiness import is_fitted
 from fairtrial.methods.explain.solver.esl import Floats, Masks
 from fairtrial.methods.explain.wanted import WHO, Wanted
 from fairtrial.work.memory import check_memory
+from fairtrial.work.sameness import sameness
 
 # Decisions of earlier calls are kept up to this many bytes, so that a second metric needs no second fit.
 CACHE_BYTES = 256_000_000
@@ -288,14 +288,7 @@ CACHE = _Cache()
 
 def _identity(wanted: Wanted, explained: ExplainedRows, model: Any, masks: Masks) -> str:
     """Everything the decisions depend on."""
-    import joblib
-
-    content = hashlib.sha256()
-    asked = (wanted.coalitions, wanted.averaged, wanted.background, wanted.scores)
-    content.update(repr((*asked, wanted.imitates, explained.players, explained.always)).encode())
-    content.update(joblib.hash(model).encode())
+    asked = (wanted.coalitions, wanted.averaged, wanted.background, wanted.scores, wanted.imitates)
     roles = [explained.rows.roles.get(role) for role in ("outcome", "decision", "score")]
-    for array in (masks, explained.test, explained.train, *explained.blocks.values(), *roles):
-        if array is not None:
-            content.update(np.ascontiguousarray(array).tobytes())
-    return content.hexdigest()
+    rows = (masks, explained.test, explained.train, dict(explained.blocks), roles)
+    return sameness((asked, explained.players, explained.always, model, rows))

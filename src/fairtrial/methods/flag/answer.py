@@ -318,11 +318,12 @@ def _verdict(parts: list[Tested], wanted: Wanted) -> Verdict:
     what = "groups" if len(parts) == 1 else "comparisons (groups at cuts)"
     flagged = [(part, int(i)) for part in parts for i in np.flatnonzero(part.adjusted <= wanted.fdr)]
     if not flagged:
-        bounds = parts[0].disparities.bounds
-        unknown = "" if bounds is None else f", which {bounds.depends}"
+        first = parts[0].disparities
+        unknown = "" if first.bounds is None else f", which {first.bounds.depends}"
         return Verdict(
             "none-flagged",
-            f"none of {tested:,} {what} flagged{unknown}: this does not show that they are treated equally",
+            f"none of {tested:,} {what} flagged{first.alike_words}{unknown}: this does not show that they are treated "
+            "equally",
         )
     harmed = [(part, i) for part, i in flagged if part.disparities.effect(i) != "favoured"]
     worst, i = max(harmed or flagged, key=lambda item: _size(item[0], item[1], wanted.direction))

@@ -167,6 +167,11 @@ class Disparities:
         return f"{self.target.label} alike in {self.within.words}{share}"
 
     @property
+    def alike_words(self) -> str:
+        """Who was compared among people alike, for a verdict that names no target otherwise."""
+        return "" if self.within is None else f", compared with {self.target_label}"
+
+    @property
     def shared_reference(self) -> Bools | None:
         """Atoms of a target that all groups share; with 'rest' the joint null is that of 'overall'."""
         if self.comparison.known is not None:

@@ -368,15 +368,18 @@ def _without_tolerance(disparities: Disparities, judgement: Judgement, joint: Jo
     if joint.p_value <= 1.0 - judgement.level:
         if some:
             return _violated(disparities, strongest(disparities, judgement), judgement)
-        text = f"the groups differ jointly (p {joint.p_value:.3f}), though no single group stands out"
+        text = (
+            f"the groups differ jointly (p {joint.p_value:.3f}), though no single group stands out"
+            f"{disparities.alike_words}"
+        )
         return _violated(disparities, f"{label}: {text}", None)
     alone = "; a single group stands out by itself, see the table" if some else ""
     if disparities.bounds is not None and (judgement.verdict == "undetermined").any():
         alone += f"; whether there is one {disparities.bounds.depends}"
     return Verdict(
         "none-shown",
-        f"no violation shown: no disparity in {label} was found (joint p {joint.p_value:.3f}{alone}); "
-        "without a tolerance nothing can be certified",
+        f"no violation shown: no disparity in {label} was found{disparities.alike_words} (joint p "
+        f"{joint.p_value:.3f}{alone}); without a tolerance nothing can be certified",
     )
 
 

@@ -42,6 +42,7 @@ from fairtrial.methods.improve.splits import (
 )
 from fairtrial.options import recorded
 from fairtrial.results.text import counted
+from fairtrial.work.sameness import sameness
 
 PAPER = (
     "The article's fairness component rejects up to four times too often when gaps are one or two standard errors from "
@@ -76,7 +77,7 @@ def answer(audit: Audit, wanted: Wanted, settings: Settings) -> ImproveResult:
     contest, candidates = ready.contest, ready.candidates
     settings = _decided(settings, ready)
     tried = [identity(candidate) for candidate in candidates]
-    settings = replace(settings, key=f"{ready.rows.digest}|{wanted}|{tried}")
+    settings = replace(settings, key=sameness((ready.rows.digest, wanted, tried)))
     found = None
     if ready.stated is None:
         tested, found = run_splits(contest, candidates, settings)

@@ -239,10 +239,20 @@ def verdict_of(lines: list[Line], alpha: float, plan: Plan) -> Verdict:
     waiting = [line for line in lines if line.depends and line.state(alpha).reason == line.depends]
     if waiting:
         return Verdict("none-shown", f"no difference shown, and none excluded: it {waiting[0].depends}")
-    return Verdict(
-        "none-shown",
-        "no difference shown: none remains after adjustment (this is not a certificate of fairness)",
+    return Verdict("none-shown", _none_shown(lines, plan))
+
+
+def _none_shown(lines: list[Line], plan: Plan) -> str:
+    """Among people alike, who they were: "adjusted" would be said of the gap and of the p-values at once."""
+    certificate = "(this is not a certificate of fairness)"
+    if not plan.inference.within:
+        return f"no difference shown: none remains after adjustment {certificate}"
+    compared = list(dict.fromkeys(line.target for line in lines if line.p_value is not None))
+    several = (
+        f"{plan.target.label} alike in {' and '.join(plan.inference.within)} (shares compared: see the table)"
     )
+    words = compared[0] if len(compared) == 1 else several
+    return f"no difference shown from {words}: none remains after correction {certificate}"
 
 
 def notes_of(lines: list[Line], minimum: int) -> list[Note]:

@@ -47,7 +47,8 @@ JUSTIFIED = {"justification": "Justification for leaving categories out"}
 def build(asked: Asked) -> Table:
     """Selection rates, scoring rates where there is a score, and the unknown counted once."""
     asked.audit.refuse(WHO, *REFUSED, why=WHY_REFUSED)
-    need(asked.audit, "decision")
+    if not asked.audit.has("score"):
+        need(asked.audit, "decision")
     groups = known_groups(asked)
     attributes = attributes_of(groups)
     rows, kinds, notes = _kinds(asked.audit, attributes)
@@ -70,20 +71,29 @@ class Kind(NamedTuple):
 
 
 def _kinds(audit: Audit, attributes: Sequence[str]) -> tuple[Rows, list[Kind], list[tuple[str, str]]]:
-    """The selection rate, and the scoring rate where there is a score; one where they are the same."""
-    metric = favourable_metric(audit)
+    """The rates that there are, of decisions and of scores; one where both are the same."""
+    metrics = [favourable_metric(audit)] if audit.has("decision") else []
     roles = ("score",) if audit.has("score") else ()
-    rows = audit.rows(attributes=attributes, metrics=[metric], roles=roles, complete=False, who=WHO)
-    selection = Kind("selection_rate", rows.values[metric.name] == 1, rows.given[metric.name])
+    rows = audit.rows(attributes=attributes, metrics=metrics, roles=roles, complete=False, who=WHO)
+    kinds = [
+        Kind("selection_rate", rows.values[metric.name] == 1, rows.given[metric.name]) for metric in metrics
+    ]
     if not roles:
-        return rows, [selection], []
+        return rows, kinds, []
     counted = np.isfinite(rows.roles["score"])
     median = float(np.median(rows.roles["score"][counted]))
     scoring = Kind("scoring_rate", rows.roles["score"] > median, counted)
-    same = np.array_equal(counted, selection.counted)
-    same = same and np.array_equal(scoring.chosen & counted, selection.chosen & counted)
-    note = ("median", f"A scoring rate is the share above the sample's median score, {median:g}.")
-    return rows, [scoring] if same else [selection, scoring], [note]
+    others = [kind for kind in kinds if not _same(kind, scoring)]
+    text = f"A scoring rate is the share above the sample's median score, {median:g}."
+    if audit.favourable == 0:
+        text += " Decision 1 is the unfavourable one here: a high scoring rate may be a disadvantage."
+    return rows, [*others, scoring], [("median", text)]
+
+
+def _same(one: Kind, other: Kind) -> bool:
+    """The same people counted, and the same of them chosen."""
+    alike = np.array_equal(one.counted, other.counted)
+    return alike and np.array_equal(one.chosen & one.counted, other.chosen & other.counted)
 
 
 def _lines(asked: Asked, rows: Rows, groups: Sequence[Group], kind: Kind) -> list[dict[str, Any]]:
@@ -146,9 +156,9 @@ def _unknown(audit: Audit, attributes: Sequence[str]) -> tuple[int, int]:
 
 
 def _unknown_line(people: int, everyone: int) -> dict[str, Any]:
-    state = State(UNKNOWN.code, "an attribute is unknown; each person is counted once")
+    state = State(UNKNOWN.code, "each person once; in no line that needs what is unknown")
     return {
-        "metric": "not included", "value_kind": "percent", "group": "(unknown)", "n": people,
+        "metric": "unknown category", "value_kind": "percent", "group": "(unknown)", "n": people,
         "share": people / max(everyone, 1), **state.cells(),
     }  # fmt: skip
 
@@ -167,14 +177,13 @@ def _notes(asked: Asked, left: Sequence[dict[str, Any]]) -> list[tuple[str, str]
             "law",
             "New York City Local Law 144 of 2021 and its rule, 6 RCNY § 5-300 to 5-304 (final rule published 6 April "
             "2023, enforced from 5 July 2023): number, selection or scoring rate and impact ratio per sex, "
-            "race/ethnicity and their intersections, and the number of people in no category because something is "
-            "unknown. This is that table, not a statement that the law is complied with; the law's audit is by an "
-            "independent auditor.",
+            "race/ethnicity and their intersections, and the number of people of an unknown category. This is that "
+            "table, not a statement that the law is complied with; the law's audit is by an independent auditor.",
         ),
         (
             "four-fifths",
             "Four fifths (0.8) is a rule of thumb of US practice (29 CFR § 1607.4(D)) that this law does not contain. "
-            "It is marked only where a test over all pairs of categories shows it.",
+            "It is marked only where a test over all pairs of categories of the same attributes shows it.",
         ),
     ]
     if left:

@@ -13,7 +13,7 @@ from fairtrial.results.result import Result
 
 LISTED = StateKind("listed")
 LEFT_OUT = StateKind("left out", compared=False)
-UNKNOWN = StateKind("unknown", words="in no group", compared=False)
+UNKNOWN = StateKind("unknown", compared=False)
 BEYOND = StateKind("beyond", "bad", words="beyond the threshold")
 WITHIN = StateKind("within", "good", words="within the threshold")
 UNDETERMINED = StateKind("undetermined")

@@ -35,7 +35,7 @@ def linear_rule(text: str) -> str | dict[str, Any]:
         return text
     try:
         content = json.loads(Path(text).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(
             "transport",
             Fault(

@@ -60,8 +60,12 @@ class StateFile:
 
     def lines(self, start: int = 0) -> Iterator[dict[str, Any]]:
         """What the lines from a number on say."""
-        for body in self.bodies[start:]:
-            yield json.loads(body)
+        for number, body in enumerate(self.bodies[start:], start=start + 1):
+            try:
+                content = json.loads(body)
+            except (ValueError, RecursionError):
+                raise damaged(self.path, f"line {number} is no JSON") from None
+            yield content
 
     def append(self, content: Mapping[str, Any]) -> None:
         """One more line, on disk before this returns."""

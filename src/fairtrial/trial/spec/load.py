@@ -98,7 +98,7 @@ def _parse(text: str, name: str) -> dict[str, Any]:
         )
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # also of a number with thousands of digits
         cure = 'Texts need quotes, lists [ ], and each key stands once: key = "value".'
         raise InputError(name, Fault("", f"is not valid TOML: {error}", cure=cure)) from None
     except RecursionError:

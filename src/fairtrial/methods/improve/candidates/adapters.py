@@ -23,6 +23,7 @@ from fairtrial.methods.improve.candidates.rules import (
     refusal,
 )
 from fairtrial.methods.improve.candidates.scorers import ColumnScore, ModelScore, OwnFunction
+from fairtrial.work.sameness import sameness
 
 LARGEST_SEED = 2**31 - 1
 NUMERIC = ("bool", "int", "float")
@@ -244,10 +245,10 @@ def seeded(model: Any, rng: np.random.Generator) -> Any:
 
 
 def identity(candidate: object) -> str:
-    """All that a candidate's rules depend on, as text; a function only equals itself."""
+    """All that a candidate's rules depend on, as text; a function equals no other, nor itself."""
     model: Any = getattr(candidate, "model", None)
     settings = None if model is None else sorted(model.get_params(deep=True).items(), key=str)
-    return f"{candidate!r}|{settings!r}|{id(getattr(candidate, 'function', None))}"
+    return f"{candidate!r}|{sameness((settings, getattr(candidate, 'function', None)))}"
 
 
 def _names_columns(model: Any) -> bool:
