@@ -24,7 +24,7 @@ from fairtrial.results.charts.picture import Picture
 from fairtrial.results.charts.theme import COLOURS, finish, inline, layered
 from fairtrial.results.column import scalar
 from fairtrial.results.result import Result
-from fairtrial.results.text import state_text
+from fairtrial.results.text import interval_text, state_text
 
 
 def pictures(result: Result) -> list[Picture]:
@@ -62,7 +62,12 @@ def _together(result: Result, rows: list[ForestRow], unit: Unit) -> Any:
     low, high = (f"{'ratio_' if unit == 'ratio' else ''}together_{end}" for end in ("low", "high"))
     order = list(dict.fromkeys(row["label"] for row in rows))
     values = [
-        {"label": line_label(row, result.details), "low": scalar(row[low]), "high": scalar(row[high])}
+        {
+            "label": line_label(row, result.details),
+            "low": scalar(row[low]),
+            "high": scalar(row[high]),
+            "text": f"all at once {interval_text(scalar(row[low]), scalar(row[high]), unit)}",
+        }
         for row in result.estimates
         if scalar(row.get(low)) is not None and scalar(row.get(high)) is not None
     ]

@@ -44,7 +44,7 @@ def _panels(result: Result, names: list[str], *, difference: bool) -> Any:
         name: [
             line
             for row in _drawn(result, name, difference)
-            for line in _forest_rows(result, row, difference, kinds[name] == "percent")
+            for line in _forest_rows(result, row, difference, len(names) > 1)
         ]
         for name in names
     }
@@ -75,7 +75,8 @@ def _cut(result: Result, names: list[str]) -> str:
     return cut_words(max(sum(row["metric"] == name for row in result.estimates) for name in names))
 
 
-def _forest_rows(result: Result, row: dict[str, Any], difference: bool, percent: bool) -> list[ForestRow]:
+def _forest_rows(result: Result, row: dict[str, Any], difference: bool, several: bool) -> list[ForestRow]:
+    percent = row["value_kind"] == "percent"
     stem = "difference" if difference else "rate"
     estimate, low, high = (scalar(row[name]) for name in (stem, f"{stem}_low", f"{stem}_high"))
     kind: Any = ("points" if difference else "rate") if percent else "number"
@@ -91,5 +92,6 @@ def _forest_rows(result: Result, row: dict[str, Any], difference: bool, percent:
         label=str(row["group"]), panel=str(row["metric"]), estimate=estimate, low=low, high=high,
         n=int(scalar(row["n"]) or 0), state=result.state_of(row).text, text=text,
         target=None if difference or estimate is None else scalar(row.get("target_rate")),
+        metric=str(result.details["labels"][str(row["metric"])]) if several else "",
     )  # fmt: skip
     return both_ends(found, *ends) if known_ends else [found]

@@ -112,7 +112,7 @@ def _value_row(row: dict[str, Any]) -> dict[str, Any]:
 
 def _fade(inside: float, outside: float) -> alt.Opacity:
     scale = alt.Scale(domain=[INSIDE, OUTSIDE], range=[inside, outside])
-    return alt.Opacity("place:N", scale=scale, title=None, legend=None)
+    return alt.Opacity("place:O", scale=scale, title=None, legend=None)
 
 
 def _short(text: str, most: int = 70) -> str:

@@ -10,6 +10,7 @@ import altair as alt
 
 from fairtrial.results.charts.axes import NEUTRAL, Unit, axis, ends, padded, titled
 from fairtrial.results.charts.theme import COLOURS, inline, layered
+from fairtrial.results.text import format_value
 
 SHAPES = {
     "violated": "diamond",
@@ -33,7 +34,10 @@ WIDTH = 460
 
 
 class ForestRow(TypedDict):
-    """What the chart needs of one group; `target` is the rate it is compared with, `beside` its unadjusted gap."""
+    """What the chart needs of one group; `target` is the rate it is compared with, `beside` its unadjusted gap.
+
+    `metric` is said where a chart has several.
+    """
 
     label: str
     panel: str
@@ -45,6 +49,7 @@ class ForestRow(TypedDict):
     text: str
     target: NotRequired[float | None]
     beside: NotRequired[float | None]
+    metric: NotRequired[str]
 
 
 def both_ends(row: ForestRow, least: float, most: float) -> list[ForestRow]:
@@ -128,7 +133,8 @@ def _behind(domain: tuple[float, float], unit: Unit, band: tuple[float, float] |
     layers = []
     if band is not None:
         low, high = max(band[0], domain[0]), min(band[1], domain[1])
-        shade = alt.Chart(inline([{"low": low, "high": high}]))
+        text = " to ".join(format_value(end, unit) if math.isfinite(end) else "no limit" for end in band)
+        shade = alt.Chart(inline([{"low": low, "high": high, "words": "the tolerance", "text": text}]))
         layers.append(
             shade.mark_rect(color=COLOURS["certified"], opacity=0.12).encode(
                 x=alt.X("low:Q"), x2=alt.X2("high:Q")
