@@ -11,7 +11,6 @@ import pytest
 import fairtrial
 from fairtrial.trial import load_results
 
-COMPLAINTS = ("error", "warning")  # of the console
 BLACK, WHITE = {"race": "African-American"}, {"race": "Caucasian"}
 
 
@@ -64,8 +63,10 @@ class Visit:
         self.page = self.context.new_page()
         self.errors: list[str] = []
         self.requests: list[str] = []
+        self.warnings: list[str] = []
+        self.page.on("console", lambda message: message.type == "error" and self.errors.append(message.text))
         self.page.on(
-            "console", lambda message: message.type in COMPLAINTS and self.errors.append(message.text)
+            "console", lambda message: message.type == "warning" and self.warnings.append(message.text)
         )
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))

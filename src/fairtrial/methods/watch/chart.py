@@ -164,7 +164,8 @@ def _evidence(result: Result) -> Picture:
         .mark_point(shape="diamond", filled=True, size=90, color=COLOURS["violated"], opacity=1)
         .encode(x=time, y=alt.Y("e:Q"))
     )
-    layers = [rule.encode(y=alt.YDatum(level / math.log(10))), line, moments]
+    layers = [rule.encode(y=alt.YDatum(level / math.log(10))), line]
+    layers += [moments] if any(value["verdict"] for value in values) else []
     title = "Evidence that some period was outside: e-value, powers of ten (dashed: 1/α)"
     return Picture("evidence", title, _alt(result, "Evidence over time."), _small_multiples(layers, values))
 
