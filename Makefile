@@ -51,10 +51,13 @@ coverage: ## which lines the tests run: prints the table of what is missing, wri
 	@$(RUN) $(PYTEST) -q -m "$(MARKED)" --cov --cov-report=term-missing --cov-report=html tests
 	@echo "fairtrial: open htmlcov/index.html"
 
-# What old releases warn of among themselves is not ours to mend: there a warning is no failure.
+# What old releases warn of among themselves is not ours to mend: there a warning is no failure (and Dask's own, of a cluster
+# that did not start, cannot even be printed). The snapshot is of one set of releases: root finders and help pages of others
+# differ in the last digits and in the frame; the golden numbers and the oracles run here, too.
 test-lowest: ## the tests with every dependency at its lower bound in pyproject.toml, in .venv-lowest
 	@$(PYTHON) scripts/environment.py lowest
-	@NUMBA_CACHE_DIR="$(CURDIR)/.cache/numba-lowest" .venv-lowest/bin/python $(PYTEST) -W default -m "$(MARKED)" tests
+	@NUMBA_CACHE_DIR="$(CURDIR)/.cache/numba-lowest" .venv-lowest/bin/python $(PYTEST) -W default -W ignore::ResourceWarning \
+		-m "$(MARKED)" --ignore=tests/snapshot tests
 
 # What these packages warn of among themselves is not ours to mend.
 test-integrations: ## the tests against real MLflow and model cards, in .venv-integrations

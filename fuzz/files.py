@@ -167,7 +167,19 @@ def _render(path: Path) -> list[str]:
     return [] if "</html>" in page else ["no page"]
 
 
-ODD_VALUES: tuple[Any, ...] = (None, -1, 1e308, "", "x" * 5000, [], {}, True, "<script>alert(1)</script>", 0)
+ODD_VALUES: tuple[Any, ...] = (
+    None,
+    -1,
+    1e308,
+    10**400,
+    "",
+    "x" * 5000,
+    [],
+    {},
+    True,
+    "<script>alert(1)</script>",
+    0,
+)
 
 
 def _exchange(content: Any, generator: Generator) -> None:

@@ -41,9 +41,9 @@ def listening_on_a_free_port() -> socket.socket:
     return listening
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
-    """A real server on a free port; files may have 6 MB."""
+    """A real server on a free port, with a home of its own; files may have 6 MB."""
     listening = listening_on_a_free_port()
     home = tmp_path_factory.mktemp("home")
     settings = Settings(port=listening.getsockname()[1], home=home, most_upload=6 * MEGABYTE)
@@ -123,3 +123,17 @@ def finished_audit(page: Any, content: dict[str, Any], file: str) -> str:
             return identity
         time.sleep(0.3)
     raise AssertionError("the audit did not end")
+
+
+def assert_accessible(page: Any, server: Settings, places: list[str]) -> None:
+    """No finding of axe-core at any of these addresses, light and dark."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        for place in places:
+            page.goto(f"http://127.0.0.1:{server.port}{place}")
+            page.wait_for_selector("main h1")
+            page.wait_for_load_state("networkidle")
+            found = axe.run(page, options={"iframes": False}).response["violations"]
+            told = [(one["id"], [node["html"][:200] for node in one["nodes"][:3]]) for one in found]
+            assert told == [], (scheme, place, told)

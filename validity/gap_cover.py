@@ -335,6 +335,8 @@ COVER: dict[tuple[str, str, str], str] = {
     ("weights in strata", "ratio", "group"): "certify/weights within strata, ratio interval, 4 strata of 40 and 80",
     ("units in strata", "difference", "group"): "certify/units within strata, difference interval, 20 hospitals",
     ("units in strata", "ratio", "rest"): "certify/units within strata, ratio interval, 20 hospitals",
+    ("models", "difference", "rest"): "certify/adjusted by a model, outcome's right, group's wrong",
+    ("models", "difference", "group"): "certify/adjusted by a model, outcome's right, group's right",
     ("pairs", "difference", "rest"): "certify/pairs, 95% interval, every table",
     ("means", "difference", "rest"): "measure/difference of means, interval",
     ("means", "difference", "overall"): "measure/mean against overall, interval",

@@ -17,12 +17,13 @@ import vl_convert
 from parts import elfa_certifying as certifying
 from parts import elfa_compas
 from parts import elfa_flagging as flagging
+from parts.keeping import spent
 
 PAGE = """# Empirical likelihood fairness auditing
 
-The ELFA paper, table by table and figure by figure. Made by `examples/papers/elfa.py`{how}; what is here of every
-definition, theorem and option is told [line by line](coverage/elfa.md). "Theirs" are numbers that the paper prints,
-or the data that its authors published behind a figure.
+The ELFA paper, table by table and figure by figure. Made by `examples/papers/elfa.py`{how}, {time}; what is
+here of every definition, theorem and option is told [line by line](coverage/elfa.md). "Theirs" are numbers that the
+paper prints, or the data that its authors published behind a figure.
 
 With a **known** target the paper's theory holds, and its tables reproduce. With an **estimated** one it does not:
 Theorem 2 plugs the estimate in and keeps the χ² limit, although the estimate's own error is as large as the
@@ -179,7 +180,7 @@ def main() -> None:
         time_repeats=use["times"], curve_repeats=use["curves"], sizes=flagging.rejection_table(curves),
         table_3=flagging.table_3(flags), flag_repeats=flag_repeats, headline=elfa_compas.headline(audit),
         figure_4=elfa_compas.figure_4_table(elfa_compas.figure_4_rows(audit)), trees=elfa_compas.flagged_trees(audit),
-        figures=elfa_compas.flag_table(audit, valid),
+        figures=elfa_compas.flag_table(audit, valid), time=spent(),
     )  # fmt: skip
     print(page)
     if arguments.out is not None:

@@ -14,6 +14,7 @@ The hold-out sample of the same patients is used where FAIRTRIAL_OBERMEYER names
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import vl_convert
-from improvability_patients import models, plane
+from improvability_patients import models, numbers, plane, printed_medians
+from parts.keeping import kept, spent
 
 import fairtrial
 from fairtrial.results.charts.theme import CATEGORIES, COLOURS, finish
@@ -112,6 +114,12 @@ def compared(audit: fairtrial.Audit, asked: list[Any], **settings: Any) -> tuple
 
 def power_curves(repeats: int, points: int) -> Any:
     """Figure 5: rejections against the candidate's unfairness η."""
+    asked = {"repeats": repeats, "points": points}
+    rows = kept("improvability-power", asked, lambda: _power_rows(repeats, points))
+    return _curves(rows, "eta", "candidate's unfairness η (status quo 1.52)", "people")
+
+
+def _power_rows(repeats: int, points: int) -> list[dict[str, Any]]:
     rows = []
     for people in (100, 200, 400):
         for eta in np.linspace(0, 1.75, points):
@@ -123,11 +131,17 @@ def power_curves(repeats: int, points: int) -> Any:
                 {"people": f"{people} people", "eta": float(eta), "share": float(share), "method": method}
                 for share, method in zip(shares, ("article", "smooth"), strict=True)
             ]
-    return _curves(rows, "eta", "candidate's unfairness η (status quo 1.52)", "people")
+    return rows
 
 
 def size_curves(repeats: int, points: int) -> tuple[Any, str]:
     """Rejections of a true null: the candidate is exactly as unfair as the status quo."""
+    asked = {"repeats": repeats, "points": points}
+    rows, lines = kept("improvability-size", asked, lambda: _size_rows(repeats, points))
+    return _curves(rows, "gap", "size of both gaps, standard errors", "side"), "\n".join(lines)
+
+
+def _size_rows(repeats: int, points: int) -> tuple[list[dict[str, Any]], list[str]]:
     rows, lines = [], ["| gaps, s.e. | side | article | smooth |", "|---|---|---|---|"]
     for k in np.linspace(0.5, 4, points):
         for side, sign in (("same side", 1), ("opposite sides", -1)):
@@ -138,8 +152,8 @@ def size_curves(repeats: int, points: int) -> tuple[Any, str]:
                 {"side": side, "gap": float(k), "share": float(share), "method": method}
                 for share, method in zip(shares, ("article", "smooth"), strict=True)
             ]
-            lines.append(f"| {k:.1f} | {side} | {shares[0]:.3f} | {shares[1]:.3f} |")
-    return _curves(rows, "gap", "size of both gaps, standard errors", "side"), "\n".join(lines)
+            lines.append(f"| {k:.2f} | {side} | {shares[0]:.3f} | {shares[1]:.3f} |")
+    return rows, lines
 
 
 def _curves(rows: list[dict[str, Any]], x: str, title: str, panel: str) -> Any:
@@ -170,13 +184,22 @@ def _curves(rows: list[dict[str, Any]], x: str, title: str, panel: str) -> Any:
 
 PAGE = """# Testing the fairness-accuracy improvability of algorithms
 
-Auerbach, Liang, Okumura and Tabord-Meehan (2025). Made by `examples/papers/improvability.py`{how}.
+Auerbach, Liang, Okumura and Tabord-Meehan (2025). Made by `examples/papers/improvability.py`{how}, {time}; what is here
+of every definition, theorem and option is told [line by line](coverage/improvability.md).
 
 The article tests whether some rule is more accurate for both groups and less unfair. fairtrial computes the same test
 with p-values (1+k)/(1+Q), so that the article's 0.0000 is 0.0001 here, and with a fairness component that keeps its
 level: see [improve](../improve.md). Its Tables 1 to 6 and Figures 2, 3, 6 and 7 are of 48,784 patients whose file is
 not bundled: `examples/papers/improvability_patients.py --data data_new.csv` writes them, printed numbers, those by the
 article's formula and the valid ones side by side. A third of these patients is below.
+
+## Tables 1 to 6 as printed, beside the hold-out third
+
+Medians over the article's seven splits: mean conditions of the selected under the candidate (a₁) and the status quo
+(a₀), the gap between the groups, and the p-value of the test. The last lines are of the 16,099 patients at hand, whose
+scores were fitted on the other two thirds: one test on all of them, by the article's formula and validly.
+
+{printed}
 
 {sections}
 
@@ -220,37 +243,27 @@ SECTION = """## {title}
 
 
 def section(
-    title: str,
-    intro: str,
-    key: str,
-    audit: fairtrial.Audit,
-    asked: list[Any],
-    out: Path | None,
-    **settings: Any,
-) -> str:
+    title: str, intro: str, key: str, audit: fairtrial.Audit, asked: list[Any], **settings: Any
+) -> dict[str, Any]:
+    """The section's text, its figures by name, and the lines that go beside the printed tables."""
     text, results = compared(audit, asked, **settings)
     name = asked[0] if isinstance(asked[0], str) else asked[0].name
     result = results[name, "smooth"]
     valid = {rule: found for (rule, method), found in results.items() if method == "smooth"}
-    if out is not None:
-        first, second = result.details["claim"]["groups"]
-        chart = plane(valid, (first, second), result.details["levels"][0]["metric"])
-        (out / f"improvability_{key}_rules.svg").write_text(
-            vl_convert.vegalite_to_svg(chart.to_dict()), encoding="utf-8"
-        )
-        for picture in result.pictures():
-            if picture.name in ("utilities", "surface"):
-                svg = vl_convert.vegalite_to_svg(picture.chart.to_dict())
-                (out / f"improvability_{key}_{picture.name}.svg").write_text(svg, encoding="utf-8")
-    return SECTION.format(
-        title=title,
-        intro=intro,
-        compared=text,
-        name=name.capitalize(),
-        method="smooth",
-        table=splits_table(result),
-        key=key,
-    )
+    first, second = result.details["claim"]["groups"]
+    charts = {"rules": plane(valid, (first, second), result.details["levels"][0]["metric"])}
+    charts |= {picture.name: picture.chart for picture in result.pictures()}
+    words = SECTION.format(
+        title=title, intro=intro, compared=text, name=name.capitalize(), method="smooth",
+        table=splits_table(result), key=key,
+    )  # fmt: skip
+    figures = {
+        f"improvability_{key}_{part}": vl_convert.vegalite_to_svg(charts[part].to_dict())
+        for part in ("rules", "utilities", "surface")
+    }
+    words_of = {"paper": "by their formula", "smooth": "valid"}
+    lines = [(f"hold-out, {words_of[m]}", numbers(results[name, m])[0].tolist()) for m in words_of]
+    return {"text": words, "figures": figures, "lines": lines}
 
 
 def cost_as_accuracy(audit: fairtrial.Audit, **settings: Any) -> str:
@@ -272,6 +285,32 @@ def half_splits(audit: fairtrial.Audit, **settings: Any) -> str:
     return f"In seven half splits the same rule gets p = {listed} (three seeds).\n"
 
 
+def on_holdout(held: Path, draws: int) -> dict[str, Any]:
+    """The hold-out section, with the half splits and Appendix H.3 below it."""
+    audit = holdout(held)
+    intro = (
+        "16,099 of these patients, with scores fitted on the others: rules fixed beforehand, tested on all rows "
+        "(Section 3.2) with the capacity (3%) and the direction of the gap (selected Black patients are sicker) "
+        "stated. The article's calibration stands beside the valid one."
+    )
+    settings = {"capacity": 0.03, "bootstrap": draws, "fitted_elsewhere": True, "sign": {"race": "Black"}}
+    asked = ["gagne_sum_t_hat", "log_cost_t_hat"]
+    found = section("The hold-out sample", intro, "holdout", audit, asked, **settings)
+    below = [half_splits(audit, **{**settings, "sign": None}), cost_as_accuracy(audit, **settings)]
+    return found | {"text": "\n".join([found["text"], *below])}
+
+
+def on_adult(rows: int, trees: int, draws: int, jobs: int) -> dict[str, Any]:
+    intro = (
+        f"{rows:,} people of the Adult data. The status quo selects the tenth with the longest hours: a stand-in "
+        "for a score made for something else; Y is an income above 50,000 dollars."
+    )
+    asked = models(trees, jobs)
+    return section(
+        "The same design on Adult", intro, "adult", adult(rows), asked, capacity=0.1, bootstrap=draws
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -283,59 +322,31 @@ def main() -> None:
     parser.add_argument(
         "--out", type=Path, default=None, help="write the page and its figures into this folder"
     )
-    arguments = parser.parse_args()
-    full = arguments.full
-    if arguments.out is not None:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-    trees, draws, repeats, points = (300, 10_000, 5000, 15) if full else (30, 2000, 400, 8)
-    sections = []
-    held = holdout_path()
+    given = parser.parse_args()
+    trees, draws, repeats, points = (300, 10_000, 5000, 15) if given.full else (30, 2000, 400, 8)
+    rows = 48_842 if given.full else 30_000
+    held, found = holdout_path(), []
     if held is not None:
-        audit = holdout(held)
-        intro = (
-            "16,099 of these patients, with scores fitted on the others: rules fixed beforehand, tested on all rows "
-            "(Section 3.2) with the capacity (3%) and the direction of the gap (selected Black patients are sicker) "
-            "stated. The article's calibration stands beside the valid one."
-        )
-        settings = {
-            "capacity": 0.03,
-            "bootstrap": draws,
-            "fitted_elsewhere": True,
-            "sign": {"race": "Black"},
-        }
-        asked = ["gagne_sum_t_hat", "log_cost_t_hat"]
-        sections.append(
-            section("The hold-out sample", intro, "holdout", audit, asked, arguments.out, **settings)
-        )
-        sections.append(half_splits(audit, **{**settings, "sign": None}))
-        sections.append(cost_as_accuracy(audit, **settings))
-    rows = 48_842 if full else 30_000
-    intro = (
-        f"{rows:,} people of the Adult data. The status quo selects the tenth with the longest hours: a stand-in "
-        "for a score made for something else; Y is an income above 50,000 dollars."
-    )
-    sections.append(
-        section(
-            "The same design on Adult", intro, "adult", adult(rows), models(trees, arguments.jobs), arguments.out,
-            capacity=0.1, bootstrap=draws,
-        )
-    )  # fmt: skip
-    power = power_curves(repeats, points)
-    size, size_table = size_curves(repeats, points)
-    how = " --full" if full else ", quick form"
+        asked = {"draws": draws, "of": hashlib.sha256(held.read_bytes()).hexdigest()}
+        found.append(kept("improvability-holdout", asked, lambda: on_holdout(held, draws)))
+    asked = {"rows": rows, "trees": trees, "draws": draws}
+    found.append(kept("improvability-adult", asked, lambda: on_adult(rows, trees, draws, given.jobs)))
+    power, (size, size_table) = power_curves(repeats, points), size_curves(repeats, points)
     page = PAGE.format(
-        how=how,
-        sections="\n".join(sections).strip(),
-        repeats=repeats,
-        noise=(0.05 * 0.95 / repeats) ** 0.5,
-        size=size_table,
-    )
+        how=" --full" if given.full else ", quick form", sections="\n".join(part["text"] for part in found).strip(),
+        printed=printed_medians(found[0]["lines"] if held else []), repeats=repeats,
+        noise=(0.05 * 0.95 / repeats) ** 0.5, size=size_table, time=spent(),
+    )  # fmt: skip
     print(page)
-    if arguments.out is not None:
-        (arguments.out / "improvability.md").write_text(page, encoding="utf-8")
-        for name, chart in (("power", power), ("size", size)):
-            svg = vl_convert.vegalite_to_svg(chart.to_dict())
-            (arguments.out / f"improvability_{name}.svg").write_text(svg, encoding="utf-8")
+    if given.out is not None:
+        given.out.mkdir(parents=True, exist_ok=True)
+        (given.out / "improvability.md").write_text(page, encoding="utf-8")
+        charts = {"improvability_power": power, "improvability_size": size}
+        figures = {name: vl_convert.vegalite_to_svg(chart.to_dict()) for name, chart in charts.items()}
+        for name, svg in [
+            item for part in [*found, {"figures": figures}] for item in part["figures"].items()
+        ]:
+            (given.out / f"{name}.svg").write_text(svg, encoding="utf-8")
 
 
 if __name__ == "__main__":

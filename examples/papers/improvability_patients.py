@@ -87,6 +87,22 @@ def beside_printed(printed: np.ndarray, paper: np.ndarray, valid: np.ndarray) ->
     return "\n".join(lines)
 
 
+def printed_medians(beside: list[tuple[str, list[float]]]) -> str:
+    """A line per printed table, the median over its splits; below them lines of one's own in the same columns."""
+    lines = [f"| table | {' | '.join(PRINTED['columns'])} |", "|---|" + "---:|" * len(PRINTED["columns"])]
+    printed = [
+        (f"{one['table']}: {one['rule']}, {YEARS[one['outcome']][0]}", list(np.median(one["values"], axis=0)))
+        for one in PRINTED["tables"]
+    ]
+    for name, values in [*printed, *beside]:
+        cells = [
+            f"{value:.{4 if column.endswith('p') else 2}f}"
+            for column, value in zip(PRINTED["columns"], values, strict=True)
+        ]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def plane(results: dict[str, fairtrial.Result], groups: tuple[str, str], title: str) -> Any:
     """Figure 2: mean level of each group over the splits, under the status quo and under each selection rule."""
     now = _levels(next(iter(results.values())), groups, "status quo")

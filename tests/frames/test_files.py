@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import gzip
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -54,6 +55,17 @@ def message(call) -> str:
 )  # fmt: skip
 def test_labels_stay_as_written(content, expected, tmp_path):
     assert levels(write(tmp_path, content)) == expected
+
+
+@pytest.mark.parametrize("name", ["a.b", ">0.5", '"a".b', "a b", "select"])
+def test_any_name_of_a_column(name, tmp_path):
+    """A dot is a part of the name, not what stands between a table and its column."""
+    frame = pd.DataFrame({name: ["u", "v"] * 10, "y": [0, 1] * 10})
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    frame.to_parquet(tmp_path / "people.parquet")
+    for path in (tmp_path / "people.csv", tmp_path / "people.parquet"):
+        found = measure(Audit(path, outcome="y", groups=name), "base_rate", minimum=1).estimates
+        assert [(row["group"], row["rate"]) for row in found] == [("u", 0.0), ("v", 1.0)]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from fairtrial.inference.compare.choose_gaps import make_gaps
 from fairtrial.inference.evidence.atoms import Atoms, Comparison
 from fairtrial.inference.joint.joint_test import joint_test
 from fairtrial.inference.means.row_gaps import RowGaps
+from fairtrial.inference.numeric import made
 from fairtrial.metrics.metric import Metric
 from validity.certify_designs import atoms_of
 
@@ -50,6 +51,26 @@ def test_never_a_smaller_p_value_nor_a_shorter_interval(seed, known):
         (low, high), (inner_low, inner_high) = wide.limits(level), plain.limits(level)
         assert (low <= inner_low).all()
         assert (high >= inner_high).all()
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_gaps_made_anew_each_time_have_the_same_numbers(known, monkeypatch):
+    """Of very many groups not every gap's rows and draws are kept."""
+    atoms, comparison = groups(2, (40, 60, 1_500))
+    comparison = known_of(comparison) if known else comparison
+
+    def numbers(room):
+        monkeypatch.setattr(made, "MOST_KEPT", room)
+        gaps = make_gaps(atoms, comparison)
+        asked = [gaps.tails(np.zeros(3)), gaps.limits(0.95), gaps.tails(np.full(3, 0.7)), gaps.limits(0.999)]
+        kept = [len(one.each.kept) for one in [gaps.inner, *gaps.bounds] if hasattr(one, "each")]
+        return np.array(asked), kept
+
+    every, all_kept = numbers(10**9)
+    again, none_kept = numbers(0)
+    np.testing.assert_array_equal(every, again)
+    assert set(all_kept) == {3}
+    assert set(none_kept) == {0}
 
 
 @pytest.mark.parametrize("rows", [True, False])

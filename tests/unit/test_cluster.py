@@ -81,6 +81,20 @@ def test_an_audit_on_a_cluster_has_the_numbers_of_one_process() -> None:
     assert elsewhere["details"] == alone["details"]
 
 
+def test_a_cluster_that_does_not_close_costs_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    require_dask()
+    from distributed import LocalCluster
+
+    def close(self: LocalCluster, timeout: float | None = None) -> None:
+        whole(self, timeout)
+        raise TimeoutError
+
+    whole = LocalCluster.close
+    monkeypatch.setattr(LocalCluster, "close", close)
+    with cluster("run", "dask", 1) as jobs:
+        assert jobs == 1
+
+
 def test_an_address_without_a_scheduler_is_a_fault() -> None:
     require_dask()
     with pytest.raises(InputError, match="no scheduler that answers"):

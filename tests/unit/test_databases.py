@@ -50,8 +50,14 @@ def test_a_duckdb_relation_and_a_connection(people: pd.DataFrame) -> None:
     connection.execute("create table people as select * from people")
     _same(connection.table("people"), people)
     _same(connection.sql("select * from people"), people)
-    with pytest.raises(InputError, match=r"is a connection.*connection\.table"):
+    _same(connection, people)
+    connection.execute('create view "some ""people""" as select * from people')
+    with pytest.raises(InputError, match=r"holds 2: 'people', 'some \"people\"'.*connection\.table"):
         Audit(connection, **ROLES)
+    connection.execute('drop view "some ""people"""; alter table people rename to "a ""b"""')
+    _same(connection, people)
+    with pytest.raises(InputError, match="holds 0: none"):
+        Audit(duckdb.connect(), **ROLES)
 
 
 def test_hive_partitions_are_columns(people: pd.DataFrame, tmp_path: Path) -> None:

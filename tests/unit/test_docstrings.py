@@ -56,6 +56,20 @@ def test_every_public_thing_is_documented(name: str, found: Any) -> None:
     assert re.match(r"[(A-Z'\[`\d].*[.?]$", text.split("\n")[0]), f"{name}: {text[:60]!r}"
 
 
+@pytest.mark.parametrize(
+    ("name", "found"), list(public()), ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_no_docstring_describes_a_parameter_that_is_gone(name: str, found: Any) -> None:
+    section = re.search(
+        r"Parameters\n-+\n(.*?)(\n\n?[A-Z]\w+\n---|\Z)", inspect.getdoc(found) or "", re.DOTALL
+    )
+    if section is None:
+        return
+    told = re.findall(r"^(\S[^:\n]*) :", section[1], re.MULTILINE)
+    described = {each.strip().lstrip("*") for line in told for each in line.split(",")}
+    assert described <= set(inspect.signature(found).parameters), name
+
+
 def test_public_functions_have_numpydoc_sections() -> None:
     for name in fairtrial.__all__:
         found = getattr(fairtrial, name)

@@ -15,7 +15,7 @@ from validity.gap_cover import COVER, SCALES, inferred
 TARGETS = ("rest", "overall", "group", "number", "most selected")
 EVIDENCE = (
     "counts", "weights", "units", "weights+units", "strata", "weights in strata",
-    "units in strata", "pairs", "means", "unlabelled", "probable",
+    "units in strata", "models", "pairs", "means", "unlabelled", "probable",
 )  # fmt: skip
 ALL = list(product(EVIDENCE, SCALES, TARGETS))
 
@@ -44,7 +44,8 @@ def ask(people, evidence, scale, target):
     metric = {"means": Metric("v", "v"), "unlabelled": "tpr"}.get(evidence, "selection_rate")
     by = "h" if evidence == "probable" else "g"
     audit = Audit(people, decision="d", **({"groups": "g"} | roles))
-    more = {"within": "job"} if "strata" in evidence else {}
+    more = {"within": "job"} if "strata" in evidence or evidence == "models" else {}
+    more |= {"adjustment": "model"} if evidence == "models" else {}
     if target == "most selected" and scale == "ratio" and not more:
         row = measure(audit, metric, by=by).estimates[0]
         return row if isinstance(row.get("impact_ratio"), float) else None
@@ -92,7 +93,7 @@ def test_what_is_taken_has_limits_and_what_is_refused_says_why(answers):
 @pytest.mark.parametrize("which", [which for which in ALL if which[2] == "most selected"], ids=str)
 def test_the_most_selected_group_is_a_ratio_of_selection_rates(answers, which):
     """Not a target of certify: measure's impact ratio, of selection rates only."""
-    if which[1] == "difference" or "strata" in which[0]:
+    if which[1] == "difference" or "strata" in which[0] or which[0] == "models":
         assert "target" in str(answers[which])
 
 

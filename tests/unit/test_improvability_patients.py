@@ -85,3 +85,10 @@ def test_another_file_is_refused(study: ModuleType, tmp_path: Path) -> None:
     path.write_text("race,score\nblack,1\n", encoding="utf-8")
     with pytest.raises(SystemExit, match="is it the full file"):
         study.patients(path, "gagne_sum_t")
+
+
+def test_printed_tables_have_a_line_each(study: ModuleType) -> None:
+    lines = study.printed_medians([("mine", [0.5] * 10)]).splitlines()
+    assert [line.split(":")[0] for line in lines[2:8]] == [f"| {number}" for number in range(1, 7)]
+    assert lines[2].startswith("| 1: random forest, the year after | 7.55 | 6.52 | 0.0001 |")
+    assert lines[-1].startswith("| mine | 0.50 | 0.50 | 0.5000 |")

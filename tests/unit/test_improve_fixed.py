@@ -10,6 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 from fairtrial import Audit, InputError, Payoff, improve
 from fairtrial.errors import NotApplicable
 from fairtrial.methods.improve.result import ImproveResult
+from fairtrial.results.masking import mask_result
 from oracles.improve_data import misled_people
 
 QUICK = {"splits": 3, "bootstrap": 400, "by": "group"}
@@ -51,6 +52,9 @@ def test_a_direction_that_was_not_stated_is_paid_for():
     assert any(note.code == "direction-not-stated" for note in unstated.notes)
     assert not any(note.code == "direction-not-stated" for note in stated.notes)
     assert wrong.p_value > 0.5
+    (told,) = (note.text for note in wrong.notes if note.code == "other-direction")
+    assert "higher for b than for a; in these rows it is lower" in told
+    assert not any(note.code == "other-direction" for note in stated.notes)
 
 
 def test_several_fixed_rules_pay_for_their_number():
@@ -90,6 +94,53 @@ def test_threshold_sign_and_capacity_from_an_earlier_sample():
     assert {r["group"]: r for r in stated.estimates}["a"]["alternative"] == pytest.approx(
         rows["a"]["alternative"]
     )
+
+
+def test_an_earlier_sample_has_the_same_groups_of_ones_own():
+    data = misled_people()
+    define = {"low": {"proxy": {"below": 0.5}}, "high": {"proxy": {"least": 0.5}}}
+    audit = audit_of(data.iloc[800:], groups=(), define=define, features=())
+    asked = {**FIXED, "by": [{"low": "low"}, {"high": "high"}]}
+    found = improve(audit, "accuracy", "selection_rate", earlier=data.iloc[:800], **asked)
+    stated = improve(audit, "accuracy", "selection_rate", sign={"high": "high"}, **asked)
+    assert found.p_value == stated.p_value
+
+
+def test_the_threshold_stated_is_that_of_models_and_rules_too():
+    before, data = misled_people(1000, seed=7), misled_people()
+    model = LogisticRegression().fit(before[["need", "proxy"]], before["outcome"])
+    asked = {**FIXED, "sign": {"group": "a"}, "candidate_threshold": 0.7}
+    result = improve(audit_of(data), "accuracy", "tpr", **{**asked, "candidates": model})
+    expected = (model.predict_proba(data[["need", "proxy"]])[:, 1] >= 0.7).astype(int)
+    np.testing.assert_array_equal(result.rule.predict(data), expected)
+    rows = {row["group"]: row for row in result.estimates}
+    for name in "ab":
+        inside = (data["group"] == name).to_numpy()
+        right = (expected == data["outcome"].to_numpy())[inside].mean()
+        assert rows[name]["alternative"] == pytest.approx(right)
+    again = improve(
+        audit_of(data),
+        "accuracy",
+        "tpr",
+        **{**asked, "candidates": result.rule, "candidate_threshold": 0.2},
+    )
+    assert again.rule.threshold == 0.2
+    assert again.rule.predict(data).sum() > expected.sum()
+
+
+def test_a_small_gap_is_no_small_number_of_people():
+    """A gap of .002 between groups of 1,000 tells of no 2 people; rates of few people behind it are masked."""
+    data = misled_people()
+    result = improve(audit_of(data), "accuracy", "selection_rate", sign={"group": "a"}, **FIXED)
+    gap = result.estimates[-1]
+    assert 0 < gap["alternative"] * gap["n"] < 30 < gap["fewest"]
+    assert mask_result(result, 30)["verdict"]["text"] == result.verdict.text
+    rates = [data[data["group"] == name][rule].mean() for name in "ab" for rule in ("decision", "better")]
+    sizes = data["group"].value_counts()
+    counts = [rate * sizes[name] for rate, name in zip(rates, "aabb", strict=True)]
+    others = [sizes[name] - count for count, name in zip(counts, "aabb", strict=True)]
+    assert gap["fewest"] == round(min(counts + others))
+    assert "masked" in mask_result(result, gap["fewest"] + 1)["verdict"]["text"]
 
 
 def test_splits_are_still_there_for_a_fixed_column():
@@ -236,6 +287,10 @@ def test_rare_losses_are_undetermined_and_say_so():
     result = improve(audit_of(data), payoff, "selection_rate", **asked)
     assert result.verdict.code == "undetermined"
     assert "undetermined: whether profit falls rests on 0 people who fare worse" in result.verdict.text
+    sales = Payoff("sales", selected="sales")  # of two, the one that falls short is named
+    data["sales"] = np.where(rng.random(rows) < 0.3, -0.1, 1.0)
+    both = improve(audit_of(data), [sales, payoff], "selection_rate", **asked)
+    assert "undetermined: whether profit falls rests on 0 people who fare worse" in both.verdict.text
     # P(no loss) = (L/(1 + L))^gains with the file's largest loss L
     gains = int((data["other"] != data["decision"]).sum())
     assert result.p_value == pytest.approx((49 / 50) ** gains, abs=0.05)

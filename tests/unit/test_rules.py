@@ -10,13 +10,22 @@ import numpy as np
 import polars as pl
 import pytest
 from sklearn.base import clone, is_classifier
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    VotingClassifier,
+)
 from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
+from sklearn.svm import SVC
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -174,6 +183,7 @@ def test_the_card_says_where_the_rule_comes_from(rules):
     assert card["constraints"]["blind"] is True
     assert card["verdict"] == rules["logistic"].verdict.text
     assert json.loads(json.dumps(card)) == card
+    assert card["limits"][0].startswith("This rule was fitted on all rows after the test.")
 
 
 def test_rules_refuse_what_they_cannot_read(rules, people):
@@ -182,6 +192,8 @@ def test_rules_refuse_what_they_cannot_read(rules, people):
         rule.predict(people.assign(sector="church"))
     with pytest.raises(InputError, match="proxy"):
         rule.predict(people.drop(columns="proxy"))
+    with pytest.raises(InputError, match=r"has rows without \['need'\]: fill it in or leave these rows out"):
+        rule.predict(people.assign(need=people["need"].where(people.index != 3)))
     with pytest.raises(InputError, match=r"must have the columns \['need', 'proxy', 'sector'\]"):
         rule.predict(np.zeros((3, 2)))
     strangers = people.copy()
@@ -262,6 +274,140 @@ def test_a_foreign_class_is_named_and_not_made(tmp_path):
     skops.io.dump({"rule": subprocess.Popen}, tmp_path / "foreign.skops")
     with pytest.raises(InputError, match="holds subprocess.Popen, which are not trusted"):
         load_rule(tmp_path / "foreign.skops")
+
+
+def crossed(nodes, children, parent=0):
+    """Nodes of a tree whose root points outside of it."""
+    nodes = nodes.copy()
+    for child in children:
+        nodes[child][parent] = 2**31 - 1
+    return nodes
+
+
+def beyond(nodes, feature):
+    """Nodes of a tree whose root looks at a feature that is not there."""
+    nodes = nodes.copy()
+    nodes[feature][0] = 10_000
+    return nodes
+
+
+def endless(nodes, children):
+    """Nodes of a tree whose root is its own child."""
+    nodes = nodes.copy()
+    for child in children:
+        nodes[child][0] = 0
+    return nodes
+
+
+def with_nodes(tree, nodes):
+    """A decision tree's compiled part with other nodes."""
+    tree.__setstate__({**tree.__getstate__(), "nodes": nodes})
+
+
+@pytest.mark.parametrize("change", ["crossed", "beyond", "endless", "uncounted", "of nobody"])
+@pytest.mark.parametrize("model", [HistGradientBoostingClassifier(max_iter=3), RandomForestClassifier(3)])
+def test_trees_that_leave_their_arrays_are_refused(change, model, people, tmp_path):
+    """Compiled code follows a tree's indices wherever they point: such a file ended the process."""
+    import skops.io
+
+    rule = improve(audit_of(people), "accuracy", "selection_rate", candidates=[model], **QUICK).rule
+    path = rule.save(tmp_path / "rule.skops")
+    np.testing.assert_array_equal(load_rule(path).predict(people), rule.predict(people))
+    fitted = rule.scorer.model
+    boosted = isinstance(model, HistGradientBoostingClassifier)
+    tree = fitted._predictors[0][0] if boosted else fitted.estimators_[0].tree_
+    children = ("left", "right") if boosted else ("left_child", "right_child")
+    nodes = tree.nodes if boosted else tree.__getstate__()["nodes"]
+    changed = {
+        "crossed": crossed(nodes, children),
+        "beyond": beyond(nodes, "feature_idx" if boosted else "feature"),
+        "endless": endless(nodes, children),
+    }.get(change, nodes)
+    if boosted:
+        tree.nodes = changed
+    else:
+        with_nodes(tree, changed)
+    if change == "uncounted":  # scikit-learn then checks no number of columns
+        del (fitted if boosted else fitted.estimators_[0]).n_features_in_
+    if change == "of nobody":
+        rule.scorer.model = tree
+    bad = tmp_path / "bad.skops"
+    skops.io.dump(rule, bad)
+    with pytest.raises(InputError, match="cannot be read as a rule: .*tree"):
+        load_rule(bad)
+    with pytest.raises(InputError, match="cannot be saved: .*tree"):
+        rule.save(tmp_path / "again.skops")
+
+
+@pytest.mark.parametrize(
+    ("model", "held"),
+    [
+        (SVC(), "sklearn.svm._classes.SVC"),
+        (KNeighborsClassifier(algorithm="brute"), "sklearn.neighbors._classification.KNeighborsClassifier"),
+        (GradientBoostingClassifier(n_estimators=2), "sklearn.ensemble._gb.GradientBoostingClassifier"),
+        (LogisticRegression(), "scipy.sparse._csr.csr_matrix"),
+    ],
+)
+def test_models_whose_compiled_code_trusts_the_file_are_not_saved(model, held, people, tmp_path):
+    import skops.io
+
+    rule = improve(audit_of(people), "accuracy", "selection_rate", candidates=[model], **QUICK).rule
+    if isinstance(model, LogisticRegression):
+        rule.scorer.model.sparsify()
+    with pytest.raises(InputError, match=f"cannot be saved: it holds .*{held}"):
+        rule.save(tmp_path / "rule.skops")
+    skops.io.dump(rule, tmp_path / "bad.skops")
+    with pytest.raises(InputError, match=f"{held}.*not trusted; it was not read"):
+        load_rule(tmp_path / "bad.skops")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        CalibratedClassifierCV(LogisticRegression(), cv=2),
+        VotingClassifier([("a", LogisticRegression()), ("b", HistGradientBoostingClassifier(max_iter=3))]),
+        AdaBoostClassifier(n_estimators=3),
+        RandomForestClassifier(3, max_leaf_nodes=5),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_ensembles_are_saved(model, people, tmp_path):
+    rule = improve(audit_of(people), "accuracy", "selection_rate", candidates=[model], **QUICK).rule
+    loaded = load_rule(rule.save(tmp_path / "rule.skops"))
+    np.testing.assert_array_equal(loaded.predict(people), rule.predict(people))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"scorer": None}, {"scorer": {}}, {"name": 3}, {"threshold": "½"}, {"reading": {}}, {"card": {}}],
+)
+def test_a_rule_without_its_parts_is_none(change, rules, tmp_path):
+    import skops.io
+
+    rule = pickle.loads(pickle.dumps(rules["logistic"].rule))  # noqa: S301
+    vars(rule).update(change)
+    skops.io.dump(rule, tmp_path / "bad.skops")
+    with pytest.raises(InputError, match="holds no rule"):
+        load_rule(tmp_path / "bad.skops")
+
+
+def test_a_rule_that_cannot_decide_says_so(rules, people, tmp_path):
+    import skops.io
+
+    rule = pickle.loads(pickle.dumps(rules["logistic"].rule))  # noqa: S301
+    rule.scorer.model.coef_ = np.zeros((1, 1))
+    skops.io.dump(rule, tmp_path / "bad.skops")
+    with pytest.raises(
+        InputError, match="new data cannot be decided about by 'LogisticRegression': ValueError"
+    ):
+        load_rule(tmp_path / "bad.skops").predict(people)
+
+
+def test_a_file_that_unpacks_to_too_much_is_refused_unread(tmp_path, monkeypatch, rules):
+    path = rules["logistic"].rule.save(tmp_path / "rule.skops")
+    monkeypatch.setattr("fairtrial.methods.improve.rule_file.LARGEST", 100)
+    with pytest.raises(InputError, match="cannot be read as a rule: it unpacks to .* bytes, more than 100"):
+        load_rule(path)
 
 
 def test_a_file_without_a_rule(tmp_path):

@@ -81,6 +81,8 @@ BAD = {
     "a list": ("[1, 2]", "not a result"),
     "deep": ("[" * 100_000 + "]" * 100_000, "nested too deep"),
     "NaN": ('{"schema": NaN}', "cannot be read as JSON"),
+    "an infinite number": ('{"schema": 1e999}', "1e999 is no number that a trial writes"),
+    "a number of 400 digits": ('{"schema": ' + "9" * 400 + "}", "is no number that a trial writes"),
     "another schema": ('{"schema": "x/1"}', "not a result"),
     "parts missing": ('{"schema": "fairtrial/trial/2"}', "does not keep to its schema"),
 }
@@ -98,6 +100,12 @@ def test_a_result_of_our_own_is_read(content: dict[str, Any], tmp_path: Path) ->
     assert contradictions(read) == []
     page = write_report(read, tmp_path / "page.html").read_text(encoding="utf-8")
     assert "contradict each other" not in page
+
+
+def test_a_section_that_is_there_twice_is_refused(content: dict[str, Any], tmp_path: Path) -> None:
+    twice = {**content, "sections": [*content["sections"], content["sections"][0]]}
+    with pytest.raises(InputError, match="has the section 'measure' more than once"):
+        load_results(saved(tmp_path, json.dumps(twice)))
 
 
 def first_measured(content: dict[str, Any]) -> dict[str, Any]:

@@ -143,6 +143,22 @@ def test_who_lacks_one_category_is_in_the_lines_of_the_other() -> None:
     assert "in no line that needs what is unknown" in found["(unknown)"]["state_reason"]
 
 
+@pytest.mark.filterwarnings("ignore::fairtrial.errors.FairtrialWarning")
+def test_where_there_is_no_impact_ratio_the_table_says_why() -> None:
+    """A law's table is made all the same: numbers and rates are asked for as well."""
+    from fairtrial.results.column import reason
+
+    nobody = ft.Audit(people({"A": (0, 50), "B": (0, 60)}), decision="d", groups="race")
+    alone = ft.Audit(people({"A": (9, 50)}), decision="d", groups="race")
+    for audit, why in ((nobody, "the highest rate is zero"), (alone, "no other category of sufficient size")):
+        result = ft.tabulate(audit, "local-law-144")
+        row = rows_of(result)["A"]
+        assert (row["n"], row["rate"]) in {(50, 0.0), (50, 0.18)}
+        assert why in str(reason(row["impact_ratio"]))
+        assert result.verdict.text == "no impact ratio: see the reasons in the table"
+        assert result.pictures() == []
+
+
 def test_a_tool_that_only_scores_has_its_scoring_rates() -> None:
     """By hand: scores 1 to 8, median 4.5; above it are 2 of the 4 of A, who come 2nd, 4th, 6th and 8th, and so of B."""
     frame = pd.DataFrame({"race": ["B", "A"] * 4, "score": range(1, 9)})

@@ -111,3 +111,22 @@ def test_the_fingerprint_of_very_many_rows_sees_values_and_order(monkeypatch: py
     assert found[0].content == found[1].content != found[2].content
     assert found[0].order != found[1].order
     assert found[0] == Audit(frame, decision="d", groups="g").fingerprint(["level"])
+
+
+def test_checking_an_audit_reads_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Faults of features are found by grouping: a file of a hundred million rows is not read to be checked."""
+    monkeypatch.setattr(Audit, "rows", lambda *_, **__: pytest.fail("rows were read"))
+    frame = people().assign(
+        s=1.5, t="x", age=lambda rows: rows.index % 60, h=lambda rows: np.where(rows.index == 7, np.inf, 1.0)
+    )
+    roles = {"decision": "d", "groups": "g", "bins": {"age": [25]}}
+    Audit(frame, **roles, features=["level", "s", "t", "age"]).check()
+    gaps = frame.assign(
+        s=lambda rows: rows["s"].where(rows.index != 3), t=lambda rows: rows["t"].where(rows.index > 1)
+    )
+    with pytest.raises(ft.InputError) as caught:
+        Audit(gaps, **roles, features=["level", "s", "t", "h"]).check()
+    said = str(caught.value)
+    assert all(
+        part in said for part in ("'s' is missing in 1 rows", "'t' is missing in 2 rows", "'h' has infinite")
+    )

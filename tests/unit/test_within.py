@@ -148,6 +148,21 @@ def test_what_is_refused(roles, arguments, message):
         certify(Audit(frame, decision="d", groups="g", **roles), "selection_rate", within="job", **arguments)
 
 
+def test_what_is_measured_is_not_adjusted_for():
+    """People alike in the decision have no gap in it, which would pass for a finding that there is none."""
+    data = rows_of(STRATA).assign(y=lambda rows: rows.index % 2, s=lambda rows: rows.index % 5)
+    decided = Audit(data, decision="d", outcome="y", groups="g")
+    scored = Audit(data, score="s", threshold=2, outcome="y", groups="g")
+    for ask in (measure, certify, flag):
+        with pytest.raises(NotApplicable, match="names 'd', of which selection rate is made"):
+            ask(decided, "selection_rate", within=["job", "d"])
+    with pytest.raises(NotApplicable, match="names 's', of which selection rate is made"):
+        certify(scored, "selection_rate", within="s", minimum=2)
+    with pytest.raises(NotApplicable, match="names 'd' and 'y', of which accuracy is made"):
+        certify(decided, "accuracy", within=["d", "y"], minimum=2)
+    assert certify(decided, "accuracy", within="y", minimum=2).estimates, "the outcome alone decides nothing"
+
+
 def test_groups_cannot_be_their_own_strata():
     with pytest.raises(InputError, match="'within' names 'g', whose groups are compared"):
         certify(audit_of(), "selection_rate", within="g")

@@ -17,6 +17,7 @@ import fairtrial
 from fairtrial.results.column import scalar
 from fairtrial.web import views
 from fairtrial.web.explore import Asked, Explorer
+from fairtrial.web.settings import Settings
 from web_server import finished, run_to_end
 
 COMPAS: dict[str, Any] = {
@@ -181,7 +182,7 @@ def test_a_certificate_says_that_it_is_exploratory(client: TestClient) -> None:
     assert client.get("/compare.json", params={**query, "old": "0" * 16}).status_code == 404
 
 
-def test_a_watch_goes_on_from_audit_to_audit(client: TestClient) -> None:
+def test_a_watch_goes_on_from_audit_to_audit(client: TestClient, settings: Settings) -> None:
     state = {"state": "weekly", "metric": "selection_rate", "period": "week", "tolerance": 0.1}
     content = {"data": {"decision": "d", "groups": ["g"]}, "watch": state}
     for week in (1, 2):
@@ -200,6 +201,11 @@ def test_a_watch_goes_on_from_audit_to_audit(client: TestClient) -> None:
     seen = client.get(f"/audits/{identity}/watch.json").json()
     assert sum(row["n"] for row in seen["rows"]) == 600  # both weeks
     assert seen["watches"]["watch"]["reading"]
+    assert watch["verdict"] == seen["watches"]["watch"]["verdict"]["text"]
+    first = next(meta["id"] for meta in client.get("/api/audits").json() if meta["title"] == "week1.csv")
+    for gone, left in ((first, True), (identity, False)):  # the last of its audits takes it along
+        client.delete(f"/api/audits/{gone}")
+        assert (settings.home / "watches" / "weekly.jsonl").exists() == left
 
 
 def test_a_look_masks_below_the_audit_s_own_limit(tmp_path: Path) -> None:

@@ -126,6 +126,16 @@ def words(subgroup: dict[str, list[str]]) -> str:
     return ", ".join(" or ".join(values) for values in subgroup.values()) or "everyone"
 
 
+def short(subgroup: dict[str, list[str]]) -> str:
+    """Words that fit into a chart: of long lists of values those that are left out."""
+    parts = []
+    for name, values in subgroup.items():
+        left_out = sorted({value for attribute, value in VALUES.values() if attribute == name} - set(values))
+        few = 0 < len(left_out) < len(values)
+        parts.append("not " + " or ".join(left_out) if few and len(values) > 2 else " or ".join(values))
+    return ", ".join(parts) or "everyone"
+
+
 def table_4_text(rows: list[dict[str, Any]]) -> str:
     head = (
         "| scan | protected class | article's subgroup (n, comparison n) | rates | score | ours (n, comparison n) | "
@@ -157,12 +167,32 @@ def not_reproduced(rows: list[dict[str, Any]]) -> str:
     return "\n".join(texts)
 
 
+def bars_text(rows: list[dict[str, Any]]) -> str:
+    """How many of Figure 3's bars are as the article's, and the others with both subgroups."""
+    bars = [row for row in rows if row["protected"] in FIGURE_3]
+    other = [
+        row
+        for row in bars
+        if (row["theirs"] is None) != (row["score"] <= 0) or (row["theirs"] and not same_subgroup(row))
+    ]
+    named = [
+        f"- {row['protected']}, {row['scan']}: "
+        + (f"{words(subgroup_of(row['theirs'][1]))}, {row['theirs'][3]:g}" if row["theirs"] else "none")
+        + f" in the article, {words(row['subgroup'])}, {row['score']:.3g} here"
+        for row in other
+    ]
+    head = (
+        f"{len(bars) - len(other)} of the {len(bars)} bars have its subgroup, or like its none. The others:"
+    )
+    return "\n".join([head, "", *named])
+
+
 def figure_3(rows: list[dict[str, Any]]) -> Any:
     """Scores of the best subgroups of four classes; a star where the valid p-value is below .05."""
     shown = [
         {
             "class": row["protected"], "scan": row["scan"], "score": row["score"],
-            "text": words(row["subgroup"]) + (" ★" if row["stratified"] < 0.05 else "") if row["score"] > 0 else "",
+            "text": short(row["subgroup"]) + (" ★" if row["stratified"] < 0.05 else "") if row["score"] > 0 else "",
         }
         for row in rows if row["protected"] in FIGURE_3
     ]  # fmt: skip

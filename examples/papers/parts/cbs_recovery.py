@@ -91,13 +91,13 @@ def experiments(quick: bool) -> list[Experiment]:
     counts, chances = ((1, 4), (0.2, 1.0)) if quick else ((1, 2, 3, 4), (0.1, 0.25, 0.5, 0.75, 1.0))
     spreads = (0.0, 2.0) if quick else (0.0, 0.25, 0.5, 1.0, 2.0)
     panels = [
-        Experiment(1, "left", "sep", strengths),
-        Experiment(1, "right", "suf", strengths),
+        Experiment(1, "predictions shifted", "sep", strengths),
+        Experiment(1, "outcomes shifted", "suf", strengths),
         Experiment(2, "", "shift", shifts),
     ]
     for words, bias in BIASES.items():
-        panels.append(Experiment(4, f"{words}, top", "n_bias", counts, bias))
-        panels.append(Experiment(4, f"{words}, bottom", "p_bias", chances, bias))
+        panels.append(Experiment(4, words, "n_bias", counts, bias))
+        panels.append(Experiment(4, words, "p_bias", chances, bias))
         panels.append(Experiment(6, words, "noise", spreads, bias))
         panels.append(Experiment(7, words, "spread", spreads, bias))
         if "shift" not in bias:
@@ -222,7 +222,7 @@ def recovery(experiment: Experiment, datasets: int) -> list[dict[str, Any]]:
     settings = {"datasets": datasets, "values": list(experiment.values), "fixed": experiment.fixed}
     return [
         {"panel": experiment.panel, "varied": experiment.varied, "value": value, "method": method, "jaccard": mean,
-         "low": mean - 1.96 * error, "high": mean + 1.96 * error}
+         "low": max(mean - 1.96 * error, 0.0), "high": min(mean + 1.96 * error, 1.0)}
         for value, means in zip(experiment.values, kept(name, settings, compute), strict=True)
         for method, (mean, error) in means.items()
     ]  # fmt: skip
@@ -246,8 +246,10 @@ def figure(panels: list[list[dict[str, Any]]], columns: int, width: int = 330) -
     colour = alt.Color("method:N", scale=colours, legend=legend)
     charts = []
     for rows in panels:
+        ticks = alt.Axis(values=sorted({row["value"] for row in rows}), format=".2~f", grid=False)
+        place = alt.Scale(zero=False, nice=False, padding=8)
         base = alt.Chart(alt.Data(values=rows), title=rows[0]["panel"]).encode(
-            x=alt.X("value:Q", title=WORDS[rows[0]["varied"]])
+            x=alt.X("value:Q", title=WORDS[rows[0]["varied"]], axis=ticks, scale=place)
         )
         y = alt.Y("jaccard:Q", title="mean Jaccard similarity", scale=alt.Scale(domain=[0, 1]))
         spread = base.mark_rule(strokeWidth=1.5, opacity=0.5).encode(y="low:Q", y2="high:Q", color=colour)

@@ -19,6 +19,7 @@ import fairtrial
 
 HERE = Path(__file__).resolve().parents[1]
 FOLDER = HERE.parents[1] / ".cache" / "papers"
+ELSEWHERE = {"workers": 0.0, "kept": 0.0}  # processor seconds outside this process, and of parts kept before
 
 
 @cache
@@ -36,18 +37,39 @@ def kept(part: str, settings: dict[str, Any], compute: Callable[[], Any]) -> Any
     named = f"{code()}|{json.dumps(settings, sort_keys=True)}"
     path = FOLDER / f"{part}-{hashlib.sha256(named.encode()).hexdigest()[:16]}.json"
     if path.exists():
-        return json.loads(path.read_text(encoding="utf-8"))
-    start = time.process_time(), time.time()
-    text = json.dumps(compute())
+        found = json.loads(path.read_text(encoding="utf-8"))
+        ELSEWHERE["kept"] += found["seconds"]
+        return found["value"]
+    start = seconds()
+    value = compute()
+    text = json.dumps({"seconds": seconds() - start, "value": value})
     FOLDER.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_suffix(".part")
     unfinished.write_text(text, encoding="utf-8")
     unfinished.replace(path)
-    print(f"{part}: {time.time() - start[1]:.0f} s ({time.process_time() - start[0]:.0f} s of this process)")
-    return json.loads(text)
+    print(f"{part}: {seconds() - start:.0f} s", flush=True)
+    return json.loads(text)["value"]
+
+
+def seconds() -> float:
+    """Processor time so far: this process, its workers, and the parts that were kept."""
+    return time.process_time() + sum(ELSEWHERE.values())
+
+
+def spent() -> str:
+    """What a page says of its time."""
+    return f"{seconds() / 60:.1f} minutes of processor time"
+
+
+def _timed(function: Callable[..., Any], item: tuple[Any, ...]) -> tuple[Any, float]:
+    start = time.process_time()
+    return function(*item), time.process_time() - start
 
 
 def each(function: Callable[..., Any], items: Iterable[tuple[Any, ...]], jobs: int = 2) -> list[Any]:
     """`function(*item)` for every item, on two processes."""
-    tasks = [joblib.delayed(function)(*item) for item in items]
-    return list(joblib.Parallel(n_jobs=min(jobs, max(len(tasks), 1)))(tasks))
+    tasks = [joblib.delayed(_timed)(function, item) for item in items]
+    done = joblib.Parallel(n_jobs=min(jobs, max(len(tasks), 1)))(tasks)
+    if len(tasks) > 1:  # a single one runs here
+        ELSEWHERE["workers"] += sum(time_used for _, time_used in done)
+    return [value for value, _ in done]

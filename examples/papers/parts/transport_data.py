@@ -1,4 +1,4 @@
-"""The three data sets of Si, Murthy, Blanchet and Nguyen (2021), as earlier public code of the study reads them."""
+"""The data sets of Si, Murthy, Blanchet and Nguyen (2021), with other readings of what the article leaves open."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import fairtrial
 
 PROJECT = Path(__file__).resolve().parents[3]
 # What the code used before calls "black" is the code of White: 1,720 of the 1,885 people.
-WHITE = -0.31685
-CANNABIS = 18
+WHITE, BLACK = -0.31685, -1.10702
+SEX, ETHNICITY, CANNABIS = 1, 4, 18
 
 
 @dataclass(frozen=True)
@@ -49,25 +49,37 @@ def compas() -> People:
     )
 
 
-def arrhythmia(folder: Path) -> People:
-    """452 people; missing values by the column's most frequent one, sex taken out, the first twelve attributes left."""
+def arrhythmia(folder: Path, reading: str = "") -> People:
+    """452 people, missing values by the most frequent one. The article's twelve features hold sex, the group.
+
+    Readings: "sex too" keeps it among the features, "twelve others" takes twelve besides it, "arrhythmia" is positive.
+    """
     raw = np.genfromtxt(folder / "arrhythmia.csv", delimiter=",")
     for column in raw.T:
         missing = np.isnan(column)
         if missing.any():
             values, counts = np.unique(column[~missing], return_counts=True)
             column[missing] = values[counts.argmax()]
-    features = np.delete(raw[:, :-1], 1, axis=1)[:, :12]
-    return People("Arrhythmia", features, (raw[:, -1] == 1).astype(int), raw[:, 1].astype(int))
+    without = np.delete(raw[:, :13], SEX, axis=1)
+    features = {"sex too": raw[:, :12], "twelve others": without}.get(reading, without[:, :11])
+    normal = (raw[:, -1] == 1).astype(int)
+    return People(
+        "Arrhythmia", features, 1 - normal if reading == "arrhythmia" else normal, raw[:, SEX].astype(int)
+    )
 
 
-def drug(folder: Path) -> People:
-    """1,885 people, twelve features (ethnicity among them); the outcome is never having used cannabis."""
+def drug(folder: Path, reading: str = "") -> People:
+    """1,885 people; the outcome is never having used cannabis. The article's twelve features hold ethnicity, the group.
+
+    Readings: "ethnicity too" keeps it among the features, "Black" compares the 33 people with that code.
+    """
     with (folder / "drug_consumption.csv").open(newline="") as file:
         rows = list(csv.reader(file))
-    features = np.array([[float(value) for value in row[1:13]] for row in rows])
+    all_twelve = np.array([[float(value) for value in row[1:13]] for row in rows])
     never = np.array([row[CANNABIS] == "CL0" for row in rows]).astype(int)
-    return People("Drug", features, never, (np.abs(features[:, 4] - WHITE) < 1e-9).astype(int))
+    group = np.abs(all_twelve[:, ETHNICITY] - (BLACK if reading == "Black" else WHITE)) < 1e-9
+    features = all_twelve if reading == "ethnicity too" else np.delete(all_twelve, ETHNICITY, axis=1)
+    return People("Drug", features, never, group.astype(int))
 
 
 def data_folder(given: Path | None) -> Path | None:

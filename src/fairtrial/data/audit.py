@@ -230,8 +230,7 @@ class Audit(FromArrays, Features):
             except InputError as error:
                 faults.extend(error)
         try:
-            if self.features:
-                self.design()
+            self.check_features()
         except InputError as error:
             faults.extend(error)
         faults.raise_any()

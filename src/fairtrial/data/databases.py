@@ -19,15 +19,26 @@ def opened(data: Any) -> Any:
         from fairtrial.data.files import connect
 
         return connect().from_arrow(data)
-    if kind in ("DuckDBPyConnection", "Connection", "SparkSession") or module in ("sqlalchemy", "psycopg"):
+    if kind == "DuckDBPyConnection":
+        return _only_table(data)
+    if kind in ("Connection", "SparkSession") or module in ("sqlalchemy", "psycopg"):
         required = f"must be a table, and a {module} {kind} is a connection"
         raise InputError(WHO, Fault("data", required, cure=_cure(module)))
     return data
 
 
+def _only_table(connection: Any) -> Any:
+    """The one table or view of a DuckDB connection; of several nobody knows which is meant."""
+    names = [name for (name,) in connection.sql("show tables").fetchall()]
+    if len(names) == 1:
+        return connection.table('"' + names[0].replace('"', '""') + '"')
+    listed = ", ".join(map(repr, names[:10])) or "none"
+    required = f"must be a table, and a DuckDB connection holds {len(names)}: {listed}"
+    cure = "Give a relation of it: connection.table('loans'), or connection.sql('select …')"
+    raise InputError(WHO, Fault("data", required, cure=cure))
+
+
 def _cure(module: str) -> str:
-    if module in ("duckdb", "_duckdb"):
-        return "Give a relation of it: connection.table('loans'), or connection.sql('select …')"
     if module == "pyspark":
         return "Give a dataframe of it: spark.table('loans'), or spark.sql('select …')"
     return "Give an Ibis table of it, such as ibis.postgres.connect(…).table('loans')"

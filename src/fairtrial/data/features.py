@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from fairtrial.data.cells import Design, Floats, Rows
+from fairtrial.data.query import Query
 from fairtrial.data.roles import Roles
 from fairtrial.data.source import collect, frame_for_estimators
-from fairtrial.errors import Elsewhere, Fault, InputError, Words
+from fairtrial.errors import Elsewhere, Fault, Faults, InputError, Words
 from fairtrial.work.memory import check_memory
 
 
@@ -40,9 +41,7 @@ class Features(Roles):
             Numbers as they are, labels as one column of 0 and 1 each.
         """
         chosen = self._features(who, features)
-        numeric = [
-            name for name in chosen if name not in self.bins and self.kind(name) in ("bool", "int", "float")
-        ]
+        numeric = self._numbers(chosen)
         rows = self.rows(
             attributes=[name for name in chosen if name not in numeric], columns=numeric, who=who
         )
@@ -82,6 +81,27 @@ class Features(Roles):
         expressions = [self.attribute_expression(name).alias(name) for name in chosen]
         frame = self.lazy(chosen, complete=self.needed, in_order=True).select(*expressions)
         return frame_for_estimators(pa.table(self.drawn(collect(frame))), self.frame)
+
+    def check_features(self) -> None:
+        """Look for all faults of the features where the rows lie: numbers by their sums, labels by those there are."""
+        faults, numeric = Faults("Audit"), self._numbers(self.features)
+        parts = [numeric, *([name] for name in self.features if name not in numeric)]
+        for part in filter(None, parts):
+            query = Query(self, "Audit", complete=True)
+            for name in part:
+                self.check_column("Audit", "features", name)
+                query.number_column(name) if part is numeric else query.attribute(name)
+            try:
+                query.grouped()
+            except InputError as error:
+                faults.extend(error)
+        faults.raise_any()
+
+    def _numbers(self, features: Sequence[str]) -> list[str]:
+        """Those that a model sees as numbers: not cut, and no labels."""
+        return [
+            name for name in features if name not in self.bins and self.kind(name) in ("bool", "int", "float")
+        ]
 
     def _features(self, who: str, features: Sequence[str] | None) -> tuple[str, ...]:
         listed = self.features if features is None else features

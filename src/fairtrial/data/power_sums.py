@@ -6,12 +6,13 @@ mean, since sums about it become those about each group's mean.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
 
-from fairtrial.data.cells import Moments
+from fairtrial.data.cells import Floats, Moments
+from fairtrial.data.expressions import LARGEST
 from fairtrial.data.reading import read_floats, read_ints
 from fairtrial.data.source import collect
 
@@ -23,13 +24,40 @@ def find_centres(frame: nw.LazyFrame[Any], values: list[str]) -> dict[str, float
     """A number amid each column's first values: cubes of the distances to it lose few digits to rounding."""
     if not values:
         return {}
-    answer = collect(frame.select(*values).head(ROWS_FOR_CENTRE))
-    centres = {}
-    for alias in values:
-        first = read_floats(answer[alias])
-        finite = first[np.isfinite(first)]
-        centres[alias] = float(np.median(finite)) if finite.size else 0.0
-    return centres
+    first = frame.select(*values).head(ROWS_FOR_CENTRE)
+    return {name: 0.0 if found is None else found.middle for name, found in ends(first, values).items()}
+
+
+class Ends(NamedTuple):
+    """The median, the smallest and the largest of some values."""
+
+    middle: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: Floats) -> Ends | None:
+        """Those of the finite values; None where there is none."""
+        finite = values[np.isfinite(values)]
+        return (
+            cls(float(np.median(finite)), float(finite.min()), float(finite.max())) if finite.size else None
+        )
+
+
+def ends(frame: nw.LazyFrame[Any], values: list[str]) -> dict[str, Ends | None]:
+    """The ends of a few rows' columns. Spark finds them itself and sends one line: its rows stay there."""
+    if not frame.implementation.is_spark_like():
+        answer = collect(frame)
+        return {name: Ends.of(read_floats(answer[name])) for name in values}
+    finite = [nw.when(nw.col(name).abs() <= LARGEST).then(nw.col(name)).alias(name) for name in values]
+    asked = [
+        part.alias(f"{name} {place}")
+        for name in values
+        for place, part in enumerate((nw.col(name).median(), nw.col(name).min(), nw.col(name).max()))
+    ]
+    answer = collect(frame.select(*finite).select(*asked))
+    found = {name: [answer[f"{name} {place}"][0].as_py() for place in range(3)] for name in values}
+    return {name: None if None in three else Ends(*map(float, three)) for name, three in found.items()}
 
 
 def with_cubes(frame: nw.LazyFrame[Any], centres: dict[str, float]) -> nw.LazyFrame[Any]:

@@ -12,10 +12,9 @@ import narwhals as nw
 import numpy as np
 
 from fairtrial.data.cells import WeightPowers
-from fairtrial.data.power_sums import ROWS_FOR_CENTRE
+from fairtrial.data.power_sums import ROWS_FOR_CENTRE, Ends, ends
 from fairtrial.data.reading import read_floats, read_ints
 from fairtrial.data.roles import Roles
-from fairtrial.data.source import collect
 
 WEIGHT = "weight"  # the alias of the weights among a query's columns
 POWERS = 7
@@ -39,13 +38,13 @@ def find_scale(roles: Roles) -> tuple[float, float]:
     values = roles.source.first(column, ROWS_FOR_CENTRE)
     if values is None:
         frame = roles.source.lazy([column]).select(_weight(roles).alias(WEIGHT)).head(ROWS_FOR_CENTRE)
-        values = collect(frame)[WEIGHT]
-    first = read_floats(values)
-    first = first[np.isfinite(first) & (first > 0)]
-    if not first.size:
+        found = ends(frame.filter(nw.col(WEIGHT) > 0), [WEIGHT])[WEIGHT]
+    else:
+        first = read_floats(values)
+        found = Ends.of(first[first > 0])
+    if found is None:
         return 1.0, 1.0
-    centre = float(np.median(first))
-    return centre, float(np.abs(first - centre).max()) or centre
+    return found.middle, max(found.high - found.middle, found.middle - found.low) or found.middle
 
 
 def weight_columns(roles: Roles, centre: float, spread: float) -> dict[str, nw.Expr]:

@@ -15,7 +15,7 @@ import numpy as np
 from fairtrial.inference.compare.gaps import Gaps, blank
 from fairtrial.inference.evidence.atoms import Atoms, Bools, Comparison
 from fairtrial.inference.evidence.enough import TwoSides, two_sides
-from fairtrial.inference.means.resampled_means import ResampledGap
+from fairtrial.inference.means.resampled_means import NUMBERS_DRAWN, ResampledGap
 from fairtrial.inference.means.skewed_means import (
     KnownTarget,
     SharedSkewness,
@@ -24,6 +24,7 @@ from fairtrial.inference.means.skewed_means import (
     UnsharedSkewness,
 )
 from fairtrial.inference.means.sums import Sums, common_shape, shape_of_all
+from fairtrial.inference.numeric.made import Made
 from fairtrial.inference.numeric.roots import Floats
 
 SKEWNESS_RULE = "bounded by skewness"
@@ -45,23 +46,30 @@ class Bound(Protocol):
 class Resampled:
     """Permutation and bootstrap of every gap that has inference, by its rows."""
 
-    def __init__(self, rows: list[tuple[Floats, Floats] | None]) -> None:
-        self.each = [None if pair is None else ResampledGap(*pair) for pair in rows]
+    def __init__(self, gaps: Gaps, atoms: Atoms, sides: TwoSides) -> None:
+        told = gaps.defined
 
-    def _every(self, number: Callable[[ResampledGap, int], float], absent: float) -> Floats:
-        return np.array([absent if one is None else number(one, i) for i, one in enumerate(self.each)])
+        def one_gap(index: int) -> ResampledGap | None:
+            if not told[index]:
+                return None
+            first, second = sides.rows(index)
+            return ResampledGap(atoms.gather(first), atoms.gather(second))
+
+        self.each = Made(one_gap, told.size, int(atoms.count.sum()) + NUMBERS_DRAWN)
+
+    def _every(self, number: Callable[[ResampledGap, int, float], float], absent: float) -> Sides:
+        """Of both sides, the upper tail or lower limit first."""
+        found = np.array([
+            [absent if one is None else number(one, index, sign) for sign in (-1.0, 1.0)]
+            for index, one in enumerate(self.each)
+        ]).reshape(-1, 2)  # fmt: skip
+        return found[:, 0], found[:, 1]
 
     def tails(self, gap: Floats) -> Sides:
-        return (
-            self._every(lambda one, index: one.tail(float(gap[index]), -1.0), 1.0),
-            self._every(lambda one, index: one.tail(float(gap[index]), 1.0), 1.0),
-        )
+        return self._every(lambda one, index, sign: one.tail(float(gap[index]), sign), 1.0)
 
     def limits(self, tail: float) -> Sides:
-        return (
-            self._every(lambda one, _: one.limit(tail, -1.0), np.nan),
-            self._every(lambda one, _: one.limit(tail, 1.0), np.nan),
-        )
+        return self._every(lambda one, _, sign: one.limit(tail, sign), np.nan)
 
 
 class BoundedGaps(Gaps):
@@ -118,7 +126,7 @@ def bounded(gaps: Gaps, atoms: Atoms, comparison: Comparison) -> Gaps:
     if atoms.values is None:
         bounds.append(SharedSkewness(means))
     else:
-        bounds.append(Resampled(_rows(gaps, atoms, sides)))
+        bounds.append(Resampled(gaps, atoms, sides))
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = gaps.error / means.error
     # A group and a target that overlap in part: the same bounds, as wide as the gap's own error says.
@@ -137,15 +145,6 @@ def _against_known(gaps: Gaps, groups: Sums, known: Floats) -> BoundedGaps:
     bound = KnownTarget(groups, known, common, gaps.error)
     found = BoundedGaps(gaps, [bound], bound.gap, np.ones(bound.gap.shape), SKEWNESS_RULE)
     found.carried_by = _carriers(groups, common)
-    return found
-
-
-def _rows(gaps: Gaps, atoms: Atoms, sides: TwoSides) -> list[tuple[Floats, Floats] | None]:
-    """The values of both samples of every gap that has inference."""
-    found: list[tuple[Floats, Floats] | None] = []
-    for index, told in enumerate(gaps.defined):
-        first, second = sides.rows(index) if told else (None, None)
-        found.append(None if first is None or second is None else (atoms.gather(first), atoms.gather(second)))
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from importlib.resources import files
@@ -16,6 +17,7 @@ SCHEMA = "fairtrial/trial/2"
 NAME_OURS = "Name the results.json that `fairtrial run` wrote"
 WRITE_ANEW = "Write it anew with fairtrial run"  # what to do with a file that is none of ours any more
 MAX_BYTES = 200_000_000
+MOST_DIGITS = 20
 
 
 def check_schema(content: Mapping[str, Any]) -> None:
@@ -46,7 +48,9 @@ def load_results(path: str | os.PathLike[str]) -> dict[str, Any]:
         if file.stat().st_size > MAX_BYTES:
             text = f"is larger than {MAX_BYTES // 1_000_000} MB, which no trial writes"
             raise InputError(who, Fault("", text, cure=NAME_OURS))
-        content: Any = json.loads(file.read_text(encoding="utf-8"), parse_constant=_refused)
+        content: Any = json.loads(
+            file.read_text(encoding="utf-8"), parse_constant=_refused, parse_float=_float, parse_int=_int
+        )
     except FileNotFoundError:
         text = f"there is no file {str(path)!r}; `fairtrial run` writes results.json"
         raise InputError(who, Fault("", text)) from None
@@ -64,8 +68,11 @@ def load_results(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _check_names(who: str, content: Mapping[str, Any]) -> None:
-    """Every test belongs to a section of the file, and every section to a method that exists."""
-    known, sections = declared_methods(), {section["id"] for section in content["sections"]}
+    """Every test belongs to a section of the file, every section is there once and of a method that exists."""
+    known, sections = declared_methods(), [section["id"] for section in content["sections"]]
+    twice = next((name for name in sections if sections.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(who, Fault("", f"has the section {twice[:60]!r} more than once", cure=WRITE_ANEW))
     for item in (*content["sections"], *content["family"]):
         if item["method"] not in known:
             raise InputError(
@@ -84,4 +91,14 @@ def _check_names(who: str, content: Mapping[str, Any]) -> None:
 
 def _refused(constant: str) -> float:
     """NaN and infinities are not JSON, and no trial writes them."""
-    raise ValueError(f"{constant} is not a number of JSON")
+    raise ValueError(f"{constant} is no number that a trial writes")
+
+
+def _float(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _refused(text[:60])
+
+
+def _int(text: str) -> int:
+    """No count and no seed has more digits than 64 bits hold."""
+    return int(text) if len(text) <= MOST_DIGITS else int(_refused(f"{text[:20]}…"))

@@ -17,7 +17,7 @@ from fairtrial.datasets import DATASETS
 from fairtrial.errors import FairtrialError, MissingExtra
 from fairtrial.methods.declaration import trial_methods
 from fairtrial.metrics.table import CRITERIA, METRICS
-from fairtrial.trial.spec.tables import PRESETS
+from fairtrial.trial.spec.tables import PRESETS, TABLES, Lending
 from fairtrial.web.audit_routes import add_audits
 from fairtrial.web.file_routes import add_files
 from fairtrial.web.files import TooLarge, Unreadable
@@ -93,6 +93,7 @@ def _add_about(app: FastAPI, settings: Settings) -> None:
             "version": version("fairtrial"),
             "questions": questions,
             "presets": list(PRESETS),
+            "with_references": [name for name in PRESETS if TABLES.get(name) is Lending],
             "datasets": DATASETS,
             "metrics": [
                 {"name": one.name, "label": one.label, "needs": sorted(one.needs)} for one in METRICS.values()

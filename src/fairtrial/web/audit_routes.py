@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import Body, FastAPI, HTTPException, Request, Response
@@ -18,12 +20,13 @@ from fairtrial.web.specs import (
     expected_seconds,
     marked,
     plain_json,
+    plan_text,
     questions_of,
     slowness,
     table_of,
     with_source,
 )
-from fairtrial.web.store import Missing, Store, now, plan_hash, plan_of
+from fairtrial.web.store import Missing, Store, now
 from fairtrial.work.whole_files import write_whole
 
 Content = Annotated[dict[str, Any], Body(embed=True)]
@@ -31,11 +34,19 @@ Identity = Annotated[str, Body(embed=True, max_length=40)]
 LOOK_EVERY, SAY_EVERY = 0.2, 15.0  # seconds between looks for news, and between signs of life
 
 
-def content_of(store: Store, file: str, content: dict[str, Any], *, checked: bool = False) -> dict[str, Any]:
-    """The spec as it is run, or checked: of this file, and of no other file of the machine."""
+def content_of(store: Store, file: str, content: dict[str, Any]) -> dict[str, Any]:
+    """The spec as it is checked: of this file, and of no other file of the machine."""
     own = confined(checked_content(content), store.watches)
-    place = store.look_path(file) if checked else store.data_path(file)
-    return with_source(own, place, store.files.read(file).get("dataset"))
+    return with_source(own, store.look_path(file), store.files.read(file).get("dataset"))
+
+
+def content_to_run(store: Store, meta: dict[str, Any]) -> dict[str, Any]:
+    """The spec as it is run in the audit's folder: a report does not say where this server keeps things."""
+    own = marked(confined(checked_content(meta["content"]), Path("..", "..", store.watches.name)), meta)
+    store.link_data(meta["id"], meta["file"])
+    return with_source(
+        own, Path(store.data_name(meta["file"])), store.files.read(meta["file"]).get("dataset")
+    )
 
 
 def add_audits(app: FastAPI, store: Store, jobs: Jobs) -> None:
@@ -50,7 +61,7 @@ def _add_making(app: FastAPI, store: Store) -> None:
     @app.post("/api/check")
     def check(file: Identity, content: Content) -> dict[str, Any]:
         """Everything that is wrong with a spec; else its questions, and about how long each takes here."""
-        faults, sections = questions_of(content_of(store, file, content, checked=True), opened)
+        faults, sections = questions_of(content_of(store, file, content), opened)
         expected = expected_seconds(sections, int(store.files.read(file)["seen"]["rows"]))
         times = slowness(store.audits.all())
         questions = [
@@ -71,7 +82,8 @@ def _add_making(app: FastAPI, store: Store) -> None:
         title = str(
             table_of(checked_content(content), "report").get("title") or store.files.read(file)["name"]
         )
-        identity = store.audits.make(file=file, title=title[:200], stage="open", exploratory=False, plan=None)
+        facts = {"file": file, "title": title[:200], "stage": "open", "plan": None}
+        identity = store.audits.make(**facts, exploratory=store.was_shown(file))
         return store.audits.change(identity, content=content)
 
     @app.get("/api/audits")
@@ -100,14 +112,21 @@ def _add_making(app: FastAPI, store: Store) -> None:
         meta = store.audits.read(identity)
         if meta.get("plan"):
             return meta
-        content = content_of(store, meta["file"], meta["content"])
-        checked = content_of(store, meta["file"], meta["content"], checked=True)
-        faults, sections = questions_of(checked, opened)
+        faults, sections = questions_of(content_of(store, meta["file"], meta["content"]), opened)
         if faults:
             raise HTTPException(422, faults)
-        expected = expected_seconds(sections, int(store.files.read(meta["file"])["seen"]["rows"]))
-        facts = {"plan": plan_hash(plan_of(content)), "planned": now(), "expected": expected}
-        return store.audits.change(identity, **facts)
+        file = store.files.read(meta["file"])
+        own = with_source(meta["content"], Path(store.data_name(meta["file"])), file.get("dataset"))
+        text = plan_text(own, str(file.get("digest", "")), sections)
+        with store.audits.writing(identity) as folder:
+            write_whole(folder / "plan.json", text)
+        return store.audits.change(
+            identity,
+            plan=hashlib.sha256(text.encode()).hexdigest(),
+            planned=now(),
+            expected=expected_seconds(sections, int(file["seen"]["rows"])),
+            exploratory=meta["exploratory"] or store.was_shown(meta["file"]),
+        )
 
 
 def _add_running(app: FastAPI, store: Store, jobs: Jobs) -> None:
@@ -118,8 +137,9 @@ def _add_running(app: FastAPI, store: Store, jobs: Jobs) -> None:
         if not meta.get("plan"):
             raise HTTPException(409, "Fix the plan first.")
         if meta["stage"] not in OPEN:  # the spec of one that runs is being read
-            content = marked(content_of(store, meta["file"], meta["content"]), meta)
-            write_whole(store.audits.path(identity) / "spec.json", json.dumps(content))
+            with store.audits.writing(identity) as folder:
+                write_whole(folder / "spec.json", json.dumps(content_to_run(store, meta)))
+        store.mark_shown(meta["file"])  # its first answers are shown while it runs
         jobs.add(identity)
         return store.audits.read(identity)
 

@@ -18,7 +18,7 @@ from fairtrial.datasets import DATASETS
 from fairtrial.errors import Fault, InputError, check_choice
 from fairtrial.web.look import looked_at
 from fairtrial.web.settings import MEGABYTE, Settings
-from fairtrial.web.store import Store, kind_of
+from fairtrial.web.store import Store, digest_of, kind_of
 
 STALLED = 30  # seconds without a byte of an upload
 LOOK_SECONDS, MORE_PER_MEGABYTE = 120, 1
@@ -50,8 +50,9 @@ async def receive(store: Store, settings: Settings, name: str, body: AsyncIterat
                 if size > settings.most_upload:
                     raise TooLarge
                 await run_in_threadpool(file.write, part)
+        digest = await run_in_threadpool(digest_of, place)
         seen = await run_in_threadpool(look, place, place.parent, settings.most_upload)
-        store.files.change(identity, bytes=size, stored=seen.pop("stored"), seen=seen)
+        store.files.change(identity, bytes=size, digest=digest, stored=seen.pop("stored"), seen=seen)
     except BaseException:
         store.files.delete(identity)
         raise
@@ -97,12 +98,12 @@ def dataset(store: Store, name: str) -> str:
     """A bundled dataset as a file."""
     check_choice("file", "dataset", name, DATASETS)
     place = str(resources("fairtrial.datasets").joinpath(f"{name}.parquet"))
-    return store.files.make(name=f"{name}.parquet", path=place, dataset=name, seen=_bundled(place))
+    return store.files.make(name=f"{name}.parquet", path=place, dataset=name, **_bundled(place))
 
 
 @cache
 def _bundled(place: str) -> dict[str, Any]:
-    return looked_at(Path(place))
+    return {"digest": digest_of(Path(place)), "seen": looked_at(Path(place))}
 
 
 def local(store: Store, settings: Settings, name: str) -> str:
@@ -121,7 +122,7 @@ def local(store: Store, settings: Settings, name: str) -> str:
         raise InputError("file", Fault("path", "cannot be opened where it lies", got=place.name, cure=cure))
     identity = store.files.make(name=place.name, path=str(place))
     try:
-        store.files.change(identity, seen=look(place, store.files.path(identity)))
+        store.files.change(identity, digest=digest_of(place), seen=look(place, store.files.path(identity)))
     except BaseException:
         store.files.delete(identity)
         raise

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
+from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
 from pprint import pformat
@@ -22,13 +22,14 @@ from fairtrial.trial.spec import Spec, open_audit
 from fairtrial.trial.spec.sections import Section
 from fairtrial.trial.spec.speech import TOML, value_text
 from fairtrial.trial.spec.tables import WHERE
+from fairtrial.web.store import WATCH
 
-NAME = re.compile(r"[\w-]{1,60}")
 MOST_JOBS = os.cpu_count() or 1
 OWN = "state"  # the one option whose file the server keeps itself, under a name that the page gives
 REFUSED = "cannot be given here: a page may not name files of this machine; leave it out"
 RECENT = 20  # audits that say how quick this machine is
-EXPLORATORY = "Exploratory: rates were looked at before the questions were fixed."
+COMMAND = "#!/bin/sh\n# beside audit.toml and the data\nfairtrial run audit.toml --out audit-report\n"
+EXPLORATORY = "Exploratory: rates of these data were shown before the questions were fixed."
 
 
 def table_of(content: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -92,7 +93,7 @@ def _inside(who: str, table: Mapping[str, Any], paths: list[str], watches: Path)
     kept = dict(table)
     for option in paths:
         given = kept.get(option)
-        if option == OWN and isinstance(given, str) and NAME.fullmatch(given):
+        if option == OWN and isinstance(given, str) and WATCH.fullmatch(given):
             kept[option] = str(watches / f"{given}.jsonl")
         elif given is not None:
             required = "must be a short name of letters, digits and hyphens" if option == OWN else REFUSED
@@ -133,6 +134,8 @@ def questions_of(content: Mapping[str, Any], opened: Opened) -> tuple[list[str],
 def plain_json(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """A question's settings as a page can show them."""
     told: dict[str, Any] = json.loads(json.dumps(dict(arguments), default=str))
+    if isinstance(told.get(OWN), str):
+        told[OWN] = Path(told[OWN]).stem  # the name that the page gave
     return told
 
 
@@ -155,6 +158,17 @@ def slowness(audits: Iterable[Mapping[str, Any]]) -> float:
     return sum(first for first, _ in pairs) / expected if expected else 1.0
 
 
+def plan_text(content: Mapping[str, Any], digest: str, sections: list[Section]) -> str:
+    """What is fixed before any rate is seen, to be kept as it is: its SHA-256 is the plan's fingerprint.
+
+    The data, the roles and every question with its settings, those of a preset too; not the words around them.
+    """
+    plan = {name: value for name, value in content.items() if name != "report"}
+    asked = [{"id": one.id, "method": one.method, "arguments": plain_json(one.arguments)} for one in sections]
+    told = {**plan, "data_sha256": digest, "fairtrial": version("fairtrial"), "questions": asked}
+    return json.dumps(told, sort_keys=True, ensure_ascii=False, indent=1) + "\n"
+
+
 def marked(content: Mapping[str, Any], meta: Mapping[str, Any]) -> dict[str, Any]:
     """The spec with how its questions came about in the report's words: fixed beforehand, or exploratory."""
     report = table_of(content, "report")
@@ -162,8 +176,8 @@ def marked(content: Mapping[str, Any], meta: Mapping[str, Any]) -> dict[str, Any
         note = EXPLORATORY
         report["title"] = f"Exploratory: {report.get('title') or 'Fairness audit'}"
     else:
-        note = f"Groups, metrics, tolerance and scale were fixed on {meta['planned']}, before any rate was shown "
-        note += f"(SHA-256 of the plan {meta['plan']})."
+        note = f"Groups, metrics, tolerance and scale were fixed on {meta['planned']}, before any rate of these data "
+        note += f"was shown here (SHA-256 of plan.json {meta['plan']})."
     report["context"] = " ".join(part for part in (str(report.get("context", "")).strip(), note) if part)
     return {**content, "report": report}
 
@@ -178,6 +192,18 @@ def as_toml(content: Mapping[str, Any]) -> str:
             for part in value:
                 lines += ["", f"[[{name}]]", *_pairs(part)]
     return "\n".join(lines).strip() + "\n"
+
+
+def as_code(content: Mapping[str, Any], meta: Mapping[str, Any]) -> dict[str, str]:
+    """The audit as a file, as Python and as a command; what is exploratory stays so when it is run elsewhere."""
+    own = marked(content, meta) if meta.get("exploratory") else content
+    note = f"# {EXPLORATORY}\n" if meta.get("exploratory") else ""
+    shell, command = COMMAND.split("\n", 1)
+    return {
+        "audit.toml": note + as_toml(own),
+        "audit.py": note + as_python(own),
+        "audit.sh": f"{shell}\n{note}{command}",
+    }
 
 
 def as_python(content: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ import re
 import secrets
 import shutil
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ from fairtrial.errors import Fault, InputError, NotWritten
 from fairtrial.work.whole_files import write_whole
 
 IDENTITY = re.compile(r"[0-9a-f]{16}")
+WATCH = re.compile(r"[\w-]{1,60}")  # what a watch may be called
+UNSAFE = re.compile(r"[^\w. -]")  # in the name of a file that is a link, and no pattern of several files
 COPY = "data.typed.parquet"  # of a large CSV file, which would take long to read at every look
 KINDS = (".csv", ".csv.gz", ".tsv", ".parquet", ".arrow", ".feather", ".xlsx")
 
@@ -73,19 +75,23 @@ class Folder:
 
     def change(self, identity: str, **facts: Any) -> dict[str, Any]:
         """Add facts to the record, or put them in the place of others."""
-        with self.lock:
-            place = self.path(identity) / "meta.json"
-            try:
-                known: dict[str, Any] = (
-                    json.loads(place.read_text(encoding="utf-8")) if place.exists() else {}
-                )
-                known |= facts
-                write_whole(place, json.dumps(known, ensure_ascii=False, indent=1))
-            except (OSError, NotWritten):
-                if place.parent.is_dir():
-                    raise
-                raise Missing(identity) from None  # deleted meanwhile
+        with self.lock, self.writing(identity) as folder:
+            place = folder / "meta.json"
+            known: dict[str, Any] = json.loads(place.read_text(encoding="utf-8")) if place.exists() else {}
+            known |= facts
+            write_whole(place, json.dumps(known, ensure_ascii=False, indent=1))
         return known
+
+    @contextlib.contextmanager
+    def writing(self, identity: str) -> Iterator[Path]:
+        """The record's folder, to write into; a record that is deleted meanwhile is a missing one."""
+        folder = self.path(identity)
+        try:
+            yield folder
+        except (OSError, NotWritten):
+            if folder.is_dir():
+                raise
+            raise Missing(identity) from None
 
     def all(self) -> list[dict[str, Any]]:
         """Every record, the newest first."""
@@ -108,14 +114,23 @@ class Folder:
         shutil.rmtree(going, ignore_errors=True)
 
 
+def watched(meta: Mapping[str, Any]) -> set[str]:
+    """Names of the watches that an audit adds to."""
+    asked = meta.get("content", {}).get("watch")
+    parts = asked if isinstance(asked, list) else [asked]
+    names = (part.get("state") for part in parts if isinstance(part, dict))
+    return {name for name in names if isinstance(name, str) and WATCH.fullmatch(name)}
+
+
 class Store:
     """Everything that the server keeps."""
 
     def __init__(self, home: Path) -> None:
         self.files = Folder(home / "files")
         self.audits = Folder(home / "audits")
-        self.watches = home / "watches"
-        self.watches.mkdir(exist_ok=True, mode=0o700)
+        self.watches, self.shown = home / "watches", home / "shown"
+        for place in (self.watches, self.shown):
+            place.mkdir(exist_ok=True, mode=0o700)
         self._tidy()
 
     def _tidy(self) -> None:
@@ -129,12 +144,27 @@ class Store:
                 self.files.delete(meta["id"])
 
     def delete_audit(self, identity: str) -> None:
-        """An audit, and its file where no other audit is of it."""
-        file = self.audits.read(identity).get("file", "")
+        """An audit, and its file and its watches where no other audit is of them."""
+        gone = self.audits.read(identity)
         self.audits.delete(identity)
-        if all(meta.get("file") != file for meta in self.audits.all()):
+        others = self.audits.all()
+        if all(meta.get("file") != gone.get("file") for meta in others):
             with contextlib.suppress(Missing):
-                self.files.delete(file)
+                self.files.delete(gone.get("file", ""))
+        for name in watched(gone).difference(*map(watched, others)):
+            for place in self.watches.glob(f"{name}.jsonl*"):
+                place.unlink(missing_ok=True)
+
+    def mark_shown(self, file: str) -> None:
+        """From now on a plan for these data is no longer made before any rate was shown."""
+        (self.shown / self._data(file)).touch()
+
+    def was_shown(self, file: str) -> bool:
+        """Whether rates of these data were shown here: in this audit or another, kept or deleted since."""
+        return (self.shown / self._data(file)).exists()
+
+    def _data(self, file: str) -> str:
+        return str(self.files.read(file).get("digest", file))
 
     def data_path(self, identity: str) -> Path:
         """Where the rows of a file are."""
@@ -143,6 +173,19 @@ class Store:
         if not place.is_file():
             raise Missing(identity)
         return place
+
+    def data_name(self, identity: str) -> str:
+        """What reports and code call the file: by its own name, of the kind that its rows are kept in."""
+        name = str(self.files.read(identity)["name"])
+        own = name[: -len(kind_of(name))]
+        return (UNSAFE.sub("_", own).strip(". ") or "data") + kind_of(self.data_path(identity).name)
+
+    def link_data(self, audit: str, file: str) -> None:
+        """The rows beside the audit, under their own name."""
+        with self.audits.writing(audit) as folder:
+            made = folder / f"{secrets.token_hex(8)}.part"  # two requests may be here at once
+            made.symlink_to(self.data_path(file).resolve())
+            made.replace(folder / self.data_name(file))
 
     def look_path(self, identity: str) -> Path:
         """What checks and looks read: the rows themselves, or the copy that was made of a large file."""
@@ -159,11 +202,7 @@ def kind_of(name: str) -> str:
     return found
 
 
-def plan_of(content: Mapping[str, Any]) -> dict[str, Any]:
-    """What is fixed before any rate is seen: data and roles, questions, preset, error; not the words around them."""
-    return {name: value for name, value in sorted(content.items()) if name != "report"}
-
-
-def plan_hash(plan: Mapping[str, Any]) -> str:
-    """SHA-256 of the plan as canonical JSON."""
-    return hashlib.sha256(json.dumps(plan, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+def digest_of(place: Path) -> str:
+    """SHA-256 of a file: the same data brought twice are the same data."""
+    with place.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -20,12 +20,11 @@ from fairtrial.web import views
 from fairtrial.web.explore import Asked, Explorer, listed, table_rows
 from fairtrial.web.guard import REPORT_POLICY
 from fairtrial.web.jobs import Jobs
-from fairtrial.web.specs import as_python, as_toml, with_source
+from fairtrial.web.specs import EXPLORATORY, as_code, with_source
 from fairtrial.web.store import Missing, Store
 
 KINDS = {".html": "text/html", ".json": "application/json", ".csv": "text/csv", ".md": "text/markdown",
          ".svg": "image/svg+xml", ".parquet": "application/octet-stream"}  # fmt: skip
-COMMAND = "#!/bin/sh\n# beside audit.toml and the data\nfairtrial run audit.toml --out audit-report\n"
 Name = Annotated[str, Query(max_length=400)]
 Number = Annotated[float | None, Query(allow_inf_nan=False)]
 
@@ -51,6 +50,10 @@ class Results:
                     self.kept.popitem(last=False)
             return self.kept[key]
 
+    def exploratory(self, *identities: str) -> bool:
+        """Whether one of these audits was looked at before its questions were fixed."""
+        return any(self.store.audits.read(identity)["exploratory"] for identity in identities)
+
 
 def add_views(app: FastAPI, store: Store, jobs: Jobs) -> None:
     """Add them to the application; the general address of a view comes last."""
@@ -71,6 +74,7 @@ def _add_exploring(app: FastAPI, store: Store, explorer: Explorer) -> None:
     ) -> dict[str, Any]:  # fmt: skip
         """Rates, gaps and verdicts now; an audit whose plan is not fixed becomes exploratory by it."""
         meta = store.audits.read(identity)
+        store.mark_shown(meta["file"])
         if not meta.get("plan") and not meta.get("exploratory"):
             meta = store.audits.change(identity, exploratory=True)
         place = store.look_path(meta["file"])
@@ -87,36 +91,35 @@ def _add_exploring(app: FastAPI, store: Store, explorer: Explorer) -> None:
         scale: Literal["difference", "ratio"] = "difference",
     ) -> Response:  # fmt: skip
         """The same as a table: rates, gaps, and the verdict against the tolerance where one is asked for."""
-        return _csv(table_rows(explore(identity, metric, by, target, threshold, tolerance, scale)))
+        seen = explore(identity, metric, by, target, threshold, tolerance, scale)
+        return _csv(table_rows(seen), exploratory=seen["exploratory"])
 
 
 def _add_comparing(app: FastAPI, store: Store, results: Results) -> None:
     @app.get("/compare.json")
     def compare(old: Name, new: Name) -> dict[str, Any]:
         """Two finished audits side by side."""
-        return difference(results.of(old), results.of(new))
+        return {
+            "exploratory": results.exploratory(old, new),
+            **difference(results.of(old), results.of(new)),
+        }
 
     @app.get("/compare.csv")
     def compare_csv(old: Name, new: Name) -> Response:
         """Every test of both, and what became of it."""
-        return _csv([_flat(test) for test in compare(old, new)["tests"]])
+        found = compare(old, new)
+        return _csv([_flat(test) for test in found["tests"]], exploratory=found["exploratory"])
 
     @app.get("/watches.json")
     def watches() -> list[dict[str, Any]]:
         """Every watch that is kept here, with the last audit that added to it."""
         found: dict[str, dict[str, Any]] = {}
         for meta in store.audits.all():
-            asked = meta.get("content", {}).get("watch")
-            for part in asked if isinstance(asked, list) else [asked]:
-                name = part.get("state") if isinstance(part, dict) else None
-                if isinstance(name, str) and name not in found and meta["stage"] == "done":
-                    told = {
-                        "watch": name,
-                        "audit": meta["id"],
-                        "title": meta["title"],
-                        "ended": meta["ended"],
-                    }
-                    found[name] = {**told, "verdict": meta["verdict"]["text"]}
+            if meta["stage"] != "done" or not meta["content"].get("watch"):
+                continue
+            told = {key: meta[key] for key in ("title", "ended", "exploratory")}
+            for name, verdict in views.watch_verdicts(results.of(meta["id"])):
+                found.setdefault(name, {"watch": name, "audit": meta["id"], **told, "verdict": verdict})
         return list(found.values())
 
     @app.get("/watches.csv")
@@ -126,21 +129,29 @@ def _add_comparing(app: FastAPI, store: Store, results: Results) -> None:
 
 
 def _add_taking_away(app: FastAPI, store: Store) -> None:
-    def content_for_others(identity: str) -> dict[str, Any]:
-        meta = store.audits.read(identity)
-        file = store.files.read(meta["file"])
-        return with_source(meta["content"], Path(file["name"]), file.get("dataset"))
+    def named(identity: str, name: str) -> dict[str, str]:
+        exploratory = store.audits.read(identity)["exploratory"]
+        return _as_file(f"exploratory-{name}" if exploratory else name)
 
     @app.get("/api/audits/{identity}/code")
     def code(identity: str) -> dict[str, str]:
         """The same audit as a file, as Python and as a command."""
-        content = content_for_others(identity)
-        return {"audit.toml": as_toml(content), "audit.py": as_python(content), "audit.sh": COMMAND}
+        meta = store.audits.read(identity)
+        file, name = store.files.read(meta["file"]), Path(store.data_name(meta["file"]))
+        return as_code(with_source(meta["content"], name, file.get("dataset")), meta)
 
     @app.get("/api/audits/{identity}/code/{name}")
     def code_file(identity: str, name: Literal["audit.toml", "audit.py", "audit.sh"]) -> PlainTextResponse:
         """One of them to keep."""
-        return PlainTextResponse(code(identity)[name], headers=_as_file(name))
+        return PlainTextResponse(code(identity)[name], headers=named(identity, name))
+
+    @app.get("/api/audits/{identity}/plan.json")
+    def plan(identity: str) -> Response:
+        """What was fixed, as it was fixed: the SHA-256 of this file is the plan's fingerprint."""
+        place = store.audits.path(identity) / "plan.json"
+        if not place.is_file():
+            raise HTTPException(409, "The plan is not fixed yet.")
+        return FileResponse(place, media_type="application/json", headers=named(identity, "plan.json"))
 
     @app.get("/api/audits/{identity}/tables.zip")
     def tables(identity: str) -> Response:
@@ -149,11 +160,14 @@ def _add_taking_away(app: FastAPI, store: Store) -> None:
         found = sorted(folder.iterdir()) if folder.is_dir() else []
         if not found:
             raise Missing(identity)
+        exploratory = store.audits.read(identity)["exploratory"]
         out = io.BytesIO()
         with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
             for place in found:
-                archive.write(place, place.name)
-        return Response(out.getvalue(), media_type="application/zip", headers=_as_file("tables.zip"))
+                archive.write(place, f"exploratory-{place.name}" if exploratory else place.name)
+            if exploratory:
+                archive.writestr("exploratory.txt", f"{EXPLORATORY}\n")
+        return Response(out.getvalue(), media_type="application/zip", headers=named(identity, "tables.zip"))
 
     @app.get("/api/audits/{identity}/report/{name:path}")
     def report(identity: str, name: str, download: bool = False) -> Response:
@@ -162,11 +176,15 @@ def _add_taking_away(app: FastAPI, store: Store) -> None:
         place = (folder / name.replace("\0", "")).resolve()
         if not place.is_relative_to(folder) or not os.path.isfile(place) or place.suffix not in KINDS:
             raise Missing(name)  # also where the name is longer than any file's
-        headers = {"content-security-policy": REPORT_POLICY} | (_as_file(place.name) if download else {})
+        headers = {"content-security-policy": REPORT_POLICY}
+        headers |= named(identity, place.name) if download else {}
         return FileResponse(place, media_type=KINDS[place.suffix], headers=headers)
 
 
 def _add_finished(app: FastAPI, results: Results) -> None:
+    def marked(identity: str, found: dict[str, Any]) -> dict[str, Any]:
+        return {"exploratory": results.exploratory(identity), **found}
+
     @app.get("/api/audits/{identity}/certificate.html")
     def certificate(identity: str) -> Response:
         """One sheet that says what was certified; refused with the reason where nothing was."""
@@ -183,21 +201,35 @@ def _add_finished(app: FastAPI, results: Results) -> None:
         identity: str, loss: Annotated[float, Query(ge=0, le=1, allow_inf_nan=False)] = 0.0
     ) -> dict[str, Any]:
         """How far improve's finding reaches, and the largest gain shown at one loss of accuracy."""
-        return views.surface(results.of(identity), loss)
+        return marked(identity, views.surface(results.of(identity), loss))
+
+    @app.get("/audits/{identity}.json")
+    def whole(identity: str) -> Response:
+        """The audit as its results: what the report is written from."""
+        results.of(identity)
+        place = results.store.audits.path(identity) / "report" / "results.json"
+        return FileResponse(place, media_type="application/json")
+
+    @app.get("/audits/{identity}.csv")
+    def whole_csv(identity: str) -> Response:
+        """Every test of the audit, as a table."""
+        return seen_csv(identity, "tests")
 
     @app.get("/audits/{identity}/{view}.json")
     def seen(identity: str, view: str) -> dict[str, Any]:
         """A view of a finished audit."""
-        return views.find_view(view)(results.of(identity))
+        return marked(identity, views.find_view(view)(results.of(identity)))
 
     @app.get("/audits/{identity}/{view}.csv")
     def seen_csv(identity: str, view: str) -> Response:
         """Its rows as a table."""
-        return _csv(views.find_view(view)(results.of(identity))["rows"])
+        found = seen(identity, view)
+        return _csv(found["rows"], exploratory=found["exploratory"])
 
 
-def _csv(rows: list[dict[str, Any]]) -> Response:
-    return Response(views.as_csv(rows), media_type="text/csv")
+def _csv(rows: list[dict[str, Any]], *, exploratory: bool = False) -> Response:
+    told = [{**row, "exploratory": True} for row in rows] if exploratory else rows
+    return Response(views.as_csv(told), media_type="text/csv")
 
 
 def _flat(test: dict[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from fairtrial.errors import Fault, InputError
@@ -216,6 +217,13 @@ def watched(content: Content) -> dict[str, Any]:
                 "reading": published_rows(result).reading(),
             }
     return {"rows": rows, "watches": facts}
+
+
+def watch_verdicts(content: Content) -> Iterator[tuple[str, str]]:
+    """Each watch that the audit added to, by its name, and where it stands."""
+    for section, result in results_of(content):
+        if result.kind == "watch":
+            yield Path(section["arguments"]["state"]).stem, result.to_dict()["verdict"]["text"]
 
 
 def tests(content: Content) -> dict[str, Any]:

@@ -23,7 +23,8 @@ def main(folder: str, memory: str) -> None:
     from fairtrial.errors import FairtrialError
     from fairtrial.trial import Event, run
 
-    place = Path(folder)
+    place = Path(folder).resolve()
+    os.chdir(place)  # where the rows have their own name
 
     def tell(event: Event) -> None:
         _say("event", **asdict(event))

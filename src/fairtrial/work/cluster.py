@@ -32,10 +32,19 @@ def cluster(who: str, parallel: str | None, jobs: int) -> Iterator[int]:
 
     with contextlib.ExitStack() as opened:
         if parallel == HERE:
-            parallel = opened.enter_context(_made_here(jobs)).scheduler_address
-        client = opened.enter_context(_client(who, Client, parallel))
+            made = _made_here(jobs)
+            opened.callback(_close, made)
+            parallel = str(made.scheduler_address)
+        client = _client(who, Client, parallel)
+        opened.callback(_close, client)
         opened.enter_context(parallel_config(backend=TellingBackend(client=client)))
         yield max(jobs, sum(client.nthreads().values()))
+
+
+def _close(opened: Any) -> None:
+    """The work is done: a worker that does not end in time must cost no answer."""
+    with contextlib.suppress(Exception):
+        opened.close()
 
 
 def _made_here(jobs: int) -> Any:

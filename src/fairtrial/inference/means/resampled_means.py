@@ -19,6 +19,7 @@ DRAWS = 1_999
 # Below this probability more draws are taken.
 THIN = 0.01
 DRAWS_IF_THIN = 9_999
+NUMBERS_DRAWN = 6 * (DRAWS + DRAWS_IF_THIN)  # that a gap keeps: four sums and two statistics of a draw
 SEED = 0
 # The last tail that is read off the draws has so many of them; beyond it the tail is continued as Student's.
 LAST_COUNTED = 10

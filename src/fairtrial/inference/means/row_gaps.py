@@ -20,6 +20,7 @@ from fairtrial.inference.means.empirical_likelihood import (
 )
 from fairtrial.inference.means.from_moments import critical_value
 from fairtrial.inference.means.known_targets import Refinement, known_limits, known_log_ratio
+from fairtrial.inference.numeric.made import Made
 from fairtrial.inference.numeric.roots import Floats, secant_limits
 from fairtrial.inference.rates.overlap import overlap_root
 
@@ -106,12 +107,14 @@ class RowGaps(Gaps):
         plain = refinement in (None, "none")
         usual = "empirical likelihood" if plain else f"{refinement} empirical likelihood"
         self.rule = np.full(df.shape, usual)
-        self.each: list[OneGap | None] = [
-            None
-            if why
-            else _one_gap(atoms, comparison, index, refinement or "none", float(self.error[index]))
-            for index, why in enumerate(self.reason)
-        ]
+        self.known = known is not None
+
+        def one_gap(index: int) -> OneGap | None:
+            if self.reason[index]:
+                return None
+            return _one_gap(atoms, comparison, index, refinement or "none", float(self.error[index]))
+
+        self.each = Made(one_gap, len(self.reason), int(atoms.count.sum()))
 
     def root(self, gap: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -158,7 +161,7 @@ class RowGaps(Gaps):
         """Groups against a known value, whose limits are found together."""
         return [
             (index, one)
-            for index, one in enumerate(self.each)
+            for index, one in enumerate(self.each if self.known else ())
             if isinstance(one, KnownGap) and one.refinement == "none"
         ]
 

@@ -333,7 +333,7 @@ def compare_sorted(
             inference=replace(inference, scale="difference"),
         )  # fmt: skip
     if inference.within:
-        refuse_within(who, audit, target, inference.by_model)
+        refuse_within(who, audit, metric, inference.within, target, inference.by_model)
     gaps: Gaps
     bounds: Bounds | None = None
     if found.unknown is not None:

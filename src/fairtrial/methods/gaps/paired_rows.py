@@ -19,6 +19,7 @@ from fairtrial.methods.gaps.inference_asked import Inference, refuse_ways
 from fairtrial.metrics.groups import Group, Target
 from fairtrial.metrics.metric import Metric
 from fairtrial.metrics.values import Role
+from fairtrial.results.text import counted
 
 NO_PAIR = -1
 
@@ -58,8 +59,9 @@ class PairedRows:
             raise InputError(self.who, Fault("pair", required, subject=f"pair {self.column!r}", cure=cure))
         other, several = self.answers(opposite)
         if several:
-            required = f"holds several answers of {several:,} people who are also in {group.label!r}"
-            raise InputError(self.who, Fault("target", required, cure="Name one group as the reference"))
+            required = f"holds several answers of {counted(several, 'person', 'people')}"
+            named = "name one group as the reference, of which a person has one row"
+            raise InputError(self.who, Fault("target", required, cure=named))
         return int(((own != NO_PAIR) & (other != NO_PAIR)).sum())
 
     def pairs(self, member: Bools, opposite: Bools) -> Pairs:

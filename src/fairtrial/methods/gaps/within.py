@@ -24,6 +24,7 @@ from fairtrial.inference.rates.two_rates import Scale
 from fairtrial.methods.gaps.sorted_groups import Estimate
 from fairtrial.methods.gaps.weighted_rows import WeightedRows
 from fairtrial.metrics.groups import Target
+from fairtrial.metrics.metric import Metric
 from fairtrial.results.column import undefined
 
 MOST_NAMED = 5
@@ -71,9 +72,18 @@ def within_columns(
     return names
 
 
-def refuse_within(who: str, audit: Audit, target: Target | Estimate, by_model: bool) -> None:
-    """What cannot be adjusted for legitimate factors yet, by name."""
+def refuse_within(
+    who: str, audit: Audit, metric: Metric, within: Sequence[str], target: Target | Estimate, by_model: bool
+) -> None:
+    """What cannot be adjusted for legitimate factors yet, by name, and what would be adjusted away whole."""
     faults = []
+    measured = _measured(audit, metric)
+    if measured <= set(within):
+        named = " and ".join(repr(name) for name in within if name in measured)
+        required = (
+            f"names {named}, of which {metric.label} is made: people alike in it have no gap left to show"
+        )
+        faults.append(Fault("within", required, cure="name another column, or leave it out"))
     if isinstance(target, Estimate) or target.kind not in ("rest", "reference"):
         cure = Words("use {} or a reference group", Set("target", "rest"))
         faults.append(
@@ -91,6 +101,13 @@ def refuse_within(who: str, audit: Audit, target: Target | Estimate, by_model: b
         faults.append(Fault("adjustment", required, cure=cure))
     if faults:
         raise NotApplicable(who, faults)
+
+
+def _measured(audit: Audit, metric: Metric) -> set[str | None]:
+    """The columns that the metric's value is made of; of a decision that is a score's, that score."""
+    if isinstance(metric.value, str):
+        return {metric.value}
+    return {getattr(audit, need) or audit.score for need in metric.value.needs}
 
 
 def strata_of(cells: Cells, columns: Sequence[str]) -> tuple[NDArray[np.int64], list[str]]:

@@ -16,10 +16,9 @@ from fairtrial.methods.improve.candidates.adapters import identity
 from fairtrial.methods.improve.candidates.contest import Contest
 from fairtrial.methods.improve.candidates.preparation import Prepared, prepare
 from fairtrial.methods.improve.candidates.stated import Stated
-from fairtrial.methods.improve.candidates.utilities import Area, Revenue, Worth, evaluate
+from fairtrial.methods.improve.candidates.utilities import Area, Worth
 from fairtrial.methods.improve.claim_tests import MARGINS
-from fairtrial.methods.improve.estimate_rows import estimates_of
-from fairtrial.methods.improve.payoff import Payoff
+from fairtrial.methods.improve.estimate_rows import estimates_of, is_rate
 from fairtrial.methods.improve.result import ImproveResult
 from fairtrial.methods.improve.rule_card import card_of, listed
 from fairtrial.methods.improve.search_log import log_of, seconds_of
@@ -55,6 +54,10 @@ ADVERSE = (
 UNSTATED = (
     "The direction of the status quo's gap was not stated beforehand, so the p-value of the gap is the smallest of {} "
     "directions times their number."
+)
+OTHER_WAY = (
+    "The {} under the status quo was stated, or found in the earlier sample, to be higher for {} than for {}; in these "
+    "rows it is lower, so that no smaller gap in that direction can be shown."
 )
 SURFACE = (
     "The largest fairness gain at an accuracy loss fixed in advance is valid at the level asked for; a point picked "
@@ -134,6 +137,7 @@ def _notes(tested: TestedSplits, contest: Contest, stated: Stated | None) -> lis
         notes.append(_splits_note(settings))
     if stated is not None and None in stated.pairs and len(claim.pairs) > 1 and claim.method != "paper":
         notes.append(Note("direction-not-stated", UNSTATED.format(len(claim.pairs))))
+    notes += _other_way_round(tested, contest, stated)
     notes += _few_people(tested)
     if contest.person is not None:
         notes.append(Note("repeated-people", REPEATED))
@@ -143,6 +147,18 @@ def _notes(tested: TestedSplits, contest: Contest, stated: Stated | None) -> lis
     paper = claim.method == "paper"
     notes.append(Note("paper-fairness", PAPER) if paper else Note("adverse-row", ADVERSE))
     return [*notes, Note("surface", SURFACE)]
+
+
+def _other_way_round(tested: TestedSplits, contest: Contest, stated: Stated | None) -> list[Note]:
+    """Gaps of the status quo that the rows show in the direction opposite to the one stated."""
+    notes = []
+    for m, pair in enumerate([] if stated is None else stated.pairs):
+        levels = tested.arrays["estimate"][0, len(contest.claim.accuracies) + m, 0]
+        if pair is not None and contest.claim.method != "paper" and levels[pair[0]] < levels[pair[1]]:
+            above, below = (contest.names[code] for code in pair)
+            text = OTHER_WAY.format(contest.claim.fairness[m].label, above, below)
+            notes.append(Note("other-direction", text))
+    return notes
 
 
 def _few_people(tested: TestedSplits) -> list[Note]:
@@ -194,7 +210,7 @@ def _claim(contest: Contest) -> dict[str, Any]:
         **_accuracy_claim(contest),
         "fairness": [worth.name for worth in claim.fairness],
         "fairness_labels": [worth.label for worth in claim.fairness],
-        "fairness_is_rate": _is_rate(contest, claim.fairness[0]),
+        "fairness_is_rate": is_rate(contest, claim.fairness[0]),
         "groups": list(contest.names),
         "margin_kind": claim.kind,
         "reduction": claim.fairness_delta,
@@ -211,7 +227,7 @@ def _accuracy_claim(contest: Contest) -> dict[str, Any]:
         "accuracy": [worth.name for worth in claim.accuracies],
         "accuracy_labels": [worth.label for worth in claim.accuracies],
         "better_lower": [worth.label for worth in claim.accuracies if worth.sign < 0],
-        "rates": [worth.label for worth in claim.accuracies if _is_rate(contest, worth)],
+        "rates": [worth.label for worth in claim.accuracies if is_rate(contest, worth)],
         "margins": [(0.0 - np.array(deltas)).tolist() for deltas in claim.accuracy_delta],
         "weighted": None if claim.weights is None else weighted,
     }
@@ -365,13 +381,6 @@ def _delta_method(tested: TestedSplits) -> float | None:
     """The same combination of delta-method p-values; undefined components count as 1."""
     values = np.where(np.isnan(tested.arrays["delta"]), 1.0, tested.arrays["delta"]).max(axis=1)
     return combine_p_values([float(v) for v in values], tested.settings.aggregate)
-
-
-def _is_rate(contest: Contest, worth: Worth) -> bool:
-    """Whether a level is a share of people."""
-    everyone = np.arange(contest.rows)
-    u, _ = evaluate(worth, contest.seen, *contest.status_quo(everyone))
-    return bool(np.isin(np.abs(u), (0.0, 1.0)).all() and not isinstance(worth.what, Payoff | Revenue))
 
 
 def _finite(value: float) -> float | None:

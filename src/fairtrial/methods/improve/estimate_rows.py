@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from fairtrial.methods.improve.candidates.contest import Contest
+from fairtrial.methods.improve.candidates.utilities import Revenue, Worth, evaluate
+from fairtrial.methods.improve.payoff import Payoff
 from fairtrial.methods.improve.splits import TestedSplits, gaps
 from fairtrial.results.column import defined_or, undefined
 
@@ -35,7 +37,9 @@ def _accuracy_rows(tested: TestedSplits, contest: Contest, k: int) -> Iterator[d
             yield {
                 "part": "accuracy",
                 "metric": worth.name,
+                "value_kind": "percent" if is_rate(contest, worth) else "number",
                 "group": tested.names[i],
+                "fewest": None,
                 "n": int(tested.arrays["support"][k, m][:, used].min()),
                 "status_quo": defined_or(old, NOBODY),
                 "alternative": defined_or(new, NOBODY),
@@ -49,12 +53,29 @@ def _fairness_rows(tested: TestedSplits, contest: Contest, k: int) -> Iterator[d
         yield {
             "part": "fairness",
             "metric": worth.name,
+            "value_kind": "number",  # the difference of two rates is no share of people
             "group": "impact ratio" if contest.claim.scale == "ratio" else "gap",
+            "fewest": _fewest(tested, k, m) if is_rate(contest, worth) else None,
             "n": int(tested.arrays["support"][k, m, :, :-1].min()),
             "status_quo": defined_or(old, NOBODY),
             "alternative": defined_or(new, NOBODY),
             **_test(tested, k, tested.positions(m)),
         }
+
+
+def _fewest(tested: TestedSplits, k: int, m: int) -> int | None:
+    """The fewest people, but nobody, that a group's rate behind a gap tells of, selected or not."""
+    support = np.asarray(tested.arrays["support"][k, m, :, :-1], dtype=np.float64)
+    count = np.abs(np.nan_to_num(np.asarray(tested.arrays["estimate"][k, m, :, :-1]))) * support
+    told = np.round(np.concatenate([count, support - count]))
+    return int(told[told > 0].min()) if (told > 0).any() else None
+
+
+def is_rate(contest: Contest, worth: Worth) -> bool:
+    """Whether a level is a share of people."""
+    everyone = np.arange(contest.rows)
+    u, _ = evaluate(worth, contest.seen, *contest.status_quo(everyone))
+    return bool(np.isin(np.abs(u), (0.0, 1.0)).all() and not isinstance(worth.what, Payoff | Revenue))
 
 
 def _test(tested: TestedSplits, k: int, which: list[int]) -> dict[str, Any]:

@@ -68,15 +68,6 @@ def improve(
     ----------
     audit : Audit
         The data and their roles.
-    delta : list or dict, default (0, 0, 0)
-        Accuracy Δ per group and fairness Δ, 0,0,0.1: the alternative must be (1+Δ) times as accurate and
-        have less than (1−Δ) times the gap.
-    threshold : float or None, default None
-        The score at or above which a fixed rule selects, stated beforehand.
-    unlabelled : str or dict or None, default None
-        What is assumed of people whose outcome is unknown: bounds for nothing, or odds=2,alike=band for
-        odds at most twice, or half, those of the same group with a known outcome who are alike in these
-        columns.
     accuracy : str or Metric or Payoff or dict or list, default 'accuracy'
         The metric, payoff, auc or revenue (of a score that is a price and an outcome that is the most
         somebody would pay) that must not get worse by more than the margin; or several.

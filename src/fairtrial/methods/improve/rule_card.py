@@ -8,6 +8,11 @@ from typing import Any
 from fairtrial.methods.improve.arguments import Wanted
 from fairtrial.methods.improve.result import ImproveResult
 
+REFITTED = (
+    "This rule was fitted on all rows after the test. What was tested are the rules that the same search fitted on "
+    "part of them; the levels expected of this one are theirs."
+)
+
 
 def card_of(result: ImproveResult, wanted: Wanted) -> dict[str, Any]:
     """Where a rule comes from, what was shown of it, and its limits."""
@@ -36,7 +41,11 @@ def card_of(result: ImproveResult, wanted: Wanted) -> dict[str, Any]:
         "checks": details["search_checks"],
         "expected_levels": details["refit"]["expected_levels"],
         "changes": details["refit"]["changes"],
-        "limits": [*result.assumptions, *(note.text for note in result.notes)],
+        "limits": [
+            *([] if details["all_rows"] else [REFITTED]),
+            *result.assumptions,
+            *(note.text for note in result.notes),
+        ],
         "seed": result.provenance["seed"],
         "fairtrial": __version__,
     }

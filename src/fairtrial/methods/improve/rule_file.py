@@ -1,16 +1,23 @@
 """A rule as a file: written by skops without pickle, and read with a fixed list of types that may be made.
 
-The file says which types it holds; which of them are made is decided by the list below alone. What is not on it, a
-function, a class of another package, is refused by name before anything is made of it.
+The file says which types it holds; which of them are made is decided by the lists below alone. What is not on them, a
+function, a class of another package, is refused by name before anything is made of it. skops trusts every estimator of
+scikit-learn; here are only those that predict within the bounds of their arrays, whatever a file has put there, and
+trees, which do not, are looked through before the rule is given to anybody.
 """
 
 from __future__ import annotations
 
+import io
+import json
 import os
+import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from fairtrial.errors import Fault, InputError, MissingExtra
+from fairtrial.methods.improve.rule_trees import unsound_trees
 from fairtrial.results.output import check_output_file
 from fairtrial.work.whole_files import write_whole
 
@@ -40,11 +47,53 @@ TRUSTED = (
     "sklearn._loss._loss.CyHalfBinomialLoss",
     "sklearn._loss._loss.CyHalfMultinomialLoss",
     "sklearn._loss._loss.CyHalfSquaredError",
+    "sklearn.calibration._CalibratedClassifier",
+    "sklearn.calibration._SigmoidCalibration",
     "sklearn.compose._column_transformer._RemainderColsList",
     "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.tree._tree.Tree",
+    "sklearn.utils._bunch.Bunch",
 )
+# What else a file may hold: plain values, arrays, and estimators that compute in Python and NumPy. Support vector
+# machines, neighbours and gradient boosting other than by histograms are not among them: their compiled code follows
+# indices and sizes of the file without looking at them, and sparse arrays do the same.
+PLAIN = (
+    *(
+        f"builtins.{name}"
+        for name in ("bool", "dict", "float", "int", "list", "set", "slice", "str", "tuple")
+    ),
+    *(f"numpy.{name}" for name in ("ndarray", "bool", "bool_", "float32", "float64", "str_")),
+    *(f"numpy.{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+    "collections.OrderedDict",
+    "numpy.random._generator.Generator",
+    "numpy.random.mtrand.RandomState",
+    "sklearn.svm._classes.LinearSVC",
+    "sklearn.svm._classes.LinearSVR",
+)
+ESTIMATORS = (
+    "sklearn.calibration.",
+    "sklearn.compose.",
+    "sklearn.decomposition._pca.",
+    "sklearn.discriminant_analysis.",
+    "sklearn.dummy.",
+    "sklearn.ensemble._bagging.",
+    "sklearn.ensemble._forest.",
+    "sklearn.ensemble._hist_gradient_boosting.",
+    "sklearn.ensemble._stacking.",
+    "sklearn.ensemble._voting.",
+    "sklearn.ensemble._weight_boosting.",
+    "sklearn.impute.",
+    "sklearn.isotonic.",
+    "sklearn.kernel_approximation.",
+    "sklearn.linear_model.",
+    "sklearn.naive_bayes.",
+    "sklearn.neural_network.",
+    "sklearn.pipeline.",
+    "sklearn.preprocessing.",
+    "sklearn.tree._classes.",
+)
+LARGEST = 2**30  # bytes that a file may unpack to
 
 
 def save_object(rule: Any, path: str | os.PathLike[str]) -> Path:
@@ -55,9 +104,12 @@ def save_object(rule: Any, path: str | os.PathLike[str]) -> Path:
         content = skops.dumps(rule)
     except Exception as error:
         raise _cannot_save(rule, str(error)) from error
-    foreign = _foreign(skops.get_untrusted_types(data=content))
+    foreign = _foreign(content)
     if foreign:
         raise _cannot_save(rule, f"it holds {', '.join(foreign)}, which no file is trusted to make")
+    unsound = unsound_trees(rule)
+    if unsound:
+        raise _cannot_save(rule, unsound)
     write_whole(target, content)
     return target
 
@@ -79,33 +131,49 @@ def read_object(path: str | os.PathLike[str]) -> Any:
     if not source.is_file():
         raise InputError("load_rule", Fault("path", "must be a file", got=str(path)))
     try:
-        foreign = _foreign(skops.get_untrusted_types(file=source))
+        content = source.read_bytes()
+        foreign = _foreign(content)
         if foreign:
             required = f"holds {', '.join(foreign)}, which are not trusted; it was not read"
-            raise InputError(
-                "load_rule",
-                Fault(
-                    "path",
-                    required,
-                    subject=f"{str(path)!r}",
-                    cure="read files that the save() of a rule has written",
-                ),
-            )
-        return skops.load(source, trusted=list(TRUSTED))
+            raise _cannot_read(path, required, "read files that the save() of a rule has written")
+        found = skops.loads(content, trusted=list(TRUSTED))
+        unsound = unsound_trees(found)
     except InputError:
         raise
     except Exception as error:
-        fault = Fault(
-            "path",
-            f"cannot be read as a rule: {error}",
-            subject=f"{str(path)!r}",
-            cure="name a file that improve has saved",
-        )
-        raise InputError("load_rule", fault) from error
+        raise _cannot_read(path, f"cannot be read as a rule: {error}") from error
+    if unsound:
+        raise _cannot_read(path, f"cannot be read as a rule: {unsound}")
+    return found
 
 
-def _foreign(types: list[str]) -> list[str]:
-    return sorted(set(types) - set(TRUSTED))
+def _cannot_read(
+    path: str | os.PathLike[str], why: str, cure: str = "name a file that improve has saved"
+) -> InputError:
+    return InputError("load_rule", Fault("path", why, subject=f"{str(path)!r}", cure=cure))
+
+
+def _foreign(content: bytes) -> list[str]:
+    """Types that a file names and that are on no list, of ours or of skops."""
+    with zipfile.ZipFile(io.BytesIO(content)) as packed:
+        size = sum(part.file_size for part in packed.infolist())
+        if size > LARGEST:
+            raise ValueError(f"it unpacks to {size:,} bytes, more than {LARGEST:,}")
+        named = set(_named(json.loads(packed.read("schema.json"))))
+    ours = {name for name in named if name in TRUSTED or name in PLAIN or name.startswith(ESTIMATORS)}
+    return sorted((named - ours) | (set(skops_io().get_untrusted_types(data=content)) - set(TRUSTED)))
+
+
+def _named(node: Any) -> Iterator[str]:
+    """Every type that a part of the schema names."""
+    if isinstance(node, dict):
+        if "__module__" in node and "__class__" in node:
+            yield f"{node['__module__']}.{node['__class__']}"
+        for part in node.values():
+            yield from _named(part)
+    elif isinstance(node, list):
+        for part in node:
+            yield from _named(part)
 
 
 def skops_io() -> Any:

@@ -13,6 +13,7 @@ from fairtrial.methods.improve.candidates.contest import Constraints, Contest
 from fairtrial.methods.improve.candidates.utilities import Area
 from fairtrial.methods.improve.claim_tests import gap_levels
 from fairtrial.methods.improve.search import SURE, Found
+from fairtrial.methods.improve.sentences import BLIND
 from fairtrial.methods.improve.solver.thoroughness import FEWEST_ROWS, MOST_CELLS, least_gap_bound
 from fairtrial.methods.improve.splits import TestedSplits
 
@@ -52,14 +53,19 @@ def _bound(contest: Contest, alpha: float) -> float | None:
     claim, matrix = contest.claim, contest.inputs.matrix
     if not _can_be_bounded(contest):
         return None
-    cell = distinct_rows([matrix[:, i] for i in range(matrix.shape[1])])[0]
+    seen = [matrix[:, i] for i in range(matrix.shape[1])]
+    if not contest.constraints.blind:  # a rule may decide by group
+        seen.append(contest.group.astype(np.float64))
+    cell = distinct_rows(seen)[0]
     if int(cell.max()) >= MOST_CELLS:
         return None
     decision, _ = contest.status_quo(np.arange(contest.rows))
     margin = max(0.0, -min(claim.accuracy_delta[0]))
     level = float(np.mean(decision == contest.outcome))
     wanted = level * (1 - margin) if claim.kind == "relative" else level - margin
-    return least_gap_bound(cell, contest.group == 1, contest.outcome, wanted, alpha)
+    return (
+        least_gap_bound(cell, contest.group == 1, contest.outcome, wanted, alpha) or None
+    )  # 0 bounds nothing
 
 
 def _can_be_bounded(contest: Contest) -> bool:
@@ -69,6 +75,7 @@ def _can_be_bounded(contest: Contest) -> bool:
         contest.names
     ) == 2
     free = contest.constraints.capacity is None and claim.scale == "difference" and not claim.one_sided
+    free &= claim.weights is None or claim.pooled  # weighted groups are not the accuracy that is bounded
     return (
         simple
         and free
@@ -143,7 +150,7 @@ def checks_of(constraints: Constraints, given: Sequence[str] | None) -> list[str
         f"never {'falls' if s > 0 else 'rises'} with {name}" for name, s in constraints.monotone.items()
     ]
     if constraints.blind:
-        checks.append("blind to the group")
+        checks.append(BLIND)
     checks += [f"without {name}" for name in constraints.banned]
     if given is not None:
         checks.append(f"independent of the group given {', '.join(given) or 'nothing'}")

@@ -10,6 +10,8 @@ from fairtrial.methods.improve.solver.all_splits import split_level
 from fairtrial.results.column import Verdict
 from fairtrial.results.text import format_value
 
+BLIND = "blind to the group"  # a check that every candidate of a search was held to
+
 
 def question_of(details: Mapping[str, Any]) -> str:
     """What was asked, in words."""
@@ -36,6 +38,10 @@ def _assumed(details: Mapping[str, Any]) -> str:
     if unlabelled["odds"] is None:
         return ", whatever the unknown outcomes are"
     alike = " and ".join(unlabelled["alike"])
+    if unlabelled["odds"] == 1:
+        return (
+            f", if the odds of unknown outcomes are those of people alike in {alike} whose outcome is known"
+        )
     most = number(unlabelled["odds"])
     return (
         f", if the odds of unknown outcomes are at most {most} times and at least 1/{most} of those of people alike in "
@@ -133,7 +139,20 @@ def _undetermined(details: Mapping[str, Any]) -> str:
     if few is None:
         return ""
     seen = f"{few:,} {'person who fares' if few == 1 else 'people who fare'} worse"
-    return f"whether {details['claim']['accuracy_labels'][0]} falls rests on {seen} in the rows tested"
+    return f"whether {_weakest_accuracy(details)} falls rests on {seen} in the rows tested"
+
+
+def _weakest_accuracy(details: Mapping[str, Any]) -> str:
+    """The accuracy that most often has the largest p-value of all."""
+    claim = details["claim"]
+    labels, each = claim["accuracy_labels"], 1 if claim["weighted"] else len(claim["groups"])
+    if len(labels) == 1:
+        return str(labels[0])
+    weakest = []
+    for split in details["splits"]:
+        p_values = [component["p_value"] for component in split["components"][: each * len(labels)]]
+        weakest.append(labels[p_values.index(max(p_values)) // each])
+    return str(max(labels, key=weakest.count))
 
 
 def _rule_words(details: Mapping[str, Any]) -> str:
@@ -253,12 +272,15 @@ def _search(details: Mapping[str, Any]) -> list[str]:
     bound = details["smallest_possible_gap"]
     if bound is None:
         found.append(
-            "How small a gap any rule could have is not bounded: that needs few combinations of features."
+            "How small a gap any rule could have is not bounded: that needs few combinations of features, many rows, "
+            "and a claim about accuracy and the selection rates of two groups."
         )
     else:
         sure = f"confidence {1 - details['alpha']:.0%}"
+        by_group = "" if BLIND in details.get("search_checks", (BLIND,)) else " and the group"
         found.append(
-            f"No rule on these features that is as accurate has a gap below {number(bound)} ({sure})."
+            f"No rule on these features{by_group} whose accuracy is within the margin has a gap below {number(bound)} "
+            f"({sure})."
         )
     return found
 

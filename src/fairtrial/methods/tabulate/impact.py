@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Rows
-from fairtrial.errors import Fault, NotApplicable
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.highest import pairs_of_groups, ratio_to_highest
 from fairtrial.inference.rates.proportions import rate_interval
@@ -31,7 +30,7 @@ from fairtrial.methods.tabulate.asked import (
 )
 from fairtrial.methods.tabulate.result import LEFT_OUT, LISTED, UNKNOWN
 from fairtrial.metrics.groups import Group
-from fairtrial.results.column import State
+from fairtrial.results.column import State, scalar, undefined
 from fairtrial.results.text import counted
 
 Bools = NDArray[np.bool_]
@@ -41,6 +40,7 @@ STATED = {
     "distribution_date": "Distribution date of the tool",
     "data_source": "Source and explanation of the data",
 }
+RATIO = ("impact_ratio", "impact_ratio_low", "impact_ratio_high")
 JUSTIFIED = {"justification": "Justification for leaving categories out"}
 
 
@@ -124,14 +124,15 @@ def _ratios(
     groups: Sequence[Group], events: Floats, people: Floats, large: Bools, level: float
 ) -> list[dict[str, Any]]:
     """Each category's rate over the highest of the same attributes, categories large enough only."""
-    cells: list[dict[str, Any]] = [
-        dict.fromkeys(("impact_ratio", "impact_ratio_low", "impact_ratio_high", "four_fifths"))
-        for _ in groups
-    ]
+    cells: list[dict[str, Any]] = [dict.fromkeys((*RATIO, "four_fifths")) for _ in groups]
     for attributes in dict.fromkeys(group.attributes for group in groups):
         own = np.array([group.attributes == attributes for group in groups]) & large & (people > 0)
         places = np.flatnonzero(own)
-        if places.size < 2 or events[own].max() == 0:
+        why = "there is no other category of sufficient size" if places.size < 2 else ""
+        why = why or ("the highest rate is zero" if events[own].max() == 0 else "")
+        if why:
+            for place in places:
+                cells[place] |= dict.fromkeys(RATIO, undefined(why))
             continue
         found = ratio_to_highest(events[own], people[own], level)
         pairs = pairs_of_groups(events[own], people[own], FOUR_FIFTHS, level)
@@ -164,9 +165,9 @@ def _unknown_line(people: int, everyone: int) -> dict[str, Any]:
 
 
 def _sentence(lines: Sequence[dict[str, Any]]) -> str:
-    known = [line for line in lines if line.get("impact_ratio") is not None]
+    known = [line for line in lines if scalar(line.get("impact_ratio")) is not None]
     if not known:
-        raise NotApplicable(WHO, Fault("by", "needs two categories of sufficient size to compare"))
+        return "no impact ratio: see the reasons in the table"
     shown = sum(bool(line["four_fifths"]) for line in known)
     return f"{shown} of {counted(len(known), 'impact ratio')} shown to be under four fifths of another category's rate"
 

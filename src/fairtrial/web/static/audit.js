@@ -1,4 +1,4 @@
-import { ask, day, duration, el, faults, go, number, questions, show, step, table, words } from "./page.js";
+import { ask, asksOf, asData, day, duration, el, EXPLORATORY, faults, go, number, questions, show, step, table, words } from "./page.js";
 import { explore } from "./explore.js";
 import { frontier, surface } from "./frontier.js";
 import { heatmap, needed, subgroups, tests, watch } from "./views.js";
@@ -20,9 +20,8 @@ export async function audit(id, view) {
 
 async function looked(meta, view) {
   step("Result", NAMES[view]);
-  const seen = await ask("GET", `/audits/${meta.id}/${view}.json`);
-  const present = await ask("GET", `/api/audits/${meta.id}/views`);
-  show(el("h1", {}, meta.title), tabs(meta, present, view), ...await VIEWS[view](meta, seen, `/audits/${meta.id}/${view}`));
+  const [seen, present, about] = await Promise.all([ask("GET", `/audits/${meta.id}/${view}.json`), ask("GET", `/api/audits/${meta.id}/views`), ask("GET", "/api/about")]);
+  show(el("h1", {}, meta.title), meta.exploratory ? stamp(meta) : null, tabs(meta, present, view), ...VIEWS[view](meta, seen, `/audits/${meta.id}/${view}`, asksOf(about)));
 }
 
 function tabs(meta, present, current) {
@@ -49,7 +48,7 @@ function goodWords(data) {
 
 async function expected(meta) {
   const [found, about] = await Promise.all([ask("POST", "/api/check", { file: meta.file, content: meta.content }), ask("GET", "/api/about")]);
-  const asks = Object.fromEntries(about.questions.map((one) => [one.name, one.question]));
+  const asks = asksOf(about);
   const told = written(meta, Object.keys(asks));
   if (found.faults.length) return [told, faults(found.faults)];
   const rows = found.questions.map((one) => [one.title || asks[one.method], words(one.arguments), duration(one.seconds)]);
@@ -63,12 +62,13 @@ async function plan(meta) {
     try { await ask("POST", `/api/audits/${meta.id}/plan`); go(`/audits/${meta.id}`); } catch (error) { wrong.replaceChildren(faults(error.faults)); }
   } }, meta.exploratory ? "Fix the questions (marked exploratory)" : "Fix the plan, before any rate is shown");
   show(el("h1", {}, meta.title), el("p", {}, "Groups, metrics, tolerance and scale are written down before any rate is shown; the plan gets a date and a fingerprint, and both stand in the report."),
-    meta.exploratory ? el("p", { class: "note" }, "Rates were looked at already: everything that is exported will say “exploratory”.") : null,
+    meta.exploratory ? el("p", { class: "note" }, "Rates of these data were shown already, in this audit or another: everything that is exported will say “exploratory”.") : null,
     await expected(meta), wrong, el("p", { class: "row" }, fix, el("a", { class: "button", href: `/audits/${meta.id}/explore` }, "Look first (exploratory)"), el("a", { class: "button", href: `/?file=${meta.file}` }, "Ask something else")));
 }
 
 function stamp(meta) {
-  return el("p", { class: "quiet" }, meta.exploratory ? "Exploratory: rates were looked at before the questions were fixed." : `Plan fixed ${day(meta.planned)} UTC, fingerprint ${meta.plan.slice(0, 16)}…`);
+  if (meta.exploratory) return el("p", { class: "note" }, EXPLORATORY);
+  return el("p", { class: "quiet" }, `Plan fixed ${day(meta.planned)} UTC, fingerprint ${meta.plan.slice(0, 16)}…: the SHA-256 of `, el("a", { href: `/api/audits/${meta.id}/plan.json`, download: "" }, "plan.json"), ".");
 }
 
 async function ready(meta) {
@@ -122,8 +122,8 @@ async function result(meta) {
   const same = (name, text) => el("details", {}, el("summary", {}, text), el("p", {}, download(`${base}/code/${name}`, `Download ${name}`)), el("pre", { tabindex: 0, "aria-label": text }, code[name]));
   show(el("h1", {}, meta.title), el("p", { class: `verdict ${tone}`, id: "verdict" }, meta.verdict.text), stamp(meta), tabs(meta, present, ""),
     el("p", { class: "row", id: "downloads" }, el("span", {}, "Download:"), download(`${base}/report/report.html?download=true`, "Report"), meta.verdict.code === "certified" ? download(`${base}/certificate.html`, "Certificate") : null, download(`${base}/report/results.json?download=true`, "Results"),
-      download(`${base}/tables.zip`, "Tables"), download(`${base}/report/summary.md?download=true`, "Summary"), download(`${base}/code/audit.toml`, "audit.toml")),
-    el("iframe", { src: `${base}/report/report.html`, title: "The report", sandbox: SANDBOX }),
+      download(`${base}/tables.zip`, "Tables"), download(`${base}/report/summary.md?download=true`, "Summary"), download(`${base}/code/audit.toml`, "audit.toml"), download(`${base}/plan.json`, "Plan")),
+    el("p", {}, el("a", { href: `${base}/report/report.html`, target: "_blank" }, "Open the report on a page of its own")), el("iframe", { src: `${base}/report/report.html`, title: "The report", sandbox: SANDBOX }), asData(`/audits/${meta.id}`),
     el("h2", {}, "The same in code"), same("audit.py", "Python"), same("audit.toml", "The audit as a file"), same("audit.sh", "Command line"),
     el("p", {}, el("button", { id: "again", onclick: async () => { await ask("POST", `${base}/run`); go(`/audits/${meta.id}`); } }, "Run again")));
 }

@@ -1,4 +1,5 @@
-import { ask, duration, el, faults, field, go, number, questions, select, show, step, table } from "./page.js";
+import { ask, duration, el, faults, field, go, label, number, questions, select, show, step, table } from "./page.js";
+import { comparing, narrowed } from "./compared.js";
 import { asked } from "./questions.js";
 
 const ROLES = [["", "not used"], ["decision", "the decision"], ["outcome", "what really happened"], ["score", "the score"],
@@ -13,10 +14,15 @@ export async function columns(id) {
   const wrong = el("div", { id: "wrong", "aria-live": "polite" });
   const named = (role) => [...state.roles].filter(([, value]) => value === role).map(([name]) => name);
   const form = asked(about, file, named, state.preset, `Fairness audit of ${file.name}`);
+  const compared = comparing(file, named, state.bins);
+  const note = el("p", { class: "note", hidden: true }, "");
   let latest = 0;
   const check = async () => {
     const mine = ++latest;
-    const content = contentOf(state, named, form.read());
+    const given = form.read();
+    const content = contentOf(state, named, given, about, compared);
+    note.textContent = wholly(given, about, compared.read());
+    note.hidden = !note.textContent;
     try {
       const found = await ask("POST", "/api/check", { file: id, content });
       if (mine === latest) wrong.replaceChildren(found.faults.length ? faults(found.faults) : cost(found.questions, about));
@@ -39,8 +45,8 @@ export async function columns(id) {
     el("h1", {}, `What are the columns of ${file.name}?`),
     el("p", { class: "quiet" }, `${number(file.rows)} rows; parts proposed from the first ${number(file.rows_looked_at)}: check every line.`),
     ...file.proposal.warnings.map((text) => el("p", { class: "note" }, text)),
-    columnTable(file, state, named, () => { parts(); form.refresh(); }),
-    preview(file), el("h2", {}, "What do they mean?"), labels, el("h2", {}, "What is asked?"), form.node, wrong,
+    columnTable(file, state, named, () => { parts(); form.refresh(); compared.refresh(); }),
+    preview(file), el("h2", {}, "What do they mean?"), labels, el("h2", {}, "Who is compared with whom?"), compared.node, el("h2", {}, "What is asked?"), form.node, note, wrong,
     el("p", { class: "row" }, el("button", { class: "main", id: "continue", onclick: () => next(false) }, "Write the plan down"),
       el("button", { id: "look", onclick: () => next(true) }, "Look first (exploratory)")),
   );
@@ -54,7 +60,7 @@ function proposed(file) {
   for (const name of ["decision", "outcome", "score"]) if (found[name]) roles.set(found[name], name);
   for (const name of found.groups) roles.set(name, "groups");
   for (const name of found.features) if (!roles.has(name)) roles.set(name, "features");
-  return { roles, positive: { ...found.positive }, favourable: found.favourable, threshold: found.threshold, missing: found.missing, preset: found.preset };
+  return { roles, positive: { ...found.positive }, favourable: found.favourable, threshold: found.threshold, missing: found.missing, preset: found.preset, bins: { ...found.bins } };
 }
 
 function columnTable(file, state, named, changed) {
@@ -68,7 +74,7 @@ function columnTable(file, state, named, changed) {
     inputs.set(one.name, node);
     return node;
   };
-  const holds = (one) => one.labels.length && !(one.numeric && one.labels.length > 2) ? one.labels.slice(0, 8).join(", ") + (one.labels.length > 8 ? ", …" : "") : one.numeric ? `${number(one.low)} to ${number(one.high)}` : "";
+  const holds = (one) => one.labels.length && !(one.numeric && one.labels.length > 2) ? one.labels.slice(0, 8).map(label).join(", ") + (one.labels.length > 8 ? ", …" : "") : one.numeric ? `${number(one.low)} to ${number(one.high)}` : "";
   const rows = file.columns.map((one) => [one.name, [one.kind, "when"], choose(one), [number(one.missing), "num"],
     el("span", {}, holds(one), one.messy ? el("span", { class: "open" }, " labels differ only by case or blanks") : null)]);
   return table(["column", "holds", "part", ["missing", "num"], "labels"], rows, "Columns and the parts they play", "stack");
@@ -116,7 +122,13 @@ function cost(listed, about) {
     table(["question", "takes"], listed.map((one) => [one.title || words[one.method], duration(one.seconds)]), "What will be asked, and about how long each takes"));
 }
 
-function contentOf(state, named, given) {
+// What a preset does not take over of what was chosen: it asks about every group.
+function wholly(given, about, compared) {
+  const kept = compared.some((one) => one.levels) || (compared.some((one) => one.reference !== null) && !about.with_references.includes(given.preset));
+  return given.preset && kept ? "The preset's own questions are about every group, compared with everyone else; what was chosen above goes for the further questions alone." : "";
+}
+
+function contentOf(state, named, given, about, compared) {
   const data = {};
   for (const role of SINGLE) if (named(role).length) data[role] = named(role)[0];
   data.groups = named("groups");
@@ -125,5 +137,8 @@ function contentOf(state, named, given) {
   if (state.favourable !== null) data.favourable = state.favourable;
   if (data.score && !data.decision && state.threshold !== null) data.threshold = state.threshold;
   data.missing = state.missing;
-  return { ...(given.preset ? { preset: given.preset } : {}), report: { title: given.title }, data, ...given.sections };
+  if (Object.keys(compared.bins()).length) data.bins = compared.bins();
+  const references = Object.fromEntries(compared.read().filter((one) => one.reference !== null).map((one) => [one.name, one.reference]));
+  const own = about.with_references.includes(given.preset) && Object.keys(references).length ? { [given.preset]: { references } } : {};
+  return { ...(given.preset ? { preset: given.preset } : {}), report: { title: given.title }, data, ...own, ...narrowed(given.sections, about, compared.read()) };
 }

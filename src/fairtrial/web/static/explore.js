@@ -45,7 +45,7 @@ export async function explore(meta, views) {
     target.replaceChildren(...targets().map(([value, text]) => el("option", { value }, text)));
     refresh();
   } });
-  const tolerance = el("input", { type: "number", id: "tolerance", step: "0.01", min: "0.01", value: view.tolerance, onchange: change("tolerance") });
+  const tolerance = el("input", { type: "number", id: "tolerance", step: "0.01", min: "0.01", value: view.tolerance, oninput: (event) => { if (event.target.valueAsNumber > 0) change("tolerance")(event); } });
   const scales = select([["difference", "difference"], ["ratio", "ratio"]], view.scale, { id: "scale", onchange: (event) => {
     view.scale = event.target.value;
     tolerance.value = view.tolerance = START[view.scale];
@@ -54,7 +54,7 @@ export async function explore(meta, views) {
   const range = score ? score.high - score.low : 0;
   const slider = score?.numeric ? el("input", { type: "range", id: "threshold", min: score.low, max: score.high, step: Number.isInteger(score.low) && range <= 100 ? 1 : range / 200,
     value: view.threshold || (score.low + score.high) / 2, oninput: change("threshold") }) : null;
-  show(el("h1", {}, meta.title), views, meta.plan ? null : el("p", { class: "note" }, "Exploratory: this audit's plan was not fixed before the look. Everything that is exported will say so."),
+  show(el("h1", {}, meta.title), views, meta.plan ? null : el("p", { class: "note" }, "Exploratory: the plan was not fixed before this look. Everything that is exported will say so, of this audit and of every later one of the same data."),
     el("div", { class: "row" }, field("Rate", select(metrics, view.metric, { id: "metric", onchange: change("metric") })), field("People by", by), field("Compared with", target), field("Scale", scales), field("Tolerance", tolerance)),
     slider ? field("Threshold of the score", slider) : null, el("p", {}, shown), out, views ? null : el("p", {}, el("a", { href: `/audits/${meta.id}` }, "Back to the audit")));
   await refresh();
@@ -82,7 +82,15 @@ function numbers(seen, sizes) {
   });
   const heads = ["group", ["people", "num"], ["rate", "num"], `${percent(seen.measure.details.confidence_level).replace(".0", "")} interval`, [form === percent ? "difference, points" : "difference", "num"],
     ratios ? ["impact ratio", "num"] : null, seen.certify ? "against the tolerance" : "finding", open ? "how many more people?" : null].filter(Boolean);
-  return [el("p", { class: "verdict" }, sentence((seen.certify ?? seen.measure).verdict.text)), table(heads, rows.map((row) => labelled(row, heads)), "Every group at this threshold", "stack"), el("p", { class: "quiet" }, "Numbers about few people are masked.")];
+  const tone = { violated: "bad", certified: "good" }[seen.certify?.verdict.code] ?? "";
+  return [el("p", { class: `verdict ${tone}` }, sentence((seen.certify ?? seen.measure).verdict.text)), table(heads, rows.map((row) => labelled(row, heads)), "Every group at this threshold", "stack"), ...notes(seen)];
+}
+
+// What the numbers rest on, each sentence once; that nobody is decided differently is said where it is seen.
+function notes(seen) {
+  const told = new Map([...seen.measure.notes, ...(seen.certify?.notes ?? [])].map((note) => [note.text, note.code]));
+  const same = [...told].filter(([, code]) => code === "constant-decision").map(([text]) => el("p", { class: "note" }, text));
+  return [...same, el("details", {}, el("summary", {}, "What these numbers rest on"), el("ul", {}, ...[...told.keys()].map((text) => el("li", {}, text))))];
 }
 
 // What a cell is, where a narrow page has no room for a head above it.

@@ -86,7 +86,7 @@ export function scalar(cell) {
 }
 
 const none = (value) => value === null || value === undefined;
-export const percent = (value) => none(value) ? "–" : `${(100 * value).toFixed(1)}%`;
+export const percent = (value) => none(value) ? "–" : `${(100 * value).toFixed(1)}%`.replace("-", "−");
 export const points = (value) => none(value) ? "–" : `${value >= 0 ? "+" : "−"}${Math.abs(100 * value).toFixed(1)}`;
 export const number = (value) => none(value) ? "–" : Number(value).toLocaleString("en", { maximumFractionDigits: 4 });
 export const ratio = (value) => none(value) ? "–" : Number(value).toFixed(2);
@@ -97,6 +97,12 @@ export function words(value) {
   if (value === null || typeof value !== "object") return String(value);
   return Object.entries(value).map(([name, part]) => `${name.replaceAll("_", " ")}: ${words(part)}`).join("; ") || "as usual";
 }
+// The question behind a section's name, such as measure or measure-2.
+export const question = (asks, section) => asks[section] ?? asks[section.replace(/-\d+$/, "")] ?? section;
+export const asksOf = (about) => Object.fromEntries(about.questions.map((one) => [one.name, one.question]));
+export const EXPLORATORY = "Exploratory: rates of these data were shown before the questions were fixed.";
+// A label that begins or ends with a blank is seen to.
+export const label = (text) => text.trim() === text ? text : `“${text}”`;
 export const sentence = (text) => text.slice(0, 1).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
 export const day = (text) => String(text).slice(0, 16).replace("T", " ");
 

@@ -33,6 +33,8 @@ export async function start() {
   );
 }
 
+const STAGES = { queued: "waiting", running: "running", done: "done", cancelled: "cancelled", stopped: "stopped", failed: "failed" };
+
 function kept(audits) {
   const chosen = [];
   const compare = el("button", { id: "compare", disabled: true, onclick: () => {
@@ -49,6 +51,6 @@ function kept(audits) {
     event.target.closest("tr").remove();
   } }, "Delete");
   const rows = audits.map((meta) => [el("a", { href: `/audits/${meta.id}` }, meta.title), meta.stage === "done" ? choose(meta) : "",
-    meta.exploratory ? `${meta.stage}, exploratory` : meta.stage, meta.verdict?.text ?? meta.error ?? "", [day(meta.made), "when"], remove(meta)]);
+    (STAGES[meta.stage] ?? (meta.plan ? "ready to run" : "not planned yet")) + (meta.exploratory ? ", exploratory" : ""), meta.verdict?.text ?? meta.error ?? "", [day(meta.made), "when"], remove(meta)]);
   return el("div", {}, table(["audit", "compare", "stage", "verdict", "made", "delete"], rows, "Audits kept here", "stack"), el("p", {}, compare));
 }

@@ -160,6 +160,7 @@ class FixedRule(OneRule):
 
     label: str
     rule: Rule
+    threshold: float | None = None
 
     @property
     def name(self) -> str:
@@ -167,8 +168,9 @@ class FixedRule(OneRule):
         return self.label
 
     def fit(self, contest: Contest, index: Index, rng: np.random.Generator) -> dict[str, Rule]:
-        """The rule as it is; a model's threshold is ½ for probabilities unless there is a capacity."""
-        threshold, values = self.rule.threshold, contest.inputs.fixed[self.name]
+        """The rule at the threshold stated, else at its own; a model's is ½ for probabilities without a capacity."""
+        threshold = self.rule.threshold if self.threshold is None else self.threshold
+        values = contest.inputs.fixed[self.name]
         if threshold is None and not _decides(values):
             model = getattr(self.rule.scorer, "model", None)
             threshold = chosen_threshold(contest, index, values[index], model)

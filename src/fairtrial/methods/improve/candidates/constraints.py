@@ -81,7 +81,7 @@ def check_rule(rule: Rule, contest: Contest, index: Index) -> None:
         return  # blindness and bans hold by construction: the rule only ever gets permitted inputs
     inputs = contest.inputs.part(index)
     decision, score = rule.outcome_of(inputs)
-    _check_capacity(rule, decision, constraints.capacity)
+    _check_capacity(rule, decision, constraints.capacity, whole=index.size == contest.rows)
     for feature, sign in constraints.monotone.items():
         column = int(contest.columns_of(feature)[0])
         if fixed:
@@ -151,13 +151,14 @@ def _check_monotone(rule: Rule, feature: str, sign: int, where: str) -> None:
         raise refusal(rule.name, f"{wrong} as {feature!r} rises {where}; it must {right} with it")
 
 
-def _check_capacity(rule: Rule, decision: Floats, capacity: float | None) -> None:
+def _check_capacity(rule: Rule, decision: Floats, capacity: float | None, *, whole: bool) -> None:
     if capacity is None:
         return
     chance = 3 * math.sqrt(capacity * (1 - capacity) / decision.size)
     share = float(decision.mean())
     if share > capacity + chance:
-        required = f"selects {share:.1%} of the training half, above the capacity of {capacity:.1%}"
+        rows = "all rows" if whole else "the training half"
+        required = f"selects {share:.1%} of {rows}, above the capacity of {capacity:.1%}"
         raise refusal(rule.name, required)
 
 

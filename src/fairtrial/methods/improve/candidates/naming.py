@@ -90,7 +90,10 @@ def find_named(audit: Audit, wanted: Wanted) -> Named:
     )
     listed = listed_candidates(audit, wanted.candidates, fitted_elsewhere=wanted.fitted_elsewhere)
     if wanted.threshold is not None:
-        listed = [replace(c, threshold=wanted.threshold) if isinstance(c, FixedColumn) else c for c in listed]
+        listed = [
+            replace(c, threshold=wanted.threshold) if isinstance(c, FixedColumn | FixedRule) else c
+            for c in listed
+        ]
     assumed = find_assumed(audit, wanted.reject_inference)
     named = Named(
         groups, accuracies, fairness, listed, assumed, _independent(audit, wanted.independent_given)

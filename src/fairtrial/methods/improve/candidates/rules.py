@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
-from fairtrial.errors import Fault, InputError, Words
+from fairtrial.errors import FairtrialError, Fault, InputError, Words
 from fairtrial.methods.improve.rule_file import read_object, save_object
 from fairtrial.metrics.groups import Group
 
@@ -108,8 +108,19 @@ class Reading:
             data = self._named(data)
         roles: dict[str, Any] = {"features": self.features, "groups": self.attributes, "bins": self.bins}
         if not self.lacking:
-            return Audit(data, **roles)
+            return self._complete(Audit(data, **roles))
         return Audit(data, **roles, missing="category").lacking(self.features)
+
+    def _complete(self, audit: Audit) -> Audit:
+        """Refuse rows that lack something: a decision about nobody in particular is none."""
+        lacking = [name for name in self.columns if name in audit.source.columns and audit.lacks(name)]
+        if lacking:
+            cure = (
+                "fill it in or leave these rows out; rules fitted where features are missing (the audit's missing is "
+                "'category') take rows without them"
+            )
+            raise InputError("rule", Fault("X", f"has rows without {lacking}", subject="new data", cure=cure))
+        return audit
 
     def _named(self, data: NDArray[Any]) -> Any:
         """A bare array as a table, its columns taken in the order of the features."""
@@ -307,7 +318,16 @@ class Rule(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     cure="give it the inputs it was fitted on",
                 ),
             )
-        return self.outcome_of(self.reading.inputs(X))
+        try:
+            return self.outcome_of(self.reading.inputs(X))
+        except FairtrialError:
+            raise
+        except Exception as error:
+            required = f"cannot be decided about by {self.name!r}: {type(error).__name__}: {error}"
+            raise InputError(
+                "rule",
+                Fault("X", required, subject="new data", cure="give it rows like those it was fitted on"),
+            ) from error
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the rule to a file that `fairtrial.load_rule` reads, without pickle (skops, the extra `export`)."""
@@ -330,7 +350,7 @@ def load_rule(path: str | os.PathLike[str]) -> Rule:
         A scikit-learn classifier that takes any dataframe, with its card.
     """
     found = read_object(path)
-    if not isinstance(found, Rule):
+    if not isinstance(found, Rule) or not _well_formed(found):
         raise InputError(
             "load_rule",
             Fault(
@@ -338,6 +358,18 @@ def load_rule(path: str | os.PathLike[str]) -> Rule:
             ),
         )
     return found
+
+
+def _well_formed(rule: Rule) -> bool:
+    """Whether a rule from a file has what every rule has."""
+    has = dict.fromkeys(("name", "scorer", "threshold", "reading", "card")) | vars(rule)
+    return (
+        isinstance(has["name"], str)
+        and callable(has["scorer"])
+        and isinstance(has["threshold"], float | int | None)
+        and isinstance(has["reading"], Reading | None)
+        and (has["card"] is None or (isinstance(has["card"], dict) and "shown" in has["card"]))
+    )
 
 
 def candidate_fault(name: str, required: str, cure: str | Words = "") -> Fault:

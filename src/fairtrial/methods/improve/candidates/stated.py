@@ -79,5 +79,16 @@ def like(audit: Audit, data: Any) -> Audit:
     """Other data with the same roles; an Audit is taken as it is."""
     if isinstance(data, Audit):
         return data
-    names = ("outcome", "decision", "score", "threshold", "groups", "features", "positive", "bins", "missing")
+    names = (
+        "outcome",
+        "decision",
+        "score",
+        "threshold",
+        "groups",
+        "define",
+        "features",
+        "positive",
+        "bins",
+        "missing",
+    )
     return Audit(data, **{name: getattr(audit, name) for name in names})
