@@ -144,8 +144,9 @@ def _edit(spec: Path, roles: Mapping[str, Any]) -> None:
     text = spec.read_text(encoding="utf-8")
     if isinstance(roles["groups"], Mapping):
         text = _with_probabilities(text, roles["groups"])
-    if "order" in roles:  # in the place of the label that init took for 1
-        text = "\n".join(line for line in text.splitlines() if not line.startswith("positive =")) + "\n"
+    if "order" in roles:  # in the place of the label that counts as 1, and of whether 1 is good
+        replaced = ("positive =", "favourable =")
+        text = "\n".join(line for line in text.splitlines() if not line.startswith(replaced)) + "\n"
     for name, value in lines.items():
         kept = [line for line in text.splitlines() if not line.startswith(f"{name} =")]
         text = "\n".join(kept).replace("[data]", f"[data]\n{name} = {value}", 1) + "\n"

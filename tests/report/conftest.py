@@ -63,10 +63,14 @@ class Visit:
         self.page = self.context.new_page()
         self.errors: list[str] = []
         self.requests: list[str] = []
+        self.warnings: list[str] = []
         self.page.on("console", lambda message: message.type == "error" and self.errors.append(message.text))
+        self.page.on(
+            "console", lambda message: message.type == "warning" and self.warnings.append(message.text)
+        )
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(path.absolute().as_uri())
+        self.page.goto(path.absolute().as_uri(), timeout=120_000)
         self.page.wait_for_function(
             "() => document.documentElement.dataset.charts === 'drawn'", timeout=120_000
         )

@@ -46,7 +46,7 @@ def test_two_groups_that_are_each_others_target_have_one_line() -> None:
     lines = chart_lines(pictures[1].chart.to_dict())
     assert len(lines) == 1
     assert lines[0].startswith("f: ") or lines[0].startswith("sex: f: ")
-    assert "-20.0" in lines[0]
+    assert "−20.0" in lines[0]
 
 
 def test_ratios_are_drawn_as_ratios_with_four_fifths() -> None:
@@ -56,3 +56,33 @@ def test_ratios_are_drawn_as_ratios_with_four_fifths() -> None:
     assert "four fifths" in picture.title
     assert '"x": 0.8' in text
     assert '"estimate": 0.6' in text
+
+
+def test_charts_of_many_groups_fit_a_sheet_and_say_what_they_leave_out() -> None:
+    rows = {
+        "branch": [f"b{number:02d}" for number in range(70) for _ in range(40)],
+        "d": [int(place < (4 if number < 3 else 20)) for number in range(70) for place in range(40)],
+    }
+    audit = fairtrial.Audit(pd.DataFrame(rows), decision="d", groups="branch", favourable=1)
+    found = [
+        fairtrial.measure(audit, "selection_rate"),
+        fairtrial.certify(audit, "selection_rate", tolerance=0.1),
+        fairtrial.flag(audit, "selection_rate"),
+    ]
+    for answer in found:
+        pictures = answer.pictures()
+        assert "the 60 smallest p-values of 70 groups" in pictures[0].title
+        drawn = pictures[0].chart.to_dict()
+        assert {"b00", "b01", "b02"} <= {line.split(":")[0] for line in chart_lines(drawn)}
+        assert len({line.split(":")[0] for line in chart_lines(drawn)} - {"the tolerance"}) == 60
+        assert '"step": 16' in json.dumps(drawn)
+    assert [picture.name for picture in found[-1].pictures()] == ["disparities"], (
+        "70 tiles in a row fit no page"
+    )
+
+
+def test_a_legend_names_what_is_drawn() -> None:
+    found = fairtrial.certify(result(), "selection_rate", tolerance=0.1, target={"sex": "m"})
+    drawn = json.dumps(found.pictures()[0].chart.to_dict())
+    assert '"domain": ["violated"]' in drawn
+    assert "it is the reference" in drawn

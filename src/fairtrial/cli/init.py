@@ -29,10 +29,14 @@ from fairtrial.trial.spec.guess import (
     guess,
     left_out,
     make_answerable,
+    numbers,
     settle,
+    settle_favourable,
+    speaks_for_a_group,
     speaks_for_a_role,
 )
 from fairtrial.trial.spec.one_hot import families
+from fairtrial.trial.spec.people import no_names, not_one_person
 from fairtrial.trial.spec.profile import MAX_CATEGORIES, Profile, profile_file
 from fairtrial.trial.spec.tables import PRESETS
 from fairtrial.work.whole_files import write_whole
@@ -94,7 +98,7 @@ def init(
     _check(found, profiles)
     if preset is None:
         make_answerable(found)
-    found.warnings += _selective(data, found)
+    found.warnings += [*_selective(data, found), *not_one_person(found, profiles)]
     source = os.path.relpath(data, target.absolute().parent) if not os.path.isabs(data) else data
     title = f"Fairness audit of {Path(data).stem}"
     _write(target, compose(found, source, title))
@@ -148,15 +152,16 @@ class Named:
         if self.threshold is not None:
             found.threshold = threshold(self.threshold)
             found.remarks["threshold"] = "decision = score at or above it"
-        if self.favourable is not None:
-            found.favourable = int(self.favourable) if self.favourable in ("0", "1") else self.favourable
-            found.remarks.pop("favourable", None)
         found.missing = self.missing or found.missing
         for role in ("decision", "outcome"):
             labels = self._labels(role)
             if labels and getattr(found, role) is not None:
                 found.positive[role] = labels[0] if len(labels) == 1 else labels
                 found.remarks["positive"] = "the labels that count as 1"
+        settle_favourable(found)
+        if self.favourable is not None:
+            found.favourable = int(self.favourable) if self.favourable in ("0", "1") else self.favourable
+            found.remarks.pop("favourable", None)
 
     def _labels(self, role: str) -> list[str]:
         """The labels of a role that count as 1, those of both roles among them."""
@@ -206,6 +211,8 @@ def _looked_at(data: str) -> list[Profile]:
     files = Files(data)
     if files.csv and any(header.numbered for header in files.headers.values()):
         typer.echo("Note: the first column has no name and counts the rows; it is not read.", err=True)
+    if files.csv and (text := no_names(profiles)):
+        typer.echo(f"Note: {text}", err=True)
     return profiles
 
 
@@ -227,14 +234,12 @@ def _check(found: Guess, profiles: list[Profile]) -> None:
         text = "found no column to compare people by: no name says race, sex or the like"
         able = [name for name in comparable(profiles) if name not in taken]
         able.sort(key=lambda name: name not in two)
-        faults.add(
-            Fault(
-                "",
-                text,
-                cure=Words("name one with {}", Set("group")),
-                hint=_proposed(able, "of few labels", max(LISTED, sum(name in two for name in able))),
-            )
+        hint = _proposed(able, "of few labels", max(LISTED, sum(name in two for name in able)))
+        ages = [name for name in numbers(profiles) if name not in taken and speaks_for_a_group(name)]
+        hint += (
+            f" A number is compared in quarters: {_listed([repr(name) for name in ages])}." if ages else ""
         )
+        faults.add(Fault("", text, cure=Words("name one with {}", Set("group")), hint=hint))
     if not taken:
         faults.add(_undecided(found, profiles))
     by_name = {profile.name: profile for profile in profiles}
@@ -256,7 +261,10 @@ def _undecided(found: Guess, profiles: list[Profile]) -> Fault:
         text = f"found no decision, outcome or score of two values; {many.name!r} has {len(many.labels)}"
         return Fault("", text, cure=cure)
     cure = Words("name one with {}, {} or {}", Set("decision"), Set("outcome"), Set("score"))
-    hint = _proposed(able, "of two values", len(able))
+    few = [name for name in comparable(profiles) if name not in taken]
+    hint = _proposed(able, "of two values", len(able)) or _proposed(few, "of few labels", LISTED)
+    real = [repr(name) for name in numbers(profiles) if name not in taken]
+    hint += f" An outcome or a score may be a number: {_listed(real)}." if real else ""
     return Fault("", "found no decision, outcome or score", cure=cure, hint=hint)
 
 

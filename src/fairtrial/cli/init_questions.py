@@ -15,8 +15,10 @@ from fairtrial.trial.spec.guess import (
     compare_by,
     find_features,
     find_missing,
-    positive_label,
+    fitting_preset,
+    settle_favourable,
 )
+from fairtrial.trial.spec.label_words import positive_label
 from fairtrial.trial.spec.one_hot import families
 from fairtrial.trial.spec.profile import Profile
 from fairtrial.trial.spec.tables import PRESETS
@@ -74,12 +76,12 @@ def described(profiles: Sequence[Profile], most: int = SHOWN) -> list[str]:
     width = min(30, max(len(name) for name, _ in lines[:most])) if lines else 0
     shown = [f"  {name:<{width}}  {holds}" for name, holds in lines[:most]]
     more = [f"  and {len(lines) - most} more"] if len(lines) > most else []
-    return ["Columns, and what their first rows hold:", *shown, *more]
+    return ["Columns, and what the rows looked at hold:", *shown, *more]
 
 
 def _holds(profile: Profile) -> str:
-    if not profile.labels:
-        return "nothing"
+    if len(profile.labels) < 2:
+        return f"nothing but {profile.labels[0]}" if profile.labels else "nothing"
     if profile.category:
         return f"{len(profile.labels)} labels: {_listed(profile.labels)}"
     if profile.numeric:
@@ -97,8 +99,7 @@ def _ask_preset(found: Guess) -> str:
     typer.echo("\nKinds of audit:", err=True)
     for name in able:
         typer.echo(f"  {name:<14}{PRESET_WORDS[name]}", err=True)
-    default = found.preset if found.preset in able else "general"
-    while (preset := str(typer.prompt("Kind of audit", default=default)).strip()) not in able:
+    while (preset := str(typer.prompt("Kind of audit", default=fitting_preset(found))).strip()) not in able:
         lacks = f"{preset} needs parts that you did not name." if preset in PRESETS else ""
         typer.echo(lacks or f"There is no preset {preset!r}.{did_you_mean(preset, able)}", err=True)
     return preset
@@ -136,6 +137,7 @@ def _ask_favourable(found: Guess) -> int | str | None:
     """Which decision is good for a person; - where nobody can say."""
     if found.decision is None and found.threshold is None:
         return None
+    settle_favourable(found)
     found.remarks.pop("favourable", None)
     default = next(word for word, value in _GOOD.items() if value == found.favourable)
     words = f"Is it good for a person when {_decision_words(found)} (yes, no)"

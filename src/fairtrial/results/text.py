@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
@@ -51,6 +52,20 @@ def counted(number: int, one: str, many: str = "") -> str:
     ('1 row', '2,164 rows', '1 person', '0 people')
     """
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
+def true_minus(text: str) -> str:
+    """Typography: a minus sign before numbers instead of a hyphen."""
+    return re.sub(r"(?<![\w–-])-(?=[\d.])", "−", text)
+
+
+def in_a_sentence(words: Sequence[str]) -> str:
+    """Words as a list in a sentence; none for none.
+
+    >>> in_a_sentence(["sex", "race", "age"]), in_a_sentence(["sex"]), in_a_sentence([])
+    ('sex, race and age', 'sex', '')
+    """
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else list(words))
 
 
 def _without_minus_zero(text: str, kind: Kind) -> str:

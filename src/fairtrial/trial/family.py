@@ -177,7 +177,7 @@ def _described(results: Sequence[tuple[str, Result]]) -> str:
     text = (
         "the groups differ, which describes"
         if differ
-        else "the groups are not shown to differ in what describes"
+        else "the groups are not shown to differ; what was compared describes"
     )
     return f"Undetermined: {text} the people and not what was decided about them. {NAME_THE_DECISION}"
 

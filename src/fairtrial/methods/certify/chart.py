@@ -8,6 +8,8 @@ from typing import Any
 import altair as alt
 
 from fairtrial.methods.gaps.chart import (
+    cut_words,
+    fitting,
     gap_band,
     gap_rows,
     gap_title,
@@ -17,21 +19,22 @@ from fairtrial.methods.gaps.chart import (
     without_mirrors,
 )
 from fairtrial.results.charts.axes import Unit
-from fairtrial.results.charts.forest import ForestRow, forest
+from fairtrial.results.charts.forest import MOST_LINES, ForestRow, forest, sized
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.charts.theme import COLOURS, finish, inline, layered
 from fairtrial.results.column import scalar
 from fairtrial.results.result import Result
-from fairtrial.results.text import state_text
+from fairtrial.results.text import interval_text, state_text
 
 
 def pictures(result: Result) -> list[Picture]:
     """The forest of disparities; the shaded band is the tolerance."""
     details = result.details
     unit, band = gap_unit(details), gap_band(details)
+    told_once = without_mirrors(result.estimates)
     rows = [
         line
-        for row in without_mirrors(result.estimates)
+        for row in fitting(told_once)
         for line in gap_rows(row, unit, result.state_of(row, _judged(row)).text, line_label(row, details))
     ]
     rows += [
@@ -39,13 +42,13 @@ def pictures(result: Result) -> list[Picture]:
             label=line_label(item, details), panel="", estimate=None, low=None, high=None, n=int(item["n"]),
             state="not tested", text=state_text(result, item),
         )
-        for item in details["untested"]
+        for item in details["untested"][: max(0, MOST_LINES - len(rows))]
     ]  # fmt: skip
     drawn = forest(rows, title=gap_title(details, unit), unit=unit, band=band)
-    chart = layered(drawn, _together(result, rows, unit)).properties(width=460, height=alt.Step(28))
+    chart = sized(layered(drawn, _together(result, rows, unit)), rows)
     level = f"{100 * details['confidence_level']:g}%"
     told = "; ".join(filter(None, ("thick: each alone, thin: all at once", legend_words(rows, unit, band))))
-    title = f"Disparities with {level} intervals ({told})"
+    title = f"Disparities with {level} intervals ({told}){cut_words(len(told_once))}"
     return [Picture("disparities", title, f"Disparity per group. {result.verdict.text}", finish(chart))]
 
 
@@ -59,7 +62,12 @@ def _together(result: Result, rows: list[ForestRow], unit: Unit) -> Any:
     low, high = (f"{'ratio_' if unit == 'ratio' else ''}together_{end}" for end in ("low", "high"))
     order = list(dict.fromkeys(row["label"] for row in rows))
     values = [
-        {"label": line_label(row, result.details), "low": scalar(row[low]), "high": scalar(row[high])}
+        {
+            "label": line_label(row, result.details),
+            "low": scalar(row[low]),
+            "high": scalar(row[high]),
+            "text": f"all at once {interval_text(scalar(row[low]), scalar(row[high]), unit)}",
+        }
         for row in result.estimates
         if scalar(row.get(low)) is not None and scalar(row.get(high)) is not None
     ]
@@ -67,5 +75,5 @@ def _together(result: Result, rows: list[ForestRow], unit: Unit) -> Any:
     return (
         alt.Chart(inline(values))
         .mark_rule(strokeWidth=1, color=COLOURS["neutral"], opacity=0.7)
-        .encode(y=alt.Y("label:N", sort=order, title=None), x=alt.X("low:Q"), x2="high:Q")
+        .encode(y=alt.Y("label:N", sort=order, title=None), x=alt.X("low:Q"), x2=alt.X2("high:Q"))
     )

@@ -131,7 +131,7 @@ def certify(
     >>> print(result.verdict.text)
     undetermined: positive predictive value is certified within 5.0 points of Caucasian for 0 of 3 groups and \
 violated for none; Hispanic would need about 31,446 members, with the 854 it \
-is compared with as they are, to be certified
+is compared with as they are, to be certified if it has no gap
     """
     from fairtrial.methods.certify.answer import Wanted, answer, judge_one
     from fairtrial.methods.certify.criterion import judge_criterion

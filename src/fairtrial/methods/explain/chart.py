@@ -101,7 +101,7 @@ def _waterfall_layers(result: Result, steps: list[dict[str, Any]]) -> Any:
     links = (
         alt.Chart(inline(ends))
         .mark_line(color=COLOURS["faint"], strokeWidth=1)
-        .encode(x=alt.X("x:Q", title=axis), y=alt.Y("label:N", sort=order), detail="link:N")
+        .encode(x=alt.X("x:Q", title=axis), y=alt.Y("label:N", sort=order), detail=alt.Detail("link:N"))
     )
     known = base.transform_filter("datum.low != null")
     caps = [
@@ -109,7 +109,7 @@ def _waterfall_layers(result: Result, steps: list[dict[str, Any]]) -> Any:
         for side in ("low", "high")
     ]
     numbers = base.mark_text(align="left", dx=8, fontSize=12, color=INK).encode(
-        x=alt.X("right:Q", title=axis), text="text:N"
+        x=alt.X("right:Q", title=axis), text=alt.Text("text:N")
     )
     bars = _steps_as_bars(result, base, axis)
     return layered(links, bars, _whiskers(base, axis), *caps, numbers)
@@ -120,7 +120,7 @@ def _steps_as_bars(result: Result, base: Any, axis: str) -> Any:
     x = alt.X("start:Q", title=axis, axis=marks, scale=alt.Scale(zero=False, nice=True))
     colours = [COLOURS["neutral"], COLOURS["second"], COLOURS["accent"]]
     colour = _by_category(alt.Color, "what", [END, UP, DOWN], colours)
-    return base.mark_bar(height=18, cornerRadius=1).encode(x=x, x2="end:Q", color=colour)
+    return base.mark_bar(height=18, cornerRadius=1).encode(x=x, x2=alt.X2("end:Q"), color=colour)
 
 
 def _only_text(text: str) -> Any:
@@ -131,7 +131,9 @@ def _only_text(text: str) -> Any:
         align="left", fontSize=12, fontStyle="italic", color=COLOURS["neutral"], limit=640
     )
     place = alt.Y("line:O", axis=None)
-    return finish(chart.encode(x=alt.value(4), y=place, text="text:N"), width=640, height=20 * len(lines))
+    return finish(
+        chart.encode(x=alt.XValue(4), y=place, text=alt.Text("text:N")), width=640, height=20 * len(lines)
+    )
 
 
 # -- both groups' bars, and mitigation ---------------------------------------------------------------------------------
@@ -179,7 +181,7 @@ def _bars_by_group(result: Result, lines: list[dict[str, Any]], axis: str) -> An
     absent = (
         base.transform_filter("datum.value == null")
         .mark_text(align="left", dx=4, fontStyle="italic", fontSize=11, color=COLOURS["not tested"])
-        .encode(x=alt.datum(0), text="text:N")
+        .encode(x=alt.XDatum(0), text=alt.Text("text:N"))
     )
     height = max(80, len(features) * (18 * len(groups) + 10))
     chart = layered(bars, _zero_line(), _whiskers(base, axis), absent)
@@ -257,7 +259,7 @@ def _change_layers(result: Result, lines: list[dict[str, Any]], features: list[s
         .encode(y=_feature_axis(features), tooltip=_tooltips(feature="feature", when="when", text="change"))
     )
     bridge = base.mark_line(color=COLOURS["faint"], strokeWidth=3).encode(
-        x=alt.X("value:Q", title=axis), detail="feature:N"
+        x=alt.X("value:Q", title=axis), detail=alt.Detail("feature:N")
     )
     dots = base.mark_point(filled=True, size=110, opacity=1).encode(
         x=_difference(axis),
@@ -330,17 +332,17 @@ def _whiskers(base: Any, axis: str, **encoded: Any) -> Any:
     """Intervals, where there are any."""
     mark = {} if "color" in encoded else {"color": INK}
     known = base.transform_filter("datum.low != null").mark_rule(strokeWidth=1.5, **mark)
-    return known.encode(x=alt.X("low:Q", title=axis), x2="high:Q", **encoded)
+    return known.encode(x=alt.X("low:Q", title=axis), x2=alt.X2("high:Q"), **encoded)
 
 
 def _zero_line(**mark: Any) -> Any:
     """No difference."""
     data = inline([{"x": 0}])
-    return alt.Chart(data).mark_rule(color=COLOURS["neutral"], **mark).encode(x="x:Q")
+    return alt.Chart(data).mark_rule(color=COLOURS["neutral"], **mark).encode(x=alt.X("x:Q"))
 
 
 def _side_texts(base: Any) -> Any:
     """A text at the right edge of every line."""
     return base.mark_text(align="left", dx=6, fontSize=11, color=COLOURS["neutral"]).encode(
-        x=alt.value(WIDTH), text="text:N"
+        x=alt.XValue(WIDTH), text=alt.Text("text:N")
     )

@@ -8,6 +8,8 @@ from typing import Any
 import altair as alt
 
 from fairtrial.methods.gaps.chart import (
+    cut_words,
+    fitting,
     gap_band,
     gap_rows,
     gap_title,
@@ -16,16 +18,14 @@ from fairtrial.methods.gaps.chart import (
     line_label,
     without_mirrors,
 )
-from fairtrial.results.charts.forest import forest
+from fairtrial.results.charts.forest import forest, sized
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.charts.theme import COLOURS, finish, inline, layered
 from fairtrial.results.column import scalar
 from fairtrial.results.result import Result
-from fairtrial.results.text import format_value
+from fairtrial.results.text import format_value, true_minus
 
-# More lines than this do not fit a page; the strongest are shown and the rest counted.
-MOST_LINES = 60
-MOST_TILES = 400
+MOST_TILES, MOST_COLUMNS = 400, 12  # the forest and the table have the others
 DARK_INK, LIGHT_INK = "rgb(2, 3, 5)", "rgb(255, 255, 255)"
 
 
@@ -38,21 +38,16 @@ def _forest(result: Result) -> Picture:
     details = result.details
     unit, band = gap_unit(details), gap_band(details)
     tested = without_mirrors([row for row in result.estimates if scalar(row["p_value"]) is not None])
-    shown = sorted(tested, key=lambda row: float(scalar(row["p_adjusted"]) or 0.0))[:MOST_LINES]
-    shown.sort(key=lambda row: -_size(row))
+    shown = sorted(fitting(tested), key=lambda row: -_size(row))
     rows = [
         line
         for row in shown
         for line in gap_rows(row, unit, result.state_of(row).text, line_label(row, details))
     ]
-    chart = forest(rows, title=gap_title(details, unit), unit=unit, band=band).properties(
-        width=460, height=alt.Step(20)
-    )
+    chart = sized(forest(rows, title=gap_title(details, unit), unit=unit, band=band), rows)
     title = f"Disparities with {100 * details['confidence_level']:g}% intervals, {details['flagged']} flagged"
     told = legend_words(rows, unit, band)
-    title += f" ({told})" if told else ""
-    if len(tested) > len(shown):
-        title += f" (the {len(shown)} smallest p-values of {len(tested):,})"
+    title += (f" ({told})" if told else "") + cut_words(len(tested))
     return Picture("disparities", title, f"Disparity per group. {result.verdict.text}", finish(chart))
 
 
@@ -65,23 +60,34 @@ def _size(row: dict[str, Any]) -> float:
 
 def _grids(result: Result) -> list[Picture]:
     """One tile per group: single attributes as rows of tiles, pairs as grids, deeper ones faceted."""
-    tiles = [
-        _tile(result, row, place)
-        for row, place in zip(result.estimates, result.details["places"], strict=True)
-    ]
-    tiles = tiles[:MOST_TILES]
-    panels: dict[str, list[dict[str, Any]]] = {}
-    for tile in tiles:
-        panels.setdefault(str(tile["panel"]), []).append(tile)
+    every: dict[str, list[dict[str, Any]]] = {}
+    for row, place in zip(result.estimates, result.details["places"], strict=True):
+        tile = _tile(result, row, place)
+        every.setdefault(str(tile["panel"]), []).append(tile)
+    panels = _fitting_panels(every)
     if not panels:
         return []
-    sizes = [abs(tile["disparity"]) for tile in tiles if tile["disparity"] is not None]
+    sizes = [
+        abs(tile["disparity"]) for rows in panels.values() for tile in rows if tile["disparity"] is not None
+    ]
     largest = max(sizes, default=0.0) or 1.0
     charts = [_panel(name, rows, largest) for name, rows in panels.items()]
     chart = alt.vconcat(*charts, _key(result.details, largest), spacing=18)
     title = "Groups and intersections: flagged ones outlined, untested ones grey"
+    if len(panels) < len(every):
+        title += f" ({len(panels):,} of {len(every):,} tables: the others do not fit a page)"
     text = f"Tiles per group, coloured by disparity. {result.verdict.text}"
     return [Picture("intersections", title, text, finish(chart))]
+
+
+def _fitting_panels(panels: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
+    """Whole tables of tiles, as long as there is room for them."""
+    kept, tiles = {}, 0
+    for name, rows in panels.items():
+        columns = len({row["column"] for row in rows})
+        if columns <= MOST_COLUMNS and tiles + len(rows) <= MOST_TILES:
+            kept[name], tiles = rows, tiles + len(rows)
+    return kept
 
 
 def _tile(result: Result, row: dict[str, Any], place: list[list[str]]) -> dict[str, Any]:
@@ -100,7 +106,7 @@ def _tile(result: Result, row: dict[str, Any], place: list[list[str]]) -> dict[s
         "n": int(row["n"]),
         "people": f"n {int(row['n']):,}",
         "disparity": disparity,
-        "text": format_value(disparity, kind) if disparity is not None else "–",
+        "text": true_minus(format_value(disparity, kind)),
         "interval": _interval(row, kind),
         "state": state,
         "p": format_value(scalar(row["p_adjusted"]), "p"),
@@ -136,7 +142,10 @@ def _key(details: dict[str, Any], largest: float) -> Any:
     percent = details["value_kind"] == "percent"
     kind: Any = "points" if percent else "number"
     unit = " points" if percent else ""
-    steps = [(share * largest, format_value(share * largest, kind) + unit) for share in (-1, -0.5, 0, 0.5, 1)]
+    steps = [
+        (share * largest, true_minus(format_value(share * largest, kind)) + unit)
+        for share in (-1, -0.5, 0, 0.5, 1)
+    ]
     tiles = [{"words": words, "outlined": False, **tile_colours(gap, largest)} for gap, words in steps]
     tiles += [
         {"words": "flagged", "outlined": True, **tile_colours(0.0, largest)},
@@ -182,7 +191,7 @@ def _panel(name: str, rows: list[dict[str, Any]], largest: float) -> Any:
         fill=None, stroke=COLOURS["flagged"], strokeWidth=3, cornerRadius=3
     )
     colour = alt.Color("ink:N", scale=None)
-    number = base.mark_text(dy=-6, fontSize=13, fontWeight=600).encode(text="text:N", color=colour)
-    people = base.mark_text(dy=9, fontSize=11).encode(text="people:N", color=colour)
+    number = base.mark_text(dy=-6, fontSize=13, fontWeight=600).encode(text=alt.Text("text:N"), color=colour)
+    people = base.mark_text(dy=9, fontSize=11).encode(text=alt.Text("people:N"), color=colour)
     tiles = layered(filled, marked, number, people)
     return tiles.properties(title=f"by {name}", width=alt.Step(108), height=alt.Step(46))

@@ -7,7 +7,7 @@ from math import inf
 from typing import Any
 
 from fairtrial.results.charts.axes import Unit
-from fairtrial.results.charts.forest import ForestRow, both_ends
+from fairtrial.results.charts.forest import MOST_LINES, ForestRow, both_ends
 from fairtrial.results.column import reason, scalar
 from fairtrial.results.text import format_value
 
@@ -90,6 +90,23 @@ def without_mirrors(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             kept[key] = row
     chosen = {id(row) for row in kept.values()}
     return [row for row in rows if id(row) in chosen]
+
+
+def fitting(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows that fit a page, in their order: those with the smallest p-values where there are too many."""
+    ranked = sorted(rows, key=_p)[:MOST_LINES]
+    chosen = {id(row) for row in ranked}
+    return [row for row in rows if id(row) in chosen]
+
+
+def cut_words(groups: int) -> str:
+    """What a title says of rows that are left to the table."""
+    return f" (the {MOST_LINES} smallest p-values of {groups:,} groups)" if groups > MOST_LINES else ""
+
+
+def _p(row: Mapping[str, Any]) -> float:
+    value = scalar(row.get("p_value"))
+    return 2.0 if value is None else float(value)
 
 
 def ends_text(least: float, most: float, low: float | None, high: float | None, kind: Any) -> str:

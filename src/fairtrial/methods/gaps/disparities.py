@@ -163,8 +163,8 @@ class Disparities:
         if self.within is None:
             return self.target.label
         least = float(self.within.gaps.compared.min())
-        share = "all of them compared" if least >= 1 else f"{int(100 * least)}% or more of a group compared"
-        return f"{self.target.label} alike in {self.within.words} ({share})"
+        share = "" if least >= 1 else f" ({int(100 * least)}% or more of a group compared)"
+        return f"{self.target.label} alike in {self.within.words}{share}"
 
     @property
     def alike_words(self) -> str:

@@ -121,17 +121,17 @@ def _gap(value: float) -> Any:
 
 
 def hint_words(disparities: Disparities, needed: Needed) -> str:
-    """Who would need most, said with what stays as it is."""
+    """Who would need most, said with what stays as it is. The sizes are those of no gap: with one, none would do."""
     known = [(size, i) for i, size in enumerate(needed.members) if isinstance(size, int)]
     if known:
         size, i = max(known)
-        others = _audits(disparities).others_words(i)
-        return f"; {disparities.groups[i].label} would need about {size:,} members{others} to be certified"
+        need = f"about {size:,} members{_audits(disparities).others_words(i)}"
+        return f"; {disparities.groups[i].label} would need {need} to be certified if it has no gap"
     whole = [(size, i) for i, size in enumerate(needed.rows) if isinstance(size, int)]
     if whole:
         size, i = max(whole)
-        label = disparities.groups[i].label
-        return f"; {label} would need an audit of about {size:,} rows with the same shares to be certified"
+        need = f"an audit of about {size:,} rows with the same shares"
+        return f"; {disparities.groups[i].label} would need {need} to be certified if it has no gap"
     return ""
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from math import inf
 from typing import Literal
 
+from fairtrial.results.text import in_a_sentence
+
 Unit = Literal["points", "number", "ratio"]
 MOST_NAMED = 4  # groups named in one sentence
 
@@ -80,7 +82,7 @@ def groups_words(labels: list[str]) -> str:
     """
     if len(labels) > MOST_NAMED:
         return f"{', '.join(labels[:MOST_NAMED])} and {len(labels) - MOST_NAMED} more"
-    return " and ".join([", ".join(labels[:-1]), labels[-1]] if len(labels) > 1 else labels)
+    return in_a_sentence(labels)
 
 
 def place_words(gap: float, target: str, unit: Unit) -> str:

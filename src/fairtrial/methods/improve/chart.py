@@ -134,7 +134,7 @@ def _dumbbells(rows: list[dict[str, Any]], metric: str, groups: list[str], roles
         axis=alt.Axis(format="~g"),
     )
     base = alt.Chart(inline(points)).encode(y=y)
-    lines = base.mark_line(color=COLOURS["faint"], strokeWidth=3).encode(x=x, detail="group:N")
+    lines = base.mark_line(color=COLOURS["faint"], strokeWidth=3).encode(x=x, detail=alt.Detail("group:N"))
     marks = base.mark_point(filled=True, size=120, opacity=1).encode(
         x=x,
         tooltip=[
@@ -175,9 +175,9 @@ def _surface(details: Mapping[str, Any]) -> Any:
         area = alt.Chart(inline(values)).mark_area(interpolate="linear", clip=True)
         edge = alt.Chart(inline(path)).mark_line(color=COLOURS["violated"], strokeWidth=2.5, clip=True)
         if path:
-            areas.append(area.encode(x=x, y=y, y2="floor:Q", color=color))
+            areas.append(area.encode(x=x, y=y, y2=alt.Y2("floor:Q"), color=color))
         if path and math.isclose(steps["level"], details["alpha"]):
-            outline.append(edge.encode(x=x, y=y, order="order:Q"))
+            outline.append(edge.encode(x=x, y=y, order=alt.Order("order:Q")))
     zero = alt.Chart(inline([{"accuracy": 0.0, "fairness": 0.0}])).mark_rule(color="#20262e", strokeWidth=0.8)
     layers = [*areas, zero.encode(y=y), zero.encode(x=x), *outline]
     title = _title(f"Rejected below the line (outlined: α = {details['alpha']:g})", _caption(details))

@@ -46,9 +46,11 @@ def frontier(details: Mapping[str, Any]) -> Any:
         ],
     )
     noted = base.transform_filter("datum.gap_low != null")
-    across = noted.mark_rule(strokeWidth=1.2).encode(x=alt.X("gap_low:Q"), x2="gap_high:Q", y=y, color=colour)
+    across = noted.mark_rule(strokeWidth=1.2).encode(
+        x=alt.X("gap_low:Q"), x2=alt.X2("gap_high:Q"), y=y, color=colour
+    )
     up = noted.mark_rule(strokeWidth=1.2).encode(
-        x=x, y=alt.Y("accuracy_low:Q"), y2="accuracy_high:Q", color=colour
+        x=x, y=alt.Y("accuracy_low:Q"), y2=alt.Y2("accuracy_high:Q"), color=colour
     )
     title = alt.TitleParams(
         "out of fold, all rows",

@@ -23,6 +23,7 @@ from fairtrial.metrics.metric import Metric
 from fairtrial.metrics.told import told_label
 from fairtrial.metrics.values import role
 from fairtrial.results.column import Verdict, defined_or, undefined
+from fairtrial.results.text import in_a_sentence
 
 WHO = "measure"
 # what a reference has none of
@@ -62,7 +63,7 @@ def answer(plan: Plan) -> MeasureResult:
     adjust(lines)
     alpha = 1 - level
     return MeasureResult(
-        question=f"What are the rates by {', '.join(plan.attributes)}?",
+        question=f"What are the rates by {in_a_sentence(plan.attributes)}?",
         null=_null(plan),
         verdict=verdict_of(lines, alpha, plan),
         estimates=tuple(row_of(line, alpha) for line in lines),

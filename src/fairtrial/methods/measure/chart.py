@@ -6,16 +6,14 @@ from typing import Any
 
 import altair as alt
 
-from fairtrial.methods.gaps.chart import ends_text, without_mirrors
+from fairtrial.methods.gaps.chart import cut_words, ends_text, fitting, without_mirrors
 from fairtrial.results.charts.axes import Unit
-from fairtrial.results.charts.forest import ForestRow, both_ends, forest
+from fairtrial.results.charts.forest import ForestRow, both_ends, drawn_states, forest, sized
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.charts.theme import finish
 from fairtrial.results.column import scalar
 from fairtrial.results.result import Result
 from fairtrial.results.text import format_value, state_text
-
-MOST_LINES = 60  # more do not fit a page; the table has them
 
 
 def pictures(result: Result) -> list[Picture]:
@@ -41,51 +39,44 @@ def pictures(result: Result) -> list[Picture]:
 
 
 def _panels(result: Result, names: list[str], *, difference: bool) -> Any:
-    charts = []
-    states = {
-        result.state_of(row).text
-        for row in result.estimates
-        if not (difference and row["state"] == "reference")
+    kinds = {str(row["metric"]): row["value_kind"] for row in result.estimates}
+    panels = {
+        name: [
+            line
+            for row in _drawn(result, name, difference)
+            for line in _forest_rows(result, row, difference, len(names) > 1)
+        ]
+        for name in names
     }
-    for name in names:
-        rows = _drawn(result, name, difference)
-        percent = any(row["value_kind"] == "percent" for row in rows)
-        unit: Unit = ("points" if difference else "rate") if percent else "number"
+    states = drawn_states(line for lines in panels.values() for line in lines)
+    charts = []
+    for name, lines in panels.items():
+        percent: Unit = "points" if difference else "rate"
         label = str(result.details["labels"][name])
         chart = forest(
-            [line for row in rows for line in _forest_rows(result, row, difference, percent)],
+            lines,
             title=f"difference in {label}" if difference else label,
-            unit=unit,
+            unit=percent if kinds[name] == "percent" else "number",
             states=states,
         )
-        charts.append(chart.properties(width=420, height=alt.Step(26)))
+        charts.append(sized(chart, lines))
     return finish(alt.vconcat(*charts).resolve_scale(color="shared", shape="shared"))
 
 
 def _drawn(result: Result, name: str, difference: bool) -> list[dict[str, Any]]:
-    """The rows of one metric that fit a page, those with the smallest p-values where there are too many."""
+    """The rows of one metric that are drawn."""
     rows = [row for row in result.estimates if row["metric"] == name]
     if difference:
         rows = without_mirrors([row for row in rows if row["state"] != "reference"])
-    if len(rows) <= MOST_LINES:
-        return rows
-    strongest = sorted(rows, key=lambda row: _p(row))[:MOST_LINES]
-    chosen = {id(row) for row in strongest}
-    return [row for row in rows if id(row) in chosen]
-
-
-def _p(row: dict[str, Any]) -> float:
-    value = scalar(row["p_value"])
-    return 2.0 if value is None else float(value)
+    return fitting(rows)
 
 
 def _cut(result: Result, names: list[str]) -> str:
-    """What a title says of rows that are left to the table."""
-    most = max(sum(row["metric"] == name for row in result.estimates) for name in names)
-    return f" (the {MOST_LINES} smallest p-values of {most:,} groups)" if most > MOST_LINES else ""
+    return cut_words(max(sum(row["metric"] == name for row in result.estimates) for name in names))
 
 
-def _forest_rows(result: Result, row: dict[str, Any], difference: bool, percent: bool) -> list[ForestRow]:
+def _forest_rows(result: Result, row: dict[str, Any], difference: bool, several: bool) -> list[ForestRow]:
+    percent = row["value_kind"] == "percent"
     stem = "difference" if difference else "rate"
     estimate, low, high = (scalar(row[name]) for name in (stem, f"{stem}_low", f"{stem}_high"))
     kind: Any = ("points" if difference else "rate") if percent else "number"
@@ -101,5 +92,6 @@ def _forest_rows(result: Result, row: dict[str, Any], difference: bool, percent:
         label=str(row["group"]), panel=str(row["metric"]), estimate=estimate, low=low, high=high,
         n=int(scalar(row["n"]) or 0), state=result.state_of(row).text, text=text,
         target=None if difference or estimate is None else scalar(row.get("target_rate")),
+        metric=str(result.details["labels"][str(row["metric"])]) if several else "",
     )  # fmt: skip
     return both_ends(found, *ends) if known_ends else [found]

@@ -58,7 +58,7 @@ def _banded(points: list[dict[str, Any]], x: str, x_title: str, y_title: str) ->
     base = alt.Chart(inline(points)).encode(x=alt.X(f"{x}:Q", title=x_title, scale=alt.Scale(zero=False)))
     shade = alt.Fill("group:N", legend=None)
     area = base.mark_area(opacity=0.15).encode(
-        y=alt.Y("low:Q", axis=AXIS, title=y_title), y2="high:Q", fill=shade
+        y=alt.Y("low:Q", axis=AXIS, title=y_title), y2=alt.Y2("high:Q"), fill=shade
     )
     line = base.mark_line(strokeWidth=2).encode(
         y=alt.Y("rate:Q", axis=AXIS, title=y_title),

@@ -21,6 +21,7 @@ from fairtrial.methods.measure.thresholds import (
     share_lines,
 )
 from fairtrial.metrics.harm import harmed_side
+from fairtrial.results.text import in_a_sentence
 
 
 def answer_thresholds(plan: Plan) -> MeasureResult:
@@ -38,7 +39,7 @@ def answer_thresholds(plan: Plan) -> MeasureResult:
     adjust(lines)
     alpha = 1 - plan.level
     return MeasureResult(
-        question=f"What are the rates by {', '.join(plan.attributes)}, at every threshold of {audit.score}?",
+        question=f"What are the rates by {in_a_sentence(plan.attributes)}, at every threshold of {audit.score}?",
         null=f"At every threshold each group's rate equals that of {plan.target.label}.",
         verdict=verdict_of(lines, alpha, plan),
         estimates=tuple(row_of(line, alpha) for line in lines),

@@ -53,7 +53,9 @@ def pictures(result: Result) -> list[Picture]:
     wanted = alt.Chart(inline([{"power": result.details["power"]}]))
     line = wanted.mark_rule(strokeDash=[4, 3], color=COLOURS["neutral"]).encode(y=y)
     chart = finish(
-        layered(line, curves, points, left.encode(text="text:N"), right.encode(text="text:N")),
+        layered(
+            line, curves, points, left.encode(text=alt.Text("text:N")), right.encode(text=alt.Text("text:N"))
+        ),
         width=520,
         height=300,
     )

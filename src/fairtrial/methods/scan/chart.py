@@ -57,7 +57,7 @@ def _panel(result: Result, name: str, *, last: bool) -> Any:
     gap = (
         alt.Chart(inline([row for row in rows if None not in (row["rate"], row["expected"])]))
         .mark_rule(strokeWidth=4, color=COLOURS["violated"])
-        .encode(y=y, x=x, x2="rate:Q", opacity=_fade(0.3, 0.1))
+        .encode(y=y, x=x, x2=alt.X2("rate:Q"), opacity=_fade(0.3, 0.1))
     )
     layers = layered(gap, _points(details, rows, y)).resolve_scale(opacity="independent")
     return layers.properties(title=_panel_title(name, rows), width=WIDTH, height=alt.Step(22))
@@ -81,7 +81,7 @@ def _points(details: Mapping[str, Any], rows: list[dict[str, Any]], y: alt.Y) ->
         .mark_point(filled=True, size=95)
         .encode(
             y=y,
-            x="mark:Q",
+            x=alt.X("mark:Q"),
             color=alt.Color("who:N", scale=colours, title=None, legend=alt.Legend(orient="top")),
             shape=alt.Shape("who:N", scale=shapes, title=None),
             opacity=_fade(1.0, 0.3),
@@ -112,7 +112,7 @@ def _value_row(row: dict[str, Any]) -> dict[str, Any]:
 
 def _fade(inside: float, outside: float) -> alt.Opacity:
     scale = alt.Scale(domain=[INSIDE, OUTSIDE], range=[inside, outside])
-    return alt.Opacity("place:N", scale=scale, title=None, legend=None)
+    return alt.Opacity("place:O", scale=scale, title=None, legend=None)
 
 
 def _short(text: str, most: int = 70) -> str:
@@ -127,7 +127,7 @@ def _luck(details: Mapping[str, Any], observed: float) -> Picture:
         .mark_bar(color=COLOURS["faint"], binSpacing=1)
         .encode(
             x=alt.X("low:Q", title="best score of the whole search", axis=alt.Axis(grid=False), bin="binned"),
-            x2="high:Q",
+            x2=alt.X2("high:Q"),
             y=alt.Y("draws:Q", title=f"of {draws:,} draws"),
             tooltip=[
                 alt.Tooltip("low:Q", title="score from", format=".2f"),
@@ -155,7 +155,10 @@ def _limits(details: Mapping[str, Any], observed: float) -> Any:
     return (
         alt.Chart(inline(lines))
         .mark_rule(strokeWidth=2.5)
-        .encode(x="x:Q", color=alt.Color("what:N", scale=scale, legend=alt.Legend(orient="top", title=None)))
+        .encode(
+            x=alt.X("x:Q"),
+            color=alt.Color("what:N", scale=scale, legend=alt.Legend(orient="top", title=None)),
+        )
     )
 
 
@@ -196,13 +199,17 @@ def _expected_and_observed(rows: list[dict[str, Any]], label: str) -> Any:
     title = f"{label}: expected (bar) and observed (symbol)"
     x = alt.X("expected:Q", title=title, axis=alt.Axis(format="%", tickCount=6), scale=alt.Scale(nice=True))
     colour = alt.Color("state:N", scale=colours, title=None, legend=alt.Legend(orient="top"))
-    rules = base.mark_rule(strokeWidth=3, opacity=0.5).encode(x=x, x2="rate:Q", color=colour)
-    ticks = base.mark_tick(thickness=2, size=14).encode(x="expected:Q", color=colour)
+    rules = base.mark_rule(strokeWidth=3, opacity=0.5).encode(x=x, x2=alt.X2("rate:Q"), color=colour)
+    ticks = base.mark_tick(thickness=2, size=14).encode(x=alt.X("expected:Q"), color=colour)
     points = base.mark_point(shape="diamond", filled=True, size=85, opacity=1).encode(
-        x="rate:Q", color=colour
+        x=alt.X("rate:Q"), color=colour
     )
     return layered(rules, ticks, points).properties(width=WIDTH, height=alt.Step(22))
 
 
 def _nothing(text: str) -> Any:
-    return alt.Chart(inline([{"text": text}])).mark_text(color=COLOURS["neutral"]).encode(text="text:N")
+    return (
+        alt.Chart(inline([{"text": text}]))
+        .mark_text(color=COLOURS["neutral"])
+        .encode(text=alt.Text("text:N"))
+    )

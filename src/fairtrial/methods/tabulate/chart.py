@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
-
 from fairtrial.results.charts.axes import Unit
-from fairtrial.results.charts.forest import ForestRow, forest
+from fairtrial.results.charts.forest import MOST_LINES, ForestRow, forest, sized
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.charts.theme import finish
 from fairtrial.results.column import scalar
 from fairtrial.results.result import Result
 from fairtrial.results.text import format_value
 
-MOST_LINES = 60  # more do not fit a page
 DRAWN = {"impact_ratio": "impact ratio", "ratio": "ratio", "difference": "difference"}
 
 
@@ -50,9 +47,7 @@ def _picture(result: Result, name: str, metrics: list[str]) -> Picture:
     if len(rows) > len(lines):
         title += f" (the first {len(lines)} of {len(rows)} lines)"
     words = f"{title}, per group. {result.verdict.text}"
-    return Picture(
-        f"{name}-{metrics[0]}", title, words, finish(chart.properties(width=460, height=alt.Step(24)))
-    )
+    return Picture(f"{name}-{metrics[0]}", title, words, finish(sized(chart, lines)))
 
 
 def _line(result: Result, row: dict[str, Any], name: str, several: bool) -> ForestRow:

@@ -59,12 +59,12 @@ def _rate_panel(rows: list[dict[str, Any]], name: str, known: bool) -> Any:
     if not known:
         return _rate_size(_dots(base, ("now", "rate_now"), 90, tooltip))
     way = base.mark_rule(color=COLOURS["faint"], strokeWidth=3).encode(
-        x="now:Q", x2="after:Q", y=_group_axis()
+        x=alt.X("now:Q"), x2=alt.X2("after:Q"), y=_group_axis()
     )
     words = (
         base.mark_text(align="left", dx=12, color=COLOURS["neutral"], fontSize=11)
         .transform_calculate(end="max(datum.now, datum.after)")
-        .encode(x=alt.X("end:Q"), y=_group_axis(), text="change:N")
+        .encode(x=alt.X("end:Q"), y=_group_axis(), text=alt.Text("change:N"))
     )
     dots = _dots(base, ("now", "rate_now"), 90, tooltip), _dots(base, ("after", "rate_after"), 110, tooltip)
     return _rate_size(way, *dots, words)
@@ -145,7 +145,7 @@ def _histogram(rows: list[dict[str, Any]], title: str, unit: str, span: tuple[fl
     boundary = (
         alt.Chart(inline([{"at": 0}]))
         .mark_rule(color=COLOURS["violated"], strokeDash=[4, 3], strokeWidth=1.5)
-        .encode(x="at:Q")
+        .encode(x=alt.X("at:Q"))
     )
     bars = _bars(base, axis, "count", "stays_words"), _bars(base, axis, "moved", "moves_words")
     return layered(*bars, boundary).properties(width=360, height=140)
@@ -155,7 +155,7 @@ def _bars(base: Any, axis: Any, height: str, words: str) -> Any:
     colour = alt.Scale(domain=["stays", "moves across"], range=[COLOURS["faint"], COLOURS["accent"]])
     return base.mark_bar(binSpacing=0.5).encode(
         x=axis,
-        x2="high:Q",
+        x2=alt.X2("high:Q"),
         y=alt.Y(f"{height}:Q", title="people", axis=alt.Axis(tickCount=4)),
         color=alt.Color(f"{words}:N", scale=colour, title=None, legend=alt.Legend(orient="top")),
         tooltip=[

@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 
 from fairtrial.results.charts.axes import Unit, axis, titled
-from fairtrial.results.charts.forest import ForestRow, forest
+from fairtrial.results.charts.forest import MOST_LINES, ForestRow, forest, sized
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.charts.theme import COLOURS, finish, inline, layered
 from fairtrial.results.column import scalar
@@ -54,7 +54,9 @@ def _status(result: Result) -> Picture:
     scale = result.details["scale"]
     kind: Any = _unit(result)
     rows = []
-    for row in result.estimates:
+    many = len(result.estimates) > MOST_LINES
+    ranked = sorted(result.estimates, key=lambda row: many and row["state"] != "violated")
+    for row in ranked[:MOST_LINES]:
         estimate, low, high = (scalar(row[f"{scale}{end}"]) for end in ("", "_low", "_high"))
         told = estimate is not None and low is not None and high is not None
         text = f"{format_value(estimate, kind)} ({format_value(low, kind)} to {format_value(high, kind)})"
@@ -72,8 +74,10 @@ def _status(result: Result) -> Picture:
     title = f"On average from {result.details['first_period']} to {result.details['last_period']}"
     if any(row["state"] == "violated" for row in result.estimates):
         title += " (◆: that some period was outside is shown since then)"
+    if many:
+        title += f" ({MOST_LINES} of {len(result.estimates):,} groups, those outside first)"
     alt_text = f"Average gap per group with its interval. {result.verdict.text}"
-    return Picture("status", title, alt_text, finish(chart.properties(width=460, height=alt.Step(28))))
+    return Picture("status", title, alt_text, finish(sized(chart, rows)))
 
 
 def _points(result: Result) -> list[dict[str, Any]]:
@@ -109,13 +113,15 @@ def _average(result: Result) -> Picture:
     unit = _unit(result)
     y = alt.Y("low:Q", title=titled("gap", unit), axis=axis(domain[1] - domain[0], unit), scale=scale)
     base = alt.Chart().encode(x=time)
-    ribbon = base.mark_area(opacity=0.25, color=COLOURS["accent"], clip=True).encode(y=y, y2="high:Q")
-    line = base.mark_line(color=COLOURS["accent"], clip=True).encode(y="estimate:Q")
+    ribbon = base.mark_area(opacity=0.25, color=COLOURS["accent"], clip=True).encode(y=y, y2=alt.Y2("high:Q"))
+    line = base.mark_line(color=COLOURS["accent"], clip=True).encode(y=alt.Y("estimate:Q"))
     moments = (
         alt.Chart()
         .transform_filter("datum.verdict")
         .mark_point(shape="diamond", filled=True, size=90, color=COLOURS["violated"], opacity=1)
-        .encode(x=time, y="estimate:Q", tooltip=[alt.Tooltip("period:O", title="violation shown since")])
+        .encode(
+            x=time, y=alt.Y("estimate:Q"), tooltip=[alt.Tooltip("period:O", title="violation shown since")]
+        )
     )
     layers = [*_edges(result), ribbon, line, moments]
     level = f"{100 * result.details['confidence_level']:g}%"
@@ -139,10 +145,10 @@ def _edges(result: Result) -> list[Any]:
     if band is None:
         neutral = 1.0 if result.details["scale"] == "ratio" else 0.0
         return [
-            alt.Chart().mark_rule(color=COLOURS["neutral"], strokeDash=[4, 3]).encode(y=alt.datum(neutral))
+            alt.Chart().mark_rule(color=COLOURS["neutral"], strokeDash=[4, 3]).encode(y=alt.YDatum(neutral))
         ]
     rule = alt.Chart().mark_rule(color=COLOURS["certified"], strokeDash=[4, 3])
-    return [rule.encode(y=alt.datum(end)) for end in band]
+    return [rule.encode(y=alt.YDatum(end)) for end in band]
 
 
 def _evidence(result: Result) -> Picture:
@@ -156,9 +162,10 @@ def _evidence(result: Result) -> Picture:
         alt.Chart()
         .transform_filter("datum.verdict")
         .mark_point(shape="diamond", filled=True, size=90, color=COLOURS["violated"], opacity=1)
-        .encode(x=time, y="e:Q")
+        .encode(x=time, y=alt.Y("e:Q"))
     )
-    layers = [rule.encode(y=alt.datum(level / math.log(10))), line, moments]
+    layers = [rule.encode(y=alt.YDatum(level / math.log(10))), line]
+    layers += [moments] if any(value["verdict"] for value in values) else []
     title = "Evidence that some period was outside: e-value, powers of ten (dashed: 1/α)"
     return Picture("evidence", title, _alt(result, "Evidence over time."), _small_multiples(layers, values))
 

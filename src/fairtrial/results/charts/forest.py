@@ -10,6 +10,7 @@ import altair as alt
 
 from fairtrial.results.charts.axes import NEUTRAL, Unit, axis, ends, padded, titled
 from fairtrial.results.charts.theme import COLOURS, inline, layered
+from fairtrial.results.text import format_value
 
 SHAPES = {
     "violated": "diamond",
@@ -26,11 +27,17 @@ SHAPES = {
     "no difference shown": "circle",
 }
 FOUR_FIFTHS = 0.8
-LONG = 25  # lines
+MOST_LINES = 60  # more do not fit a page; the table has them
+LONG = 25  # lines; of more than these each is lower, so that a sheet of paper holds all
+HIGH, LOW = 24, 16  # pixels of a line
+WIDTH = 460
 
 
 class ForestRow(TypedDict):
-    """What the chart needs of one group; `target` is the rate it is compared with, `beside` its unadjusted gap."""
+    """What the chart needs of one group; `target` is the rate it is compared with, `beside` its unadjusted gap.
+
+    `metric` is said where a chart has several.
+    """
 
     label: str
     panel: str
@@ -42,6 +49,7 @@ class ForestRow(TypedDict):
     text: str
     target: NotRequired[float | None]
     beside: NotRequired[float | None]
+    metric: NotRequired[str]
 
 
 def both_ends(row: ForestRow, least: float, most: float) -> list[ForestRow]:
@@ -80,6 +88,17 @@ def forest(
     return layered(*layers)
 
 
+def sized(chart: Any, rows: Iterable[ForestRow]) -> Any:
+    """A forest, alone or with more drawn over it, as high as its lines need."""
+    lines = len({row["label"] for row in rows})
+    return chart.properties(width=WIDTH, height=alt.Step(HIGH if lines <= LONG else LOW))
+
+
+def drawn_states(rows: Iterable[ForestRow]) -> set[str]:
+    """The states that have a mark; a row without an estimate has words in place of one."""
+    return {row["state"] for row in rows if row["estimate"] is not None}
+
+
 def _side(order: Sequence[str]) -> dict[str, str]:
     """Where the axis stands: above a chart that is longer than a screen."""
     return {"orient": "top"} if len(order) > LONG else {}
@@ -104,7 +123,7 @@ def _domain(rows: Sequence[ForestRow], unit: Unit, band: tuple[float, float] | N
 
 
 def _states(rows: Sequence[ForestRow], states: Iterable[str] | None) -> list[str]:
-    present = set(states) if states is not None else {row["state"] for row in rows}
+    present = set(states) if states is not None else drawn_states(rows)
     known = [state for state in SHAPES if state in present]
     return [*known, *sorted(present - set(known))]
 
@@ -114,15 +133,18 @@ def _behind(domain: tuple[float, float], unit: Unit, band: tuple[float, float] |
     layers = []
     if band is not None:
         low, high = max(band[0], domain[0]), min(band[1], domain[1])
-        shade = alt.Chart(inline([{"low": low, "high": high}]))
+        text = " to ".join(format_value(end, unit) if math.isfinite(end) else "no limit" for end in band)
+        shade = alt.Chart(inline([{"low": low, "high": high, "words": "the tolerance", "text": text}]))
         layers.append(
-            shade.mark_rect(color=COLOURS["certified"], opacity=0.12).encode(x="low:Q", x2="high:Q")
+            shade.mark_rect(color=COLOURS["certified"], opacity=0.12).encode(
+                x=alt.X("low:Q"), x2=alt.X2("high:Q")
+            )
         )
     lines = [(NEUTRAL[unit], [4, 3])] if unit in NEUTRAL else []
     lines += [(FOUR_FIFTHS, [1, 3])] if unit == "ratio" else []
     for at, dashes in lines:
         line = alt.Chart(inline([{"x": at}])).mark_rule(color=COLOURS["neutral"], strokeDash=dashes)
-        layers.append(line.encode(x="x:Q"))
+        layers.append(line.encode(x=alt.X("x:Q")))
     return layers
 
 
@@ -138,7 +160,7 @@ def _marks(data: Any, x: alt.X, y: alt.Y, states: list[str]) -> list[Any]:
     ]
     base = alt.Chart(data).transform_filter("datum.estimate != null").encode(y=y, tooltip=tooltip)
     intervals = base.mark_rule(strokeWidth=2).encode(
-        x="low:Q", x2="high:Q", color=alt.Color("state:N", scale=scale, title=None)
+        x=alt.X("low:Q"), x2=alt.X2("high:Q"), color=alt.Color("state:N", scale=scale, title=None)
     )
     points = base.mark_point(filled=True, size=90, opacity=1).encode(
         x=x,
@@ -149,10 +171,10 @@ def _marks(data: Any, x: alt.X, y: alt.Y, states: list[str]) -> list[Any]:
         alt.Chart(data)
         .transform_filter("datum.estimate == null")
         .mark_text(align="left", color=COLOURS["not tested"], fontStyle="italic", fontSize=11)
-        .encode(y=y, x=alt.value(4), text="text:N")
+        .encode(y=y, x=alt.XValue(4), text=alt.Text("text:N"))
     )
     return [points, intervals, absent]
 
 
 def _extra(data: Any, name: str, y: alt.Y) -> Any:
-    return alt.Chart(data).transform_filter(f"datum.{name} != null").encode(y=y, x=f"{name}:Q")
+    return alt.Chart(data).transform_filter(f"datum.{name} != null").encode(y=y, x=alt.X(f"{name}:Q"))

@@ -134,8 +134,12 @@ def _answered(section: Mapping[str, Any], result: Result, below: int) -> dict[st
     """What a section shows besides its verdict; charts and sentences are about the rows one may see."""
     visible = published_rows(result)
     reading = [sentence for sentence in visible.reading() if sentence.strip() != result.verdict.text.strip()]
-    if reading and visible is not result:
-        reading.append("Rows that are masked are neither counted in these sentences nor drawn.")
+    if visible is not result:
+        reading.append(
+            "Rows that are masked are neither counted in these sentences nor drawn."
+            if reading
+            else "Rows that are masked are not drawn."
+        )
     shown_at_once = len(reading) if len(reading) == READ_AT_ONCE + 1 else READ_AT_ONCE
     return {
         "title": section["title"] or result.question,

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-MOST_LINES = 60
+from fairtrial.results.text import true_minus
+
+MOST_LINES = 130  # of sixty groups two each, and the tolerance
 # what a chart draws with but does not say
 _UNSAID = {
     "panel",
@@ -51,8 +53,9 @@ def _line(row: Mapping[str, Any]) -> str:
         (str(row[name]) for name in ("label", "group", "words", "feature", "attribute") if row.get(name)), ""
     )
     if row.get("text") is not None and who:
-        state = f", {row['state']}" if row.get("state") else ""
-        return f"{who}: {row['text']}{state}"
+        text, metric = true_minus(str(row["text"])), f"{row['metric']}, " if row.get("metric") else ""
+        state = f", {row['state']}" if row.get("state") and str(row["state"]) not in text else ""
+        return f"{metric}{who}: {text}{state}"
     told = [
         f"{name.replace('_', ' ')} {value:.4g}"
         if isinstance(value, float)

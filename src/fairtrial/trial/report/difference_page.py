@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from fairtrial.methods.declaration import find_method
-from fairtrial.results.text import interval_text
+from fairtrial.results.text import interval_text, true_minus
 from fairtrial.trial.difference import difference
 from fairtrial.trial.report.pages import page_text
-from fairtrial.trial.report.tables import shown, true_minus
+from fairtrial.trial.report.tables import shown
 from fairtrial.work.whole_files import write_whole
 
 UNITS = {"points": " points", "ratio": " times"}

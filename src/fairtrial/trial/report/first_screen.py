@@ -15,7 +15,7 @@ from fairtrial.metrics.table import METRICS
 from fairtrial.results.claims import Claim, claimed_rows
 from fairtrial.results.column import scalar
 from fairtrial.results.result import Result
-from fairtrial.results.text import counted
+from fairtrial.results.text import counted, in_a_sentence
 from fairtrial.trial.family import corrected_claims, only_describes, shows
 from fairtrial.trial.in_people import plain_metric
 from fairtrial.trial.report.described import (
@@ -105,7 +105,7 @@ def _checked(content: Mapping[str, Any], results: Results) -> str:
     names = dict.fromkeys(name for _, result in results for name in _metrics(result))
     told = [_metric_words(name, label, content) for name, label in _labels(results, list(names)).items()]
     attributes = [str(name) for name in data["groups"]]
-    who = f", by {_and(attributes)}" if attributes else ""
+    who = f", by {in_a_sentence(attributes)}" if attributes else ""
     compared = dict.fromkeys(words for one in content["sections"] if (words := compared_with(one)))
     against = f" Each group is compared with {' or with '.join(compared)}." if compared else ""
     rows = "" if data["rows"] is None else f" {data['rows']:,} rows."
@@ -276,7 +276,9 @@ def _rows_left_out(results: Results) -> list[str]:
     for (metric, text), questions in told.items():
         everywhere = sum(metric in _metrics(result) for _, result in results) <= len(questions)
         texts.append(
-            f"{text}." if everywhere else f"{text} (in {_and([f'“{name}”' for name in questions])} alone)."
+            f"{text}."
+            if everywhere
+            else f"{text} (in {in_a_sentence([f'“{name}”' for name in questions])} alone)."
         )
     return texts
 
@@ -316,7 +318,7 @@ def _open_questions(content: Mapping[str, Any]) -> str:
     answered = [one["method"] for one in content["sections"] if one["result"]]
     asked = {find_method(method).variant_of or method for method in answered}
     names = [name for name in ASKED_NEXT if name not in asked]
-    words = _and([ASKED_NEXT[name] for name in names])
+    words = in_a_sentence([ASKED_NEXT[name] for name in names])
     return f"Ask {words} (fairtrial {' and '.join(names)}). " if names else ""
 
 
@@ -329,9 +331,12 @@ def _needed(results: Results) -> str:
     known = {group: float(need) for group, need in needs.items() if isinstance(need, int | float)}
     if not known:
         return ""
-    group = max(known, key=lambda name: known[name])
+    group = max(reversed(known), key=lambda name: known[name])  # of equal ones the last, as in the verdict
     unit = "rows in all" if any(scalar(row.get("rows_needed")) for row in rows) else "members"
-    return f"Gather more people: to certify {group} takes about {known[group]:,.0f} {unit} (fairtrial plan says more)."
+    return (
+        f"Gather more people: to certify {group} takes about {known[group]:,.0f} {unit} if it has no gap "
+        "(fairtrial plan says more)."
+    )
 
 
 def _judged(content: Mapping[str, Any], results: Results) -> Judged:
@@ -378,11 +383,6 @@ def _once(result: Result, claims: list[Claim]) -> list[Claim]:
         seen.add((rates[0], rates[2], rates[1]))
         kept.append(claim)
     return kept
-
-
-def _and(words: Sequence[str]) -> str:
-    """Words as a list in a sentence; none for none."""
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else list(words))
 
 
 def _capital(text: str) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairtrial.results.column import scalar
-from fairtrial.results.text import interval_text, kind_in
+from fairtrial.results.text import interval_text, kind_in, true_minus
 from fairtrial.trial.family import shows
 from fairtrial.trial.report.one_gap import with_attributes
-from fairtrial.trial.report.tables import shown, true_minus
+from fairtrial.trial.report.tables import shown
 
 
 def gap_text(row: Mapping[str, Any]) -> str:

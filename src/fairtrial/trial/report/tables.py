@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fairtrial.metrics.table import METRICS
 from fairtrial.results.column import Column, Kind, reason, scalar
 from fairtrial.results.result import Result
 from fairtrial.results.text import (
@@ -19,6 +19,7 @@ from fairtrial.results.text import (
     kind_in,
     shown_columns,
     state_text,
+    true_minus,
 )
 from fairtrial.trial.report.column_room import BROKEN, ROOM, kept, width
 from fairtrial.work.whole_files import write_whole
@@ -141,8 +142,8 @@ def _line(result: Result, row: Mapping[str, Any], columns: Sequence[Column]) -> 
         value, why, css = scalar(cell), reason(cell) or "", number_class(column.kind)
         if not why:
             text = _text(result, row, column)
-            short = " short" if len(text) <= SHORT else ""
-            line.append(Cell(text, "" if value is None else value, css + short))
+            css += " none" if text == "–" else " short" if len(text) <= SHORT else ""
+            line.append(Cell(text, "" if value is None else value, css))
         elif any(why in text or text in why for text in told if text):
             line.append(Cell("–", "", f"{css} none", why))
         else:
@@ -154,16 +155,13 @@ def _line(result: Result, row: Mapping[str, Any], columns: Sequence[Column]) -> 
 def _text(result: Result, row: Mapping[str, Any], column: Column) -> str:
     if column.kind == "state":
         return state_text(result, row, column.name)
+    if column.name == "metric" and row["metric"] in METRICS:
+        return METRICS[row["metric"]].label  # the file has its short name
     kind = kind_in(row, column)
     if column.is_low:
         high = row.get(column.partner)
         return true_minus(interval_text(scalar(row.get(column.name)), scalar(high), kind))
     return shown(scalar(row.get(column.name)), kind)
-
-
-def true_minus(text: str) -> str:
-    """Typography: a minus sign before numbers instead of a hyphen."""
-    return re.sub(r"(?<![\w–-])-(?=[\d.])", "−", text)
 
 
 def shown(value: Any, kind: Kind) -> str:

@@ -13,7 +13,7 @@ PRESET_WORDS = {
     "lending": "approval rates, adverse impact ratios, standardized mean differences",
     "insurance": "rates of the favourable decision, ratios, odds ratios, prices, and the bias record",
     "risk-score": "false positive and negative rates, predictive value, calibration",
-    "healthcare": "how great the need is among those who were selected",
+    "healthcare": "how great the need, which is the outcome, is among those who were selected",
     "public-sector": "selection and error rates, and the bias record that the EU's AI Act asks for",
 }
 _ROLES = {

@@ -6,11 +6,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fairtrial.trial.spec import name_words as words
+from fairtrial.trial.spec.label_words import good_for_a_person, meaning_yes, positive_label, readable
 from fairtrial.trial.spec.one_hot import Family, families
-from fairtrial.trial.spec.profile import Profile
+from fairtrial.trial.spec.profile import MAX_CATEGORIES, ROWS, Profile
 from fairtrial.trial.spec.tables import PRESETS
 
 MAX_GROUPS = 3
+MANY = 10  # more numbers than this are no labels
 PARTS = 4  # a number that people are compared by is cut into quarters
 NEEDS_OUTCOME = ("risk-score", "healthcare")
 
@@ -46,8 +48,8 @@ def guess(profiles: Sequence[Profile], preset: str | None = None) -> Guess:
     _guess_roles(found, _spoken(profiles, grouped))
     if found.decision is None and found.score is None and found.outcome is None:
         left = binary_columns(profiles, compared_columns(found))
-        if len(left) == 1:  # among several nothing is guessed
-            found.outcome = left[0]
+        if len(left) == 1 and any(p.name == left[0] and readable(p) for p in profiles):
+            found.outcome = left[0]  # among several, or where neither label means yes, nothing is guessed
             found.remarks["outcome"] = "a guess: the only other column of two values"
     _settle(found, profiles)
     return found
@@ -81,8 +83,13 @@ def make_answerable(found: Guess) -> None:
         found.remarks["threshold"] = "a guess: the decision is a score above the sample's median"
     if found.decision is None and found.threshold in (None, "median"):
         found.favourable = None  # whether more of a score is good for a person is not to be guessed
-    if found.preset not in answerable_presets(found):
-        found.preset = "general"
+    found.preset = fitting_preset(found)
+
+
+def fitting_preset(found: Guess) -> str:
+    """The guessed field where its questions can be asked; that of health asks about an outcome that is a need."""
+    needless = found.preset == "healthcare" and words.rank(str(found.outcome), words.NEED) is None
+    return "general" if needless or found.preset not in answerable_presets(found) else found.preset
 
 
 def answerable_presets(found: Guess) -> list[str]:
@@ -123,10 +130,21 @@ def binary_columns(profiles: Sequence[Profile], taken: Collection[str]) -> list[
     return [p.name for p in profiles if p.binary and p.name not in inside and p.name not in taken]
 
 
+def numbers(profiles: Sequence[Profile]) -> list[str]:
+    """Columns that could hold a real outcome, a score, or a number to cut into quarters."""
+    return [p.name for p in profiles if p.numeric and not p.category and not p.identifier and p.low < p.high]
+
+
+def speaks_for_a_group(name: str) -> bool:
+    """Whether people may be compared by what the name says."""
+    return any(words.rank(name, listed) is not None for listed in (words.GROUPS, words.GROUPS_ELSE))
+
+
 def speaks_for_a_role(profile: Profile) -> bool:
-    """Whether a column of several labels is named as a decision or an outcome is."""
+    """Whether a column of several labels is named as a decision or an outcome is; a count of many values is neither."""
     named = any(words.rank(profile.name, words.ROLES[role]) is not None for role in ("decision", "outcome"))
-    return named and profile.category and not profile.binary
+    most = MANY if profile.numeric else MAX_CATEGORIES
+    return named and 2 < len(profile.labels) <= most
 
 
 def settle(found: Guess, profiles: Sequence[Profile]) -> None:
@@ -136,7 +154,7 @@ def settle(found: Guess, profiles: Sequence[Profile]) -> None:
 
 
 def _settle(found: Guess, profiles: Sequence[Profile]) -> None:
-    """What follows from the parts: a decision from the outcome or the score, labels, missing values, features."""
+    """What follows from the parts: a decision from the score, labels, missing values, features."""
     by_name = {profile.name: profile for profile in profiles}
     _settle_decision(found, by_name)
     for role in ("decision", "outcome"):
@@ -146,7 +164,7 @@ def _settle(found: Guess, profiles: Sequence[Profile]) -> None:
             found.positive[role] = label
             found.remarks["positive"] = "the labels that count as 1: check them"
     find_missing(found, by_name)
-    _settle_favourable(found)
+    settle_favourable(found)
     find_features(found, profiles)
 
 
@@ -179,41 +197,31 @@ def find_missing(found: Guess, by_name: Mapping[str, Profile]) -> None:
         found.missing = "category"
 
 
-def _settle_favourable(found: Guess) -> None:
+def settle_favourable(found: Guess) -> None:
     """Whether decision 1 is good for a person, where the names say it; it is asked for where they do not."""
-    label = str(found.positive.get("decision", "")).lower()
-    name = str(found.decision or found.score or "").lower()
-    good, bad = (any(word in f"{label} {name}" for word in listed) for listed in (words.GOOD, words.BAD))
-    if found.favourable is None and good != bad and (found.decision or found.threshold is not None):
-        found.favourable = int(good)
+    found.remarks.pop("favourable", None)
+    counted = found.positive.get("decision", "")
+    labels = [counted] if isinstance(counted, str) else counted
+    decided = found.decision is not None or found.threshold is not None
+    said = {good_for_a_person(str(found.decision or found.score), label) for label in labels if decided}
+    found.favourable = said.pop() if len(said) == 1 else None
+    if found.favourable is not None:
         found.remarks["favourable"] = (
             "a guess: the decision that is good for a person; findings say who is harmed"
         )
 
 
 def _share(profile: Profile) -> str:
-    return f"{100 * profile.missing / max(profile.rows, 1):.3g}% of the rows"
+    about = "about " if profile.rows >= ROWS else ""  # the others were not looked at
+    return f"{about}{100 * profile.missing / max(profile.rows, 1):.3g}% of the rows"
 
 
 def _settle_decision(found: Guess, by_name: Mapping[str, Profile]) -> None:
-    """Where no column of decisions was found, the outcome or the score stands for them in the fields that need one."""
-    if found.decision is None and found.score is None and _stands_for_the_decision(found):
-        found.decision, found.outcome = found.outcome, None
-        found.remarks.pop("outcome", None)
-        found.remarks["decision"] = (
-            "no column of decisions was found: this one is audited as if it were the decision"
-        )
+    """Where no column of decisions was found, the score stands for them."""
     if found.decision is None and found.score is not None:
         found.threshold, found.remarks["threshold"] = _threshold(found.preset, by_name[found.score])
     if found.decision is not None and found.score is not None and found.preset == "employment":
         found.score = None  # the decision says all that is asked
-
-
-def _stands_for_the_decision(found: Guess) -> bool:
-    """Whether the outcome can be audited in its place; what comes after a decision cannot."""
-    if found.outcome is None or found.preset not in ("lending", "employment"):
-        return False
-    return words.rank(found.outcome, words.LATER) is None
 
 
 def _is_feature(profile: Profile) -> bool:
@@ -236,8 +244,27 @@ def _preset(profiles: Sequence[Profile], grouped: Sequence[Family]) -> str:
 def _groups(profiles: Sequence[Profile], grouped: Sequence[Family]) -> list[str]:
     """The attributes whose names speak; not those that join others, such as race-sex."""
     single = _single(profiles, grouped)
-    named = _ranked(single, words.GROUPS)[:MAX_GROUPS]
+    by_name = {profile.name: profile for profile in profiles}
+    named: list[str] = []
+    for name in [*_ranked(single, words.GROUPS), *_held(single, by_name)]:
+        named += [] if any(_says_the_same(by_name, name, other) for other in named) else [name]
+    named = named[:MAX_GROUPS]
     return named + _labels(single, named, profiles) or _ranked(single, words.GROUPS_ELSE)[:1]
+
+
+def _held(names: Sequence[str], by_name: Mapping[str, Profile]) -> list[str]:
+    """Columns whose labels are groups of people though their names do not say so."""
+    held = {name: words.held_by(by_name[name].labels) for name in names if name in by_name}
+    lacking = _not_held(_ranked(names, words.GROUPS))
+    return [name for name, of in held.items() if of in lacking]
+
+
+def _says_the_same(by_name: Mapping[str, Profile], name: str, other: str) -> bool:
+    """Whether one column is the other in a code, as SexCode is Sex; by the counts, as elsewhere."""
+    one, two = by_name.get(name), by_name.get(other)
+    if one is None or two is None or words.rank(name, words.GROUPS) != words.rank(other, words.GROUPS):
+        return False
+    return sorted(one.counts) == sorted(two.counts)
 
 
 def left_out(found: Guess, profiles: Sequence[Profile]) -> list[str]:
@@ -247,7 +274,9 @@ def left_out(found: Guess, profiles: Sequence[Profile]) -> list[str]:
     several = {profile.name for profile in profiles if profile.category and not profile.binary}
     labels = [name for name in single if name in several and words.label_of(name) is not None]
     listed = dict.fromkeys([*_ranked(single, words.GROUPS), *labels])
-    return [name for name in listed if name not in taken]
+    by_name = {profile.name: profile for profile in profiles}
+    said = [name for name in listed if any(_says_the_same(by_name, name, other) for other in taken)]
+    return [name for name in listed if name not in taken and name not in said]
 
 
 def _single(profiles: Sequence[Profile], grouped: Sequence[Family]) -> list[str]:
@@ -314,22 +343,19 @@ def _spoken(profiles: Sequence[Profile], grouped: Sequence[Family]) -> list[tupl
 
 
 def _meaning_yes(family: Family) -> str | None:
-    """The column of the label that means yes; of two labels else the rarer one's."""
-    for label, column in family.columns.items():
-        if label.strip(".").lower() in words.YES:
-            return column
-    rarest = min(family.columns, key=lambda label: family.counts[label])
-    return family.columns[rarest] if len(family.columns) == 2 else None
+    """The column of the label that means yes."""
+    label = meaning_yes(tuple(family.columns), family.name)
+    return None if label is None else family.columns[label]
 
 
 def _best(named: Sequence[tuple[str, Profile]], part: str) -> str | None:
     listed = words.ROLES[part]
     ranked = [
-        (place, name.lower() != listed[place], index, profile.name)
+        (place, not readable(profile), name.lower() != listed[place].lstrip("="), index, profile.name)
         for index, (name, profile) in enumerate(named)
         if (place := words.rank(name, listed)) is not None
     ]
-    return min(ranked)[3] if ranked else None
+    return min(ranked)[-1] if ranked else None
 
 
 def _is_score(profile: Profile) -> bool:
@@ -348,19 +374,3 @@ def _threshold(preset: str, profile: Profile) -> tuple[float | str, str]:
     if profile.low >= 0 and profile.high <= 1:
         return 0.5, "a guess: put the cut-off that is used"
     return "median", "a guess: scores above the sample median; put the cut-off that is used"
-
-
-_YES_AND_NO = ({"0", "1"}, {"-1", "1"}, {"false", "true"})
-
-
-def positive_label(profile: Profile) -> str | None:
-    """The label that most likely means yes; else the rarer one. Of two numbers only -1 and 1 say it themselves."""
-    if not profile.binary:
-        return None
-    if profile.numeric and set(profile.labels) not in _YES_AND_NO:
-        return words.CODED.get(words.spoken(profile.name))
-    for word in words.YES:
-        for label in profile.labels:
-            if label.strip().strip(".").lower() == word:
-                return label
-    return min(zip(profile.counts, profile.labels, strict=True))[1]

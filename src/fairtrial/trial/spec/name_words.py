@@ -1,4 +1,7 @@
-"""Words in column names that speak for a part of the audit, the telling ones first."""
+"""Words in column names that speak for a part of the audit, the telling ones first.
+
+A word after = must be the whole name: jobclass and credit_history are something else than class and credit.
+"""
 
 from __future__ import annotations
 
@@ -33,27 +36,23 @@ GROUPS_ELSE = (
 ROLES = {
     "outcome": (
         "two_year", "recid", "outcome", "label", "target", "actual", "truth", "y_true", "default", "repaid", "reoffend",
-        "chronic", "comorbid", "illness", "need", "income", "salary", "cost", "credit", "risk", "class", "weapon",
+        "chronic", "comorbid", "illness", "need", "income", "salary", "cost", "risk", "=class", "weapon",
         "gpa", "graduat", "pf", "crime", "violent", "result", "response", "surviv", "died", "dead",
         "death", "y",
     ),
     "decision": (
         "decision", "approved", "approval", "hired", "selected", "passed", "promoted", "admitted", "accepted",
         "enrolled", "granted", "decided", "offer", "predicted", "prediction", "y_pred", "denied", "rejected", "flagged",
-        "frisked", "searched", "arstmade", "loan_status", "action_taken", "pass", "admit", "hire", "approv", "reject",
+        "frisk", "search", "arstmade", "loan_status", "action_taken", "pass", "admit", "hire", "approv", "reject",
         "deny", "denial", "select", "accept", "refus", "declin", "dismiss", "fired", "laid_off", "promot",
-        "admiss", "award", "shortlist", "callback", "call", "invited",
+        "admiss", "award", "shortlist", "callback", "=call", "invited", "released", "detained", "=credit",
     ),
     "score": (
         "decile_score", "risk_score", "score", "probability", "proba", "prob", "risk", "rating", "percentile",
         "combine", "exam",
     ),
 }  # fmt: skip
-# what comes after a decision and never is one
-LATER = (
-    "recid", "reoffend", "default", "repaid", "gpa", "graduat", "crime", "violent", "weapon", "chronic", "comorbid",
-    "illness", "need", "cost", "surviv", "died", "dead", "death",
-)  # fmt: skip
+NEED = ("chronic", "comorbid", "illness", "need", "cost", "disease", "diagn", "condition")
 FIELDS = {
     "employment": (
         "hire", "hired", "applicant", "candidate", "position", "exam", "promot", "passed", "oral", "written",
@@ -61,7 +60,7 @@ FIELDS = {
     ),
     "risk-score": ("recid", "decile", "arrest", "parole", "charge", "crime", "juv", "prior", "offen"),
     "lending": (
-        "loan", "credit", "income", "mortgage", "debt", "approv", "capital", "lend", "repaid", "apr", "default",
+        "loan", "credit", "mortgage", "debt", "approv", "lend", "repaid", "apr", "default",
     ),
     "healthcare": ("patient", "health", "illness", "chronic", "cost", "program", "diagn", "comorb", "hospital", "care"),
 }  # fmt: skip
@@ -70,38 +69,26 @@ YES = (
     "good", ">50k", "high", "positive", "repaid",
 )  # fmt: skip
 GOOD = (
-    "approv",
-    "hire",
-    "select",
-    "pass",
-    "promot",
-    "admit",
-    "accept",
-    "grant",
-    "offer",
-    "enrol",
-    "loan_status",
-    "award",
-    "shortlist",
-    "callback",
-    "invited",
-)
-BAD = (
-    "denied", "deny", "denial", "reject", "flag", "frisk", "search", "arst", "recid", "risk", "default", "refus",
-    "declin", "dismiss", "fired", "laid_off",
+    "approv", "hired", "hire", "select", "passed", "pass", "promot", "admit", "admiss", "accept", "grant", "offer",
+    "enrol", "loan_status", "award", "shortlist", "callback", "invited", "released",
 )  # fmt: skip
+BAD = (
+    "denied", "deny", "denial", "reject", "flagged", "flag", "frisk", "search", "arstmade", "recid", "risk", "default",
+    "refus", "declin", "dismiss", "fired", "laid_off", "detained",
+)  # fmt: skip
+NO = ("0", "false", "no", "n")
+NOT = ("not", "no", "non", "un", "in", "never", "without")  # what turns a word into its opposite
 # codes whose meaning a public file's own codebook gives: HMDA's 1 is a loan made, German credit's 1 a good risk
 CODED = {"action_taken": "1", "credit": "1"}
 
 
 def speaks(name: str, word: str) -> bool:
-    """Short words must stand alone, so that 'sex' is not found in 'sussex'; a letter must be the whole name."""
-    text = spoken(name)
-    if len(word) == 1:
-        return text == word
-    if "_" in word or len(word) > 5:
-        return word in text
-    return word in parts(name) or (len(word) > 4 and word in text)
+    """Whether a word of the name begins with it, so that 'sex' is not found in 'sussex'; a short word must be there."""
+    if len(word) == 1 or word.startswith("="):
+        return spoken(name) == word.lstrip("=")
+    if "_" in word:
+        return f"_{word}" in "_" + "_".join(parts(name))
+    return any(part == word or (len(word) > 4 and part.startswith(word)) for part in parts(name))
 
 
 def spoken(name: str) -> str:
@@ -110,8 +97,25 @@ def spoken(name: str) -> str:
 
 
 def parts(name: str) -> list[str]:
-    """The words of a name."""
-    return [part for part in re.split(r"[^a-z0-9]+", spoken(name)) if part]
+    """The words of a name; a word begins after a number, too."""
+    return [part for part in re.split(r"[^a-z0-9]+|(?<=[0-9])(?=[a-z])", spoken(name)) if part]
+
+
+# labels by which a column is known whose name says nothing, such as colour: Black, White
+_OF_SEX = {"female", "male", "woman", "man", "women", "men", "f", "m"}
+_OF_RACE = {
+    "black", "white", "asian", "hispanic", "latino", "caucasian", "africanamerican", "nativeamerican", "afam", "cauc",
+}  # fmt: skip
+_REST = {"other", "unknown", "mixed", "multiple", "missing"}
+
+
+def held_by(labels: Sequence[str]) -> str | None:
+    """The attribute of which these are the groups."""
+    said = {"".join(part for part in parts(label) if not part.isdigit()) for label in labels}
+    for of, known in (("sex", _OF_SEX), ("race", _OF_RACE)):
+        if len(said & known) > 1 and said <= known | _REST:
+            return of
+    return None
 
 
 def label_of(name: str) -> str | None:

@@ -1,4 +1,4 @@
-"""A first look at a data file: what each column could be, from its name and its first rows."""
+"""A first look at a data file: what each column could be, from its name and a sample of its rows."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from random import Random
 from typing import Any
 
 from fairtrial.data.files import Files
@@ -15,13 +16,14 @@ from fairtrial.data.source import UNREADABLE
 from fairtrial.errors import Fault, InputError
 from fairtrial.labels import canonical, is_missing
 
-ROWS = 20_000
+ROWS = 20_000  # drawn from the first READ, always the same: a file may be sorted by what is asked for
+READ = 200_000
 MAX_CATEGORIES = 25
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What the first rows say about one column."""
+    """What the sampled rows say about one column."""
 
     name: str
     labels: tuple[str, ...]
@@ -52,12 +54,12 @@ class Profile:
 
 
 def profile_file(path: str) -> list[Profile]:
-    """Profiles of all columns, from the first rows of the file (of the first file of a glob)."""
+    """Profiles of all columns, from a sample of the file's rows (of the first file of a glob)."""
     files = Files(path)
     columns = files.columns
     values: dict[str, list[Any]] = {name: [] for name in columns}
-    rows = _csv_rows(files) if files.csv else _parquet_rows(files.paths[0])
     try:
+        rows = _drawn(_csv_rows(files)) if files.csv else _drawn_batches(files.paths[0])
         for row in rows:
             for name in columns:
                 values[name].append(row.get(name))
@@ -72,7 +74,21 @@ def profile_file(path: str) -> list[Profile]:
 def first_rows(path: str, count: int) -> list[dict[str, Any]]:
     """The first rows of the file (of the first file of a glob), as they are written."""
     files = Files(path)
-    return list(islice(_csv_rows(files) if files.csv else _parquet_rows(files.paths[0]), count))
+    if not files.csv:
+        return list(islice(_drawn_batches(files.paths[0], count), count))
+    return list(islice(_csv_rows(files), count))
+
+
+def _drawn(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """ROWS of the first READ rows, each as likely as any other (Vitter's algorithm R)."""
+    choose = Random(0)
+    kept: list[dict[str, Any]] = []
+    for index, row in enumerate(islice(rows, READ)):
+        if index < ROWS:
+            kept.append(row)
+        elif (place := choose.randrange(index + 1)) < ROWS:
+            kept[place] = row
+    return kept
 
 
 def _csv_rows(files: Files) -> Iterator[dict[str, Any]]:
@@ -82,19 +98,25 @@ def _csv_rows(files: Files) -> Iterator[dict[str, Any]]:
     with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
         for _ in range(header.blank):
             file.readline()
-        for index, row in enumerate(csv.DictReader(file, delimiter=header.delimiter)):
-            if index >= ROWS:
-                return
-            yield row
+        yield from csv.DictReader(file, delimiter=header.delimiter)
 
 
-def _parquet_rows(path: str) -> Iterator[dict[str, Any]]:
+def _drawn_batches(path: str, most: int = READ) -> Iterator[dict[str, Any]]:
+    """Of a Parquet file's first rows at most ROWS, as many from each batch as it has its share of them."""
     import pyarrow.parquet as parquet
 
+    choose = Random(0)
     with parquet.ParquetFile(path) as file:
+        total = min(most, file.metadata.num_rows)
+        seen = taken = 0
         for batch in file.iter_batches(batch_size=ROWS):
-            yield from batch.to_pylist()
-            return
+            batch = batch.slice(0, total - seen)
+            seen += len(batch)
+            wanted = seen * min(total, ROWS) // total - taken
+            taken += wanted
+            yield from batch.take(sorted(choose.sample(range(len(batch)), wanted))).to_pylist()
+            if seen >= total:
+                return
 
 
 def _profile(name: str, values: Iterable[Any]) -> Profile:

@@ -19,20 +19,21 @@
       : text;
 
   // On a phone the name of an intersection stands in lines, one for each attribute.
-  const inLines = (spec) => {
+  const crossed = (text) => /"label": ?"[^"]*, /.test(text);
+  const inLines = (spec, tall) => {
     const views = [spec, ...(spec.layer || [])].filter((view) => view.encoding?.y?.field === "label");
     const step = spec.height?.step;
     if (!step || !views.length) return;
     const axis = { labelExpr: "split(datum.label, ', ')", labelLimit: 150, labelLineHeight: 12, labelFontSize: 11 };
     for (const { encoding } of views) if (encoding.y.axis !== null) encoding.y.axis = { ...encoding.y.axis, ...axis };
-    spec.height = { step: Math.max(step, 29) };
+    if (tall) spec.height = { step: Math.max(step, 29) };
   };
 
   // Several views stand side by side only where there is room; a single view or a column of them takes the width
-  // there is, up to a width at which lines are still easy to follow.
+  // there is, up to a width at which lines are still easy to follow; true says that this width holds its labels, too.
   const widest = 760;
   const labels = (room) => (room < narrow ? 150 : 190);
-  const fit = (spec, room, place) => {
+  const fit = (spec, room, place, tall) => {
     const beside = spec.hconcat ? spec.hconcat.length : spec.concat ? spec.columns || spec.concat.length : 1;
     const views = spec.hconcat || spec.vconcat || spec.concat;
     if (views) {
@@ -43,19 +44,20 @@
         delete spec.concat;
         delete spec.columns;
       }
-      return views.forEach((view) => fit(view, stacked ? room : room / beside, stacked ? "column" : "row"));
+      return views.forEach((view) => fit(view, stacked ? room : room / beside, stacked ? "column" : "row", tall));
     }
     if (spec.facet || spec.repeat) {
       if (room < narrow && spec.columns) spec.columns = 1;
-      return fit(spec.spec, room, "row");
+      return fit(spec.spec, room, "row", tall);
     }
-    if (room < narrow && place !== "row") inLines(spec);
+    if (room < narrow && place !== "row") inLines(spec, tall);
     const faceted = ["row", "column", "facet"].some((channel) => spec.encoding && spec.encoding[channel]);
     if (typeof spec.width === "object" || faceted) return;
     if (place === "alone") {
       spec.width = Math.min(room, Math.max(widest, spec.width || 0));
-      spec.autosize = { type: "fit-x", contains: "padding" };
-    } else if (typeof spec.width === "number") {
+      return true;
+    }
+    if (typeof spec.width === "number") {
       const beside = place === "row" ? 90 : labels(room);
       const most = place === "row" ? spec.width : widest - beside;
       spec.width = Math.max(110, Math.min(most, room - beside));
@@ -84,8 +86,9 @@
   };
 
   const embed = async (target, room, slack) => {
-    const spec = JSON.parse(compact(themed(document.getElementById(target.dataset.chart).textContent), room));
-    fit(spec, room - slack, "alone");
+    const text = compact(themed(document.getElementById(target.dataset.chart).textContent), room);
+    const spec = JSON.parse(text);
+    const inside = fit(spec, room - slack, "alone", crossed(text));
     if (target.vega) target.vega.finalize();
     // Vega renames the element it draws into; the outer one keeps our role and description.
     const inner = document.createElement("div");
@@ -96,6 +99,8 @@
       actions: false,
       renderer: "svg",
       defaultStyle: false,
+      // set after Vega-Lite, which warns of lines of a given height whenever something is fitted
+      patch: (vega) => (inside ? { ...vega, autosize: { type: "fit-x", contains: "padding" } } : vega),
       config: settings(room),
       tooltip: { disableDefaultStyle: true, theme: "page" },
     });
