@@ -220,6 +220,25 @@ def test_a_header_that_names_a_column_twice_is_said_before_it_is_used(page: Any,
     assert "twice" in page.inner_text("#wrong")
 
 
+def test_labels_that_say_nothing_are_asked_for_and_the_good_decision_stays_itself(
+    page: Any, tmp_path: Path
+) -> None:
+    lines = ["not promoted,Q,x", "promoted,Z,y"] * 40
+    (tmp_path / "staff.csv").write_text("\n".join(["status,code,g", *lines]))
+    bring(page, tmp_path / "staff.csv")
+    page.wait_for_selector("#continue")
+    page.select_option("#preset", "")
+    page.check("[data-question=measure]")
+    choose_parts(page, code="decision", g="groups", status="")
+    page.wait_for_selector("#wrong .faults")  # nothing was chosen for the person
+    assert page.input_value("#positive-decision") == page.input_value("#favourable") == ""
+    choose_parts(page, status="decision", code="")
+    assert page.input_value("#positive-decision") == "promoted"
+    assert page.input_value("#favourable") == "1"
+    page.select_option("#positive-decision", "not promoted")
+    assert page.locator("#favourable option:checked").inner_text() == "the decision promoted"
+
+
 def test_an_excel_sheet_is_a_file_like_any_other(page: Any, tmp_path: Path) -> None:
     import openpyxl
 

@@ -20,6 +20,7 @@ from fairtrial.data.source import UNREADABLE
 from fairtrial.errors import FairtrialError, Fault, InputError, MissingExtra
 from fairtrial.labels import canonical, is_missing
 from fairtrial.trial.spec.guess import Guess, guess, make_answerable
+from fairtrial.trial.spec.label_words import good_for_a_person, positive_label
 from fairtrial.trial.spec.profile import Profile, first_rows, profile_file
 from fairtrial.web.store import COPY
 from fairtrial.work.memory import limit_memory
@@ -94,6 +95,7 @@ def _shown(value: Any) -> str | None:
 
 def _column(profile: Profile) -> dict[str, Any]:
     alike = len({label.strip().casefold() for label in profile.labels}) < len(profile.labels)
+    yes = positive_label(profile)
     return {
         "name": profile.name,
         "kind": _kind(profile),
@@ -104,6 +106,8 @@ def _column(profile: Profile) -> dict[str, Any]:
         "high": profile.high,
         "numeric": profile.numeric,
         "messy": alike and profile.category,
+        "yes": yes,
+        "good": good_for_a_person(profile.name, yes or "") if profile.zero_one or yes else None,
     }
 
 

@@ -60,7 +60,8 @@ function proposed(file) {
   for (const name of ["decision", "outcome", "score"]) if (found[name]) roles.set(found[name], name);
   for (const name of found.groups) roles.set(name, "groups");
   for (const name of found.features) if (!roles.has(name)) roles.set(name, "features");
-  return { roles, positive: { ...found.positive }, favourable: found.favourable, threshold: found.threshold, missing: found.missing, preset: found.preset, bins: { ...found.bins } };
+  return { roles, positive: { ...found.positive }, favourable: found.favourable, threshold: found.threshold, missing: found.missing, preset: found.preset, bins: { ...found.bins },
+    of: { decision: found.decision ?? undefined, outcome: found.outcome ?? undefined } };
 }
 
 function columnTable(file, state, named, changed) {
@@ -90,9 +91,10 @@ function meaning(state, named, file, again) {
   const column = (name) => file.columns.find((item) => item.name === name);
   const positive = ["decision", "outcome"].flatMap((role) => {
     const one = column(named(role)[0]);
+    settle(state, role, one);
     if (!one || one.labels.length !== 2 || one.labels.every((label) => ["0", "1"].includes(label))) { delete state.positive[role]; return []; }
-    state.positive[role] = one.labels.includes(state.positive[role]) ? state.positive[role] : one.labels[1];
-    return [field(`Which ${role} counts as 1?`, select(one.labels.map((label) => [label, label]), state.positive[role], { onchange: (event) => { state.positive[role] = event.target.value; again(); } }))];
+    const options = [...(one.labels.includes(state.positive[role]) ? [] : [["", "choose one"]]), ...one.labels.map((label) => [label, label])];
+    return [field(`Which ${role} counts as 1?`, select(options, state.positive[role] ?? "", { id: `positive-${role}`, onchange: (event) => { count(state, role, event.target.value); again(); } }))];
   });
   const scored = named("score").length && !named("decision").length;
   const [yes, no] = sides(scored, column(named("decision")[0]), state.positive.decision);
@@ -105,6 +107,21 @@ function meaning(state, named, file, again) {
   if (scored && state.threshold === null) state.threshold = "median";
   const missing = select([["error", "are an error"], ["drop", "are left out of what needs them"], ["category", "are a group of their own"]], state.missing, { onchange: (event) => { state.missing = event.target.value; } });
   return [...positive, field("Which decision is good for a person?", good), scored ? field("Decided by a score of at least (a number, or median)", cut) : "", field("Rows with missing values", missing)].filter(Boolean);
+}
+
+// A column that was given its part by hand: what its words say of its labels, as in init; else nothing is chosen.
+function settle(state, role, one) {
+  if (state.of[role] === one?.name) return;
+  state.of[role] = one?.name;
+  state.positive[role] = one?.yes ?? "";
+  if (role === "decision") state.favourable = one?.good ?? null;
+}
+
+// Another label counts as 1: the decision that is good for a person stays the same one.
+function count(state, role, label) {
+  const turned = role === "decision" && state.positive[role] && state.favourable !== null;
+  state.positive[role] = label;
+  if (turned) state.favourable = 1 - state.favourable;
 }
 
 // The two decisions in words: on both sides of the threshold, or by their labels.
@@ -133,7 +150,8 @@ function contentOf(state, named, given, about, compared) {
   for (const role of SINGLE) if (named(role).length) data[role] = named(role)[0];
   data.groups = named("groups");
   if (named("features").length) data.features = named("features");
-  if (Object.keys(state.positive).length) data.positive = state.positive;
+  const positive = Object.entries(state.positive).filter(([, label]) => label !== "");
+  if (positive.length) data.positive = Object.fromEntries(positive);
   if (state.favourable !== null) data.favourable = state.favourable;
   if (data.score && !data.decision && state.threshold !== null) data.threshold = state.threshold;
   data.missing = state.missing;
