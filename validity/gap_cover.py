@@ -22,6 +22,7 @@ from fairtrial.inference.compare.linear_highest import linear_to_highest
 from fairtrial.inference.evidence.atoms import Atoms, Comparison
 from fairtrial.inference.evidence.unit_sums import UnitSums
 from fairtrial.inference.rates.two_rates import Scale
+from fairtrial.methods.gaps.judgement import certified
 from validity.board import Cell
 
 Random = np.random.Generator
@@ -30,6 +31,7 @@ SHARES, RATES, KNOWN = np.array([0.25, 0.35, 0.4]), np.array([0.3, 0.45, 0.2]), 
 SCALES: tuple[Scale, ...] = ("difference", "ratio")
 TARGETS = ("rest", "overall", "group", "number")
 OF_ROWS = ("weights", "units", "weights+units")
+LARGER = 3  # times the people, so that a certificate can be had at all
 WORDS = {"rest": "the rest", "overall": "everyone", "group": "a named group", "number": "a known number"}
 
 
@@ -47,9 +49,9 @@ def sums_of(unit: Any, group: Any, weight: Any, value: Any) -> UnitSums:
     return UnitSums.of_rows(unit, group, weight, value, len(SHARES))
 
 
-def rows(evidence: str, random: Random) -> tuple[Any, Any, Any, Any]:
+def rows(evidence: str, random: Random, larger: int = 1) -> tuple[Any, Any, Any, Any]:
     """Unit, group, weight, value of each row: 400 people once, or 160 with rates of their own and up to five rows."""
-    people = 160 if "units" in evidence else 400
+    people = larger * (160 if "units" in evidence else 400)
     times = random.integers(1, 6, people) if "units" in evidence else np.ones(people, dtype=np.int64)
     group = random.choice(3, people, p=SHARES)
     own = random.beta(4 * RATES[group], 4 * (1 - RATES[group])) if "units" in evidence else RATES[group]
@@ -71,6 +73,22 @@ def of_rows(evidence: str, scale: Scale, target: str) -> Run:
         for i in range(repeats):
             gaps = LinearGaps(sums_of(*rows(evidence, random)), comparison, scale)
             found[i] = 2 * min(tail[0] for tail in gaps.tails(np.array([truth]))) <= 0.05
+        return found
+
+    return run
+
+
+def certified_at_the_edge(evidence: str, scale: Scale) -> Run:
+    """A certificate where the true gap to a named group stands at the end of what is tolerated."""
+    comparison = Comparison(np.array([[True, False, False]]), np.array([[False, True, False]]))
+    truth = true_gap(scale, "group")
+    band = (truth, -truth if scale == "difference" else 1.0 / truth)
+
+    def run(repeats: int, random: Random) -> NDArray[np.float64]:
+        found = np.zeros(repeats)
+        for i in range(repeats):
+            gaps = LinearGaps(sums_of(*rows(evidence, random, LARGER)), comparison, scale)
+            found[i] = certified(gaps, band, 0.9)[0]
         return found
 
     return run
@@ -158,6 +176,26 @@ def printed(draw: Callable[[Random], Any], scale: Scale, truth: float, **asked: 
     return run
 
 
+def certified_among_people_alike(scale: Scale, tolerance: float) -> Run:
+    """The first group is certified although its gap within every job is at the end of what is tolerated."""
+    draw = stratified(scale, 4 * 400)
+
+    def run(repeats: int, random: Random) -> NDArray[np.float64]:
+        from fairtrial.methods.certify.method import certify
+
+        found = np.zeros(repeats)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for i in range(repeats):
+                audit, metric, _ = draw(random)
+                told = certify(audit, metric, by=[{"g": "a"}], target={"g": "b"}, scale=scale, within="job",
+                               tolerance=tolerance)  # fmt: skip
+                found[i] = told.verdict.code == "certified"
+        return found
+
+    return run
+
+
 def _audit(columns: dict[str, Any], **roles: Any) -> Any:
     import pyarrow as pa
 
@@ -186,15 +224,17 @@ def valued(random: Random) -> Any:
     return _audit({"g": _letters(group), "d": decision, "v": value}), Metric("v", "v"), "g"
 
 
-def stratified(scale: Scale) -> Callable[[Random], Any]:
+def stratified(scale: Scale, people: int = 400) -> Callable[[Random], Any]:
     """Three jobs with rates of their own; the first group is elsewhere, and its gap is the same in each."""
 
     def draw(random: Random) -> Any:
-        job = random.integers(0, 3, 400)
-        group = (random.random(400) < 0.2 + 0.2 * job).astype(np.int64) * (1 + random.integers(0, 2, 400))
+        job = random.integers(0, 3, people)
+        group = (random.random(people) < 0.2 + 0.2 * job).astype(np.int64) * (
+            1 + random.integers(0, 2, people)
+        )
         base = 0.2 + 0.15 * job
         own = base + 0.1 if scale == "difference" else 1.3 * base
-        decision = (random.random(400) < np.where(group == 0, own, base)).astype(np.int64)
+        decision = (random.random(people) < np.where(group == 0, own, base)).astype(np.int64)
         return _audit({"g": _letters(group), "d": decision, "job": _letters(job)}), "selection_rate", "g"
 
     return draw
@@ -305,6 +345,17 @@ CELLS: list[Cell] = [
         _line(f"{evidence.replace('+', ' and ')}, some group below four fifths", f"{_DESIGNS[evidence]}, dealt anew",
               marked(evidence), "size", covers=("measure.four_fifths",))
         for evidence in OF_ROWS
+    ),
+    *(
+        _line(f"{evidence.replace('+', ' and ')}, certified at the edge, {scale}", f"3 × {_DESIGNS[evidence]}",
+              certified_at_the_edge(evidence, scale), "wrong certification",
+              short=400 if (evidence, scale) == ("weights+units", "difference") else 0)
+        for evidence, scale in product(OF_ROWS, SCALES)
+    ),
+    *(
+        _line(f"within strata, certified at the edge, {scale}", "1,600 people in three jobs",
+              certified_among_people_alike(scale, tolerance), "wrong certification", long=1000, whole_analysis=True)
+        for scale, tolerance in zip(SCALES, (0.1, 1.0 / 1.3), strict=True)
     ),
     *(
         _line(f"the step from counts, {words}, {n1} and {n2}", f"{n1} and {n2} people, rate {p:g}",
