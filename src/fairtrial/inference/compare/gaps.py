@@ -27,7 +27,7 @@ from fairtrial.inference.rates.binary_gaps import (
     ratio_errors,
 )
 from fairtrial.inference.rates.exact_tails import binomial_tails
-from fairtrial.inference.rates.laws import signed_root
+from fairtrial.inference.rates.laws import Law, signed_root
 from fairtrial.inference.rates.proportions import RateMethod, binomial_deviance, rate_interval
 from fairtrial.inference.rates.two_rates import Scale
 
@@ -140,6 +140,23 @@ class Gaps(ABC):
         """The chance of a root beyond `far` on the other side than the estimate's, which is `above` or below."""
         infinite = np.isinf(self.df)
         return np.where(infinite, special.ndtr(-far), special.stdtr(np.where(infinite, 1.0, self.df), -far))
+
+
+class LawGaps(Gaps):
+    """Gaps whose evidence has one law: weights, repeated people, strata, pairs."""
+
+    law: Law
+
+    def root(self, gap: Floats) -> Floats:
+        return np.where(self.defined, self.law.root(gap), 0.0)
+
+    def tails(self, gap: Floats) -> tuple[Floats, Floats]:
+        above, below = self.law.tails(gap)
+        return self._guard(above), self._guard(below)
+
+    def limits(self, level: float) -> tuple[Floats, Floats]:
+        low, high = self.law.limits(level)
+        return blank(low, self.defined), blank(high, self.defined)
 
 
 class BinaryGaps(Gaps):

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from scipy import special
 
-from fairtrial.inference.compare.gaps import Gaps, blank, no_ratio, nobody
+from fairtrial.inference.compare.gaps import LawGaps, no_ratio, nobody
 from fairtrial.inference.evidence.atoms import Comparison
 from fairtrial.inference.evidence.row_powers import OneSide, RowPowers
 from fairtrial.inference.evidence.unit_sums import Side, UnitSums, degrees_of_freedom
@@ -24,7 +24,7 @@ ONE_UNIT = "all its rows belong to one unit, so that there is no variation to in
 NO_VARIATION = "no unit's value differs from the others', so that there is no variation to infer from"
 
 
-class LinearGaps(Gaps):
+class LinearGaps(LawGaps):
     """Weighted rates by the score at effective sizes, weighted means by their linearised error; Student's t."""
 
     def __init__(self, sums: UnitSums, comparison: Comparison, scale: Scale = "difference") -> None:
@@ -160,14 +160,3 @@ class LinearGaps(Gaps):
         return JointTest(
             statistic, rank, max(p, SMALLEST_P), "Hotelling, degrees of freedom of the smallest group"
         )
-
-    def root(self, gap: Floats) -> Floats:
-        return np.where(self.defined, self.law.root(gap), 0.0)
-
-    def tails(self, gap: Floats) -> tuple[Floats, Floats]:
-        above, below = self.law.tails(gap)
-        return self._guard(above), self._guard(below)
-
-    def limits(self, level: float) -> tuple[Floats, Floats]:
-        low, high = self.law.limits(level)
-        return blank(low, self.defined), blank(high, self.defined)

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.inference.compare.gaps import Gaps, blank, no_ratio
+from fairtrial.inference.compare.gaps import LawGaps, no_ratio
 from fairtrial.inference.compare.linear_gaps import NO_VARIATION, ONE_UNIT, LinearGaps
 from fairtrial.inference.compare.strata_gaps import NOBODY_ALIKE
 from fairtrial.inference.evidence.atoms import Comparison, Membership, as_matrix
@@ -27,7 +27,7 @@ Strata = NDArray[np.int64]
 NOT_POSITIVE = "a ratio is for means above zero"
 
 
-class LinearStrataGaps(Gaps):
+class LinearStrataGaps(LawGaps):
     """Weighted gaps within strata, weighted by Mantel and Haenszel's W1 W2/(W1 + W2); Student's t.
 
     `compared` is the share of the group's weight in strata with somebody of the target.
@@ -180,17 +180,6 @@ class LinearStrataGaps(Gaps):
     def one_sided(self, index: int) -> NDArray[np.intp]:
         """Strata with people of the group and nobody to compare them with."""
         return np.flatnonzero((self.w[index, :, 0] > 0) & ~self.there[index])
-
-    def root(self, gap: Floats) -> Floats:
-        return np.where(self.defined, self.law.root(gap), 0.0)
-
-    def tails(self, gap: Floats) -> tuple[Floats, Floats]:
-        above, below = self.law.tails(gap)
-        return self._guard(above), self._guard(below)
-
-    def limits(self, level: float) -> tuple[Floats, Floats]:
-        low, high = self.law.limits(level)
-        return blank(low, self.defined), blank(high, self.defined)
 
 
 def by_strata(member: Membership, columns: Floats, stratum: Strata, strata: int) -> Floats:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from fairtrial.inference.compare.choose_gaps import make_gaps
-from fairtrial.inference.compare.gaps import Gaps, blank
+from fairtrial.inference.compare.gaps import Gaps, LawGaps
 from fairtrial.inference.evidence.atoms import Atoms, Comparison
 from fairtrial.inference.joint.joint_test import JointTest
 from fairtrial.inference.numeric.roots import Floats
@@ -35,7 +35,7 @@ class Pairs(NamedTuple):
         return np.asarray(self.first - self.second)
 
 
-class PairGaps(Gaps):
+class PairGaps(LawGaps):
     """Rates of two answers to the same people."""
 
     def __init__(self, samples: Sequence[Pairs]) -> None:
@@ -52,17 +52,6 @@ class PairGaps(Gaps):
         self.people, self.rates = count, _rates(samples)
         self.under_null = _together(samples, centred=False)
         self.covariance = _together(samples, centred=True) + np.diag((gained + lost == 0) * self.error**2)
-
-    def root(self, gap: Floats) -> Floats:
-        return np.where(self.defined, self.law.root(gap), 0.0)
-
-    def tails(self, gap: Floats) -> tuple[Floats, Floats]:
-        above, below = self.law.tails(gap)
-        return self._guard(above), self._guard(below)
-
-    def limits(self, level: float) -> tuple[Floats, Floats]:
-        low, high = self.law.limits(level)
-        return blank(low, self.defined), blank(high, self.defined)
 
     def joint(self) -> JointTest:
         """No gap in any group: the score of all of them, as McNemar's of one; one gap alone has its own mid-p."""

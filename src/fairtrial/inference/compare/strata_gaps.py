@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.inference.compare.gaps import Gaps, blank, no_ratio
+from fairtrial.inference.compare.gaps import LawGaps, no_ratio
 from fairtrial.inference.evidence.atoms import Atoms, Bools, Comparison, as_matrix
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.strata import Heterogeneity, StrataLaw, heterogeneity
@@ -16,11 +16,13 @@ from fairtrial.inference.rates.two_rates import Scale, TwoRates
 NOBODY_ALIKE = "no stratum holds people of both the group and the target"
 
 
-class StrataGaps(Gaps):
+class StrataGaps(LawGaps):
     """Rates of groups and of targets apart from them, by a score over strata with Mantel and Haenszel's weights.
 
     `compared` is the share of the group's people who have somebody of the target in their stratum.
     """
+
+    law: StrataLaw
 
     def __init__(
         self, atoms: Atoms, comparison: Comparison, stratum: NDArray[np.int64], scale: Scale = "difference"
@@ -72,14 +74,3 @@ class StrataGaps(Gaps):
     def one_sided(self, index: int) -> NDArray[np.intp]:
         """Strata with people of the group and nobody to compare them with."""
         return np.flatnonzero((self.table.n1[index] > 0) & (self.law.weight[index] == 0))
-
-    def root(self, gap: Floats) -> Floats:
-        return np.where(self.defined, self.law.root(gap), 0.0)
-
-    def tails(self, gap: Floats) -> tuple[Floats, Floats]:
-        above, below = self.law.tails(gap)
-        return self._guard(above), self._guard(below)
-
-    def limits(self, level: float) -> tuple[Floats, Floats]:
-        low, high = self.law.limits(level)
-        return blank(low, self.defined), blank(high, self.defined)
