@@ -123,8 +123,8 @@ def robust_text(found: dict[int, list[list[dict[str, Any]]]]) -> str:
 def charts(rows: list[Any], found: dict[int, list[list[dict[str, Any]]]]) -> dict[str, Any]:
     drawn = {"3": cbs_compas.figure_3(rows)}
     for number, panels in found.items():
-        columns = 2 if number in (1, 4, 5) else 3
-        drawn[str(number)] = cbs_recovery.figure(panels, columns, 330 if columns == 2 else 230)
+        columns = min(len(panels), 2 if number in (1, 4, 5) else 3)
+        drawn[str(number)] = cbs_recovery.figure(panels, columns, {1: 560, 2: 330, 3: 230}[columns])
     return drawn
 
 

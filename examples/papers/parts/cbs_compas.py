@@ -197,7 +197,7 @@ def figure_3(rows: list[dict[str, Any]]) -> Any:
         for row in rows if row["protected"] in FIGURE_3
     ]  # fmt: skip
     base = alt.Chart().encode(
-        y=alt.Y("scan:N", sort=list(SCANS), title=None),
+        y=alt.Y("scan:N", sort=list(SCANS), title=None, axis=alt.Axis(minExtent=195)),
         x=alt.X("score:Q", title="score of the best subgroup", scale=alt.Scale(domain=[0, 210])),
     )
     colours = alt.Scale(domain=list(SCANS), range=CATEGORIES[:4])

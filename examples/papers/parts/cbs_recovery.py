@@ -242,7 +242,7 @@ def figure(panels: list[list[dict[str, Any]]], columns: int, width: int = 330) -
     colours = alt.Scale(domain=METHODS, range=CATEGORIES[: len(METHODS)])
     marks = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right"]
     shapes = alt.Scale(domain=METHODS, range=marks)
-    legend = alt.Legend(orient="top", columns=4, title=None, symbolOpacity=1)
+    legend = alt.Legend(orient="top", columns=min(4, 2 * columns), title=None, symbolOpacity=1)
     colour = alt.Color("method:N", scale=colours, legend=legend)
     charts = []
     for rows in panels:

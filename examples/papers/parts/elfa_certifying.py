@@ -200,7 +200,8 @@ def quantile_chart(points: list[dict[str, Any]], columns: int) -> Any:
     line = base.mark_line(color=COLOURS["second"], strokeWidth=1.5).encode(y="theory:Q")
     panels = alt.layer(line, dots, data=alt.Data(values=points)).properties(width=170, height=130)
     for point in points:
-        point["panel"] = f"{point['row']}, {point['column']}"
+        point["panel"] = f"{point['row']}\n{point['column']}"
     order = list(dict.fromkeys(point["panel"] for point in points))
-    facet = alt.Facet("panel:N", title=None, sort=order)
+    two_lines = alt.Header(labelExpr="split(datum.label, '\\n')")  # in one line they ran into each other
+    facet = alt.Facet("panel:N", title=None, sort=order, header=two_lines)
     return finish(panels.facet(facet, columns=columns).resolve_scale(x="independent", y="independent"))
