@@ -86,10 +86,10 @@ Base rate raised by δ, predictions calibrated, nothing to be found (Figure 2):
 Of the article's findings these hold: separation scans recover a shift of the predictions best and sufficiency scans a
 shift of the outcomes, separation scans answer to base-rate shifts, sufficiency scans on predictions do not, and every
 scan beats GerryFair's auditor and Multiaccuracy Boost on the bias that it looks for. That all four beat them on either
-bias does not hold here: against μ_suf separation scans do no better than Boost, and against μ_sep the sufficiency scan
-for recommendations no better than GerryFair. What the article leaves out is the plain bias scan: it recovers both kinds
-of injected bias about as well as the best conditional scan, because either makes the predictions wrong. The conditional
-scan is for the other question: whether the class is treated as comparable people outside it are.
+bias does not hold here: against μ_suf up to 1 separation scans do little better than Boost, and against μ_sep up to 0.5
+the sufficiency scan for recommendations no better than GerryFair. What the article leaves out is the plain bias scan:
+it recovers both kinds of injected bias about as well as the best conditional scan, because either makes the predictions
+wrong. The conditional scan is for the other question: whether the class is treated as comparable people outside it are.
 
 ## Figures 4 to 7: robustness
 

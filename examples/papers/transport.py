@@ -251,7 +251,7 @@ OTHERS = """So do Tables 1 and 2 of Arrhythmia, read as
 
 - **"Black vs others" in Drug** selects the code −0.31685 in earlier public code of the study, which is White: 1,720 of
   the 1,885 people. With the code of Black (33 people, 23 with the outcome) about seven with the outcome are in a test
-  set: the last lines above."""
+  set, and sometimes nobody without it, a split that is left out of equalized odds: the last lines above."""
 READINGS = {
     "sex among the features": lambda folder: arrhythmia(folder, "sex too"),
     "twelve features besides sex": lambda folder: arrhythmia(folder, "twelve others"),

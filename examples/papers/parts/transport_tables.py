@@ -46,6 +46,9 @@ class Tested:
     pooled: float
 
 
+NOT_TESTED = Tested(np.nan, np.nan, np.nan, np.nan)
+
+
 def test(problem: RateContrasts, distance: np.ndarray) -> Tested:
     nothing = np.zeros(problem.size)
     value = project(problem, distance, *band(problem.size, nothing, "differs")).statistic
@@ -128,10 +131,16 @@ def rejections(
     return found
 
 
+def _tested(data: People, held: np.ndarray, margin: np.ndarray, distance: np.ndarray, both: bool) -> Tested:
+    """Without anybody of one group with an outcome that the question needs, there is nothing to test."""
+    present = np.isin((0, 1, 2, 3) if both else (2, 3), 2 * data.outcome[held] + data.group[held])
+    return test(posed(data, held, margin, both), distance) if present.all() else NOT_TESTED
+
+
 def _test_split(
     found: Rejections, data: People, held: np.ndarray, margin: np.ndarray, distance: np.ndarray
 ) -> None:
-    tests = [test(posed(data, held, margin, both), distance) for both in (False, True)]
+    tests = [_tested(data, held, margin, distance, both) for both in (False, True)]
     found.article.append((_rejects(tests[0].article), _rejects(tests[1].article)))
     found.pooled.append((_rejects(tests[0].pooled), _rejects(tests[1].pooled)))
     positive = data.outcome[held] == 1
