@@ -241,7 +241,7 @@ On Arrhythmia and COMPAS the order reproduces: the constrained classifier is rej
 little left to constrain once ethnicity is no feature.
 """
 
-OTHERS = """So do Tables 1 and 2 of Arrhythmia, read as
+OTHERS = """Tables 1 and 2 of Arrhythmia come out within about three points, read as
   the article describes it: twelve features, the sensitive attribute among them, so that eleven are left to predict
   with. Drug read in the same way is rejected less often than printed; with ethnicity among the features and a small C
   it is rejected more often. The article does not say how missing values were filled (here by the column's most frequent
