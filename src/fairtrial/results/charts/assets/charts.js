@@ -29,6 +29,26 @@
     if (tall) spec.height = { step: Math.max(step, 29) };
   };
 
+  // Tiles that are wider than the page stand in a column: what was beside each other comes below each other.
+  const turned = (spec, room) => {
+    const views = [spec, ...(spec.layer || [])].filter((view) => view.encoding?.x);
+    const [{ encoding: first } = {}] = views;
+    if (!first?.x.sort || (first.x.sort.length + (first.y ? 1 : 0)) * spec.width.step <= room) return;
+    if (first.y && first.y.sort.length >= first.x.sort.length) return;
+    for (const { encoding } of views) {
+      const { x, y } = encoding;
+      encoding.y = { ...x, axis: { ...x.axis, orient: "left" } };
+      if (y) encoding.x = { ...y, axis: { ...y.axis, orient: "top" } };
+      else delete encoding.x;
+    }
+    if (!first.x) [spec.width, spec.height] = [40, { step: spec.height + 4 }];
+  };
+  const lines = (title) =>
+    title.split(" ").reduce((all, word) => {
+      const longer = `${all.at(-1)} ${word}`;
+      return all.length && longer.length <= 46 ? [...all.slice(0, -1), longer] : [...all, word];
+    }, []);
+
   // Several views stand side by side only where there is room; a single view or a column of them takes the width
   // there is, up to a width at which lines are still easy to follow; true says that this width holds its labels, too.
   const widest = 760;
@@ -52,6 +72,8 @@
     }
     if (room < narrow && place !== "row") inLines(spec, tall);
     const faceted = ["row", "column", "facet"].some((channel) => spec.encoding && spec.encoding[channel]);
+    if (room < narrow && typeof spec.title === "string") spec.title = lines(spec.title);
+    if (room < narrow && spec.width?.step && !faceted) return void turned(spec, room);
     if (typeof spec.width === "object" || faceted) return;
     if (place === "alone") {
       spec.width = Math.min(room, Math.max(widest, spec.width || 0));
@@ -112,7 +134,7 @@
     await embed(target, room, 0);
     // How wide labels beside a column of views come out is only known once they are drawn.
     const over = Number(target.querySelector("svg")?.getAttribute("width") || 0) - room;
-    if (over > 0) await embed(target, room, over + 4);
+    if (over > 0 || (over < -40 && room < narrow)) await embed(target, room, over + 4);
     // what has to be scrolled must be reachable by keyboard
     if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
     else target.removeAttribute("tabindex");
