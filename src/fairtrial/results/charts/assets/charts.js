@@ -38,7 +38,7 @@
     for (const { encoding } of views) {
       const { x, y } = encoding;
       encoding.y = { ...x, axis: { ...x.axis, orient: "left" } };
-      if (y) encoding.x = { ...y, axis: { ...y.axis, orient: "top" } };
+      if (y) encoding.x = { ...y, axis: { ...y.axis, orient: "top", labelAngle: 0 } };
       else delete encoding.x;
     }
     if (!first.x) [spec.width, spec.height] = [40, { step: spec.height + 4 }];
@@ -131,10 +131,14 @@
   const draw = async (target) => {
     const room = roomFor(target);
     target.dataset.drawnFor = String(room);
-    await embed(target, room, 0);
+    const tiled = /"width": ?\{ ?"step"/.test(document.getElementById(target.dataset.chart).textContent);
     // How wide labels beside a column of views come out is only known once they are drawn.
-    const over = Number(target.querySelector("svg")?.getAttribute("width") || 0) - room;
-    if (over > 0 || (over < -40 && room < narrow)) await embed(target, room, over + 4);
+    for (let pass = 0, slack = 0; pass < 3; pass += 1) {
+      await embed(target, room, slack);
+      const over = Number(target.querySelector("svg")?.getAttribute("width") || 0) - room;
+      if (over <= 0 && (pass || over > -40 || room >= narrow || tiled)) break;
+      slack += over + 4;
+    }
     // what has to be scrolled must be reachable by keyboard
     if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
     else target.removeAttribute("tabindex");
