@@ -67,7 +67,7 @@ def _answers(content: Mapping[str, Any], judged: Judged, results: Results) -> di
     return {
         "Is there a problem?": _problem(content, judged, results),
         "For whom?": _for_whom(content, results),
-        "How big is it?": _size(content),
+        "How big is it?": _size(content, len(judged["found"])),
         "How sure is it?": _sure(content, results),
     }
 
@@ -197,11 +197,12 @@ def _disparities(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [one for one in content["family"] if one["significant"] and shows(one["method"]) == "disparity"]
 
 
-def _size(content: Mapping[str, Any]) -> str:
+def _size(content: Mapping[str, Any], found: int) -> str:
     """The strongest finding in its own unit; else the largest gap that was seen, and that it is none."""
     row = strongest_row(content)
     if row is not None:
-        return f"{gap_text(row)}: {rates_text(row)}."
+        several = f" (the clearest of {found:,})" if found > 1 else ""
+        return f"{gap_text(row)}: {rates_text(row)}{several}."
     if content["verdict"]["code"] == "violated":
         return _found_otherwise(content)
     seen = largest_row(content)
@@ -228,7 +229,7 @@ def _sure(content: Mapping[str, Any], results: Results) -> str:
     code = content["verdict"]["code"]
     row = strongest_row(content) or (None if code == "violated" else largest_row(content))
     alpha = f"{100 * content['correction']['alpha']:g}"
-    interval = "" if row is None else interval_of(row)
+    interval = "" if row is None else interval_of(row, alone=len(content["family"]) > 1)
     if code == "certified":
         level = min(float(result.details["confidence_level"]) for _, result in results if _certifies(result))
         most = f"{100 - 100 * level:g} of 100 such audits"

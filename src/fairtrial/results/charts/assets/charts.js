@@ -30,18 +30,21 @@
   };
 
   // Tiles that are wider than the page stand in a column: what was beside each other comes below each other.
-  const turned = (spec, room) => {
-    const views = [spec, ...(spec.layer || [])].filter((view) => view.encoding?.x);
-    const [{ encoding: first } = {}] = views;
-    if (!first?.x.sort || (first.x.sort.length + (first.y ? 1 : 0)) * spec.width.step <= room) return;
-    if (first.y && first.y.sort.length >= first.x.sort.length) return;
-    for (const { encoding } of views) {
-      const { x, y } = encoding;
-      encoding.y = { ...x, axis: { ...x.axis, orient: "left" } };
-      if (y) encoding.x = { ...y, axis: { ...y.axis, orient: "top", labelAngle: 0 } };
-      else delete encoding.x;
+  const tiles = (spec, room) => {
+    const views = [spec, ...(spec.layer || [])].filter((view) => view.encoding?.x?.sort);
+    const count = (channel) => views[0]?.encoding[channel]?.sort.length || 0;
+    if (!views.length) return;
+    if ((count("x") + 1) * spec.width.step > room && count("y") < count("x")) {
+      for (const { encoding } of views) {
+        const { x, y } = encoding;
+        encoding.y = { ...x, axis: { ...x.axis, orient: "left" } };
+        if (y) encoding.x = { ...y, axis: { ...y.axis, orient: "top", labelAngle: 0 } };
+        else delete encoding.x;
+      }
+      if (!count("x")) [spec.width, spec.height] = [40, { step: spec.height + 4 }];
     }
-    if (!first.x) [spec.width, spec.height] = [40, { step: spec.height + 4 }];
+    const left = room - count("x") * (spec.width.step || 0) - 24;
+    for (const { encoding } of views) if (encoding.y) encoding.y.axis = { ...encoding.y.axis, labelLimit: left };
   };
   const lines = (title) =>
     title.split(" ").reduce((all, word) => {
@@ -73,7 +76,7 @@
     if (room < narrow && place !== "row") inLines(spec, tall);
     const faceted = ["row", "column", "facet"].some((channel) => spec.encoding && spec.encoding[channel]);
     if (room < narrow && typeof spec.title === "string") spec.title = lines(spec.title);
-    if (room < narrow && spec.width?.step && !faceted) return void turned(spec, room);
+    if (room < narrow && spec.width?.step && !faceted) return void tiles(spec, room);
     if (typeof spec.width === "object" || faceted) return;
     if (place === "alone") {
       spec.width = Math.min(room, Math.max(widest, spec.width || 0));
