@@ -157,6 +157,16 @@ def test_shells_complete_commands_and_options():
         capture_output=True, text=True,
     )  # fmt: skip
     assert found.stdout.split() == ["--tolerance"], found.stderr
+    found = subprocess.run(
+        run, env={**environment, "COMP_WORDS": "fairtrial flag --metric fp", "COMP_CWORD": "3"},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert found.stdout.split() == ["fpr"], found.stderr
+    found = subprocess.run(
+        run, env={**environment, "COMP_WORDS": "fairtrial certify --scale ", "COMP_CWORD": "3"},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert found.stdout.split() == ["difference", "ratio"], found.stderr
 
 
 def test_help_fits_80_columns_and_cuts_no_name(monkeypatch, capsys):

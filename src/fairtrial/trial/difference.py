@@ -88,7 +88,7 @@ def _told_once(tests: list[dict[str, Any]]) -> list[dict[str, Any]]:
         test["repeats"] = same is not None
         if same is None:
             first |= {named: test, (*about, own): test}
-        if same is None or same["change"] != test["change"]:
+        if same is None or test["change"] not in ("", same["change"]):
             kept.append(test)
     return kept
 

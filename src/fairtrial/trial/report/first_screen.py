@@ -257,7 +257,7 @@ def _next(content: Mapping[str, Any], results: Results) -> str:
         )
     if code == "certified":
         return "Hand on the certificate (fairtrial report --certificate), and watch that it stays so (fairtrial watch)."
-    needed = _needed(results)
+    needed = _needed(content, results)
     if needed:
         return needed
     if not any(_certifies(result) for _, result in results):
@@ -274,15 +274,22 @@ def _open_questions(content: Mapping[str, Any]) -> str:
     return f"Ask {words} (fairtrial {' and '.join(names)}). " if names else ""
 
 
-def _needed(results: Results) -> str:
-    """How many people would settle a certification."""
+def _needed(content: Mapping[str, Any], results: Results) -> str:
+    """How many people would settle a certification; a group that has as many is not told to gather them."""
     rows = [row for _, result in results if _certifies(result) for row in result.estimates]
-    needs = {
-        str(row["group"]): scalar(row.get("rows_needed")) or scalar(row.get("members_needed")) for row in rows
-    }
-    known = {group: float(need) for group, need in needs.items() if isinstance(need, int | float)}
+    known, enough = {}, False
+    for row in rows:
+        members, whole = scalar(row.get("members_needed")), scalar(row.get("rows_needed"))
+        need, have = (whole, content["data"]["rows"]) if whole else (members, scalar(row.get("n")))
+        if isinstance(need, int | float):
+            enough |= need <= (have or 0)
+            known |= {str(row["group"]): float(need)} if need > (have or 0) else {}
     if not known:
-        return ""
+        return (
+            "Gather more people: at this size a group without a gap would mostly be certified."
+            if enough
+            else ""
+        )
     group = max(reversed(known), key=lambda name: known[name])  # of equal ones the last, as in the verdict
     unit = "rows in all" if any(scalar(row.get("rows_needed")) for row in rows) else "members"
     return (

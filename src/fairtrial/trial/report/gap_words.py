@@ -48,7 +48,8 @@ def interval_of(row: Mapping[str, Any], alone: bool = False) -> str:
     kind = "ratio" if name == "ratio" else kind_in(row, _POINTS)
     unit = {"points": " points", "ratio": " times"}.get(kind, "")
     told = true_minus(interval_text(low, high, kind))
-    return f"The data fit a gap of {told.replace('+', '')}{unit} ({100 * level:g}% interval{' of this gap alone' if alone else ''})."
+    which = f"{100 * level:g}% interval{' of this gap alone' if alone else ''}"
+    return f"The data fit a gap of {told.replace('+', '')}{unit} ({which})."
 
 
 class _Kind:
