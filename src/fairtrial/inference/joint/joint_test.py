@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import optimize, special
 
 from fairtrial.inference.compare.choose_gaps import make_gaps
-from fairtrial.inference.compare.gaps import BinaryGaps, Gaps, KnownRateGaps, Likelihood
+from fairtrial.inference.compare.gaps import BinaryGaps, Gaps, KnownRateGaps
 from fairtrial.inference.evidence.atoms import Atoms, Bools, Comparison, Membership, as_matrix
 from fairtrial.inference.means.row_gaps import HULL_EXCESS
 from fairtrial.inference.numeric.roots import Floats
@@ -26,6 +26,7 @@ from fairtrial.inference.rates.small_tables import (
     has_small_expectation,
     pearson,
 )
+from fairtrial.inference.ways import Likelihood
 
 ITERATIONS = 100
 SHRUNK_RULE = "bounded as the groups' own tests are"

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.groups import MINIMUM_SIZE
+from fairtrial.inference.ways import RateMethod
 from fairtrial.methods import arguments as a
 from fairtrial.methods.declaration import method
 from fairtrial.methods.gaps import arguments as g
@@ -13,7 +14,7 @@ from fairtrial.methods.measure.result import MeasureResult
 from fairtrial.options import Option
 
 Interval = Annotated[
-    Literal["bounded", "wilson", "likelihood", "half-count", "exact"] | None,
+    RateMethod | None,
     Option(
         "Of single rates, and of rates against a known number; default: bounded, Wilson's but never inside the exact "
         "one."
