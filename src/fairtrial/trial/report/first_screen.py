@@ -277,7 +277,8 @@ def _open_questions(content: Mapping[str, Any]) -> str:
 def _needed(content: Mapping[str, Any], results: Results) -> str:
     """How many people would settle a certification; a group that has as many is not told to gather them."""
     rows = [row for _, result in results if _certifies(result) for row in result.estimates]
-    known, enough = {}, False
+    known: dict[str, float] = {}
+    enough = False
     for row in rows:
         members, whole = scalar(row.get("members_needed")), scalar(row.get("rows_needed"))
         need, have = (whole, content["data"]["rows"]) if whole else (members, scalar(row.get("n")))
@@ -286,7 +287,8 @@ def _needed(content: Mapping[str, Any], results: Results) -> str:
             known |= {str(row["group"]): float(need)} if need > (have or 0) else {}
     if not known:
         return (
-            "Gather more people: at this size a group without a gap would mostly be certified."
+            "More people would settle it: at this size a group without a gap would mostly be certified, so there may "
+            "be one."
             if enough
             else ""
         )
