@@ -9,7 +9,7 @@ import numpy as np
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Cells, Rows
-from fairtrial.data.groups import by_attributes, compared_groups
+from fairtrial.data.groups import by_attributes, check_target_columns, compared_groups
 from fairtrial.errors import Fault, InputError, Named, Note, Words
 from fairtrial.inference.compare.end_gaps import EndGaps
 from fairtrial.inference.compare.gaps import Gaps
@@ -288,6 +288,7 @@ def find_disparities(
 ) -> Disparities:
     """Check, query, and compare: every group that `by` asks for against the target."""
     compared = find_any_target(who, target)
+    check_target_columns(who, audit, compared)
     refuse_selective(who, audit, [metric])
     attributes = by_attributes(who, audit, by)
     within = within_columns(who, audit, inference.within, attributes, inference.by_model)
