@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import uvicorn
 
+from fairtrial.cli.serve import _listen
 from fairtrial.web.app import create_app
 from fairtrial.web.settings import MEGABYTE, Settings
 
@@ -35,10 +36,8 @@ def serve(settings: Settings, listening: socket.socket) -> Iterator[Settings]:
 
 
 def listening_on_a_free_port() -> socket.socket:
-    """A port of this machine alone."""
-    listening = socket.socket()
-    listening.bind(("127.0.0.1", 0))
-    return listening
+    """A port of this machine alone, as the command takes it."""
+    return _listen("127.0.0.1", 0)
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache
 from importlib.metadata import version
 from importlib.resources import files as resources
 from typing import Any
@@ -82,9 +83,8 @@ def _add_errors(app: FastAPI) -> None:
 
 
 def _add_about(app: FastAPI, settings: Settings) -> None:
-    @app.get("/api/about")
-    async def about() -> dict[str, Any]:
-        """What can be asked, and of which bundled data; every form comes from the methods' declarations."""
+    @cache
+    def declared() -> dict[str, Any]:
         questions = [
             {"name": name, "question": method.question, "help": method.help, "form": page_form(method)}
             for name, method in trial_methods().items()
@@ -101,6 +101,11 @@ def _add_about(app: FastAPI, settings: Settings) -> None:
             "criteria": list(CRITERIA),
             "most_megabytes": settings.most_upload // MEGABYTE,
         }
+
+    @app.get("/api/about")
+    def about() -> dict[str, Any]:
+        """What can be asked, and of which bundled data; every form comes from the methods' declarations."""
+        return declared()
 
 
 def _add_page(app: FastAPI) -> None:

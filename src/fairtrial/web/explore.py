@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import warnings
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, Literal
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.counted import Counted, count_alike
+from fairtrial.data.kept_cells import KeptCells
 from fairtrial.data.source import Source
 from fairtrial.errors import FairtrialWarning
 from fairtrial.methods.certify.method import certify
@@ -26,7 +28,7 @@ from fairtrial.trial.spec import load_spec, open_audit
 from fairtrial.trial.spec.tables import WHERE, Report
 from fairtrial.web.views import more_people
 
-KEPT = 16  # audits that are kept open
+KEPT = 32  # audits that are kept open, each threshold of one by itself
 ROLES = ("decision", "outcome", "score", "weight", "unit")
 # What may be said of data whose rows alike are counted once: all that needs no row of its own.
 PLAIN = {"decision", "outcome", "score", "threshold", "groups", "positive", "favourable", "missing"}
@@ -90,17 +92,25 @@ class Explorer:
         named = {name: value for name, value in data.items() if not (cut and name == "threshold")}
         counts = _counts_suffice(data, asked.metric)
         key = (str(place), place.stat().st_mtime, json.dumps(named, sort_keys=True), asked.by, cut, counts)
+        found = self._kept(key, lambda: _opened(data, place, asked, counts=counts))
+        if not cut or asked.threshold is None:
+            return found
+        assert found.threshold is not None
+        return self._kept((*key, asked.threshold), partial(found.at, asked.threshold))
+
+    def _kept(self, key: tuple[Any, ...], make: Callable[[], Audit]) -> Audit:
+        """The audit of before, or a new one, of which nothing is counted twice."""
         with self.lock:
             found = self.audits.get(key)
         if found is None:
-            found = _opened(data, place, asked, counts=counts)
+            found = make()
+            found.kept = KeptCells(found)
         with self.lock:
             self.audits[key] = found
             self.audits.move_to_end(key)
             while len(self.audits) > KEPT:
                 self.audits.popitem(last=False)
-        assert asked.threshold is None or not cut or found.threshold is not None
-        return found.at(asked.threshold) if cut and asked.threshold is not None else found
+        return found
 
 
 def _masked_below(content: Mapping[str, Any]) -> int:
@@ -121,7 +131,9 @@ def _opened(data: dict[str, Any], place: Path, asked: Asked, *, counts: bool) ->
     rows = _counted(place, columns, data.get("outcome")) if counts else None
     question = {"metrics": asked.metric, "by": list(asked.by)}
     spec = load_spec({"data": data, "measure": question}, rows_at_hand=True)
-    return open_audit(spec, str(place) if rows is None else rows)
+    audit = open_audit(spec, str(place) if rows is None else rows)
+    audit.count_rows()  # the same at every threshold
+    return audit
 
 
 def _counts_suffice(data: Mapping[str, Any], metric: str) -> bool:
