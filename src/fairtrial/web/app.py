@@ -20,6 +20,7 @@ from fairtrial.methods.declaration import trial_methods
 from fairtrial.metrics.table import CRITERIA, METRICS
 from fairtrial.trial.spec.tables import PRESETS, TABLES, Lending
 from fairtrial.web.audit_routes import add_audits
+from fairtrial.web.fault_page import POLICY, fault_page, wants_page
 from fairtrial.web.file_routes import add_files
 from fairtrial.web.files import TooLarge, Unreadable
 from fairtrial.web.guard import Guard
@@ -64,6 +65,14 @@ def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(Missing)
     async def missing(request: Request, error: Missing) -> JSONResponse:
         return said(404, "There is no such file or audit; it may have been deleted.")
+
+    @app.exception_handler(404)
+    async def unknown(request: Request, error: HTTPException) -> Response:
+        text = "There is no such page here."
+        if not wants_page(request.headers):
+            return said(404, text)
+        headers = {"content-security-policy": POLICY}
+        return Response(fault_page(text, start=True), 404, headers, media_type="text/html")
 
     @app.exception_handler(TooLarge)
     async def too_large(request: Request, error: TooLarge) -> JSONResponse:

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.counted import Counted, count_alike
@@ -52,6 +53,7 @@ class Explorer:
 
     def __init__(self) -> None:
         self.audits: OrderedDict[tuple[Any, ...], Audit] = OrderedDict()
+        self.rates: WeakKeyDictionary[Audit, dict[str, Any]] = WeakKeyDictionary()
         self.lock = Lock()
 
     def see(self, content: Mapping[str, Any], place: Path, asked: Asked) -> dict[str, Any]:
@@ -66,9 +68,8 @@ class Explorer:
         audit = self.audit(content, place, asked)
         below = _masked_below(content)
         by = list(asked.by)
-        rates = measure(audit, asked.metric, by=by, target=asked.target)
         answer: dict[str, Any] = {
-            "measure": _told(rates, below),
+            "measure": _told(self._rates(audit, asked), below),
             "certify": None,
             "needed": [],
             "people": audit.count_rows(),
@@ -81,6 +82,15 @@ class Explorer:
             answer["certify"] = _told(judged, below)
             answer["needed"] = more_people(answer["certify"]["estimates"]) if asked.sizes else []
         return answer
+
+    def _rates(self, audit: Audit, asked: Asked) -> Any:
+        """The rates, which another tolerance or scale leaves as they are."""
+        with self.lock:
+            known = self.rates.setdefault(audit, {})
+        name = repr((asked.metric, asked.by, asked.target))
+        if name not in known:
+            known[name] = measure(audit, asked.metric, by=list(asked.by), target=asked.target)
+        return known[name]
 
     def audit(self, content: Mapping[str, Any], place: Path, asked: Asked) -> Audit:
         """The audit of the spec's data, with the threshold in place of its own."""
