@@ -81,10 +81,10 @@ def plain_gaps(
     gaps = make_gaps(
         atoms,
         comparison,
-        likelihood=inference.likelihood,  # type: ignore[arg-type]
-        target_method=inference.target_method,  # type: ignore[arg-type]
-        rate_method=inference.rate_interval,  # type: ignore[arg-type]
-        refinement=inference.refinement,  # type: ignore[arg-type]
+        likelihood=inference.likelihood,
+        target_method=inference.target_method,
+        rate_method=inference.rate_interval,
+        refinement=inference.refinement,
         scale=inference.scale,
     )
     return gaps, notes
