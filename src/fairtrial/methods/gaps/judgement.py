@@ -91,8 +91,7 @@ def judge(
     else:
         verdict = _verdicts(certified(gaps, band, certificate_level, certificate), p <= alpha)
         family_level = disparities.together(shared_level(certificate_level, rates), seed)
-        at_once = certified(gaps, band, family_level, gaps.certificate_limits(family_level))
-        family = _verdicts(at_once, violated_at_once)
+        family = _verdicts(certified(gaps, band, family_level), violated_at_once)
     known = gaps.defined & (not disparities.constant_after_dropping)
     verdict = np.where(known, verdict, "undetermined")
     family = np.where(known, family, "undetermined")
@@ -126,14 +125,14 @@ def _labels(
 
 
 def certified(
-    gaps: Gaps, band: tuple[float, float], level: float, limits: tuple[Floats, Floats]
+    gaps: Gaps, band: tuple[float, float], level: float, limits: tuple[Floats, Floats] | None = None
 ) -> NDArray[np.bool_]:
-    """Two one-sided tests: the limits at this level inside the band, and both tests' own p-values agree.
+    """Two one-sided tests: the interval at this level inside the band, and both tests' own p-values agree.
 
     With small counts the p-values come from binomial tails. The interval alone would certify a group at the band's
     edge too often: .090 instead of .05 for 100 people at a rate of .5% against a known 5% ± 4.5 points.
     """
-    low, high = limits
+    low, high = gaps.certificate_limits(level) if limits is None else limits
     nothing = np.zeros(gaps.estimate.shape)
     closed = np.isfinite(band[0]) and not (gaps.scale == "ratio" and band[0] <= 0), np.isfinite(band[1])
     above = gaps.tails(np.full(gaps.estimate.shape, band[0]))[0] if closed[0] else nothing
