@@ -49,7 +49,7 @@ class ScanTable:
 
     def column(self, attribute: int) -> IntArray:
         """One attribute's value of every cell."""
-        return self.x_codes[self.cell_x, attribute]
+        return np.asarray(self.x_codes[self.cell_x, attribute])
 
     @property
     def searched_arity(self) -> IntArray:
