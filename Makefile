@@ -55,7 +55,8 @@ coverage: ## which lines the tests run: prints the table of what is missing, wri
 # What old releases warn of among themselves is not ours to mend: there a warning is no failure (and Dask's own, of a cluster
 # that did not start, cannot even be printed). The snapshot is of one set of releases, whose root finders and solvers end
 # elsewhere than others: its numbers were found to agree to 1e-10, those of explain's fitted models to 3e-7 (a p-value of
-# 3e-27 to a ten-thousandth of itself), and must to 1e-6 (and a thousandth). Left out are help pages, framed otherwise, and whole runs, where tests with equal p-values change places.
+# 3e-27 to a ten-thousandth of itself), and must to 1e-6 (and a thousandth). Left out are help
+# pages, framed otherwise, and whole runs, where tests with equal p-values change places.
 test-lowest: ## the tests with every dependency at its lower bound in pyproject.toml, in .venv-lowest
 	@$(PYTHON) scripts/environment.py lowest
 	@NUMBA_CACHE_DIR="$(CURDIR)/.cache/numba-lowest" FAIRTRIAL_SNAPSHOT_TOLERANCE=1e-6 .venv-lowest/bin/python $(PYTEST) \
