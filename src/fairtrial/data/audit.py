@@ -309,6 +309,9 @@ class Audit(FromArrays, Features):
         elif self.unit is None:
             text = "Rows are taken as independent people; a unit names repeated ones."
             notes.append(Note("independent-rows", text))
+        else:
+            text = "Units are taken as independent of each other; the rows of one unit need not be."
+            notes.append(Note("independent-units", text))
         if self.has("decision") or self.has("score"):
             notes.append(Note("not-fitted-here", "The model is taken as not fitted on these rows."))
         constant = self.constant_note()

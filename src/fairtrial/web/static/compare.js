@@ -31,8 +31,8 @@ export async function compare(before, after) {
     table(["what", "before", "after"], [["audit", named(old), named(fresh)], ["made (UTC)", day(old.made), day(fresh.made)], ["verdict", found.verdict.old.text, found.verdict.new.text],
       ...found.setting.map((item) => [item.what, ...differing(item.old, item.new)])], "What differs around the numbers"),
     el("p", {}, el("a", { class: "button", href: `/compare?old=${after}&new=${before}` }, "The other way round")),
-    found.not_compared ? el("p", { class: "note" }, found.not_compared) : el("p", {}, found.changed_gaps.length ? `${found.changed_gaps.length} gaps changed by more than chance, all corrected together.` : "No gap is shown to have changed by more than chance, all corrected together."),
-    el("h2", {}, "Every test"), table(["who", "metric", "question", ["before", "num"], "judged before", ["after", "num"], "judged after", ...(moved ? [["gap changed by", "num"]] : []), "change"], tests, "Every test of both audits", "stack"), asData("/compare", query));
+    found.not_compared ? el("p", { class: "note" }, found.not_compared) : el("p", {}, found.changed_gaps.length ? `${found.changed_gaps.length === 1 ? "1 gap" : `${found.changed_gaps.length} gaps`} changed by more than chance, all corrected together.` : "No gap is shown to have changed by more than chance, all corrected together."),
+    el("h2", {}, "Every test, each gap once"), table(["who", "metric", "question", ["before", "num"], "judged before", ["after", "num"], "judged after", ...(moved ? [["gap changed by", "num"]] : []), "change"], tests, "Every test of both audits", "stack"), asData("/compare", query));
 }
 
 // Every watch that is kept here.
