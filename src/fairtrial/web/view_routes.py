@@ -180,7 +180,10 @@ def _add_taking_away(app: FastAPI, store: Store) -> None:
         headers = {"content-security-policy": REPORT_POLICY}
         headers |= named(identity, place.name, "attachment" if download else "inline")
         if place.suffix == ".svg":
-            text = place.read_text(encoding="utf-8")
+            try:
+                text = place.read_text(encoding="utf-8")
+            except OSError:
+                raise Missing(name) from None  # deleted meanwhile
             text = marked_exploratory(text) if store.audits.read(identity)["exploratory"] else text
             return Response(on_dark(text) if dark else text, media_type=KINDS[".svg"], headers=headers)
         return FileResponse(place, media_type=KINDS[place.suffix], headers=headers)
