@@ -12,6 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 FAST := not slow and not whole and not validity and not browser and not spark
 PYTEST := -m pytest -n 2 --dist loadgroup
+SNAPSHOT := tests/snapshot/test_snapshot.py::test_numbers_texts_and_faults_are_those_of_the_snapshot
 
 .DEFAULT_GOAL := help
 # Which benchmarks: all unless named, as in `make bench PARTS=measure`.
@@ -52,12 +53,15 @@ coverage: ## which lines the tests run: prints the table of what is missing, wri
 	@echo "fairtrial: open htmlcov/index.html"
 
 # What old releases warn of among themselves is not ours to mend: there a warning is no failure (and Dask's own, of a cluster
-# that did not start, cannot even be printed). The snapshot is of one set of releases: root finders and help pages of others
-# differ in the last digits and in the frame; the golden numbers and the oracles run here, too.
+# that did not start, cannot even be printed). The snapshot is of one set of releases, whose root finders and solvers end
+# elsewhere than others: its numbers were found to agree to 1e-10, those of explain's fitted models to 3e-7 (a p-value of
+# 3e-27 to a ten-thousandth of itself), and must to 1e-6 (and a thousandth). Left out are help
+# pages, framed otherwise, and whole runs, where tests with equal p-values change places.
 test-lowest: ## the tests with every dependency at its lower bound in pyproject.toml, in .venv-lowest
 	@$(PYTHON) scripts/environment.py lowest
-	@NUMBA_CACHE_DIR="$(CURDIR)/.cache/numba-lowest" .venv-lowest/bin/python $(PYTEST) -W default -W ignore::ResourceWarning \
-		-m "$(MARKED)" --ignore=tests/snapshot tests
+	@NUMBA_CACHE_DIR="$(CURDIR)/.cache/numba-lowest" FAIRTRIAL_SNAPSHOT_TOLERANCE=1e-6 .venv-lowest/bin/python $(PYTEST) \
+		-W default -W ignore::ResourceWarning -m "$(MARKED)" \
+		--deselect "$(SNAPSHOT)[command]" --deselect "$(SNAPSHOT)[run]" tests
 
 # What these packages warn of among themselves is not ours to mend.
 test-integrations: ## the tests against real MLflow and model cards, in .venv-integrations

@@ -23,6 +23,8 @@ SUBJECTS = {
     "improve": "bootstrap of improvements",
     "scale": "what people use for very many rows",
     "memory": "peak memory",
+    "serve": "the page in a browser",
+    "serve_load": "the page while many watch",
 }
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "stroke"]
 MET = {True: "yes", False: "**no**", None: "–"}

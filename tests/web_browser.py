@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import uvicorn
 
+from fairtrial.cli.serve import _listen
 from fairtrial.web.app import create_app
 from fairtrial.web.settings import MEGABYTE, Settings
 
@@ -35,10 +36,8 @@ def serve(settings: Settings, listening: socket.socket) -> Iterator[Settings]:
 
 
 def listening_on_a_free_port() -> socket.socket:
-    """A port of this machine alone."""
-    listening = socket.socket()
-    listening.bind(("127.0.0.1", 0))
-    return listening
+    """A port of this machine alone, as the command takes it."""
+    return _listen("127.0.0.1", 0)
 
 
 @pytest.fixture(scope="module")
@@ -126,14 +125,17 @@ def finished_audit(page: Any, content: dict[str, Any], file: str) -> str:
 
 
 def assert_accessible(page: Any, server: Settings, places: list[str]) -> None:
-    """No finding of axe-core at any of these addresses, light and dark."""
+    """No finding of axe-core at any of these addresses, light and dark; a run is looked at while it runs."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         for place in places:
             page.goto(f"http://127.0.0.1:{server.port}{place}")
             page.wait_for_selector("main h1")
-            page.wait_for_load_state("networkidle")
+            if page.locator("#cancel").count():  # its stream of events never rests
+                page.wait_for_selector("progress")
+            else:
+                page.wait_for_load_state("networkidle")
             found = axe.run(page, options={"iframes": False}).response["violations"]
             told = [(one["id"], [node["html"][:200] for node in one["nodes"][:3]]) for one in found]
             assert told == [], (scheme, place, told)

@@ -21,7 +21,7 @@ from fairtrial.inference.compare.linear_gaps import LinearGaps
 from fairtrial.inference.compare.linear_highest import linear_to_highest
 from fairtrial.inference.evidence.atoms import Atoms, Comparison
 from fairtrial.inference.evidence.unit_sums import UnitSums
-from fairtrial.inference.rates.two_rates import Scale
+from fairtrial.inference.ways import Scale
 from fairtrial.methods.gaps.judgement import certified
 from validity.board import Cell
 

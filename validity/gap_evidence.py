@@ -19,7 +19,8 @@ from fairtrial.inference.rates.everyone import PartLaw
 from fairtrial.inference.rates.highest import pairs_of_groups, ratio_to_highest
 from fairtrial.inference.rates.proportions import rate_interval
 from fairtrial.inference.rates.strata import StrataLaw, heterogeneity
-from fairtrial.inference.rates.two_rates import Scale, TwoRateLaw, TwoRates, at_null, score_roots
+from fairtrial.inference.rates.two_rates import TwoRateLaw, TwoRates, at_null, score_roots
+from fairtrial.inference.ways import Scale
 from validity.board import Cell
 from validity.measure_designs import linear
 

@@ -17,7 +17,7 @@ from fairtrial.inference.compare.linear_strata_gaps import LinearStrataGaps
 from fairtrial.inference.compare.strata_gaps import StrataGaps
 from fairtrial.inference.evidence.atoms import Atoms, Comparison
 from fairtrial.inference.evidence.unit_sums import UnitSums
-from fairtrial.inference.rates.two_rates import Scale
+from fairtrial.inference.ways import Scale
 from validity.board import Cell
 
 Random = np.random.Generator

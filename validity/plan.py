@@ -10,7 +10,7 @@ from fairtrial.inference.compare.choose_gaps import make_gaps
 from fairtrial.inference.compare.gaps import Gaps, KnownRateGaps
 from fairtrial.inference.evidence.atoms import Comparison
 from fairtrial.inference.power import CountedGaps
-from fairtrial.inference.rates.two_rates import Scale
+from fairtrial.inference.ways import Scale
 from fairtrial.methods.gaps.judgement import certified
 from fairtrial.methods.plan.method import plan
 from validity.board import Cell

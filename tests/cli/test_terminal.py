@@ -157,3 +157,32 @@ def test_shells_complete_commands_and_options():
         capture_output=True, text=True,
     )  # fmt: skip
     assert found.stdout.split() == ["--tolerance"], found.stderr
+    found = subprocess.run(
+        run, env={**environment, "COMP_WORDS": "fairtrial flag --metric fp", "COMP_CWORD": "3"},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert found.stdout.split() == ["fpr"], found.stderr
+    found = subprocess.run(
+        run, env={**environment, "COMP_WORDS": "fairtrial certify --scale ", "COMP_CWORD": "3"},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert found.stdout.split() == ["difference", "ratio"], found.stderr
+
+
+def test_help_fits_80_columns_and_cuts_no_name(monkeypatch, capsys):
+    """On a terminal that shows colours, too."""
+    from typer.main import get_command
+
+    from fairtrial.cli import command_help, program
+
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    group = get_command(program)
+    context = group.make_context("fairtrial", [], resilient_parsing=True)
+    for name in command_help():
+        program([name, "--help"], standalone_mode=False, prog_name="fairtrial")
+        text = capsys.readouterr().out
+        assert max(map(len, text.splitlines())) <= 80, name
+        assert "\x1b" not in text, name
+        options = [option for part in group.get_command(context, name).params for option in part.opts]
+        assert [option for option in options if option.startswith("--") and option not in text] == [], name

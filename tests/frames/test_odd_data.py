@@ -262,6 +262,29 @@ def test_scores_of_any_size(scale: float, engine: str) -> None:
             low([value * scale for value in plain], scale)
 
 
+@pytest.mark.parametrize(
+    ("role", "call"),
+    [
+        ("features", Audit.check), ("score", lambda audit: measure(audit, "mean_score")),
+        ("weight", lambda audit: measure(audit, "selection_rate")),
+    ],
+)  # fmt: skip
+def test_only_a_sum_that_overflows_is_no_infinite_value(role: str, call: Callable[[Audit], object]) -> None:
+    """The fault tells the largest value, and numpy warns of nothing."""
+    people = pd.DataFrame({"g": ["a", "b"] * 50, "d": [0, 1, 1, 0] * 25, "x": 1.7e308})
+    with pytest.raises(InputError, match="must have its largest value between .* got 1.7e.308"):
+        call(Audit(people, **{"decision": "d", "groups": "g", role: "x"}))
+
+
+def test_errors_too_large_to_square_are_not_said_to_be_infinite_values() -> None:
+    people = pd.DataFrame({"g": ["a", "b"] * 50, "y": [0, 1, 1, 0] * 25, "s": 1e200})
+    with pytest.raises(InputError, match="has infinite values, or some too large to square"):
+        measure(Audit(people, outcome="y", score="s", groups="g"), "brier")
+    people["s"] = np.inf
+    with pytest.raises(InputError, match="score 's' has infinite values; remove or cap them"):
+        measure(Audit(people, outcome="y", score="s", groups="g"), "mean_score")
+
+
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "people.csv")
     for name in ("people.csv", "*.csv"):

@@ -31,6 +31,10 @@ BEYOND = """[...document.querySelectorAll('.chart svg text')].filter(e => e.chec
     && e.getBoundingClientRect().right > e.closest('.chart').getBoundingClientRect().right + 1)
     .map(e => e.textContent)"""
 
+# charts that have to be scrolled, once everything is unfolded
+SIDEWAYS = """[...document.querySelectorAll('.chart')].filter(chart => chart.scrollWidth > chart.clientWidth + 1)
+    .map(chart => chart.dataset.chart)"""
+
 
 @pytest.fixture(scope="module", params=["ricci", "nothing"])
 def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -52,6 +56,7 @@ def test_axe_finds_nothing_and_nothing_is_cut(page: Path, visit: Any, width: int
     assert opened.page.evaluate(BEYOND) == []
     opened.page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
     opened.page.wait_for_timeout(400)
+    assert opened.page.evaluate(SIDEWAYS) == []
     found = axe.run(opened.page).response["violations"]
     told = [(one["id"], one["nodes"][0]["target"], one["nodes"][0]["failureSummary"][:300]) for one in found]
     assert told == []

@@ -35,7 +35,8 @@ SIX: dict[str, dict[str, tuple[str, ...]]] = {
         WHOM: ("Harmed: race: African-American",),
         SIZE: ("22.8 points", "44.8%", "22.0%"),
         SURE: ("95% interval", "to 25.7 points", "at most 5 of 100 such audits"),
-        LEFT: ("too few people", "race: Asian", "race: Native American"),
+        LEFT: ("too few people are in them, 6 groups: ", "race: Asian (32 rows)", "race: Native American (18 rows)",
+               "and 2 more"),
         NEXT: ("which features carry it", "fairer rule", "for people to judge"),
     },
     "ricci": {
@@ -263,6 +264,14 @@ def test_mirror_images_are_shown_once() -> None:
     told = [finding["what"] for finding in findings(content)]
     assert any("sex: Female," in text for text in told)
     assert not any(re.search(r"sex: Male, compared with everyone else", text) for text in told)
+
+
+def test_what_is_assumed_is_said_once_per_question() -> None:
+    content = run_audit("nothing").to_dict()
+    page = render(content)
+    for text in ("taken as independent people", "taken as not fitted on these rows"):
+        assert page.count(text) == len(content["sections"]), text
+    assert page.count("Intervals are pointwise; findings use") == 1, "measure's"
 
 
 def test_every_term_leads_to_an_entry_of_the_page() -> None:

@@ -27,8 +27,9 @@ if __package__ in (None, ""):
 from snapshot.record import SEPARATOR, Flat, unpack
 from snapshot.take import chosen_cases, options, run_cases, show_times
 
-TOLERANCE = 1e-12
-OF_P_VALUES = 1e-6  # of themselves: a p-value of 1e-40 must not become one of 1e-30
+# Other releases of solvers and root finders differ in later digits: `make test-lowest` asks for fewer of them.
+TOLERANCE = float(os.environ.get("FAIRTRIAL_SNAPSHOT_TOLERANCE", "1e-12"))
+OF_P_VALUES = max(1e-6, 1000 * TOLERANCE)  # of themselves: a p-value of 1e-40 must not become one of 1e-30
 ABSENT = object()
 COLUMN_NAME = re.compile(r"columns/\d+/0")
 COLUMN_TITLE = re.compile(r"columns/\w+/title")

@@ -26,7 +26,9 @@ def test_numbers_texts_and_faults_are_those_of_the_snapshot(part):
         ("summary", "n  disparity\n5     0.20", "n  disparity\n5  0.21", False), ("summary", "a\n", "b\n", False),
     ],
 )  # fmt: skip
-def test_what_counts_as_the_same(path, old, new, equal):
+def test_what_counts_as_the_same(path, old, new, equal, monkeypatch):
+    monkeypatch.setattr("snapshot.compare.TOLERANCE", 1e-12)
+    monkeypatch.setattr("snapshot.compare.OF_P_VALUES", 1e-6)
     assert same(path, old, new) is equal
 
 

@@ -121,7 +121,7 @@ def test_a_change_beyond_noise_is_told_and_noise_is_not() -> None:
     assert stayed["changed_gaps"] == []
     assert all(test["gap_change"] for test in stayed["tests"])
     page = difference_page(before, results(2, 0.55))
-    assert "1 of 1 gaps changed by more than noise" in page
+    assert "1 of 1 gap changed by more than noise" in page
     assert "<b>a" not in page
     assert "does not show that they stayed" in difference_page(before, results(3, 0.4))
 
@@ -133,3 +133,35 @@ def test_ratios_change_by_a_factor_and_the_same_data_by_nothing() -> None:
     same = difference(before, before)
     assert "same data" in same["not_compared"]
     assert same["tests"][0]["gap_change"] is None
+
+
+def test_a_gap_is_counted_once_however_often_it_is_asked() -> None:
+    """a against b and b against a, in two questions: one gap, one change."""
+    spec = {
+        "data": {"decision": "chosen", "groups": ["group"]},
+        "measure": {"metrics": "selection_rate"},
+        "flag": {"metric": "selection_rate", "direction": "below"},
+    }
+    old, new = (
+        fairtrial.run(spec, data=people(seed, rate)).to_dict() for seed, rate in ((1, 0.4), (2, 0.55))
+    )
+    found = difference(old, new)
+    assert len(old["family"]) == 4
+    assert len(found["changed_gaps"]) == 1
+    assert "1 of 1 gap changed by more than noise" in difference_page(old, new)
+    subjects = [test["subject"] for test in found["tests"] if not test["repeats"]]
+    assert len(subjects) == 1, "mirror images are told once"
+    one_sided = {test["subject"]: test["change"] for test in found["no_longer_significant"]}
+    assert "<b>a" in one_sided, "what became of the other side's test is told all the same"
+
+
+def test_groups_with_the_same_numbers_are_two_gaps() -> None:
+    counts = {"a": 20, "b": 20, "c": 35}
+    frames = []
+    for more in (0, 12):
+        rows = [(group, int(place < yes + (more if group == "c" else 0))) for group, yes in counts.items()
+                for place in range(100)]  # fmt: skip
+        frames.append(pd.DataFrame(rows, columns=["group", "chosen"]))
+    spec = {"data": {"decision": "chosen", "groups": ["group"]}, "measure": {"metrics": "selection_rate"}}
+    old, new = (fairtrial.run(spec, data=frame).to_dict() for frame in frames)
+    assert len(difference(old, new)["tests"]) == 3

@@ -152,3 +152,17 @@ def test_resuming_or_a_seed_changes_nothing_else() -> None:
     asked = {"data": {"decision": "d", "groups": ["g"]}, "measure": {"metrics": "selection_rate"}}
     first, again = (fairtrial.run(asked, data=table(), correction="max-t") for _ in range(2))
     assert [entry.adjusted for entry in first.family] == [entry.adjusted for entry in again.family]
+
+
+def test_without_rows_it_is_holm_and_the_trial_says_so(monkeypatch) -> None:
+    asked = {"data": {"decision": "d", "groups": ["g"]}, "measure": {"metrics": "selection_rate"}}
+    known = fairtrial.run(asked, data=table(), correction="max-t")
+    assert not any("depend on each other" in note for note in known.notes)
+    plain = fairtrial.run(asked, data=table())
+    monkeypatch.setattr("fairtrial.data.columns.MOST_ROWS", 100)
+    many = fairtrial.run(asked, data=table(), correction="max-t")
+    assert [entry.adjusted for entry in many.family] == [entry.adjusted for entry in plain.family]
+    assert (
+        "More than 100 rows: how the tests depend on each other is not known, so that max-T is Holm's correction."
+        in (many.notes)
+    )

@@ -128,6 +128,14 @@ def test_below_four_fifths_is_shown_by_a_test():
     assert [far[name]["four_fifths"] for name in "abc"] == [True, False, False]
 
 
+def test_a_group_alone_has_no_impact_ratio():
+    """It would be 1, whatever the others get."""
+    alone = measure(counts(a=(4, 40), b=(30, 40)), by={"g": "a"})
+    assert [row["impact_ratio"] for row in alone.estimates] == [None]
+    few = by_group(measure(counts(a=(4, 40), b=(5, 6)), by="g"))
+    assert few["a"]["impact_ratio"] is None
+
+
 def test_impact_ratios_are_for_selection_rates_only(compas):
     assert all(row["impact_ratio"] is None for row in measure(compas, "fpr").estimates)
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
+from contextlib import ExitStack
 from itertools import combinations, product
+from math import prod
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -13,7 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairtrial import Audit, certify, flag, measure
+from fairtrial.data.cells import distinct
 from fairtrial.inference.compare.choose_gaps import make_gaps
+from fairtrial.inference.evidence import unions
 from fairtrial.inference.evidence.atoms import Atoms, Comparison, as_matrix, gap_covariance
 from fairtrial.inference.evidence.enough import two_sides
 from fairtrial.inference.evidence.members import Lattice, Members
@@ -64,16 +69,28 @@ def _comparisons(kind, codes, member, matrix):
     )
 
 
-@given(st.integers(0, 10**6), st.sampled_from(SIDES), st.sampled_from(["binary", "real", "far"]))
-@settings(max_examples=40, deadline=None)
-def test_rolled_up_equals_the_matrix(seed, kind, values):
+@given(
+    st.integers(0, 10**6), st.sampled_from(SIDES), st.sampled_from(["binary", "real", "far"]), st.booleans()
+)
+@settings(max_examples=60, deadline=None)
+def test_rolled_up_equals_the_matrix(seed, kind, values, in_two_steps):
+    """From the finest groups at once, and by larger tables in between."""
+    with ExitStack() as changed:
+        if in_two_steps:
+            changed.enter_context(patch.object(unions, "FEWEST_FINEST", 0))
+            changed.enter_context(patch.object(unions, "SHRINKS_BY", 1))
+        _check_rolled_up(seed, kind, values, in_two_steps)
+
+
+def _check_rolled_up(seed, kind, values, in_two_steps):
     random = np.random.default_rng(seed)
     codes = np.array(list(product(*(range(size) for size in LEVELS))))
-    codes = codes[random.random(len(codes)) < 0.8]
+    codes = codes[random.random(len(codes)) < 0.9]
     atoms = _atoms(random, len(codes), values)
     groups = _groups(3)
     member = Members(Lattice.of(codes, LEVELS, groups))
     matrix = np.array([_mask(codes, where) for where in groups])
+    assert (len(member.lattice.unions) < len(member.lattice.blocks)) == in_two_steps
     assert np.array_equal(as_matrix(member), matrix)
     assert np.array_equal(np.array(list(member)), matrix)
     assert np.array_equal(member.any(), matrix.any(axis=1))
@@ -101,6 +118,21 @@ def _same_sums(atoms, one, other):
         assert np.array_equal(found.high, wanted.high)
         cube = np.maximum(spread, 1.0) ** 1.5
         assert np.all(np.abs(found.m3 - wanted.m3) <= 1e-12 * cube)
+
+
+def test_few_larger_tables_hold_all_small_ones():
+    """Each table is rolled up from one that has its attributes and is small, and there are few of those."""
+    levels, finest = (8,) * 8, 950_000
+    wanted = [chosen for size in (1, 2, 3) for chosen in combinations(range(8), size)]
+    plan = unions.plan_unions(wanted, levels, finest)
+    assert set(plan) == set(wanted)
+    assert all(set(small) <= set(large) for small, large in plan.items())
+    assert all(prod(levels[a] for a in large) <= finest / 8 for large in plan.values())
+    assert len(set(plan.values())) <= 16
+    # a table that is no smaller than the finest groups serves nobody else
+    large = unions.plan_unions([(0,), (1,), (0, 1)], (1_000, 1_000), 100_000)
+    assert large[0, 1] == (0, 1)
+    assert large[(0,)] == (0,)
 
 
 @pytest.mark.parametrize("kind", SIDES)
@@ -188,3 +220,18 @@ def test_measure_and_flag_agree_on_every_intersection():
     for row in measure(audit, ["selection_rate"], depth=3).estimates:
         assert flagged[row["group"]]["n"] == row["n"]
         assert flagged[row["group"]]["rate"] == pytest.approx(row["rate"], abs=1e-12)
+
+
+@pytest.mark.parametrize("levels", [3, 1_000])
+def test_distinct_keys_are_found_in_order_however_many_there_could_be(levels):
+    """A thousand values in each of ten columns are 10^30 keys, more than a whole number of 64 bits tells apart."""
+    random = np.random.default_rng(3)
+    keys = [random.integers(0, levels, 400) for _ in range(10)]
+    keys = [np.concatenate([key, key[:50]]) for key in keys]
+    roles = [np.where(random.random(450) < 0.1, np.nan, np.round(random.random(450)))]
+    first, inverse = distinct(keys, roles, 450)
+    rows = list(zip(*keys, np.nan_to_num(roles[0], nan=9.0), strict=True))
+    wanted = sorted(set(rows))
+    assert [rows[place] for place in first] == wanted
+    assert [wanted[place] for place in inverse] == rows
+    assert all(rows.index(rows[place]) == place for place in first)

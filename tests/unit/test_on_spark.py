@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -105,9 +106,27 @@ QUESTIONS = {
 }  # fmt: skip
 
 
-# More than the one grouping: a number amid the values, the number of rows and the digest of real values; the labels of
-# a class that is named; the number of rows, and two looks at labels, before different rows are counted.
-JOBS = {"flag means": 4, "scan": 2, "challenger": 4}
+# Jobs of one question, by the line of the table in docs/scale.md that tells of it and what comes back.
+RATES = "rates in measure, certify, flag, watch; strata (`within`); transport by score cells"
+JOBS = {
+    "flag means": "means", "scan": "scan", "challenger": "improve, for decisions or scores in a column",
+    "weights": "weights", "weights of means": "means with weights", "one weight above all": "weights",
+    "people": "repeated people (`unit`)", "places": "repeated people (`unit`)",
+    "places with weights": "means of repeated people", "equal weights": "equal weights",
+    "weights of many rows": "weights",
+}  # fmt: skip
+
+
+def _documented() -> dict[str, int]:
+    """The table of jobs: | question | jobs | what comes back |."""
+    lines = (Path(__file__).parents[2] / "docs" / "scale.md").read_text(encoding="utf-8").splitlines()
+    start = lines.index("| question | jobs | what comes back |") + 2
+    table = [line.split("|")[1:3] for line in takewhile(lambda line: line.startswith("|"), lines[start:])]
+    return {question.strip(): int(jobs) for question, jobs in table}
+
+
+def test_every_line_of_the_table_of_jobs_is_counted_here() -> None:
+    assert set(_documented()) == {RATES, *JOBS.values()}
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
@@ -121,7 +140,7 @@ def test_the_answers_of_duckdb_without_a_row_on_the_driver(
     watched = Watched(spark, monkeypatch)
     there = QUESTIONS[question](audit)
     assert watched.lines < 50  # cells, of 6,000 rows
-    assert watched.jobs == watched.answers == JOBS.get(question, 1)
+    assert watched.jobs == watched.answers == _documented()[JOBS.get(question, RATES)]
     _same(here.estimates, there.estimates)
 
 
@@ -155,7 +174,7 @@ def test_weights_and_repeated_people_by_grouping(
     watched = Watched(spark, monkeypatch)
     there = flag(Audit(frame, **ROLES, **extra), metric, depth=2, target="rest")
     assert watched.lines < most
-    assert watched.jobs == watched.answers <= 7  # amid values and weights, cells, sums, moments, rows, digest
+    assert watched.jobs == watched.answers == _documented()[JOBS[roles]]
     _same(here.estimates, there.estimates)
 
 
@@ -238,6 +257,20 @@ def test_means_say_that_the_rows_stay_in_spark(spark: Any, people: str) -> None:
     audit = Audit(spark.read.parquet(people), **ROLES)
     with pytest.warns(FairtrialWarning, match="The rows stay in Spark"):
         flag(audit, {"name": "amount", "value": "amount"}, by="race", target="rest")
+
+
+def test_max_t_fetches_no_row_and_says_that_it_is_holm(
+    spark: Any, people: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = {"source": people, "decision": "decision", "groups": ["race"]}
+    asked = {"measure": {"metrics": "selection_rate"}, "flag": {"metric": "selection_rate"}}
+    watched = Watched(spark, monkeypatch)
+    there = run({"data": {"engine": "spark", **data}, **asked}, correction="max-t")
+    assert watched.lines < 50
+    assert any(note.startswith("The rows stay in Spark: how the tests depend") for note in there.notes)
+    assert [entry.adjusted for entry in there.family] == [
+        entry.adjusted for entry in run({"data": data, **asked}).family
+    ]
 
 
 @pytest.mark.parametrize("how", ["table", "source", "sql"])

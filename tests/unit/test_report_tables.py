@@ -52,6 +52,13 @@ def test_reasons_are_told_once_per_line() -> None:
     assert sum("fewer than 30" in cell.text for cell in small) == 1
 
 
+def test_intervals_of_one_table_say_whose_they_are() -> None:
+    columns = build_table(result_with_labels("a", "b", "c"))["columns"]
+    told = [column.title + column.of for column in columns]
+    assert {"95% interval of rate", "95% interval of difference"} <= set(told)
+    assert len(told) == len(set(told)), "no two headings are alike"
+
+
 def test_data_cannot_end_a_script() -> None:
     text = json_text({"</script>": "<!-- & \u2028"})
     assert "<" not in text

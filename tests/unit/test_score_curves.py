@@ -271,3 +271,20 @@ def test_on_the_command_line_and_in_the_file(tmp_path):
     assert len(trial.results["measure"].estimates) == 9
     report = (tmp_path / "out" / "report.html").read_text()
     assert "ROC curves" in report
+
+
+def test_every_curve_says_whose_it_is():
+    """A legend that one layer has and another has not is left out by the drawing."""
+    import json
+
+    import fairtrial
+
+    people = fairtrial.load("compas")
+    audit = fairtrial.Audit(people, outcome="two_year_recid", score="decile_score", groups="sex")
+    drawn = fairtrial.measure(audit, ["tpr", "fpr"], thresholds="all").pictures()
+    coloured = [picture for picture in drawn if '"field": "group"' in json.dumps(picture.chart.to_dict())]
+    assert len(coloured) >= 3, "two metrics and the ROC curve"
+    for picture in coloured:
+        spec = json.dumps(picture.chart.to_dict())
+        assert '"legend": null' not in spec, picture.name
+        assert '"orient": "top"' in spec, picture.name

@@ -204,16 +204,18 @@ def test_large_samples_draw_their_extremes_one_by_one():
     rows = generator.lognormal(0, 1.2, 6_000)
     rows = rows - rows.mean()
     few = resampled_means._sums_of_few(rows, 4_000, np.random.default_rng(1))
-    many = resampled_means._sums_of_many(rows, 4_000, np.random.default_rng(2))
+    splits = resampled_means.Splits(rows, rows)
+    many = resampled_means._sums_of_many(splits.of_first, 4_000, np.random.default_rng(2))
     for one, two in zip(few, many, strict=True):
         # Four standard errors of the difference of two such quantiles.
         assert np.quantile(one, [0.05, 0.5, 0.95]) == pytest.approx(
             np.quantile(two, [0.05, 0.5, 0.95]), abs=0.2 * one.std()
         )
         assert one.std() == pytest.approx(two.std(), rel=0.05)
+    both = resampled_means.Splits(rows[:2_500], rows[2_500:]).of_both
     picked = [
-        way(rows, 2_500, 2_500, 4_000, np.random.default_rng(3))
-        for way in (resampled_means._pick_few, resampled_means._pick_many)
+        resampled_means._pick_few(rows, 2_500, 2_500, 4_000, np.random.default_rng(3)),
+        resampled_means._pick_many(both, 2_500, 4_000, np.random.default_rng(3)),
     ]
     assert picked[0].mean(axis=0) == pytest.approx(
         picked[1].mean(axis=0), abs=0.1 * picked[0].std(axis=0).max()

@@ -21,7 +21,7 @@ CONTENT: dict[str, Any] = {
 }  # fmt: skip
 VIEWS = (
     "",
-    "heatmap?cell=race: Asian|fpr",
+    "heatmap?cell=Asian|fpr",
     "tests",
     "subgroups?subgroup=scan.1",
     "needed",
@@ -33,16 +33,31 @@ VIEWS = (
 def test_no_view_has_a_finding_of_axe(page: Any, server: Settings) -> None:
     file = post(page, "/api/files/dataset", {"name": "compas"})["id"]
     identity = finished_audit(page, CONTENT, file)
-    unplanned = post(page, "/api/audits", {"file": file, "content": CONTENT})["id"]
+    unplanned, planned, running = (
+        post(page, "/api/audits", {"file": file, "content": content})["id"]
+        for content in (CONTENT, CONTENT, {**CONTENT, "scan": {**CONTENT["scan"], "permutations": 100_000}})
+    )
+    for one in (planned, running):
+        post(page, f"/api/audits/{one}/plan")
+    post(page, f"/api/audits/{running}/run")
     places = [f"/audits/{identity}/{view}".rstrip("/") for view in VIEWS]
     places += [
         "/",
         f"/?file={file}",
         f"/audits/{unplanned}",
+        f"/audits/{planned}",
+        f"/audits/{running}",
+        "/audits/0000000000000000",
+        "/no/such/page",
         "/watches",
         f"/compare?old={identity}&new={identity}",
     ]
     assert_accessible(page, server, places)
+    post(page, f"/api/audits/{running}/cancel")
+    stranger = page.context.browser.new_page()  # without the token
+    assert_accessible(stranger, server, ["/"])
+    assert "the address that the server printed" in stranger.inner_text("main")
+    stranger.close()
 
 
 def press(page: Any, selector: str) -> None:

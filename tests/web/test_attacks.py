@@ -12,6 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from fairtrial.web.app import create_app
+from fairtrial.web.guard import MOST_AT_ONCE
 from fairtrial.web.settings import MEGABYTE, Settings
 from web_server import TOKEN, made_audit, written
 
@@ -130,3 +131,20 @@ def test_content_that_cannot_be_kept_is_refused(client: TestClient) -> None:
             assert client.post(path, content=body, headers=headers).status_code == 422, text
     deep = f'{{"file": "{file}", "content": {{"x": {"[" * 100_000}{"]" * 100_000}}}}}'
     assert client.post("/api/check", content=deep, headers=headers).status_code in (400, 422)
+
+
+def test_a_browser_is_told_on_a_page_and_a_program_in_plain_text(settings: Settings) -> None:
+    guard = create_app(settings)
+    with TestClient(guard, base_url="http://127.0.0.1:8721") as client:
+        person, known = {"accept": "text/html,*/*"}, {"authorization": f"Bearer {TOKEN}"}
+        cases = [(401, "/", {}), (404, "/no/such/page", known), (503, "/", known)]
+        for status, path, headers in cases:
+            guard.open = MOST_AT_ONCE if status == 503 else 0
+            page, plain = client.get(path, headers=headers | person), client.get(path, headers=headers)
+            assert page.status_code == plain.status_code == status
+            assert page.headers["content-type"].startswith("text/html")
+            assert "default-src 'none'" in page.headers["content-security-policy"]
+            assert "<" not in plain.text
+        guard.open = 0
+        assert client.get("/", headers=known).status_code == 200
+        assert guard.open == 0

@@ -13,6 +13,8 @@ from starlette.testclient import TestClient
 
 import fairtrial
 from fairtrial.data.counted import Counted
+from fairtrial.data.kept_cells import KeptCells
+from fairtrial.data.query import Query
 from fairtrial.web.app import create_app
 from fairtrial.web.explore import Asked, Explorer
 from fairtrial.web.look import LARGE
@@ -73,6 +75,45 @@ def test_what_needs_rows_is_not_asked_of_counts(frame: pd.DataFrame, tmp_path: P
         seen = explorer.see({"data": DATA}, place, Asked(metric, ("g",), tolerance=0.1))
         expected = fairtrial.measure(fairtrial.Audit(frame, **DATA), metric, by="g").estimates
         assert seen["measure"]["estimates"][0]["rate"] == pytest.approx(expected[0]["rate"], rel=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:Every decision is")
+def test_what_is_asked_at_one_threshold_is_counted_once_and_told_as_the_api_tells_it(
+    frame: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "rows.parquet"
+    frame.to_parquet(place)
+    asked: list[Query] = []
+    grouped = Query.grouped
+    monkeypatch.setattr(Query, "grouped", lambda query: (asked.append(query), grouped(query))[1])
+    explorer, audit, counts = Explorer(), fairtrial.Audit(frame, **DATA), []
+    audit.names_attributes = True  # as in every trial
+    content = {"data": DATA, "report": {"suppress_below": 0}}
+    explorer.see(content, place, Asked("fpr", ("g",), threshold=0.5))
+    for threshold in (0.6, 0.0, 2.0, 0.6):  # at the ends everyone is decided alike; then back again
+        rates = fairtrial.measure(audit.at(threshold), "fpr", by=["g"]).to_dict()
+        for tolerance in (0.1, 0.02):
+            judged = fairtrial.certify(audit.at(threshold), "fpr", by=["g"], tolerance=tolerance).to_dict()
+            asked.clear()
+            seen = explorer.see(content, place, Asked("fpr", ("g",), "rest", threshold, tolerance))
+            counts.append(len(asked))
+            for name, told in (("measure", rates), ("certify", judged)):
+                assert seen[name]["estimates"] == told["estimates"]
+                assert seen[name]["notes"] == told["notes"]
+    assert counts == [1, 0, 1, 0, 1, 0, 0, 0]
+
+
+def test_nothing_of_an_audit_is_kept_for_its_copies(frame: pd.DataFrame) -> None:
+    audit = fairtrial.Audit(frame, **DATA)
+    audit.kept = KeptCells(audit)
+    before = fairtrial.measure(audit, "fpr", by="g").estimates
+    assert len(audit.kept.answers) == 1
+    moved = fairtrial.measure(audit.at(0.9), "fpr", by="g").estimates
+    assert (
+        moved
+        == fairtrial.measure(fairtrial.Audit(frame, **{**DATA, "threshold": 0.9}), "fpr", by="g").estimates
+    )
+    assert moved != before == fairtrial.measure(audit, "fpr", by="g").estimates
 
 
 def test_sizes_are_planned_only_when_they_are_asked_for(frame: pd.DataFrame, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 
 from fairtrial.web.settings import Settings
 from fairtrial.web.specs import EXPLORATORY
-from web_server import finished
+from web_server import finished, written
 
 CONTENT: dict[str, Any] = {
     "report": {"title": "Halves"},
@@ -90,7 +90,7 @@ def test_a_plan_that_waits_while_rates_are_shown_is_no_longer_one(client: TestCl
     assert planned(client, waiting)["exploratory"] is True
 
 
-def exports(client: TestClient, identity: str) -> dict[str, tuple[str, str]]:
+def exports(client: TestClient, settings: Settings, identity: str) -> dict[str, tuple[str, str]]:
     """Everything that can be taken away of an audit: its file's name, and what is in it."""
     base = f"/api/audits/{identity}"
     places = [f"{base}/report/{name}?download=true" for name in ("results.json", "report.html", "summary.md")]
@@ -99,6 +99,8 @@ def exports(client: TestClient, identity: str) -> dict[str, tuple[str, str]]:
     places += [f"/audits/{identity}{view}.{kind}" for view in views for kind in ("json", "csv")]
     pair = f"?old={identity}&new={identity}"
     places += [f"/compare.json{pair}", f"/compare.csv{pair}", f"{base}/certificate.html"]
+    report = settings.home / "audits" / identity / "report"
+    places += [f"{base}/report/{name}" for name in sorted(written(report))]
     answers = {place: client.get(place) for place in places}
     assert {place: answer.status_code for place, answer in answers.items() if answer.status_code != 200} == {}
     told = {
@@ -117,10 +119,10 @@ def test_everything_that_leaves_says_exploratory_and_nothing_else_does(
     client.get(f"/audits/{second}/explore.json")
     for identity, exploratory in ((first, False), (second, True)):
         run(client, identity)
-        for place, (name, text) in exports(client, identity).items():
+        for place, (name, text) in exports(client, settings, identity).items():
             said = text.replace('"exploratory":false', "")
             assert exploratory == ("xploratory" in said or "exploratory" in name), place
-            if "/code/" in place:
+            if "/code/" in place or place.endswith(".svg"):
                 assert exploratory == (EXPLORATORY in text), place
             assert str(settings.home) not in text, place
     code = client.get(f"/api/audits/{second}/code").json()

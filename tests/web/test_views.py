@@ -7,6 +7,7 @@ import io
 import zipfile
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -14,10 +15,13 @@ import pytest
 from starlette.testclient import TestClient
 
 import fairtrial
+from fairtrial.results.charts.page import DARK
 from fairtrial.results.column import scalar
 from fairtrial.web import views
+from fairtrial.web.charts import marked_exploratory, on_dark
 from fairtrial.web.explore import Asked, Explorer
 from fairtrial.web.settings import Settings
+from fairtrial.web.specs import EXPLORATORY
 from web_server import finished, run_to_end
 
 COMPAS: dict[str, Any] = {
@@ -80,7 +84,22 @@ def test_the_report_has_its_charts(client: TestClient, seen: tuple[str, dict[str
     """The limit of memory is one that the renderer of charts lives with."""
     identity, _ = seen
     for name in ("measure.rates", "scan.subgroup"):
-        assert client.get(f"/api/audits/{identity}/report/charts/{name}.svg").text.startswith("<svg")
+        place = f"/api/audits/{identity}/report/charts/{name}.svg"
+        light, dark = (client.get(place, params={"dark": dark}).text for dark in (False, True))
+        assert light.startswith("<svg")
+        assert '"#3c434c"' in light
+        assert not [
+            colour for colour in ("#000", *DARK) if f'"{colour}"' in dark
+        ]  # what is read on white alone
+
+
+def test_a_chart_keeps_its_data_s_words_and_says_that_it_is_exploratory() -> None:
+    plain = '<svg class="m" width="200" height="50" viewBox="0 0 200 50"><text fill="#000">a fill="#000"</text></svg>'
+    assert on_dark(plain) == plain.replace('<text fill="#000">', f'<text fill="{DARK["#3c434c"]}">')
+    marked = marked_exploratory(plain)
+    assert 'width="480" height="74" viewBox="0 0 480 74"' in marked
+    assert marked.count(EXPLORATORY) == 1
+    ElementTree.fromstring(marked)
 
 
 def test_the_map_has_every_group_and_metric_and_says_what_was_not_tested(

@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 from fairtrial.cli import apply, demo, diff, init, report, run, serve
 from fairtrial.cli.installed import check_installed
 from fairtrial.cli.method_commands import Question, questions
+from fairtrial.cli.plain_help import Sectioned, plain
 from fairtrial.cli.speech import CommandSpeech
 from fairtrial.errors import (
     PYTHON,
@@ -63,8 +64,7 @@ class Commands(TyperGroup):
             hint = did_you_mean(cmd_name, command_help()) or "`fairtrial --help` lists them."
             raise InputError("fairtrial", Fault("", f"there is no command {cmd_name!r}", hint=hint))
         command = typer.main.get_command(OWN[cmd_name] if cmd_name in OWN else _application(cmd_name))
-        command.name = cmd_name
-        return command
+        return plain(command, cmd_name)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
@@ -88,7 +88,7 @@ class Commands(TyperGroup):
 def _application(name: str) -> typer.Typer:
     application = typer.Typer(add_completion=False)
     method = questions()[name]
-    application.command(help=method.help)(Question.of(method).command())
+    application.command(help=method.help, cls=Sectioned)(Question.of(method).command())
     return application
 
 

@@ -12,7 +12,10 @@ from typing import Annotated, Any
 import typer
 
 from fairtrial.cli.speech import typed_texts
+from fairtrial.metrics.table import CRITERIA, METRICS
 from fairtrial.options import Argument
+
+METRICAL = ("metric", "criterion", "accuracy", "fairness")  # flags that a metric or a criterion follows
 
 
 def writable(arguments: Iterable[Argument]) -> tuple[Argument, ...]:
@@ -59,7 +62,11 @@ def option_parameter(argument: Argument, panel: str | None = None) -> inspect.Pa
     """What Typer reads one option from."""
     kind: Any = bool if argument.is_flag else list[str] if argument.option.many else str
     name = f"--{argument.flag}/--no-{argument.flag}" if argument.is_flag else f"--{argument.flag}"
-    settings: dict[str, Any] = {} if argument.is_flag else {"metavar": _metavar(argument)}
+    settings: dict[str, Any] = (
+        {}
+        if argument.is_flag
+        else {"metavar": _metavar(argument), "autocompletion": completing(known_texts(argument))}
+    )
     option = typer.Option(
         name, help=option_help(argument), rich_help_panel=panel, show_default=False, **settings
     )
@@ -69,6 +76,19 @@ def option_parameter(argument: Argument, panel: str | None = None) -> inspect.Pa
         annotation=Annotated[kind if argument.required else kind | None, option],
         default=inspect.Parameter.empty if argument.required else None,
     )
+
+
+def known_texts(argument: Argument) -> list[str]:
+    """What can be typed after an option, where that is known beforehand."""
+    if argument.flag in METRICAL:
+        return [*METRICS, *CRITERIA]
+    return [typed_texts(choice)[0] for choice in argument.choices]
+
+
+def completing(texts: Iterable[str]) -> Callable[[str], list[str]]:
+    """What a shell completes a text to."""
+    known = list(texts)
+    return lambda incomplete: [text for text in known if text.startswith(incomplete)]
 
 
 def positional_parameter(argument: Argument) -> inspect.Parameter:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from fairtrial.cli.declared_options import completing
 from fairtrial.cli.init_questions import ask, needs_labels, threshold
 from fairtrial.data import arguments
 from fairtrial.data.audit import Audit
@@ -52,7 +53,9 @@ def init(
     yes: Annotated[bool, typer.Option("--yes", help="Ask nothing, take the guesses.")] = False,
     preset: Annotated[
         str | None,
-        typer.Option("--preset", help=f"{', '.join(PRESETS)}; default: a guess."),
+        typer.Option(
+            "--preset", help=f"{', '.join(PRESETS)}; default: a guess.", autocompletion=completing(PRESETS)
+        ),
     ] = None,
     decision: Annotated[str | None, typer.Option("--decision", help="Column of the decision.")] = None,
     outcome: Annotated[str | None, typer.Option("--outcome", help="Column of what really happened.")] = None,

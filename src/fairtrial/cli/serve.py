@@ -60,7 +60,8 @@ def serve(
 def _listen(host: str, port: int) -> socket.socket:
     """The port is taken before anything is said, and a browser that is quicker than the server waits."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    # named as TCP, because asyncio sends without delay only then: an answer would wait 40 ms for an acknowledgement
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))

@@ -6,6 +6,7 @@ import hashlib
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
+from functools import partial
 from html import escape
 from typing import Any, Self
 
@@ -29,6 +30,7 @@ from fairtrial.data.columns import MOST_ROWS
 from fairtrial.data.definitions import definition_words, recorded_definition, register
 from fairtrial.data.evaluated import count_lacking, evaluate, refuse_real_outcome, weigh
 from fairtrial.data.features import Features
+from fairtrial.data.kept_cells import KeptCells
 from fairtrial.data.probable_groups import probable_rows, split_groups
 from fairtrial.data.query import Query, Table, check_asked
 from fairtrial.data.schema import ROLE_NAMES, Declared, column_list, positive_labels
@@ -140,6 +142,7 @@ class Audit(FromArrays, Features):
             False  # in a trial all groups are in play at once, whatever one section compares
         )
         self._labelled: tuple[tuple[int, int], ...] | None = None
+        self.kept: KeptCells | None = None  # what was counted, where several questions ask the same
 
     # -- what it is -----------------------------------------------------------------------------------------
     def __repr__(self) -> str:
@@ -306,6 +309,9 @@ class Audit(FromArrays, Features):
         elif self.unit is None:
             text = "Rows are taken as independent people; a unit names repeated ones."
             notes.append(Note("independent-rows", text))
+        else:
+            text = "Units are taken as independent of each other; the rows of one unit need not be."
+            notes.append(Note("independent-units", text))
         if self.has("decision") or self.has("score"):
             notes.append(Note("not-fitted-here", "The model is taken as not fitted on these rows."))
         constant = self.constant_note()
@@ -487,6 +493,16 @@ class Audit(FromArrays, Features):
             One line per combination, sorted by labels.
         """
         check_asked(who, self, by, metrics, roles)
+        question = (tuple(by), tuple(roles), unknown, complete, weights)
+        count = partial(
+            self._counted, by, metrics, roles, unknown=unknown, complete=complete, weights=weights, who=who
+        )
+        return count() if self.kept is None else self.kept.find(self, question, metrics, count)
+
+    def _counted(
+        self, by: Sequence[str], metrics: Sequence[Metric], roles: Sequence[str], *, unknown: bool, complete: bool,
+        weights: bool, who: str,
+    ) -> Cells:  # fmt: skip
         query = Query(self, who, complete=complete)
         query.ask(by, metrics, roles, unknown=unknown)
         alone = self.unit is None and self.drawn_by is None and self.source.counted is None

@@ -17,6 +17,7 @@ Ints = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
 Codes = NDArray[np.int32]
 Bools = NDArray[np.bool_]
+LARGEST_KEY = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,9 +270,14 @@ def distinct(keys: list[Any], roles: list[Floats], n: int) -> tuple[Any, Any]:
     """First position and group number of each distinct key, in sorted order."""
     if not keys and not roles:
         return np.zeros(1, dtype=np.int64), np.zeros(n, dtype=np.int64)
-    combined = np.zeros(n, dtype=np.int64)
+    combined, size = np.zeros(n, dtype=np.int64), 1
     for column in [*keys, *[np.unique(values, return_inverse=True)[1] for values in roles]]:
-        _, combined = np.unique(combined * (int(column.max(initial=0)) + 1) + column, return_inverse=True)
+        levels = int(column.max(initial=0)) + 1
+        if size * levels >= LARGEST_KEY:
+            _, combined = np.unique(combined, return_inverse=True)
+            size = n
+        combined = combined * levels + column
+        size *= levels
     _, first, inverse = np.unique(combined, return_index=True, return_inverse=True)
     return first, inverse
 

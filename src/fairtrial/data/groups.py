@@ -23,6 +23,13 @@ def check_target(who: str, audit: Audit, target: Target, argument: str = "target
         _check_group(who, audit, target.group, argument)
 
 
+def check_target_columns(who: str, audit: Audit, target: object) -> None:
+    """Before any query, which takes them for attributes like others: the reference's attributes must be columns."""
+    group = target.group if isinstance(target, Target) else None
+    for name in group.attributes if group is not None else ():
+        audit.check_column(who, "target", name)
+
+
 def by_attributes(who: str, audit: Audit, by: object, argument: str = "by") -> tuple[str, ...]:
     """The attributes that `by` names, in order; the audit's groups when it names nothing."""
     return tuple(dict.fromkeys(str(name) for name in _names(_entries(who, audit, by, argument))))

@@ -39,9 +39,10 @@ class Ends(NamedTuple):
     def of(cls, values: Floats) -> Ends | None:
         """Those of the finite values; None where there is none."""
         finite = values[np.isfinite(values)]
-        return (
-            cls(float(np.median(finite)), float(finite.min()), float(finite.max())) if finite.size else None
-        )
+        if not finite.size:
+            return None
+        # Halves: the sum of the two in the middle may be more than a number can be.
+        return cls(2.0 * float(np.median(0.5 * finite)), float(finite.min()), float(finite.max()))
 
 
 def ends(frame: nw.LazyFrame[Any], values: list[str]) -> dict[str, Ends | None]:

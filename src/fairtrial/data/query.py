@@ -374,7 +374,8 @@ class Query:
                 required = f"needs {part.wants}, but {self.roles.subject('score')} has others"
                 faults.add(Fault("score", required, subject=name.replace("_", " ")))
         else:
-            for fault in size_faults(self.roles, needs, table.low[name], table.high[name]):
+            made = part is not None and needs != (name,)
+            for fault in size_faults(self.roles, needs, table.low[name], table.high[name], made):
                 faults.add(fault)
         missing = int((table.n - table.count[name]).sum())
         if (

@@ -17,6 +17,7 @@ from fairtrial.labels import INFINITE, MISSING, canonical, is_missing
 MAX_LEVELS = 1000
 SCORE_BIN = "role.score_bin"  # where the score's bins are kept, apart from any column of that name
 NOT_FINITE = "has infinite values; remove or cap them"
+TOO_LARGE = "has infinite values, or some too large to square; remove or cap them"
 # Beyond these the powers that intervals need leave the range of numbers.
 SMALLEST, LARGEST = 1e-60, 1e60
 
@@ -52,12 +53,17 @@ def read_numbers(
     return numbers
 
 
-def size_faults(roles: Roles, names: Iterable[str], low: Floats, high: Floats) -> Iterator[Fault]:
-    """What is wrong with the size of real values, of which each line has the smallest and the largest."""
+def size_faults(
+    roles: Roles, names: Iterable[str], low: Floats, high: Floats, made: bool = False
+) -> Iterator[Fault]:
+    """What is wrong with the size of real values, of which each line has the smallest and the largest.
+
+    They may be `made` of the roles that are named: then an infinite one need not stand in the data.
+    """
     sizes = np.abs(np.concatenate([low, high]))
     largest = float(sizes[~np.isnan(sizes)].max(initial=0.0))
     if np.isinf(largest):
-        yield roles.fault(names, NOT_FINITE)
+        yield roles.fault(names, TOO_LARGE if made else NOT_FINITE)
     elif largest > LARGEST or 0 < largest < SMALLEST:
         required = f"must have its largest value between {SMALLEST:g} and {LARGEST:g}, got {largest:.4g}"
         yield roles.fault(names, required, "count in other units")

@@ -58,6 +58,7 @@ class Roles(Columns):
         self.found_real_outcome: bool | None = None  # known once the outcome was read
         self.constant_decision: int | None = None  # the value of a decision that was read and never varies
         self._edges: dict[str, list[float]] = {}
+        self._ranges: dict[str, tuple[float, float]] = {}  # of scores, the same in every copy
         self.joined: dict[str, dict[str, str]] = {}  # labels of an attribute that stand for others
         self.alike: dict[str, list[str]] = {}  # labels of an attribute that differ only by case or blanks
 
@@ -282,10 +283,13 @@ class Roles(Columns):
         return Note("constant-decision", f"Every decision is {value}: {why}.")
 
     def _score_range(self) -> tuple[float, float]:
-        score = nw.col("x")
-        frame = self.lazy([str(self.score)]).select(self.number("score").alias("x"))
-        answer = collect(frame.select(score.min().alias("low"), score.max().alias("high")))
-        return float(answer["low"][0].as_py()), float(answer["high"][0].as_py())
+        name = str(self.score)
+        if name not in self._ranges:
+            score = nw.col("x")
+            frame = self.lazy([name]).select(self.number("score").alias("x"))
+            answer = collect(frame.select(score.min().alias("low"), score.max().alias("high")))
+            self._ranges[name] = float(answer["low"][0].as_py()), float(answer["high"][0].as_py())
+        return self._ranges[name]
 
     def count_scores(self, rows: int) -> int:
         """How many different scores some rows have."""

@@ -18,7 +18,7 @@ from scipy import optimize, special
 from fairtrial.inference.compare.gaps import BinaryGaps, Gaps, KnownRateGaps
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.binary_gaps import PartCounts, ratio_errors
-from fairtrial.inference.rates.two_rates import Scale
+from fairtrial.inference.ways import Scale
 
 Band = tuple[float, float]
 Bools = NDArray[np.bool_]

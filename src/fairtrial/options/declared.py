@@ -16,7 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from fairtrial.errors import NOTHING, Fault, Faults, InputError, Words, did_you_mean
 from fairtrial.options import texts, words
-from fairtrial.options.kinds import alternatives, finite, fits, is_literal, is_of, is_open
+from fairtrial.options.kinds import alternatives, finite, fits, is_literal, is_of, is_open, numbers_in
 from fairtrial.options.option import Option
 
 LARGEST = 2**63 - 1  # what a computer counts to
@@ -82,7 +82,11 @@ class Argument:
         if not self.open or not any(is_of(value, part) for part in self.kinds):
             # a text in place of a group is a label without its attribute: the method says which group it could mean
             return None if isinstance(value, str) and self._takes_group else self._fault(value)
-        return None if finite(value) else Fault(self.name, "must hold finite numbers", got=value)
+        if not finite(value):
+            return Fault(self.name, "must hold finite numbers", got=value)
+        if all(map(self.option.admits, numbers_in(value))):
+            return None
+        return Fault(self.name, f"must hold in each place {self.number_words()[0]}", got=value)
 
     @property
     def _takes_group(self) -> bool:

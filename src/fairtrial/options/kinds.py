@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 
@@ -70,10 +70,15 @@ def _hold(items: Iterable[Any], part: Any) -> bool:
     return not inside or all(any(is_of(item, kind) for kind in alternatives(inside[0])) for item in items)
 
 
+def numbers_in(value: Any) -> Iterator[float]:
+    """A number, or every one in a list or table of them."""
+    if isinstance(value, Mapping | list | tuple):
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from numbers_in(item)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield value
+
+
 def finite(value: Any) -> bool:
     """Whether a number, and every one in a list or table of them, is finite."""
-    if isinstance(value, Mapping):
-        return all(finite(item) for item in value.values())
-    if isinstance(value, list | tuple):
-        return all(finite(item) for item in value)
-    return not isinstance(value, float) or math.isfinite(value)
+    return all(not isinstance(number, float) or math.isfinite(number) for number in numbers_in(value))

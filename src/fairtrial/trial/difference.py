@@ -8,6 +8,8 @@ from typing import Any
 
 from fairtrial.inference.change import Change, change
 from fairtrial.inference.multiplicity import holm
+from fairtrial.results.column import scalar
+from fairtrial.trial.family import metric_label
 
 Key = tuple[str, str, str, str]
 
@@ -16,6 +18,7 @@ def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]
     """Compare two results.json: verdict, data, questions, and every test that both or one of them made."""
     before, after = _family(old), _family(new)
     tests = [_test(key, before.get(key), after.get(key)) for key in dict.fromkeys([*after, *before])]
+    tests = _told_once(tests)
     untested = _add_changes(tests, old, new)
     return {
         "verdict": {
@@ -34,16 +37,26 @@ def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _family(content: Mapping[str, Any]) -> dict[Key, Mapping[str, Any]]:
-    """Entries by what they are about; a repeated one keeps its smallest p-value, which comes first."""
+    """Entries by what they are about, with the rates that the gap is of; a repeated one keeps its smallest p-value,
+    which comes first."""
     found: dict[Key, Mapping[str, Any]] = {}
+    rates = {
+        (section["id"], metric_label(row), str(row.get("group"))): row
+        for section in content["sections"]
+        for row in (section["result"] or {}).get("estimates", ())
+    }
     for entry in content["family"]:
-        found.setdefault((entry["method"], entry["metric"], entry["subject"], entry["against"]), entry)
+        row = rates.get((entry.get("section", ""), entry["metric"], entry["subject"]), {})
+        sides = {name: scalar(row.get(name)) for name in ("rate", "target_rate")}
+        key = entry["method"], entry["metric"], entry["subject"], entry["against"]
+        found.setdefault(key, {**entry, **sides})
     return found
 
 
 def _test(key: Key, old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> dict[str, Any]:
     method, metric, subject, against = key
-    fields = ("effect", "low", "high", "kind", "p_value", "adjusted", "significant", "n", "level", "of_many")
+    fields = ("effect", "low", "high", "kind", "p_value", "adjusted", "significant", "n", "level", "of_many",
+              "rate", "target_rate")  # fmt: skip
     return {
         "method": method,
         "metric": metric,
@@ -53,7 +66,41 @@ def _test(key: Key, old: Mapping[str, Any] | None, new: Mapping[str, Any] | None
         "old": None if old is None else {name: old.get(name) for name in fields},
         "new": None if new is None else {name: new.get(name) for name in fields},
         "gap_change": None,
+        "repeats": False,
     }
+
+
+def _told_once(tests: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Without tests that repeat an earlier one: another question's of the same gap, or its mirror image.
+
+    Two groups that are each other's rest have one gap, with the two rates the other way round. One of which something
+    else became, as of a one-sided test, stays and is marked: its gap is counted once.
+    """
+    first: dict[tuple[Any, ...], dict[str, Any]] = {}
+    kept = []
+    for test in tests:
+        sides = {name: test[name] for name in ("old", "new") if test[name] is not None}
+        about = test["metric"], test["against"], tuple((name, side["kind"]) for name, side in sides.items())
+        own = tuple(_gap(side) for side in sides.values())
+        turned = (*about, tuple(_gap(side, turned=True) for side in sides.values()))
+        named = (*about, own, test["subject"])
+        same = None if None in own else first.get(named, first.get(turned))
+        test["repeats"] = same is not None
+        if same is None:
+            first |= {named: test, (*about, own): test}
+        if same is None or test["change"] not in ("", same["change"]):
+            kept.append(test)
+    return kept
+
+
+def _gap(side: Mapping[str, Any], turned: bool = False) -> tuple[float, ...] | None:
+    """A gap with the two rates it is of, or as it is from its other side; None where they are not all there."""
+    gap, rates = side["effect"], [side["rate"], side["target_rate"]]
+    if gap is None or None in rates or (side["kind"] == "ratio" and gap <= 0):
+        return None
+    other = 1 / gap if side["kind"] == "ratio" else 0.0 - gap
+    told = [other, *rates[::-1]] if turned else [gap, *rates]
+    return tuple(round(number, 9) for number in told)
 
 
 def _changed(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> str:
@@ -71,7 +118,8 @@ def _add_changes(tests: list[dict[str, Any]], old: Mapping[str, Any], new: Mappi
     """Give every gap that both audits have its change, all corrected together (Holm); why not where there is none."""
     if old["data"]["digest"] == new["data"]["digest"]:
         return "Both audits are of the same data: nothing that differs between them is chance."
-    pairs = [(test, made) for test in tests if (made := _change(test)) is not None]
+    once = [test for test in tests if not test["repeats"]]
+    pairs = [(test, made) for test in once if (made := _change(test)) is not None]
     if not pairs:
         return "No gap has an interval in both audits."
     alpha = float(new["correction"]["alpha"])

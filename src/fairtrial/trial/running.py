@@ -283,6 +283,8 @@ class _Runner:
             answers = _told(self.plan, answers)
             notes = [*self.plan.notes, *notes]
         said = [*notes, *(keeper.said if keeper is not None else [])]
+        dependence, unknown = self._dependence(answers)
+        said += [unknown] if unknown else []
         if keeper is not None and keeper.damage:
             self._tell_said([keeper.damage])
         run_facts = {
@@ -294,17 +296,17 @@ class _Runner:
         }
         return Trial(
             spec=self.spec, answers=tuple(answers), data=facts, notes=tuple(said), versions=versions, run=run_facts,
-            dependence=self._dependence(answers), unpublished=() if self.plan is None else tuple(self.plan.unpublished),
+            dependence=dependence, unpublished=() if self.plan is None else tuple(self.plan.unpublished),
         )  # fmt: skip
 
-    def _dependence(self, answers: list[Answer]) -> Dependence | None:
-        """How the family's tests depend on each other, where it is asked for."""
+    def _dependence(self, answers: list[Answer]) -> tuple[Dependence | None, str]:
+        """How the family's tests depend on each other, where it is asked for, and why nothing of it is known."""
         if self.spec.run.correction == "holm":
-            return None
-        from fairtrial.trial.shared_people import find_dependence
+            return None, ""
+        from fairtrial.trial.shared_people import find_dependence, why_nothing_is_known
 
         told = [(answer.section.arguments, answer.result) for answer in answers if answer.result is not None]
-        return find_dependence(self.audit, told)
+        return find_dependence(self.audit, told), why_nothing_is_known(self.audit)
 
     def _answer(self, section: Section, key: str) -> Answer:
         """One section answered, taken from what was kept, or the reason why there is no answer."""

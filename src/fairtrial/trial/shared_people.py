@@ -27,7 +27,6 @@ from fairtrial.trial.family import shows
 
 # With fewer events (or others) of a rate, or values of a mean, on a side the joint law is not normal: Holm.
 EVENTS, VALUES = 10, 50
-MOST_ROWS = 1_000_000
 BLOCK = 50_000
 SIDES = {"differs": 0, "above": 1, "below": -1}
 
@@ -49,13 +48,20 @@ def find_dependence(audit: Audit, answered: Iterable[tuple[Mapping[str, Any], Re
     tests = list(_gaps(answered))
     influences: list[tuple[_Test, Influence]] = []
     weighted = any(audit.has(role) for role in ("weight", "unit", "pair"))
-    if tests and not weighted and audit.count_rows() <= MOST_ROWS:
+    if tests and not weighted and not audit.by_sums:
         rows = _rows(audit, tests)
         found = ((test, _as_printed(rows, test)) for test in tests)
         influences = [(test, influence) for test, influence in found if influence is not None]
     places = np.array([test.place for test, _ in influences], dtype=np.intp)
     sides = np.array([test.side for test, _ in influences], dtype=np.intp)
     return Dependence(places, sides, correlation_of([influence for _, influence in influences]))
+
+
+def why_nothing_is_known(audit: Audit) -> str:
+    """What a trial says where max-T was asked for and the rows, which alone tell how tests depend, are not read."""
+    if not audit.by_sums:
+        return ""
+    return f"{audit.why_sums}: how the tests depend on each other is not known, so that max-T is Holm's correction."
 
 
 def _gaps(answered: Iterable[tuple[Mapping[str, Any], Result]]) -> Iterator[_Test]:

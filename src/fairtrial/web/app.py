@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache
 from importlib.metadata import version
 from importlib.resources import files as resources
 from typing import Any
@@ -19,6 +20,7 @@ from fairtrial.methods.declaration import trial_methods
 from fairtrial.metrics.table import CRITERIA, METRICS
 from fairtrial.trial.spec.tables import PRESETS, TABLES, Lending
 from fairtrial.web.audit_routes import add_audits
+from fairtrial.web.fault_page import POLICY, fault_page, wants_page
 from fairtrial.web.file_routes import add_files
 from fairtrial.web.files import TooLarge, Unreadable
 from fairtrial.web.guard import Guard
@@ -64,6 +66,14 @@ def _add_errors(app: FastAPI) -> None:
     async def missing(request: Request, error: Missing) -> JSONResponse:
         return said(404, "There is no such file or audit; it may have been deleted.")
 
+    @app.exception_handler(404)
+    async def unknown(request: Request, error: HTTPException) -> Response:
+        text = "There is no such page here."
+        if not wants_page(request.headers):
+            return said(404, text)
+        headers = {"content-security-policy": POLICY}
+        return Response(fault_page(text, start=True), 404, headers, media_type="text/html")
+
     @app.exception_handler(TooLarge)
     async def too_large(request: Request, error: TooLarge) -> JSONResponse:
         return said(413, "The file is larger than one may be here.")
@@ -82,9 +92,8 @@ def _add_errors(app: FastAPI) -> None:
 
 
 def _add_about(app: FastAPI, settings: Settings) -> None:
-    @app.get("/api/about")
-    async def about() -> dict[str, Any]:
-        """What can be asked, and of which bundled data; every form comes from the methods' declarations."""
+    @cache
+    def declared() -> dict[str, Any]:
         questions = [
             {"name": name, "question": method.question, "help": method.help, "form": page_form(method)}
             for name, method in trial_methods().items()
@@ -101,6 +110,11 @@ def _add_about(app: FastAPI, settings: Settings) -> None:
             "criteria": list(CRITERIA),
             "most_megabytes": settings.most_upload // MEGABYTE,
         }
+
+    @app.get("/api/about")
+    def about() -> dict[str, Any]:
+        """What can be asked, and of which bundled data; every form comes from the methods' declarations."""
+        return declared()
 
 
 def _add_page(app: FastAPI) -> None:

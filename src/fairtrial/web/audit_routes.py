@@ -12,6 +12,8 @@ from typing import Annotated, Any
 from fastapi import Body, FastAPI, HTTPException, Request, Response
 from fastapi.responses import StreamingResponse
 
+from fairtrial.methods.declaration import find_method
+from fairtrial.trial.family import favourable_of
 from fairtrial.web.jobs import OPEN, Jobs
 from fairtrial.web.specs import (
     Opened,
@@ -63,12 +65,12 @@ def _add_making(app: FastAPI, store: Store) -> None:
         """Everything that is wrong with a spec; else its questions, and about how long each takes here."""
         faults, sections = questions_of(content_of(store, file, content), opened)
         expected = expected_seconds(sections, int(store.files.read(file)["seen"]["rows"]))
-        times = slowness(store.audits.all())
+        times, good = slowness(store.audits.all()), favourable_of(content)
         questions = [
             {
                 "id": one.id,
                 "method": one.method,
-                "title": one.title,
+                "title": one.title or find_method(one.method).asks(good),
                 "arguments": plain_json(one.arguments),
                 "seconds": times * expected[one.id],
             }

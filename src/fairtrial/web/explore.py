@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import warnings
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.counted import Counted, count_alike
+from fairtrial.data.kept_cells import KeptCells
 from fairtrial.data.source import Source
 from fairtrial.errors import FairtrialWarning
 from fairtrial.methods.certify.method import certify
@@ -26,7 +29,7 @@ from fairtrial.trial.spec import load_spec, open_audit
 from fairtrial.trial.spec.tables import WHERE, Report
 from fairtrial.web.views import more_people
 
-KEPT = 16  # audits that are kept open
+KEPT = 32  # audits that are kept open, each threshold of one by itself
 ROLES = ("decision", "outcome", "score", "weight", "unit")
 # What may be said of data whose rows alike are counted once: all that needs no row of its own.
 PLAIN = {"decision", "outcome", "score", "threshold", "groups", "positive", "favourable", "missing"}
@@ -50,6 +53,7 @@ class Explorer:
 
     def __init__(self) -> None:
         self.audits: OrderedDict[tuple[Any, ...], Audit] = OrderedDict()
+        self.rates: WeakKeyDictionary[Audit, dict[str, Any]] = WeakKeyDictionary()
         self.lock = Lock()
 
     def see(self, content: Mapping[str, Any], place: Path, asked: Asked) -> dict[str, Any]:
@@ -64,9 +68,8 @@ class Explorer:
         audit = self.audit(content, place, asked)
         below = _masked_below(content)
         by = list(asked.by)
-        rates = measure(audit, asked.metric, by=by, target=asked.target)
         answer: dict[str, Any] = {
-            "measure": _told(rates, below),
+            "measure": _told(self._rates(audit, asked), below),
             "certify": None,
             "needed": [],
             "people": audit.count_rows(),
@@ -80,6 +83,15 @@ class Explorer:
             answer["needed"] = more_people(answer["certify"]["estimates"]) if asked.sizes else []
         return answer
 
+    def _rates(self, audit: Audit, asked: Asked) -> Any:
+        """The rates, which another tolerance or scale leaves as they are."""
+        with self.lock:
+            known = self.rates.setdefault(audit, {})
+        name = repr((asked.metric, asked.by, asked.target))
+        if name not in known:
+            known[name] = measure(audit, asked.metric, by=list(asked.by), target=asked.target)
+        return known[name]
+
     def audit(self, content: Mapping[str, Any], place: Path, asked: Asked) -> Audit:
         """The audit of the spec's data, with the threshold in place of its own."""
         data = {name: value for name, value in content["data"].items() if name not in (*WHERE, "features")}
@@ -90,17 +102,25 @@ class Explorer:
         named = {name: value for name, value in data.items() if not (cut and name == "threshold")}
         counts = _counts_suffice(data, asked.metric)
         key = (str(place), place.stat().st_mtime, json.dumps(named, sort_keys=True), asked.by, cut, counts)
+        found = self._kept(key, lambda: _opened(data, place, asked, counts=counts))
+        if not cut or asked.threshold is None:
+            return found
+        assert found.threshold is not None
+        return self._kept((*key, asked.threshold), partial(found.at, asked.threshold))
+
+    def _kept(self, key: tuple[Any, ...], make: Callable[[], Audit]) -> Audit:
+        """The audit of before, or a new one, of which nothing is counted twice."""
         with self.lock:
             found = self.audits.get(key)
         if found is None:
-            found = _opened(data, place, asked, counts=counts)
+            found = make()
+            found.kept = KeptCells(found)
         with self.lock:
             self.audits[key] = found
             self.audits.move_to_end(key)
             while len(self.audits) > KEPT:
                 self.audits.popitem(last=False)
-        assert asked.threshold is None or not cut or found.threshold is not None
-        return found.at(asked.threshold) if cut and asked.threshold is not None else found
+        return found
 
 
 def _masked_below(content: Mapping[str, Any]) -> int:
@@ -121,7 +141,9 @@ def _opened(data: dict[str, Any], place: Path, asked: Asked, *, counts: bool) ->
     rows = _counted(place, columns, data.get("outcome")) if counts else None
     question = {"metrics": asked.metric, "by": list(asked.by)}
     spec = load_spec({"data": data, "measure": question}, rows_at_hand=True)
-    return open_audit(spec, str(place) if rows is None else rows)
+    audit = open_audit(spec, str(place) if rows is None else rows)
+    audit.count_rows()  # the same at every threshold
+    return audit
 
 
 def _counts_suffice(data: Mapping[str, Any], metric: str) -> bool:

@@ -6,8 +6,12 @@ import secrets
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 
+from fairtrial.web.connections import MOST_CONNECTIONS
+from fairtrial.web.fault_page import POLICY as PAGE_POLICY
+from fairtrial.web.fault_page import fault_page, wants_page
 from fairtrial.web.settings import MEGABYTE, Settings
 
+MOST_AT_ONCE = MOST_CONNECTIONS - 50  # so that whoever comes next can still be told
 MOST_BYTES = 4 * MEGABYTE  # of what a page sends beside files, which have a limit of their own
 UPLOADS = "/api/files"
 POLICY = (
@@ -32,6 +36,7 @@ class Guard:
     def __init__(self, app: Any, settings: Settings) -> None:
         self.app, self.settings = app, settings
         self.tickets = {settings.ticket}
+        self.open = 0  # requests that are being answered, streams of events among them
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """One request."""
@@ -41,7 +46,7 @@ class Guard:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         refused = self._refused(scope, headers)
         if refused is not None:
-            await _answer(send, *refused)
+            await _answer(send, *refused, page=wants_page(headers))
             return
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         if given and scope["path"] == "/" and self.settings.token is not None:
@@ -53,7 +58,11 @@ class Guard:
                 await _answer(send, 413, "More was sent than any form of this page holds.")
                 return
             receive = _limited(receive)
-        await self.app(scope, receive, _with_headers(send))
+        self.open += 1
+        try:
+            await self.app(scope, receive, _with_headers(send))
+        finally:
+            self.open -= 1
 
     def _refused(self, scope: Any, headers: dict[str, str]) -> tuple[int, str] | None:
         if not self.settings.knows(headers.get("host", "")):
@@ -65,6 +74,11 @@ class Guard:
             return 403, "Requests from other sites are refused."
         if self.settings.token is not None and not self._known(scope, headers):
             return 401, "Open the address that the server printed when it started: it holds the token."
+        if self.open >= MOST_AT_ONCE:
+            return (
+                503,
+                "Too many pages are open here at once. Close some, wait a moment, and load this one again.",
+            )
         return None
 
     def _known(self, scope: Any, headers: dict[str, str]) -> bool:
@@ -89,16 +103,18 @@ class Guard:
         await _answer(send, 303, "", {"location": place, "set-cookie": cookie})
 
 
-async def _answer(send: Any, status: int, text: str, more: dict[str, str] | None = None) -> None:
+async def _answer(
+    send: Any, status: int, text: str, more: dict[str, str] | None = None, *, page: bool = False
+) -> None:
     headers = {
         **HEADERS,
-        "content-type": "text/plain; charset=utf-8",
-        "content-security-policy": POLICY,
+        "content-type": f"text/{'html' if page else 'plain'}; charset=utf-8",
+        "content-security-policy": PAGE_POLICY if page else POLICY,
         **(more or {}),
     }
     listed = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": status, "headers": listed})
-    await send({"type": "http.response.body", "body": text.encode()})
+    await send({"type": "http.response.body", "body": (fault_page(text) if page else text).encode()})
 
 
 def _limited(receive: Any) -> Any:

@@ -47,7 +47,8 @@ class Jobs:
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self.store, self.settings = store, settings
-        self.lock = threading.RLock()
+        self.lock = threading.RLock()  # held while a process is started, so pages are told without it
+        self.telling = threading.Lock()
         self.waiting: deque[str] = deque()
         self.running: dict[str, subprocess.Popen[str]] = {}
         self.ended_by: dict[str, str] = {}  # "cancelled" or "late": why a process was ended from here
@@ -70,7 +71,8 @@ class Jobs:
                 raise InputError("run", Fault("", text, cure="wait until one has ended"))
             self.store.audits.change(identity, stage="queued", error="", verdict=None, seconds={})
             self.ended_by.pop(identity, None)
-            self.progress[identity] = Progress()
+            with self.telling:
+                self.progress[identity] = Progress()
             self._pass_on(identity, {"what": "queued", "text": ""})
             self.waiting.append(identity)
             self._start_next()
@@ -93,7 +95,7 @@ class Jobs:
         if process is not None:
             process.wait(PATIENCE)
         self.store.delete_audit(identity)
-        with self.lock:
+        with self.telling:
             self.progress.pop(identity, None)
 
     def close(self) -> None:
@@ -113,7 +115,7 @@ class Jobs:
 
     def since(self, identity: str, seen: int) -> tuple[list[dict[str, Any]], int]:
         """What was said after the first `seen` things, and how many there are now; it never waits."""
-        with self.lock:
+        with self.telling:
             progress = self.progress.get(identity)
             return ([], 0) if progress is None else (progress.since(seen), progress.count)
 
@@ -188,7 +190,7 @@ class Jobs:
         self._pass_on(identity, {"what": "ended", "stage": stage, "text": error})
 
     def _pass_on(self, identity: str, event: dict[str, Any]) -> None:
-        with self.lock:
+        with self.telling:
             if identity in self.progress:
                 self.progress[identity].add(event)
 

@@ -17,6 +17,7 @@ from fairtrial.trial import load_results
 from fairtrial.trial.difference import difference
 from fairtrial.trial.report.certificate import certificate_page
 from fairtrial.web import views
+from fairtrial.web.charts import marked_exploratory, on_dark
 from fairtrial.web.explore import Asked, Explorer, listed, table_rows
 from fairtrial.web.guard import REPORT_POLICY
 from fairtrial.web.jobs import Jobs
@@ -99,10 +100,10 @@ def _add_comparing(app: FastAPI, store: Store, results: Results) -> None:
     @app.get("/compare.json")
     def compare(old: Name, new: Name) -> dict[str, Any]:
         """Two finished audits side by side."""
-        return {
-            "exploratory": results.exploratory(old, new),
-            **difference(results.of(old), results.of(new)),
-        }
+        before, after = results.of(old), results.of(new)
+        found, asks = difference(before, after), views.asks(after)
+        tests = [{**test, "question": asks(test["method"])} for test in found["tests"]]
+        return {"exploratory": results.exploratory(old, new), **found, "tests": tests}
 
     @app.get("/compare.csv")
     def compare_csv(old: Name, new: Name) -> Response:
@@ -129,9 +130,9 @@ def _add_comparing(app: FastAPI, store: Store, results: Results) -> None:
 
 
 def _add_taking_away(app: FastAPI, store: Store) -> None:
-    def named(identity: str, name: str) -> dict[str, str]:
+    def named(identity: str, name: str, how: str = "attachment") -> dict[str, str]:
         exploratory = store.audits.read(identity)["exploratory"]
-        return _as_file(f"exploratory-{name}" if exploratory else name)
+        return _as_file(f"exploratory-{name}" if exploratory else name, how)
 
     @app.get("/api/audits/{identity}/code")
     def code(identity: str) -> dict[str, str]:
@@ -170,20 +171,28 @@ def _add_taking_away(app: FastAPI, store: Store) -> None:
         return Response(out.getvalue(), media_type="application/zip", headers=named(identity, "tables.zip"))
 
     @app.get("/api/audits/{identity}/report/{name:path}")
-    def report(identity: str, name: str, download: bool = False) -> Response:
-        """A file of the report: the page, results.json, summary.md, tables and charts."""
+    def report(identity: str, name: str, download: bool = False, dark: bool = False) -> Response:
+        """A file of the report: the page, results.json, summary.md, tables and charts, these also in dark colours."""
         folder = (store.audits.path(identity) / "report").resolve()
         place = (folder / name.replace("\0", "")).resolve()
         if not place.is_relative_to(folder) or not os.path.isfile(place) or place.suffix not in KINDS:
             raise Missing(name)  # also where the name is longer than any file's
         headers = {"content-security-policy": REPORT_POLICY}
-        headers |= named(identity, place.name) if download else {}
+        headers |= named(identity, place.name, "attachment" if download else "inline")
+        if place.suffix == ".svg":
+            try:
+                text = place.read_text(encoding="utf-8")
+            except OSError:
+                raise Missing(name) from None  # deleted meanwhile
+            text = marked_exploratory(text) if store.audits.read(identity)["exploratory"] else text
+            return Response(on_dark(text) if dark else text, media_type=KINDS[".svg"], headers=headers)
         return FileResponse(place, media_type=KINDS[place.suffix], headers=headers)
 
 
 def _add_finished(app: FastAPI, results: Results) -> None:
     def marked(identity: str, found: dict[str, Any]) -> dict[str, Any]:
-        return {"exploratory": results.exploratory(identity), **found}
+        titles = views.titles(results.of(identity))
+        return {"exploratory": results.exploratory(identity), "titles": titles, **found}
 
     @app.get("/api/audits/{identity}/certificate.html")
     def certificate(identity: str) -> Response:
@@ -243,5 +252,5 @@ def _target(text: str) -> Any:
     return {name: label} if label else text
 
 
-def _as_file(name: str) -> dict[str, str]:
-    return {"content-disposition": f'attachment; filename="{name}"'}
+def _as_file(name: str, how: str = "attachment") -> dict[str, str]:
+    return {"content-disposition": f'{how}; filename="{name}"'}

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from fairtrial.errors import Fault, InputError
-from fairtrial.methods.declaration import read_result
+from fairtrial.methods.declaration import find_method, read_result
 from fairtrial.methods.improve.result import ImproveResult
 from fairtrial.results.column import reason, scalar
 from fairtrial.results.masking import published_rows
 from fairtrial.results.result import Result
+from fairtrial.trial.family import CORRECTIONS, favourable_of
 from fairtrial.trial.report.tables import safe_cell
 
 Row = dict[str, Any]
@@ -46,6 +47,18 @@ def results_of(content: Content) -> Iterator[tuple[Mapping[str, Any], Result]]:
     for section in content["sections"]:
         if section["result"] is not None:
             yield section, read_result(section["result"])
+
+
+def asks(content: Content) -> Callable[[str], str]:
+    """The question of a method, which speaks of harm only where it was said what is good for a person."""
+    favourable = favourable_of(content["spec"]["content"])
+    return lambda method: find_method(method).asks(favourable)
+
+
+def titles(content: Content) -> dict[str, str]:
+    """The question of every section, by the section's name."""
+    question = asks(content)
+    return {part["id"]: part["title"] or question(part["method"]) for part in content["sections"]}
 
 
 def heat_map(content: Content) -> dict[str, Any]:
@@ -88,12 +101,16 @@ def _empty(group: str, metric: str) -> Row:
     }
 
 
+def _label(result: Result, metric: str) -> str:
+    """A metric in words."""
+    return str(result.details.get("labels", {}).get(metric) or result.details.get("label") or metric)
+
+
 def _cell(
     section: Mapping[str, Any], result: Result, row: Row, corrected: Mapping[Any, Mapping[str, Any]]
 ) -> Row:
     """One group and metric, coloured by the verdict after the correction over the whole trial."""
-    details = result.details
-    label = str(details.get("labels", {}).get(row["metric"]) or details.get("label") or row["metric"])
+    label = _label(result, row["metric"])
     entry = corrected.get((section["id"], label, row["group"]))
     state = next((kind for kind in result.states if kind.code == row["state"]), None)
     tone = "open" if state is None else state.tone
@@ -114,7 +131,8 @@ def needed(content: Content) -> dict[str, Any]:
     """Every undetermined group: how many people it would take."""
     rows = []
     for section, result in results_of(content):
-        rows += [{"section": section["id"], **row} for row in more_people(result.estimates)]
+        found = more_people(result.estimates)
+        rows += [{"section": section["id"], **row, "label": _label(result, row["metric"])} for row in found]
     return {"rows": rows}
 
 
@@ -228,7 +246,9 @@ def watch_verdicts(content: Content) -> Iterator[tuple[str, str]]:
 
 def tests(content: Content) -> dict[str, Any]:
     """Every test of the trial, corrected together, the strongest first."""
-    return {"rows": [dict(entry) for entry in content["family"]], "correction": content["correction"]}
+    told = content["correction"]
+    words = CORRECTIONS.get(told["method"], told["method"])
+    return {"rows": [dict(entry) for entry in content["family"]], "correction": {**told, "words": words}}
 
 
 VIEWS: dict[str, Callable[[Content], dict[str, Any]]] = {

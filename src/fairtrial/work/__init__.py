@@ -34,13 +34,19 @@ Arrays = dict[str, NDArray[np.generic]]
 Task = Callable[[range, np.random.Generator], Arrays]
 
 
-def announce(text: str) -> None:
-    """Say why nothing seems to happen: to whoever shows the progress, else to a terminal or a notebook."""
+def announce(text: str) -> bool:
+    """Say why nothing seems to happen: to whoever shows the progress, else to a terminal or a notebook.
+
+    Whether anybody was told.
+    """
     progress = _session.get().progress
     if progress is not None:
         progress(Progress(text, 0, 0, 0.0))
     elif sys.stderr.isatty() or "ipykernel" in sys.modules:
         print(f"fairtrial: {text}", file=sys.stderr)
+    else:
+        return False
+    return True
 
 
 class Store(Protocol):

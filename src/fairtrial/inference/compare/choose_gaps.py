@@ -12,15 +12,11 @@ from fairtrial.inference.compare.gaps import (
     EuclideanGaps,
     Gaps,
     KnownRateGaps,
-    Likelihood,
-    TargetMethod,
 )
 from fairtrial.inference.evidence.atoms import Atoms, Comparison
-from fairtrial.inference.means.known_targets import Refinement
 from fairtrial.inference.means.row_gaps import RowGaps
 from fairtrial.inference.means.target_methods import PlugInGaps, orthogonal_gaps
-from fairtrial.inference.rates.proportions import RateMethod
-from fairtrial.inference.rates.two_rates import Scale
+from fairtrial.inference.ways import Likelihood, RateMethod, Refinement, Scale, TargetMethod
 
 
 def make_gaps(

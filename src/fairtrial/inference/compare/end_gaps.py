@@ -21,7 +21,8 @@ from fairtrial.inference.rates.binary_gaps import no_gap
 from fairtrial.inference.rates.laws import Law, quantile_of, signed_root, tail_of
 from fairtrial.inference.rates.linear import LinearKnownLaw, LinearLaw
 from fairtrial.inference.rates.proportions import rate_interval
-from fairtrial.inference.rates.two_rates import Scale, TwoRateLaw, TwoRates
+from fairtrial.inference.rates.two_rates import TwoRateLaw, TwoRates
+from fairtrial.inference.ways import Scale
 
 NOBODY_FOR_SURE = "nobody is sure to meet the metric's condition, so that the rate may be anything"
 RULE = "both ends of what unknown outcomes allow"

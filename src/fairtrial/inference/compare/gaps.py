@@ -7,7 +7,6 @@ A `Gaps` object holds all compared groups: their signed roots (about standard no
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,11 +27,9 @@ from fairtrial.inference.rates.binary_gaps import (
 )
 from fairtrial.inference.rates.exact_tails import binomial_tails
 from fairtrial.inference.rates.laws import Law, signed_root
-from fairtrial.inference.rates.proportions import RateMethod, binomial_deviance, rate_interval
-from fairtrial.inference.rates.two_rates import Scale
+from fairtrial.inference.rates.proportions import binomial_deviance, rate_interval
+from fairtrial.inference.ways import RateMethod, Scale
 
-Likelihood = Literal["empirical", "euclidean"]
-TargetMethod = Literal["profile", "orthogonal", "scaled", "plug-in"]
 # How far from one a limit of a ratio is said to lie where the difference, but not the ratio, is set apart from none.
 BARELY = 1e-9
 RATE_RULES = {"bounded": "score and exact tails", "wilson": "score (Wilson)"}

@@ -16,7 +16,7 @@ from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.binary_gaps import SMALLEST_P
 from fairtrial.inference.rates.laws import Law
 from fairtrial.inference.rates.linear import LinearKnownLaw, LinearLaw
-from fairtrial.inference.rates.two_rates import Scale
+from fairtrial.inference.ways import Scale
 
 # Of the test of all gaps at once; with fewer each group's own test is asked.
 LEAST_DF = 5.0

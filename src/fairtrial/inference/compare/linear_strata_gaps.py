@@ -21,7 +21,8 @@ from fairtrial.inference.rates.laws import Law
 from fairtrial.inference.rates.linear import LinearLaw
 from fairtrial.inference.rates.linear_strata import LinearStrataLaw
 from fairtrial.inference.rates.strata import Heterogeneity, heterogeneity
-from fairtrial.inference.rates.two_rates import Scale, TwoRates
+from fairtrial.inference.rates.two_rates import TwoRates
+from fairtrial.inference.ways import Scale
 
 Strata = NDArray[np.int64]
 NOT_POSITIVE = "a ratio is for means above zero"

@@ -16,7 +16,7 @@ from fairtrial.inference.joint.joint_test import JointTest
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.binary_gaps import SMALLEST_P
 from fairtrial.inference.rates.pairs import PairsLaw
-from fairtrial.inference.rates.proportions import RateMethod
+from fairtrial.inference.ways import RateMethod
 
 NO_PAIRS = "nobody has an answer both in the group and in the target"
 RULE = "score of pairs (Tango), McNemar's mid-p"

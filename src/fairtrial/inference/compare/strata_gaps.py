@@ -11,7 +11,8 @@ from fairtrial.inference.compare.gaps import LawGaps, no_ratio
 from fairtrial.inference.evidence.atoms import Atoms, Bools, Comparison, as_matrix
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.strata import Heterogeneity, StrataLaw, heterogeneity
-from fairtrial.inference.rates.two_rates import Scale, TwoRates
+from fairtrial.inference.rates.two_rates import TwoRates
+from fairtrial.inference.ways import Scale
 
 NOBODY_ALIKE = "no stratum holds people of both the group and the target"
 

@@ -18,7 +18,7 @@ from fairtrial.inference.means.skewed_means import SharedSkewness, TwoMeans, Uns
 from fairtrial.inference.means.sums import Sums
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.strata import Heterogeneity
-from fairtrial.inference.rates.two_rates import Scale
+from fairtrial.inference.ways import Scale
 
 FEWEST = 2  # people of a side without whom a stratum has no spread
 HALVINGS = 60

@@ -7,13 +7,15 @@ are 7,740 groups of up to 390,625 finest ones: a matrix of three billion entries
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairtrial.inference.evidence.unions import Attributes, cells_within, plan_unions
 from fairtrial.inference.means.sums import Sums
 from fairtrial.inference.numeric.roots import Floats
 
@@ -41,7 +43,7 @@ class Finest(Protocol):
 class Block:
     """Groups of the same attributes, one value each: where they stand among all groups, and their cells of a table."""
 
-    attributes: tuple[int, ...]
+    attributes: Attributes
     place: NDArray[np.int64]
     cell: NDArray[np.int64]
 
@@ -100,13 +102,33 @@ class Lattice:
             self.codes, self.levels, tuple(blocks), self.loose[stay], places, wanted.size, self.kept
         )
 
-    def cells(self, block: Block) -> tuple[NDArray[np.int64], int]:
-        """The cell of the block's table that each finest group belongs to, and how many cells there are."""
-        cell, size = np.zeros(len(self.codes), dtype=np.int64), 1
-        for attribute in block.attributes:
-            cell = cell * self.levels[attribute] + self.codes[:, attribute]
+    def cells(self, attributes: Attributes, part: slice = slice(None)) -> tuple[NDArray[np.int64], int]:
+        """The cell of these attributes' table that each finest group belongs to, and how many cells there are."""
+        codes, size = self.codes[part], 1
+        cell = np.zeros(len(codes), dtype=np.int64)
+        for attribute in attributes:
+            cell *= self.levels[attribute]
+            cell += codes[:, attribute]
             size *= self.levels[attribute]
         return cell, size
+
+    @property
+    def unions(self) -> dict[Attributes, list[Block]]:
+        """The blocks by the larger table that theirs are rolled up from."""
+        if "plan" not in self.kept:
+            wanted = [block.attributes for block in self.blocks]
+            self.kept["plan"] = plan_unions(wanted, self.levels, len(self.codes))
+        found: dict[Attributes, list[Block]] = {}
+        for block in self.blocks:
+            found.setdefault(self.kept["plan"][block.attributes], []).append(block)
+        return found
+
+    def within(self, union: Attributes, block: Block) -> tuple[NDArray[np.int32], int]:
+        """The cell of the block's table that each cell of a larger table belongs to, and how many there are."""
+        key = ("within", union, block.attributes)
+        if key not in self.kept:
+            self.kept[key] = cells_within(union, block.attributes, self.levels)
+        return self.kept[key], prod(self.levels[attribute] for attribute in block.attributes)
 
     def row(self, index: int) -> Bools:
         """The finest groups of one group."""
@@ -177,7 +199,7 @@ class Members:
             return np.broadcast_to(kept, (len(self), kept.size))
         found = np.zeros((len(self), kept.size), dtype=bool)
         for block in self.lattice.blocks:
-            found[block.place] = self.lattice.cells(block)[0][part] == block.cell[:, None]
+            found[block.place] = self.lattice.cells(block.attributes, part)[0] == block.cell[:, None]
         found[self.lattice.loose_place] = self.lattice.loose[:, part]
         return (found if self.side == "inside" else ~found) & kept
 
@@ -226,14 +248,19 @@ class Members:
 
     def _rolled_up(self, flat: Floats, found: Floats) -> None:
         outside = self.side == "outside"
-        for block in self.lattice.blocks:
-            cell, size = self.lattice.cells(block)
+        for union, blocks in self.lattice.unions.items():
+            cell, size = self.lattice.cells(union)
             for column in range(flat.shape[1]):
-                table = np.bincount(cell, flat[:, column], size)
-                if outside:  # what stands before and after: no difference of large sums
-                    before, after = np.cumsum(table), np.cumsum(table[::-1])[::-1]
-                    table = np.append(0.0, before[:-1]) + np.append(after[1:], 0.0)
-                found[block.place, column] = table[block.cell]
+                whole = np.bincount(cell, flat[:, column], size)
+                for block in blocks:
+                    table = whole
+                    if block.attributes != union:
+                        inner, inner_size = self.lattice.within(union, block)
+                        table = np.bincount(inner, whole, inner_size)
+                    if outside:  # what stands before and after: no difference of large sums
+                        before, after = np.cumsum(table), np.cumsum(table[::-1])[::-1]
+                        table = np.append(0.0, before[:-1]) + np.append(after[1:], 0.0)
+                    found[block.place, column] = table[block.cell]
         loose = self.lattice.loose
         found[self.lattice.loose_place] = (~loose if outside else loose) @ flat
 
@@ -248,9 +275,13 @@ class Members:
     def how_often(self) -> NDArray[np.int64]:
         """In how many groups each finest group is."""
         found = self.lattice.loose.sum(axis=0)
-        for block in self.lattice.blocks:
-            cell, size = self.lattice.cells(block)
-            found = found + np.bincount(block.cell, minlength=size)[cell]
+        for union, blocks in self.lattice.unions.items():
+            cell, size = self.lattice.cells(union)
+            often = np.zeros(size, dtype=np.int64)
+            for block in blocks:
+                inner, inner_size = self.lattice.within(union, block)
+                often += np.bincount(block.cell, minlength=inner_size)[inner]
+            found = found + often[cell]
         return np.asarray(found)
 
     def sums(self, atoms: Finest) -> Sums:
@@ -259,30 +290,43 @@ class Members:
             one = atoms.sums(self._kept[None])
             return Sums(*(np.repeat(column, len(self)) for column in _columns(one)))
         found = np.zeros((6, len(self)))
-        for block in self.lattice.blocks:
-            table = self._table(atoms, block)
-            table = _others(table) if self.side == "outside" else table
-            found[:, block.place] = table[:, block.cell]
+        for union, blocks in self.lattice.unions.items():
+            for block in blocks:
+                table = self._table(atoms, union, block)
+                table = _others(table) if self.side == "outside" else table
+                found[:, block.place] = table[:, block.cell]
         if self.lattice.loose.size:
             rows = (~self.lattice.loose if self.side == "outside" else self.lattice.loose) & self._kept
             found[:, self.lattice.loose_place] = _columns(atoms.sums(rows))
         return Sums(*found)
 
-    def _table(self, atoms: Finest, block: Block) -> Floats:
-        """The sums of all cells of a block's table, rolled up once."""
-        key = (block.attributes, id(atoms), id(self.kept))
-        if key not in self.lattice.kept:
-            table = _roll_up(atoms.finest, self.kept, *self.lattice.cells(block), binary=atoms.binary)
-            # held together with what it was made from, so that no other object can have the same identity
-            self.lattice.kept[key] = table, atoms, self.kept
-        return np.asarray(self.lattice.kept[key][0])
+    def _table(self, atoms: Finest, union: Attributes, block: Block) -> Floats:
+        """The sums of all cells of a block's table, rolled up once, from those of the larger table."""
+
+        def made(attributes: Attributes, make: Callable[[], Floats]) -> Floats:
+            key = (attributes, id(atoms), id(self.kept))
+            if key not in self.lattice.kept:
+                # held together with what it was made from, so that no other object can have the same identity
+                self.lattice.kept[key] = make(), atoms, self.kept
+            return np.asarray(self.lattice.kept[key][0])
+
+        def whole() -> Floats:
+            return _roll_up(atoms.finest, self.kept, *self.lattice.cells(union), binary=atoms.binary)
+
+        def part() -> Floats:
+            larger = Sums(*made(union, whole))
+            return _roll_up(larger, None, *self.lattice.within(union, block), binary=atoms.binary)
+
+        return made(block.attributes, whole if block.attributes == union else part)
 
 
 def _columns(sums: Sums) -> Floats:
     return np.stack([sums.n, sums.mean, sums.m2, sums.m3, sums.low, sums.high])
 
 
-def _roll_up(finest: Sums, kept: Bools | None, cell: NDArray[np.int64], size: int, *, binary: bool) -> Floats:
+def _roll_up(
+    finest: Sums, kept: Bools | None, cell: NDArray[np.integer], size: int, *, binary: bool
+) -> Floats:
     """n, mean, M2, M3, smallest and largest value per cell, about the cell's own mean."""
     n = finest.n if kept is None else np.where(kept, finest.n, 0.0)
     some = n > 0

@@ -14,13 +14,19 @@ from numpy.typing import NDArray
 from scipy import optimize, special
 
 from fairtrial.inference.compare.choose_gaps import make_gaps
-from fairtrial.inference.compare.gaps import BinaryGaps, Gaps, KnownRateGaps, Likelihood
+from fairtrial.inference.compare.gaps import BinaryGaps, Gaps, KnownRateGaps
 from fairtrial.inference.evidence.atoms import Atoms, Bools, Comparison, Membership, as_matrix
 from fairtrial.inference.means.row_gaps import HULL_EXCESS
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.binary_gaps import SMALLEST_P
 from fairtrial.inference.rates.proportions import SMALL_COUNT, binomial_deviance
-from fairtrial.inference.rates.small_tables import drawn_pearson_p, has_small_expectation, pearson
+from fairtrial.inference.rates.small_tables import (
+    LEAST_VARIANCE,
+    drawn_pearson_p,
+    has_small_expectation,
+    pearson,
+)
+from fairtrial.inference.ways import Likelihood
 
 ITERATIONS = 100
 SHRUNK_RULE = "bounded as the groups' own tests are"
@@ -259,7 +265,7 @@ def _null_score(patterns: Patterns, known: float | None) -> float:
     rate = float(sizes @ inverse @ events / (sizes @ inverse @ sizes)) if known is None else known
     distance = events - sizes * rate
     spread = rate * (1.0 - rate)
-    return float(distance @ inverse @ distance / spread) if spread > 0 else 0.0
+    return float(distance @ inverse @ distance / max(spread, LEAST_VARIANCE)) if spread > 0 else 0.0
 
 
 def _euclidean(patterns: Patterns, known: float | None, *, centred: bool) -> float:

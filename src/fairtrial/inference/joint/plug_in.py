@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from fairtrial.inference.compare.gaps import Likelihood
 from fairtrial.inference.evidence.atoms import Atoms, Bools
 from fairtrial.inference.joint.joint_test import JointTest
 from fairtrial.inference.joint.vector_likelihood import vector_log_ratio
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.binary_gaps import SMALLEST_P
+from fairtrial.inference.ways import Likelihood
 
 NOT_VALID = "plug-in (not valid: leaves out the target's uncertainty)"
 OUTSIDE = "no weights on the observed values make all gaps zero"

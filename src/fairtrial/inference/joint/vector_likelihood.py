@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from fairtrial.inference.compare.gaps import Likelihood
 from fairtrial.inference.evidence.atoms import Bools
 from fairtrial.inference.joint.joint_test import JointTest
 from fairtrial.inference.means.target_methods import ScorePoints
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.binary_gaps import SMALLEST_P
+from fairtrial.inference.ways import Likelihood
 
 ITERATIONS = 200
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fairtrial.inference.means.tilting import FEWEST, PowerSums
 from fairtrial.inference.numeric.roots import Floats
 
 ROOT_TOLERANCE = 1e-13
@@ -27,7 +29,7 @@ class ProfilePoint(NamedTuple):
     multiplier: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Sample:
     """Distinct support points of one sample, centred at its mean, with their counts."""
 
@@ -58,6 +60,11 @@ class Sample:
     def constant(self) -> bool:
         """Whether all members share one value: then there is no variation to learn from."""
         return self.size == 0 or bool(np.ptp(self.centred) == 0.0)
+
+    @cached_property
+    def powers(self) -> PowerSums | None:
+        """Of very many values: their power sums, from which small tilts need no pass over them."""
+        return PowerSums(self.centred, self.counts, self.size) if self.centred.size >= FEWEST else None
 
 
 def el_multiplier(g: Floats, counts: Floats | None = None) -> float:
@@ -102,6 +109,8 @@ def _tilt(sample: Sample, multiplier: float) -> tuple[float, float]:
     """
     if multiplier == 0.0 or sample.variance == 0.0:
         return 0.0, 0.0
+    if sample.powers and (found := sample.powers.solve(multiplier, sample.variance)):
+        return found
     raised = 1.0 + multiplier * sample.centred
     lowest = int(np.argmin(raised))
     limit = float(raised[lowest] - sample.counts[lowest] / sample.size)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
 
 import numpy as np
 from scipy import optimize
 
 from fairtrial.inference.means.empirical_likelihood import Sample, el_log_ratio, el_mean_limits
-
-Refinement = Literal["none", "bartlett", "adjusted", "balanced"]
+from fairtrial.inference.ways import Refinement
 
 # Distance, in standard deviations, of the balancing points of Emerson and Owen (2009) in one dimension.
 BALANCE = 1.9

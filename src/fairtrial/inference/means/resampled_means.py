@@ -8,12 +8,14 @@ draws seeded by sizes: neither the order of rows nor that of groups matters.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from scipy import special
 
-from fairtrial.inference.numeric.roots import Floats, Integers
+from fairtrial.inference.numeric.roots import Floats
 
 DRAWS = 1_999
 # Below this probability more draws are taken.
@@ -40,6 +42,44 @@ class Draws(NamedTuple):
     permuted: Floats
 
 
+class Split(NamedTuple):
+    """A sample's columns: the most extreme rows as they are, of the others their number, means and spread."""
+
+    extreme: Floats
+    others: int
+    mean: Floats
+    root: Floats
+
+    @staticmethod
+    def of(rows: Floats, columns: Floats) -> Split:
+        order = np.argpartition(-np.abs(rows), EXTREME_ROWS)
+        others = columns[:, order[EXTREME_ROWS:]]
+        root = _root(np.cov(others, ddof=0))
+        return Split(columns[:, order[:EXTREME_ROWS]], others.shape[1], others.mean(axis=1), root)
+
+
+class Splits:
+    """Two samples, and what of their many rows every number of draws needs, made once."""
+
+    def __init__(self, first: Floats, second: Floats) -> None:
+        self.first, self.second = first, second
+
+    @cached_property
+    def of_first(self) -> Split:
+        return Split.of(self.first, np.stack([self.first, self.first**2]))
+
+    @cached_property
+    def of_second(self) -> Split:
+        return Split.of(self.second, np.stack([self.second, self.second**2]))
+
+    @cached_property
+    def of_both(self) -> Split:
+        """With whose rows are the first sample's own."""
+        rows = np.concatenate([self.first, self.second])
+        own = np.arange(rows.size) < self.first.size
+        return Split.of(rows, np.stack([rows, rows**2, own, rows * own]))
+
+
 class ResampledGap:
     """One gap of two means; tails at any value and limits at any level from the same draws."""
 
@@ -53,17 +93,14 @@ class ResampledGap:
         below = part[0] ** 2 / (self.first.size - 1.0) + part[1] ** 2 / (self.second.size - 1.0)
         self.df = float((part[0] + part[1]) ** 2 / below)
         self.made: dict[int, Draws] = {}
+        self.splits = Splits(self.first, self.second)
 
     def draws(self, count: int) -> Draws:
         """So many draws, made once."""
         if count not in self.made:
             sizes = [self.first.size, self.second.size]
-            lower, upper = _bootstrap(
-                self.first, self.second, count, np.random.default_rng([SEED, *sizes, count])
-            )
-            permuted = _permute(
-                self.first, self.second, count, np.random.default_rng([SEED, *sizes, count, 1])
-            )
+            lower, upper = _bootstrap(self.splits, count, np.random.default_rng([SEED, *sizes, count]))
+            permuted = _permute(self.splits, count, np.random.default_rng([SEED, *sizes, count, 1]))
             self.made[count] = Draws(lower, upper, permuted)
         return self.made[count]
 
@@ -159,15 +196,14 @@ def _continued(smallest: Floats, count: int, df: float) -> tuple[float, float]:
     return last, min(1.0, float(np.log(last) / np.log(student)))
 
 
-def _bootstrap(
-    first: Floats, second: Floats, count: int, generator: np.random.Generator
-) -> tuple[Floats, Floats]:
+def _bootstrap(splits: Splits, count: int, generator: np.random.Generator) -> tuple[Floats, Floats]:
     """Student's t of rows drawn with replacement, each sample from its own, sorted from each end.
 
     A draw of the smaller sample without variation counts on both sides.
     """
-    mean, variance = _means(first, count, generator)
-    other, more = _means(second, count, generator)
+    first, second = splits.first, splits.second
+    mean, variance = _means(first, lambda: splits.of_first, count, generator)
+    other, more = _means(second, lambda: splits.of_second, count, generator)
     small = variance if first.size <= second.size else more
     total = variance + more
     told = (small > 0) & (total > 0)
@@ -175,10 +211,13 @@ def _bootstrap(
     return np.sort(np.where(told, t, -np.inf)), np.sort(np.where(told, -t, -np.inf))
 
 
-def _means(rows: Floats, count: int, generator: np.random.Generator) -> tuple[Floats, Floats]:
+def _means(
+    rows: Floats, split: Callable[[], Split], count: int, generator: np.random.Generator
+) -> tuple[Floats, Floats]:
     """Means of draws with replacement, and the squares of their errors."""
     size = rows.size
-    first, second = (_sums_of_few if size <= MANY_ROWS else _sums_of_many)(rows, count, generator)
+    few = size <= MANY_ROWS
+    first, second = _sums_of_few(rows, count, generator) if few else _sums_of_many(split(), count, generator)
     centred = second - first**2 / size
     scale = float(np.abs(rows).max()) ** 2
     # Equal rows do not always have exactly equal sums: what is left of them is rounding.
@@ -200,24 +239,17 @@ def _batch(size: int) -> int:
     return max(1, CHUNK // size)
 
 
-def _sums_of_many(rows: Floats, count: int, generator: np.random.Generator) -> tuple[Floats, Floats]:
+def _sums_of_many(split: Split, count: int, generator: np.random.Generator) -> tuple[Floats, Floats]:
     """The most extreme rows one by one, the sum and the sum of squares of the others as normal."""
-    extreme, bulk = _split(rows)
-    drawn = generator.binomial(rows.size, extreme.size / rows.size, count)
-    values = rows[extreme][generator.integers(extreme.size, size=int(drawn.sum()))]
+    size, extreme = split.others + EXTREME_ROWS, split.extreme[0]
+    drawn = generator.binomial(size, EXTREME_ROWS / size, count)
+    values = extreme[generator.integers(EXTREME_ROWS, size=int(drawn.sum()))]
     draw = np.repeat(np.arange(count), drawn)
-    pair = np.stack([rows[bulk], rows[bulk] ** 2])
-    others = (rows.size - drawn)[:, None]
-    noise = generator.standard_normal((count, 2)) @ _root(np.cov(pair, ddof=0)).T
-    sums = others * pair.mean(axis=1) + np.sqrt(others) * noise
+    others = (size - drawn)[:, None]
+    noise = generator.standard_normal((count, 2)) @ split.root.T
+    sums = others * split.mean + np.sqrt(others) * noise
     one = np.bincount(draw, values, minlength=count) + sums[:, 0]
     return one, np.bincount(draw, values**2, minlength=count) + sums[:, 1]
-
-
-def _split(rows: Floats) -> tuple[Integers, Integers]:
-    """Places of the most extreme rows, and of the others."""
-    order = np.argpartition(-np.abs(rows), EXTREME_ROWS).astype(np.int64)
-    return order[:EXTREME_ROWS], order[EXTREME_ROWS:]
 
 
 def _root(covariance: Floats) -> Floats:
@@ -226,15 +258,18 @@ def _root(covariance: Floats) -> Floats:
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
-def _permute(first: Floats, second: Floats, count: int, generator: np.random.Generator) -> Floats:
+def _permute(splits: Splits, count: int, generator: np.random.Generator) -> Floats:
     """Per draw: sum, sum of squares, number and sum of the first sample's own rows, of the rows put in its place."""
-    rows = np.concatenate([first, second])
+    first, second = splits.first, splits.second
     size = min(first.size, second.size)
-    few = _pick_few if size <= MANY_ROWS else _pick_many
-    picked = few(rows, first.size, size, count, generator)
+    if size <= MANY_ROWS:
+        picked = _pick_few(np.concatenate([first, second]), first.size, size, count, generator)
+    else:
+        picked = _pick_many(splits.of_both, size, count, generator)
     if first.size <= second.size:
         return picked
     # The rows picked were the second sample's: the others stand for the first.
+    rows = np.concatenate([first, second])
     total = np.array([rows.sum(), rows @ rows, float(first.size), first.sum()])
     return np.asarray(total - picked)
 
@@ -251,16 +286,12 @@ def _pick_few(rows: Floats, originals: int, size: int, count: int, generator: np
     return picked
 
 
-def _pick_many(rows: Floats, originals: int, size: int, count: int, generator: np.random.Generator) -> Floats:
+def _pick_many(split: Split, size: int, count: int, generator: np.random.Generator) -> Floats:
     """The most extreme rows one by one, the others' four sums as normal with the covariance of picking so many."""
-    columns = np.stack(
-        [rows, rows**2, np.arange(rows.size) < originals, rows * (np.arange(rows.size) < originals)]
-    )
-    extreme, bulk = _split(rows)
-    drawn = generator.hypergeometric(extreme.size, bulk.size, size, count)
-    inside = generator.random((count, extreme.size)).argsort(axis=1) < drawn[:, None]
+    drawn = generator.hypergeometric(EXTREME_ROWS, split.others, size, count)
+    inside = generator.random((count, EXTREME_ROWS)).argsort(axis=1) < drawn[:, None]
     others = (size - drawn)[:, None]
-    spread = others * (bulk.size - others) / (bulk.size - 1.0)
-    noise = generator.standard_normal((count, 4)) @ _root(np.cov(columns[:, bulk], ddof=0)).T
-    sums = others * columns[:, bulk].mean(axis=1) + np.sqrt(spread) * noise
-    return np.asarray(inside @ columns[:, extreme].T + sums)
+    spread = others * (split.others - others) / (split.others - 1.0)
+    noise = generator.standard_normal((count, 4)) @ split.root.T
+    sums = others * split.mean + np.sqrt(spread) * noise
+    return np.asarray(inside @ split.extreme.T + sums)

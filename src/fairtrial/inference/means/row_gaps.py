@@ -19,10 +19,11 @@ from fairtrial.inference.means.empirical_likelihood import (
     two_sample_point,
 )
 from fairtrial.inference.means.from_moments import critical_value
-from fairtrial.inference.means.known_targets import Refinement, known_limits, known_log_ratio
+from fairtrial.inference.means.known_targets import known_limits, known_log_ratio
 from fairtrial.inference.numeric.made import Made
 from fairtrial.inference.numeric.roots import Floats, secant_limits
 from fairtrial.inference.rates.overlap import overlap_root
+from fairtrial.inference.ways import Refinement
 
 # Near the edge of the convex hull the want of values beyond it, not the data, drives the likelihood's root up: it may
 # exceed Student's by this factor, no more.

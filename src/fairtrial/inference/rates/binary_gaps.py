@@ -20,7 +20,8 @@ from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.everyone import Mirrored, PartLaw
 from fairtrial.inference.rates.laws import Bools, Law
 from fairtrial.inference.rates.partly import PartlySharedLaw
-from fairtrial.inference.rates.two_rates import HALF_OF_IT, Only, Scale, TwoRateLaw, TwoRates
+from fairtrial.inference.rates.two_rates import HALF_OF_IT, Only, TwoRateLaw, TwoRates
+from fairtrial.inference.ways import Scale
 
 SMALLEST_P = 1e-300
 FEW_EVENTS = "exact tails (a count below 10)"  # as results name it

@@ -17,7 +17,6 @@ from fairtrial.inference.rates.proportions import binomial_deviance
 from fairtrial.inference.rates.two_rates import (
     LOGARITHM_ENDS,
     Only,
-    Scale,
     TwoRates,
     at_null,
     estimate_and_error,
@@ -25,6 +24,7 @@ from fairtrial.inference.rates.two_rates import (
     likelihood_root,
     score_roots,
 )
+from fairtrial.inference.ways import Scale
 
 # Golden sections of the share, to a twentieth of its standard error, and the parabolas that follow.
 SECTIONS, VERTICES = 13, 4

@@ -14,12 +14,12 @@ from fairtrial.inference.rates.laws import Law, ScaledLaw
 from fairtrial.inference.rates.two_rates import (
     LOGARITHM_ENDS,
     Null,
-    Scale,
     TwoRates,
     at_null,
     estimate_and_error,
     score_roots,
 )
+from fairtrial.inference.ways import Scale
 
 
 class LinearLaw(ScaledLaw):

@@ -12,7 +12,8 @@ import numpy as np
 
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.strata import StrataLaw
-from fairtrial.inference.rates.two_rates import Scale, TwoRates, at_null, unskewed
+from fairtrial.inference.rates.two_rates import TwoRates, at_null, unskewed
+from fairtrial.inference.ways import Scale
 
 
 class LinearStrataLaw(StrataLaw):

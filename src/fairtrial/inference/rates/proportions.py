@@ -5,15 +5,12 @@ Everything takes counts (successes k of n), as arrays that broadcast, and works 
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
 from fairtrial.inference.numeric.roots import Floats, bisect_decreasing, floats
-
-RateMethod = Literal["bounded", "wilson", "likelihood", "half-count", "exact"]
+from fairtrial.inference.ways import RateMethod
 
 # Below this many events a normal law alone is not trusted anywhere.
 SMALL_COUNT = 10

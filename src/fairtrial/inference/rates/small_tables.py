@@ -18,12 +18,13 @@ DRAWS = 9_999
 # which spreads the counts a little more.
 MOST_HYPERGEOMETRIC = 10**9
 ROUNDING = 1e-9
+LEAST_VARIANCE = 1e-200  # at a known rate of next to nothing squares over variances stay numbers
 
 
 def pearson(successes: Floats, sizes: Floats, rate: float) -> Floats:
     """Sum over groups (last axis) of (k - n rate)^2 / (n rate (1 - rate)); 0 where the rate is 0 or 1."""
-    variance = rate * (1.0 - rate)
-    if variance <= 0:
+    variance = max(rate * (1.0 - rate), LEAST_VARIANCE)
+    if not 0.0 < rate < 1.0:
         return np.zeros(successes.shape[:-1])
     return np.asarray(((successes - sizes * rate) ** 2 / (sizes * variance)).sum(axis=-1))
 

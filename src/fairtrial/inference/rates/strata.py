@@ -15,7 +15,8 @@ from scipy import special
 
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.laws import ScaledLaw
-from fairtrial.inference.rates.two_rates import LOGARITHM_ENDS, Scale, TwoRates, at_null
+from fairtrial.inference.rates.two_rates import LOGARITHM_ENDS, TwoRates, at_null
+from fairtrial.inference.ways import Scale
 
 
 class StrataLaw(ScaledLaw):

@@ -21,8 +21,8 @@ from fairtrial.inference.numeric.roots import Floats, floats
 from fairtrial.inference.rates.exact_tails import contrast_tail
 from fairtrial.inference.rates.laws import Bools, Law
 from fairtrial.inference.rates.proportions import binomial_deviance, constrained_rates, difference_error
+from fairtrial.inference.ways import Scale
 
-Scale = Literal["difference", "ratio"]
 Only = Literal["likelihood", "score"]  # one law alone, without bounds
 
 # A table with a count below the second number is bounded by its exact tail. From the first number on less and less of

@@ -79,11 +79,7 @@ class CertifyResult(Result):
         "tolerance by the joint test alone; "
         "intervals that hold for all groups at once use the largest |t| of the joint Gaussian limit."
     )
-    assumptions: ClassVar[tuple[str, ...]] = (
-        "Rows are independent people.",
-        "The model was not fitted on these rows.",
-        "The tolerance was chosen before looking at these results.",
-    )
+    assumptions: ClassVar[tuple[str, ...]] = ("The tolerance was chosen before looking at these results.",)
     told_in_details: ClassVar[frozenset[str]] = frozenset({"statement"})
     citation: ClassVar[str] = (
         "Empirical Likelihood-based Fairness Auditing (ELFA), sections 3 and 4, with a corrected treatment of "
@@ -125,17 +121,29 @@ class CertifyResult(Result):
             sentences.append(
                 "Without a tolerance nothing can be certified: not finding a disparity is not its absence."
             )
+        return [*sentences, *self._open_words()]
+
+    def _open_words(self) -> list[str]:
+        """Why groups stay undetermined: too few people, or as many as would do without a gap."""
         open_ones = [row for row in self.estimates if row["state"] == "undetermined"]
-        needed = [scalar(row["members_needed"]) for row in open_ones]
-        if any(needed):
-            who = "groups and cuts" if "cuts" in self.details else "groups"
-            most = max((n, str(row["group"])) for n, row in zip(needed, open_ones, strict=True) if n)
-            sentences.append(
-                f"{len(open_ones)} of {len(self.estimates)} {who} stay undetermined: the sample is too small for this "
-                f"tolerance. {most[1]} would need about {most[0]:,} members to be certified with 80% power if its "
-                "disparity were zero."
-            )
-        return sentences
+        needed = [(n, row) for row in open_ones if (n := scalar(row["members_needed"]))]
+        if not needed:
+            return []
+        short = [(n, str(row["group"])) for n, row in needed if n > (scalar(row["n"]) or 0)]
+        stay = (
+            f"{len(open_ones)} of {counted(len(self.estimates), 'group')}"
+            f"{' and cuts' if 'cuts' in self.details else ''} {'stays' if len(open_ones) == 1 else 'stay'} undetermined"
+        )
+        if not short:
+            return [
+                f"{stay}: at these sizes groups without a gap would mostly be certified, so a gap may be there."
+            ]
+        few = "" if len(short) == len(open_ones) else f"for {len(short)} of them "
+        need, group = max(short)
+        return [
+            f"{stay}: {few}the sample is too small for this tolerance. {group} would need about {need:,} members to be "
+            "certified with 80% power if its disparity were zero."
+        ]
 
     def primary(self) -> list[Primary]:
         """One p-value: the joint test, or per group when violations of a tolerance were tested."""

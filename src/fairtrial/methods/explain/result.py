@@ -86,7 +86,7 @@ class ExplainResult(Result):
         "the interval of paired decisions (Tango's, never sharper than Bonett and Price's)."
     )
     assumptions: ClassVar[tuple[str, ...]] = (
-        "Rows are independent people; group sizes are taken as they are.",
+        "Group sizes are taken as they are.",
         "Intervals hold for the fitted classifiers as they are (and for the background sample, when imputing): they do "
         "not include the chance of another training sample.",
         "Feature tests are about drivers. They are not tests of the fairness criterion: features can cancel, and a "
@@ -189,7 +189,7 @@ class CompareResult(Result):
         "common cancels."
     )
     assumptions: ClassVar[tuple[str, ...]] = (
-        "Rows are independent people; group sizes are taken as they are.",
+        "Group sizes are taken as they are.",
         "Both rules' fitted classifiers are taken as they are.",
     )
     told_in_details: ClassVar[frozenset[str]] = frozenset({"drivers_text"})

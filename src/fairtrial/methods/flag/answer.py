@@ -14,7 +14,7 @@ from fairtrial.inference.compare.end_gaps import EndGaps
 from fairtrial.inference.compare.gaps import Gaps
 from fairtrial.inference.multiplicity import CORRECTIONS
 from fairtrial.inference.numeric.roots import Floats
-from fairtrial.inference.rates.two_rates import Scale
+from fairtrial.inference.ways import Scale
 from fairtrial.methods.flag.result import FlagResult
 from fairtrial.methods.gaps.between_ends import is_open, range_cells
 from fairtrial.methods.gaps.cuts import across_cuts, cut_details, cut_notes

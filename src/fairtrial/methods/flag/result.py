@@ -59,8 +59,6 @@ class FlagResult(Result):
         "of sufficient size form one family, corrected at once; a group's size alone decides whether it belongs."
     )
     assumptions: ClassVar[tuple[str, ...]] = (
-        "Rows are independent people.",
-        "The model was not fitted on these rows.",
         "Groups, depth, direction and tolerance were chosen before looking at these results.",
     )
     citation: ClassVar[str] = (

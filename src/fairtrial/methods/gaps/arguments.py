@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+from fairtrial.inference import ways
 from fairtrial.options import Option
 
 Scale = Annotated[
-    Literal["difference", "ratio"],
+    ways.Scale,
     Option(
         "How a rate is compared: its difference to the target's, or its ratio to it (four fifths is 0.8)."
     ),
@@ -19,18 +20,18 @@ Adjustment = Annotated[
     ),
 ]
 Likelihood = Annotated[
-    Literal["empirical", "euclidean"],
+    ways.Likelihood,
     Option("The likelihood of real values: of the rows, or of means and variances."),
 ]
 TargetMethod = Annotated[
-    Literal["profile", "orthogonal", "scaled", "plug-in"],
+    ways.TargetMethod,
     Option("How an estimated target enters; 'plug-in' is the ELFA paper's and does not hold its level."),
 ]
 RateInterval = Annotated[
-    Literal["bounded", "wilson", "likelihood", "half-count", "exact"],
+    ways.RateMethod,
     Option("The interval of a rate against a known target; bounded: Wilson's, never inside the exact one."),
 ]
 Refinement = Annotated[
-    Literal["bartlett", "balanced", "adjusted", "none"] | None,
+    ways.Refinement | None,
     Option("The refinement of a real-valued metric against a known target."),
 ]

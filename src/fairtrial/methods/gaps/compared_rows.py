@@ -24,6 +24,12 @@ from fairtrial.methods.gaps.sorted_groups import Estimate
 from fairtrial.methods.gaps.weighted_rows import WeightedRows
 from fairtrial.metrics.groups import Target
 from fairtrial.metrics.metric import Metric
+from fairtrial.work import announce
+
+# What flag takes of one core for each gap of means by its rows; certify, whose limits are at several levels, more.
+SECONDS_PER_GAP = 0.02
+SECONDS_PER_ROW = 4.5e-7
+LONG = 300.0
 
 
 def weighted_gaps(
@@ -75,19 +81,38 @@ def plain_gaps(
         )
         notes.append(Note("from-moments", text))
         warnings.warn(text, FairtrialWarning, stacklevel=4)
+    if atoms.values is not None and comparison.known is None:
+        _tell_long_work(len(comparison.member), int(atoms.count.sum()))
     if inference.refinement is not None and (comparison.known is None or atoms.binary):
         required = "is for a real-valued metric against a known number; leave it out here"
         raise InputError(who, Fault("refinement", required))
     gaps = make_gaps(
         atoms,
         comparison,
-        likelihood=inference.likelihood,  # type: ignore[arg-type]
-        target_method=inference.target_method,  # type: ignore[arg-type]
-        rate_method=inference.rate_interval,  # type: ignore[arg-type]
-        refinement=inference.refinement,  # type: ignore[arg-type]
+        likelihood=inference.likelihood,
+        target_method=inference.target_method,
+        rate_method=inference.rate_interval,
+        refinement=inference.refinement,
         scale=inference.scale,
     )
     return gaps, notes
+
+
+def _tell_long_work(groups: int, rows: int) -> None:
+    """Real values of very many groups, by their rows: about how long at least, before it begins."""
+    seconds = groups * (SECONDS_PER_GAP + SECONDS_PER_ROW * rows)
+    if seconds < LONG:
+        return
+    text = (
+        f"means of {groups:,} groups are compared by drawing from {rows:,} rows for each: at least about "
+        f"{_duration(seconds)}. Fewer attributes, a smaller depth or a larger minimum take less."
+    )
+    if not announce(text):
+        warnings.warn(text, FairtrialWarning, stacklevel=5)
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
 def _estimate_rows(

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Cells, Rows
-from fairtrial.data.groups import by_attributes, compared_groups
+from fairtrial.data.groups import by_attributes, check_target_columns, compared_groups
 from fairtrial.errors import Fault, InputError, Named, Note, Words
 from fairtrial.inference.compare.end_gaps import EndGaps
 from fairtrial.inference.compare.gaps import Gaps
@@ -32,8 +32,8 @@ from fairtrial.inference.joint.vector_likelihood import orthogonal_joint
 from fairtrial.inference.means.target_methods import OrthogonalGaps
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.binary_gaps import no_gap
-from fairtrial.inference.rates.two_rates import Scale
 from fairtrial.inference.simultaneous import bonferroni_level, simultaneous_level
+from fairtrial.inference.ways import Scale
 from fairtrial.methods.gaps.between_ends import Bounds
 from fairtrial.methods.gaps.compared_rows import plain_gaps, weighted_gaps, worked_out
 from fairtrial.methods.gaps.inference_asked import Inference
@@ -250,21 +250,21 @@ class Disparities:
             self.member,
             self.shared_reference,
             known,
-            likelihood=self.inference.likelihood,  # type: ignore[arg-type]
+            likelihood=self.inference.likelihood,
             gaps=self.gaps,
         )
 
     def _plug_in(self, told: Bools) -> JointTest:
         """The paper's joint test, with the targets taken as known."""
         member = as_matrix(self.member)[told]
-        return plug_in_test(self.atoms, member, self.target_rate[told], self.inference.likelihood)  # type: ignore[arg-type]
+        return plug_in_test(self.atoms, member, self.target_rate[told], self.inference.likelihood)
 
     def _own_joint(self, told: Bools) -> JointTest | None:
         """By the likelihood asked for, where the target is an estimate of the caller's own."""
         inner = getattr(self.gaps, "inner", self.gaps)
         if not isinstance(self.target, Estimate) or not isinstance(inner, OrthogonalGaps):
             return None
-        test = orthogonal_joint(inner.points, told, self.inference.likelihood)  # type: ignore[arg-type]
+        test = orthogonal_joint(inner.points, told, self.inference.likelihood)
         return test if test is None or self.binary else self._shrunk(test)
 
     def _shrunk(self, test: JointTest) -> JointTest:
@@ -288,6 +288,7 @@ def find_disparities(
 ) -> Disparities:
     """Check, query, and compare: every group that `by` asks for against the target."""
     compared = find_any_target(who, target)
+    check_target_columns(who, audit, compared)
     refuse_selective(who, audit, [metric])
     attributes = by_attributes(who, audit, by)
     within = within_columns(who, audit, inference.within, attributes, inference.by_model)

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairtrial.errors import Fault
-from fairtrial.inference.rates.two_rates import Scale
+from fairtrial.inference.ways import Likelihood, RateMethod, Refinement, Scale, TargetMethod
 
 
 @dataclass(frozen=True, slots=True)
 class Inference:
     """How gaps are inferred, as the caller asked."""
 
-    likelihood: str = "empirical"
-    target_method: str = "profile"
-    rate_interval: str = "bounded"
-    refinement: str | None = None
+    likelihood: Likelihood = "empirical"
+    target_method: TargetMethod = "profile"
+    rate_interval: RateMethod = "bounded"
+    refinement: Refinement | None = None
     scale: Scale = "difference"
     within: Any = None  # the columns people must be alike in
     adjustment: str = "strata"  # how they are made alike

@@ -89,7 +89,7 @@ def judge(
             verdict = np.where(_open(gaps, (low, high)), "undetermined", verdict)
         family = np.where(violated_at_once, "violated", "no violation shown")
     else:
-        verdict = _verdicts(certified(gaps, band, certificate_level), p <= alpha)
+        verdict = _verdicts(certified(gaps, band, certificate_level, certificate), p <= alpha)
         family_level = disparities.together(shared_level(certificate_level, rates), seed)
         family = _verdicts(certified(gaps, band, family_level), violated_at_once)
     known = gaps.defined & (not disparities.constant_after_dropping)
@@ -124,13 +124,15 @@ def _labels(
     ]
 
 
-def certified(gaps: Gaps, band: tuple[float, float], level: float) -> NDArray[np.bool_]:
+def certified(
+    gaps: Gaps, band: tuple[float, float], level: float, limits: tuple[Floats, Floats] | None = None
+) -> NDArray[np.bool_]:
     """Two one-sided tests: the interval at this level inside the band, and both tests' own p-values agree.
 
     With small counts the p-values come from binomial tails. The interval alone would certify a group at the band's
     edge too often: .090 instead of .05 for 100 people at a rate of .5% against a known 5% ± 4.5 points.
     """
-    low, high = gaps.certificate_limits(level)
+    low, high = gaps.certificate_limits(level) if limits is None else limits
     nothing = np.zeros(gaps.estimate.shape)
     closed = np.isfinite(band[0]) and not (gaps.scale == "ratio" and band[0] <= 0), np.isfinite(band[1])
     above = gaps.tails(np.full(gaps.estimate.shape, band[0]))[0] if closed[0] else nothing

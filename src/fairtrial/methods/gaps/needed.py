@@ -121,14 +121,19 @@ def _gap(value: float) -> Any:
 
 
 def hint_words(disparities: Disparities, needed: Needed) -> str:
-    """Who would need most, said with what stays as it is. The sizes are those of no gap: with one, none would do."""
+    """Who would need most, said with what stays as it is. The sizes are those of no gap: with one, none would do.
+
+    A group that has as many already stays undetermined for another reason, and nothing is said of it.
+    """
     known = [(size, i) for i, size in enumerate(needed.members) if isinstance(size, int)]
-    if known:
-        size, i = max(known)
+    short = [(size, i) for size, i in known if size > disparities.count[i]]
+    if short:
+        size, i = max(short)
         need = f"about {size:,} members{_audits(disparities).others_words(i)}"
         return f"; {disparities.groups[i].label} would need {need} to be certified if it has no gap"
-    whole = [(size, i) for i, size in enumerate(needed.rows) if isinstance(size, int)]
-    if whole:
+    rows = disparities.cells.rows.sum()
+    whole = [(size, i) for i, size in enumerate(needed.rows) if isinstance(size, int) and size > rows]
+    if whole and not known:
         size, i = max(whole)
         need = f"an audit of about {size:,} rows with the same shares"
         return f"; {disparities.groups[i].label} would need {need} to be certified if it has no gap"

@@ -158,7 +158,8 @@ def _left_out_notes(disparities: Disparities) -> list[Note]:
         text = f"{few} fewer than {disparities.minimum} members, not tested: {named}{more}."
         notes.append(Note("small-groups", text))
     if disparities.absent:
-        notes.append(Note("absent", f"{disparities.absent} combinations have no people at all."))
+        many = "1 combination has" if disparities.absent == 1 else f"{disparities.absent} combinations have"
+        notes.append(Note("absent", f"{many} no people at all."))
     return notes
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.cells import Cells, Rows, WeightSides
+from fairtrial.data.reading import LARGEST
 from fairtrial.errors import Fault, InputError
 from fairtrial.inference.evidence.atoms import Atoms
 from fairtrial.inference.evidence.unit_sums import MANY_ROWS, UnitSums, are_little
@@ -88,7 +89,7 @@ def _enough_sums(audit: Audit, cells: Cells, metric: Metric, sides: WeightSides)
     """Whether sums of weights tell all that the rows do: every weight is known, none is zero or a large one."""
     powers = np.stack([side.powers for side in sides])
     complete = audit.missing == "drop" or powers[:, :, 0].sum() == cells.count[metric.name].sum()
-    if not complete or not np.isfinite(powers).all() or not 0 < sides.low <= sides.high < np.inf:
+    if not complete or not np.isfinite(powers).all() or not 0 < sides.low <= sides.high <= LARGEST:
         return False
     totals = sum(side.powers[:, 0] * side.centre + side.powers[:, 1] * side.spread for side in sides)
     return bool(powers[:, :, 0].sum() >= MANY_ROWS) and are_little(sides.high, np.asarray(totals))

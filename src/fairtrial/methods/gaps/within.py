@@ -20,7 +20,7 @@ from fairtrial.inference.compare.model_gaps import ModelGaps
 from fairtrial.inference.compare.strata_gaps import StrataGaps
 from fairtrial.inference.compare.sums_gaps import MeanStrataGaps
 from fairtrial.inference.evidence.atoms import Atoms, Comparison
-from fairtrial.inference.rates.two_rates import Scale
+from fairtrial.inference.ways import Scale
 from fairtrial.methods.gaps.sorted_groups import Estimate
 from fairtrial.methods.gaps.weighted_rows import WeightedRows
 from fairtrial.metrics.groups import Target

@@ -75,6 +75,8 @@ Margin = Annotated[
     Option(
         "How much worse the accuracy may be: 0.02, or a=0.02,b=0.01 by group or by metric; 0 asks for more accuracy "
         "than now, a negative one for a gain of that size.",
+        least=-1e9,
+        most=1e9,
         form=number_or_named,
     ),
 ]

@@ -12,7 +12,7 @@ from fairtrial.results.result import Result
 
 MOST_GROUPS = 8  # more lines cannot be told apart; the largest groups are drawn
 AXIS = alt.Axis(format="%")
-GROUP = alt.Color("group:N", title="group", legend=alt.Legend(orient="right"))
+GROUP = alt.Color("group:N", title=None, legend=alt.Legend(orient="top", symbolOpacity=1))
 
 
 def curve_pictures(result: Result) -> list[Picture]:
@@ -56,9 +56,8 @@ def _drawn(result: Result, name: str) -> list[dict[str, Any]]:
 
 def _banded(points: list[dict[str, Any]], x: str, x_title: str, y_title: str) -> Any:
     base = alt.Chart(inline(points)).encode(x=alt.X(f"{x}:Q", title=x_title, scale=alt.Scale(zero=False)))
-    shade = alt.Fill("group:N", legend=None)
     area = base.mark_area(opacity=0.15).encode(
-        y=alt.Y("low:Q", axis=AXIS, title=y_title), y2=alt.Y2("high:Q"), fill=shade
+        y=alt.Y("low:Q", axis=AXIS, title=y_title), y2=alt.Y2("high:Q"), color=GROUP
     )
     line = base.mark_line(strokeWidth=2).encode(
         y=alt.Y("rate:Q", axis=AXIS, title=y_title),

@@ -25,10 +25,12 @@ def add_impact_ratios(lines: Sequence[Line], plan: Plan, found: Mapping[str, Sor
     another: the bare quotient is below .8 somewhere in .62 to 1.00 of tables with equal rates.
     """
     for (metric, _), family in _families(lines, plan).items():
+        if len(family) < 2:
+            continue  # a group alone is the highest of nobody else
         highest = max(rate for _, rate in family)
         for line, rate in family:
             line.impact_ratio = rate / highest if highest > 0 else None
-        if highest > 0 and len(family) > 1:
+        if highest > 0:
             infer = _infer_from_counts if found[metric].weighted is None else _infer_from_rows
             infer(family, plan, found[metric])
 

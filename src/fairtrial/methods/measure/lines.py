@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fairtrial.data.audit import Audit
-from fairtrial.inference.rates.two_rates import Scale
+from fairtrial.inference.ways import RateMethod, Scale
 from fairtrial.methods.gaps.between_ends import range_sentence
 from fairtrial.methods.gaps.inference_asked import Inference
 from fairtrial.methods.gaps.states import DESCRIBED, TOO_FEW
@@ -29,7 +29,7 @@ class Plan:
     by: Any
     depth: int
     target: Target
-    interval: str | None
+    interval: RateMethod | None
     minimum: int
     level: float
     inference: Inference = field(default_factory=Inference)

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.groups import MINIMUM_SIZE
+from fairtrial.inference.ways import RateMethod
 from fairtrial.methods import arguments as a
 from fairtrial.methods.declaration import method
 from fairtrial.methods.gaps import arguments as g
@@ -13,7 +14,7 @@ from fairtrial.methods.measure.result import MeasureResult
 from fairtrial.options import Option
 
 Interval = Annotated[
-    Literal["bounded", "wilson", "likelihood", "half-count", "exact"] | None,
+    RateMethod | None,
     Option(
         "Of single rates, and of rates against a known number; default: bounded, Wilson's but never inside the exact "
         "one."
@@ -109,7 +110,7 @@ def measure(
     differs: false positive rate of African-American is 21.4 points above Caucasian, 95% interval 18.2 to 24.5 \
 (strongest of 2 findings)
     """
-    from fairtrial.data.groups import by_attributes
+    from fairtrial.data.groups import by_attributes, check_target_columns
     from fairtrial.methods.gaps.inference_asked import Inference
     from fairtrial.methods.gaps.tolerance import find_scaled_band
     from fairtrial.methods.gaps.within import within_columns
@@ -121,6 +122,7 @@ def measure(
 
     asked = [concrete for found in find_metrics("measure", metrics) for concrete in each_bin(audit, found)]
     compared = find_target("measure", target)
+    check_target_columns("measure", audit, compared)
     own = compared.group.attributes if compared.group else ()
     attributes = tuple(dict.fromkeys([*by_attributes("measure", audit, by), *own]))
     columns = within_columns("measure", audit, within, attributes, adjustment == "model")

@@ -134,7 +134,7 @@ def _own_gaps(plan: Plan, found: SortedGroups, zero: Comparison) -> Gaps:
     """Each group's gap to a known zero: its own rate with its interval."""
     if found.weighted is not None:
         return LinearGaps(found.weighted.sums, zero)
-    return make_gaps(found.atoms, zero, rate_method=plan.interval or "bounded")  # type: ignore[arg-type]
+    return make_gaps(found.atoms, zero, rate_method=plan.interval or "bounded")
 
 
 def _why_unlimited(own: Gaps, index: int) -> str:
@@ -199,7 +199,7 @@ def _fill_pairs(lines: dict[Group, Line], disparities: Disparities, plan: Plan) 
     """The group's own rate among the people who are compared, so that rates and difference are of the same people."""
     assert disparities.paired is not None
     samples = disparities.paired.samples(disparities.comparison)
-    own = first_answers(samples, disparities.binary, plan.interval or "bounded")  # type: ignore[arg-type]
+    own = first_answers(samples, disparities.binary, plan.interval or "bounded")
     low, high = own.limits(plan.level)
     for i, group in enumerate(disparities.groups):
         line, sample = lines[group], samples[i]

@@ -73,11 +73,6 @@ class MeasureResult(Result):
         "interval. p-values are of no gap, or of the tolerance where one is given, adjusted by Holm over all groups "
         "and metrics measured."
     )
-    assumptions: ClassVar[tuple[str, ...]] = (
-        "Rows are independent people, or a unit names repeated rows.",
-        "The model was not fitted on these rows.",
-        "Intervals are pointwise; the findings use p-values adjusted over the whole table.",
-    )
     citation: ClassVar[str] = (
         "Wilson (1927); Miettinen & Nurminen (1985), Statistics in Medicine 4; Koopman (1984), Biometrics 40; "
         "Holm (1979), Scandinavian Journal of Statistics 6."

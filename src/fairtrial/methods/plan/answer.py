@@ -13,7 +13,7 @@ from fairtrial.errors import Fault, Faults, InputError, Named, Note, Words, note
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.power import STEPPED_EVENTS, MeanAudits, RateAudits, smallest_size
 from fairtrial.inference.rates.binary_gaps import no_gap
-from fairtrial.inference.rates.two_rates import Scale
+from fairtrial.inference.ways import Scale
 from fairtrial.methods.gaps.words import band_words, disparity_words
 from fairtrial.methods.plan.result import PlanResult
 from fairtrial.metrics.metric import Metric

@@ -22,7 +22,7 @@ Disparity = Annotated[
 TargetKnown = Annotated[bool, Option("Whether the target is a known number.")]
 TargetRatio = Annotated[
     float,
-    Option("How many members the target has per member of the group; 1: equally many.", above=0, most=1e6),
+    Option("How many members the target has per member of the group; 1: equally many.", least=1e-6, most=1e6),
 ]
 Groups = Annotated[
     int,

@@ -156,12 +156,17 @@ class MatchedScan:
         others = totals(home, self.sums.comparison[0] * scanned, size)
         return np.divide(inside, others, out=np.zeros(size), where=others > 0)[home]
 
+    @cached_property
+    def _like_the_class(self) -> tuple[FloatArray, FloatArray]:
+        """Events and people outside the class, weighted to be like those in it."""
+        return self._odds * self.sums.comparison_events[0], self._odds * self.sums.comparison[0]
+
     def rates(self, inside: BoolArray) -> Rates:
         """Expected is the rate of people outside the class, weighted to be like those in it."""
         sums = self.sums
         n, others = people_of(sums, inside)
         matched_cells = inside if self.by_models else inside & self.supported
-        expected = share(self._odds * sums.comparison_events[0], self._odds * sums.comparison[0], inside)
+        expected = share(*self._like_the_class, inside)
         of_matched = share(sums.protected_events[0], sums.protected[0], matched_cells)
         return Rates(
             n=n,

@@ -23,7 +23,6 @@ _METHOD = (
     "ratios against a weighted logistic model of the people outside the class, refitted in every draw."
 )
 _ASSUMPTIONS = (
-    "Rows are independent people.",
     "Stratified null: people with the same features, controls and condition are exchangeable between the classes; "
     "no model has to be right.",
     "Propensity null: the fitted model of the class or that of the event is right.",

@@ -47,12 +47,12 @@ class SubgroupDescriber:
 
     def members(self, values: NDArray[np.bool_]) -> BoolArray:
         """The scanned cells whose values are all admitted."""
-        codes = self.table.searched_codes
         inside = self.table.cell_scanned.copy()
         if not self.matched and self.scan.setup.drop_unsupported:
             inside &= self.scan.supported
-        for attribute in range(codes.shape[1]):
-            inside &= values[attribute, codes[:, attribute]]
+        for attribute, size in enumerate(self.table.searched_arity):
+            if not values[attribute, :size].all():
+                inside &= values[attribute, self.table.column(attribute)]
         return inside
 
     def restricted(self, found: Found) -> dict[str, list[str]]:
@@ -149,14 +149,13 @@ class SubgroupDescriber:
     def value_rows(self, found: Found) -> list[dict[str, Any]]:
         """Every value of every attribute, the others held at the subgroup: is it in, and what are its rates?"""
         rows = []
-        codes = self.table.searched_codes
         for j, (name, order) in enumerate(self.data.values.items()):
             admitted = found.values[j, : len(order.labels)]
             opened = found.values.copy()
             opened[j] = True
-            around = self.members(opened)
+            around, column = self.members(opened), self.table.column(j)
             for v in self._chart_values(admitted):
-                told = self._told(around & (codes[:, j] == v))
+                told = self._told(around & (column == v))
                 rows.append(
                     {
                         "attribute": name,
@@ -178,11 +177,12 @@ class SubgroupDescriber:
 
     def fit_rows(self) -> list[dict[str, Any]]:
         """The article's model in the comparison class, overall and per value: does it describe it?"""
-        scanned, codes = self.table.cell_scanned, self.table.searched_codes
+        scanned = self.table.cell_scanned
         parts = [("everyone", "everyone", self.scan.rates(scanned))]
         for j, (name, order) in enumerate(self.data.values.items()):
+            column = self.table.column(j)
             for v, label in enumerate(order.labels[:MOST_CHART_VALUES]):
-                parts.append((name, label, self.scan.rates(scanned & (codes[:, j] == v))))
+                parts.append((name, label, self.scan.rates(scanned & (column == v))))
         return [
             {
                 "attribute": name,

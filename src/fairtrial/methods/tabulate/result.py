@@ -72,7 +72,7 @@ class TabulateResult(Result):
         "conditional ones."
     )
     assumptions: ClassVar[tuple[str, ...]] = (
-        "Rows are independent people, each once.",
+        "Each person is there once.",
         "Groups, strata and thresholds were chosen before looking at these results.",
     )
     citation: ClassVar[str] = (

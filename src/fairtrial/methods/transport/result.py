@@ -72,8 +72,6 @@ class TransportResult(Result):
         "number of events where counts are not large. Differences have the intervals of those methods too."
     )
     assumptions: ClassVar[tuple[str, ...]] = (
-        "Rows are independent people.",
-        "The model was not fitted on these rows.",
         "The distance says what a move costs; another distance gives another smallest change, not another p-value for "
         "one equality.",
     )

@@ -64,7 +64,7 @@ class WatchResult(Result):
         "ends of the tolerance are rejected. Change: an e-detector against the 99% interval of the reference period."
     )
     assumptions: ClassVar[tuple[str, ...]] = (
-        "Rows are independent people; each person counts once.",
+        "Each person counts once.",
         "The question, the tolerance and the groups' weights were fixed before the first look.",
         "Whether a row's outcome is known in time does not depend on the outcome.",
     )

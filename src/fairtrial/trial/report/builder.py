@@ -23,6 +23,8 @@ from fairtrial.trial.report.one_gap import why_numbers_differ
 from fairtrial.trial.report.tables import build_table
 
 READ_AT_ONCE = 4  # sentences; more are folded
+# notes that say what is assumed of these data: with the method's own assumptions they stand once
+ASSUMED = ("independent-rows", "independent-pairs", "independent-units", "not-fitted-here", "pointwise")
 _WORDS = {"violated": "Disparities shown", "certified": "Certified", "undetermined": "Undetermined"}
 _LEVELS_SHOWN = 12
 NAMED = 4  # groups in one sentence
@@ -155,8 +157,8 @@ def _answered(section: Mapping[str, Any], result: Result, below: int) -> dict[st
         ],
         "close_ups": [drawn(one) for one in result.close_ups()],
         "method": result.method,
-        "assumptions": result.assumptions,
-        "notes": [note.text for note in result.notes],
+        "assumptions": [*(note.text for note in result.notes if note.code in ASSUMED), *result.assumptions],
+        "notes": [note.text for note in result.notes if note.code not in ASSUMED],
         "citation": result.citation,
         "arguments": _arguments(section),
     }

@@ -41,12 +41,12 @@ def check_certified(content: Mapping[str, Any]) -> None:
         reasons.append(f"not every question was answered: {', '.join(open_ones)}")
     code, text = content["verdict"]["code"], content["verdict"]["text"]
     if code != "certified":
-        reasons.append(f"the verdict is “{code}”: {text}")
+        reasons.append(f"the verdict is “{code}”, not “certified”. {text}")
     elif not _certified_sections(content):
         reasons.append("no question asked for a certification")
     if reasons:
-        cure = "only a trial whose verdict is “certified” has a certificate"
-        raise InputError("certificate", Fault("", f"is refused: {reasons[0].rstrip('.')}", cure=cure))
+        cure = "What to do next stands on the first screen of the report"
+        raise InputError("certificate", Fault("", f"refused, for {reasons[0].rstrip('.')}", cure=cure))
 
 
 def _certified_sections(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:

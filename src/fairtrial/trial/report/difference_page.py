@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fairtrial.methods.declaration import find_method
-from fairtrial.results.text import interval_text, true_minus
+from fairtrial.results.text import counted, interval_text, true_minus
 from fairtrial.trial.difference import difference
 from fairtrial.trial.report.pages import page_text
 from fairtrial.trial.report.tables import shown
@@ -43,8 +43,8 @@ def answer_text(found: Mapping[str, Any]) -> str:
     compared = sum(test["gap_change"] is not None for test in found["tests"])
     changed = len(found["changed_gaps"])
     if not changed:
-        return f"None of {compared:,} gaps changed by more than noise; that does not show that they stayed."
-    return f"{changed:,} of {compared:,} gaps changed by more than noise (corrected together, Holm)."
+        return f"None of {counted(compared, 'gap')} changed by more than noise; that does not show that they stayed."
+    return f"{changed:,} of {counted(compared, 'gap')} changed by more than noise (corrected together, Holm)."
 
 
 def change_text(test: Mapping[str, Any]) -> str:
@@ -60,7 +60,8 @@ def change_text(test: Mapping[str, Any]) -> str:
 
 def _line(test: Mapping[str, Any]) -> dict[str, Any]:
     made = test["gap_change"]
-    verdict = "not tested" if made is None else "changed" if made["shown"] else "no change shown"
+    untested = "the gap told above" if test["repeats"] else "not tested"
+    verdict = untested if made is None else "changed" if made["shown"] else "no change shown"
     return {
         "what": _what(test),
         "old": _side(test["old"]),

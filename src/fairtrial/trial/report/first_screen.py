@@ -29,6 +29,7 @@ from fairtrial.trial.report.described import (
 from fairtrial.trial.report.findings import what
 from fairtrial.trial.report.gap_words import gap_text, interval_of, largest_row, rates_text
 from fairtrial.trial.report.glossary import linked
+from fairtrial.trial.report.left_out import Results, left_out, named_groups, result_metrics
 from fairtrial.trial.report.one_gap import (
     borne_out,
     compared_with,
@@ -39,9 +40,7 @@ from fairtrial.trial.report.one_gap import (
 )
 from fairtrial.trial.report.tables import shown
 
-Results = Sequence[tuple[str, Result]]
 Judged = dict[str, dict[tuple[str, ...], str]]
-MOST_NAMED = 4  # groups named in one answer
 ASKED_NEXT = {"explain": "which features carry it", "improve": "whether a fairer rule would be as good"}
 
 
@@ -53,7 +52,7 @@ def first_screen(content: Mapping[str, Any]) -> dict[str, Any]:
     answers = {
         "What was checked?": _checked(content, results),
         **(_described(content, judged) if describes else _answers(content, judged, results)),
-        "Who was left out?": _left_out(results),
+        "Who was left out?": left_out(content, results),
         "What next?": described_next() if describes else _next(content, results),
     }
     used: set[str] = set()
@@ -68,7 +67,7 @@ def _answers(content: Mapping[str, Any], judged: Judged, results: Results) -> di
     return {
         "Is there a problem?": _problem(content, judged, results),
         "For whom?": _for_whom(content, results),
-        "How big is it?": _size(content),
+        "How big is it?": _size(content, len(judged["found"])),
         "How sure is it?": _sure(content, results),
     }
 
@@ -78,7 +77,7 @@ def _described(content: Mapping[str, Any], judged: Judged) -> dict[str, str]:
     differ = described_groups(content)
     return {
         "Is there a problem?": described_problem(len(judged["found"]), sum(map(len, judged.values()))),
-        "For whom?": f"Different from others: {_groups(differ)}."
+        "For whom?": f"Different from others: {named_groups(differ)}."
         if differ
         else "No group is shown to differ.",
         "How big is it?": described_size(content),
@@ -102,7 +101,7 @@ def _headline(content: Mapping[str, Any], results: Results) -> str:
 def _checked(content: Mapping[str, Any], results: Results) -> str:
     """Metrics in words of the file, of whom, compared with whom, within which tolerance."""
     data = content["data"]
-    names = dict.fromkeys(name for _, result in results for name in _metrics(result))
+    names = dict.fromkeys(name for _, result in results for name in result_metrics(result))
     told = [_metric_words(name, label, content) for name, label in _labels(results, list(names)).items()]
     attributes = [str(name) for name in data["groups"]]
     who = f", by {in_a_sentence(attributes)}" if attributes else ""
@@ -110,10 +109,6 @@ def _checked(content: Mapping[str, Any], results: Results) -> str:
     against = f" Each group is compared with {' or with '.join(compared)}." if compared else ""
     rows = "" if data["rows"] is None else f" {data['rows']:,} rows."
     return f"{_capital('; '.join(told))}{who}.{rows}{against}{_tolerances(results)}" if told else ""
-
-
-def _metrics(result: Result) -> list[str]:
-    return [str(row["metric"]) for row in result.estimates if row.get("metric") in METRICS]
 
 
 def _labels(results: Results, names: Sequence[str]) -> dict[str, str]:
@@ -183,10 +178,10 @@ def _for_whom(content: Mapping[str, Any], results: Results) -> str:
     rows = [row_of(content, entry) or {"group": entry["subject"]} for entry in _disparities(content)]
     harmed = [row["group"] for row in rows if row.get("effect") == "harmed"]
     if harmed:
-        return f"Harmed: {_groups(harmed)}."
+        return f"Harmed: {named_groups(harmed)}."
     found = list(filter(None, (row["group"] for row in rows))) or _claimed(content, results)
     if found:
-        return f"Different from others: {_groups(found)}."
+        return f"Different from others: {named_groups(found)}."
     return "No group is shown to be treated differently." if results else ""
 
 
@@ -202,11 +197,12 @@ def _disparities(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [one for one in content["family"] if one["significant"] and shows(one["method"]) == "disparity"]
 
 
-def _size(content: Mapping[str, Any]) -> str:
+def _size(content: Mapping[str, Any], found: int) -> str:
     """The strongest finding in its own unit; else the largest gap that was seen, and that it is none."""
     row = strongest_row(content)
     if row is not None:
-        return f"{gap_text(row)}: {rates_text(row)}."
+        several = f" (the clearest of {found:,})" if found > 1 else ""
+        return f"{gap_text(row)}: {rates_text(row)}{several}."
     if content["verdict"]["code"] == "violated":
         return _found_otherwise(content)
     seen = largest_row(content)
@@ -233,7 +229,7 @@ def _sure(content: Mapping[str, Any], results: Results) -> str:
     code = content["verdict"]["code"]
     row = strongest_row(content) or (None if code == "violated" else largest_row(content))
     alpha = f"{100 * content['correction']['alpha']:g}"
-    interval = "" if row is None else interval_of(row)
+    interval = "" if row is None else interval_of(row, alone=len(content["family"]) > 1)
     if code == "certified":
         level = min(float(result.details["confidence_level"]) for _, result in results if _certifies(result))
         most = f"{100 - 100 * level:g} of 100 such audits"
@@ -251,50 +247,6 @@ def _certifies(result: Result) -> bool:
     return shows(result.kind) == "certificate"
 
 
-def _left_out(results: Results) -> str:
-    """Rows that lack something, groups too small to be tested; that nobody was is said too."""
-    texts = _rows_left_out(results)
-    groups = [
-        str(row["group"])
-        for _, result in results
-        for row in (*result.estimates, *result.details.get("untested", ()))
-        if row.get("group") and _too_small(result, row)
-    ]
-    if groups:
-        texts.append(f"Not tested, because too few people are in it: {_groups(groups)}.")
-    return " ".join(texts) or ("Nobody: every row and every group counts." if results else "")
-
-
-def _rows_left_out(results: Results) -> list[str]:
-    """Rows that lack something, each once; where another question of the same metric has them, which one has not."""
-    told: dict[tuple[str, str], list[str]] = {}
-    for _, result in results:
-        for entry in result.details.get("left_out", ()):
-            about = str(entry["metric"]), _capital(str(entry["text"]))
-            told.setdefault(about, []).append(find_method(result.kind).short)
-    texts = []
-    for (metric, text), questions in told.items():
-        everywhere = sum(metric in _metrics(result) for _, result in results) <= len(questions)
-        texts.append(
-            f"{text}."
-            if everywhere
-            else f"{text} (in {in_a_sentence([f'“{name}”' for name in questions])} alone)."
-        )
-    return texts
-
-
-def _groups(labels: Sequence[str]) -> str:
-    """Groups by name, each once; a name may hold commas of its own."""
-    named = list(dict.fromkeys(labels))
-    more = f"; and {len(named) - MOST_NAMED:,} more" if len(named) > MOST_NAMED else ""
-    return "; ".join(named[:MOST_NAMED]) + more
-
-
-def _too_small(result: Result, row: Mapping[str, Any]) -> bool:
-    kind = result.state_of(row)
-    return kind.code in ("too few", "few in target") or row.get("state") == "masked"
-
-
 def _next(content: Mapping[str, Any], results: Results) -> str:
     """What a reader can do now, by the verdict."""
     code = content["verdict"]["code"]
@@ -305,7 +257,7 @@ def _next(content: Mapping[str, Any], results: Results) -> str:
         )
     if code == "certified":
         return "Hand on the certificate (fairtrial report --certificate), and watch that it stays so (fairtrial watch)."
-    needed = _needed(results)
+    needed = _needed(content, results)
     if needed:
         return needed
     if not any(_certifies(result) for _, result in results):
@@ -322,15 +274,24 @@ def _open_questions(content: Mapping[str, Any]) -> str:
     return f"Ask {words} (fairtrial {' and '.join(names)}). " if names else ""
 
 
-def _needed(results: Results) -> str:
-    """How many people would settle a certification."""
+def _needed(content: Mapping[str, Any], results: Results) -> str:
+    """How many people would settle a certification; a group that has as many is not told to gather them."""
     rows = [row for _, result in results if _certifies(result) for row in result.estimates]
-    needs = {
-        str(row["group"]): scalar(row.get("rows_needed")) or scalar(row.get("members_needed")) for row in rows
-    }
-    known = {group: float(need) for group, need in needs.items() if isinstance(need, int | float)}
+    known: dict[str, float] = {}
+    enough = False
+    for row in rows:
+        members, whole = scalar(row.get("members_needed")), scalar(row.get("rows_needed"))
+        need, have = (whole, content["data"]["rows"]) if whole else (members, scalar(row.get("n")))
+        if isinstance(need, int | float):
+            enough |= need <= (have or 0)
+            known |= {str(row["group"]): float(need)} if need > (have or 0) else {}
     if not known:
-        return ""
+        return (
+            "More people would settle it: at this size a group without a gap would mostly be certified, so there may "
+            "be one."
+            if enough
+            else ""
+        )
     group = max(reversed(known), key=lambda name: known[name])  # of equal ones the last, as in the verdict
     unit = "rows in all" if any(scalar(row.get("rows_needed")) for row in rows) else "members"
     return (

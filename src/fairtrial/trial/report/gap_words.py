@@ -34,8 +34,11 @@ def rates_text(row: Mapping[str, Any]) -> str:
     )
 
 
-def interval_of(row: Mapping[str, Any]) -> str:
-    """'95% interval of the gap: 18.2 to 24.5 points.'; empty where there is none."""
+def interval_of(row: Mapping[str, Any], alone: bool = False) -> str:
+    """'The data fit a gap of 18.2 to 24.5 points (95% interval).'; empty where there is none.
+
+    `alone` says that it was picked from several, which the interval knows nothing of.
+    """
     name = "ratio" if _by_ratio(row) else "difference"
     low, high, level = scalar(row.get(f"{name}_low")), scalar(row.get(f"{name}_high")), row["level"]
     if low is None or high is None or level is None:
@@ -45,7 +48,8 @@ def interval_of(row: Mapping[str, Any]) -> str:
     kind = "ratio" if name == "ratio" else kind_in(row, _POINTS)
     unit = {"points": " points", "ratio": " times"}.get(kind, "")
     told = true_minus(interval_text(low, high, kind))
-    return f"{100 * level:g}% interval of the gap: {told.replace('+', '')}{unit}."
+    which = f"{100 * level:g}% interval{' of this gap alone' if alone else ''}"
+    return f"The data fit a gap of {told.replace('+', '')}{unit} ({which})."
 
 
 class _Kind:

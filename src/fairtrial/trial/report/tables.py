@@ -54,11 +54,13 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """A heading; `detail` says that the column is folded away until it is asked for."""
+    """A heading; `detail` says that the column is folded away until it is asked for, `of` whose interval it heads
+    where a table has several."""
 
     title: str
     css: str
     detail: bool = False
+    of: str = ""
 
 
 def number_class(kind: str) -> str:
@@ -81,14 +83,24 @@ def build_table(result: Result) -> dict[str, Any]:
     lines = [_line(result, row, columns) for row in result.estimates]
     folded = _folded(columns, titles, lines)
     tones = {kind.code: kind.tone for kind in result.states}
+    owners = _owners(columns, titles)
     return {
         "columns": [
-            TableColumn(title, number_class(column.kind), column.name in folded)
+            TableColumn(title, number_class(column.kind), column.name in folded, owners.get(column.name, ""))
             for title, column in zip(titles, columns, strict=True)
         ],
         "lines": lines,
         "off_paper": off_paper([tones.get(str(row.get("state"))) == "bad" for row in result.estimates]),
     }
+
+
+def _owners(columns: Sequence[Column], titles: Sequence[str]) -> dict[str, str]:
+    """Whose limits a column holds, in words, where several do and their headings are the same."""
+    named = {column.name: title for column, title in zip(columns, titles, strict=True)}
+    limits = [column for column in columns if column.is_low and column.estimate in named]
+    if len(limits) < 2:
+        return {}
+    return {column.name: f" of {named[column.estimate]}" for column in limits}
 
 
 def off_paper(found: Sequence[bool]) -> set[int]:

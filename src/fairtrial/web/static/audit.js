@@ -1,4 +1,4 @@
-import { ask, asksOf, asData, day, duration, el, EXPLORATORY, faults, go, number, questions, show, step, table, words } from "./page.js";
+import { ask, asData, day, duration, el, EXPLORATORY, faults, go, number, presetWords, questions, show, step, table, words } from "./page.js";
 import { explore } from "./explore.js";
 import { frontier, surface } from "./frontier.js";
 import { heatmap, needed, subgroups, tests, watch } from "./views.js";
@@ -10,7 +10,7 @@ const SANDBOX = "allow-scripts allow-downloads allow-popups allow-modals";
 // One audit at whatever stage it is.
 export async function audit(id, view) {
   const meta = await ask("GET", `/api/audits/${id}`);
-  if (view === "explore") return explore(meta, meta.stage === "done" ? tabs(meta, await ask("GET", `/api/audits/${id}/views`), "explore") : null);
+  if (view === "explore") return explore(meta, meta.plan && meta.exploratory ? stamp(meta) : null, meta.stage === "done" ? tabs(meta, await ask("GET", `/api/audits/${id}/views`), "explore") : null);
   if (VIEWS[view]) return looked(meta, view);
   if (!meta.plan) return plan(meta);
   if (["queued", "running"].includes(meta.stage)) return running(meta);
@@ -20,8 +20,8 @@ export async function audit(id, view) {
 
 async function looked(meta, view) {
   step("Result", NAMES[view]);
-  const [seen, present, about] = await Promise.all([ask("GET", `/audits/${meta.id}/${view}.json`), ask("GET", `/api/audits/${meta.id}/views`), ask("GET", "/api/about")]);
-  show(el("h1", {}, meta.title), meta.exploratory ? stamp(meta) : null, tabs(meta, present, view), ...VIEWS[view](meta, seen, `/audits/${meta.id}/${view}`, asksOf(about)));
+  const [seen, present] = await Promise.all([ask("GET", `/audits/${meta.id}/${view}.json`), ask("GET", `/api/audits/${meta.id}/views`)]);
+  show(el("h1", {}, meta.title), meta.exploratory ? stamp(meta) : null, tabs(meta, present, view), ...VIEWS[view](meta, seen, `/audits/${meta.id}/${view}`));
 }
 
 function tabs(meta, present, current) {
@@ -35,7 +35,7 @@ const PARTS = { outcome: "what really happened", decision: "the decision", score
 // What is fixed about the data, the preset, and what was chosen beside the questions, which are listed by themselves.
 function written(meta, names) {
   const { data, report, preset, ...chosen } = meta.content;
-  return table(["what", "fixed as"], [...Object.entries(data).map(([name, value]) => [PARTS[name] ?? name, name === "favourable" ? goodWords(data) : name === "missing" ? MISSING[value] ?? words(value) : words(value)]), ...(preset ? [["questions", preset === "general" ? "what any file can tell" : `what is usual in ${preset.replaceAll("-", " ")}`]] : []),
+  return table(["what", "fixed as"], [...Object.entries(data).map(([name, value]) => [PARTS[name] ?? name, name === "favourable" ? goodWords(data) : name === "missing" ? MISSING[value] ?? words(value) : words(value)]), ...(preset ? [["questions", presetWords(preset)]] : []),
     ...Object.entries(chosen).filter(([name]) => !names.includes(name)).map(([name, value]) => [name.replaceAll("_", " "), words(value)])], "The plan");
 }
 
@@ -48,10 +48,9 @@ function goodWords(data) {
 
 async function expected(meta) {
   const [found, about] = await Promise.all([ask("POST", "/api/check", { file: meta.file, content: meta.content }), ask("GET", "/api/about")]);
-  const asks = asksOf(about);
-  const told = written(meta, Object.keys(asks));
+  const told = written(meta, about.questions.map((one) => one.name));
   if (found.faults.length) return [told, faults(found.faults)];
-  const rows = found.questions.map((one) => [one.title || asks[one.method], words(one.arguments), duration(one.seconds)]);
+  const rows = found.questions.map((one) => [one.title, words(one.arguments), duration(one.seconds)]);
   return [told, el("p", {}, questions(found.questions)), table(["question", "asked with", "takes"], rows, "Every question, its settings and what it takes", "stack")];
 }
 
@@ -93,6 +92,7 @@ function running(meta) {
   const cancel = el("button", { id: "cancel", onclick: () => { cancel.disabled = true; ask("POST", `/api/audits/${meta.id}/cancel`); } }, "Cancel");
   show(el("h1", {}, meta.title), stamp(meta), told, list, el("p", {}, cancel));
   const left = () => window.location.pathname !== `/audits/${meta.id}`;
+  source.onerror = () => { if (!left()) told.textContent = "The server does not answer; this page goes on asking. What is finished is kept."; };
   source.onmessage = (message) => {
     const event = JSON.parse(message.data);
     if (left()) { source.close(); return; }

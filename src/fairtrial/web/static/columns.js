@@ -25,7 +25,7 @@ export async function columns(id) {
     note.hidden = !note.textContent;
     try {
       const found = await ask("POST", "/api/check", { file: id, content });
-      if (mine === latest) wrong.replaceChildren(found.faults.length ? faults(found.faults) : cost(found.questions, about));
+      if (mine === latest) wrong.replaceChildren(found.faults.length ? faults(found.faults) : cost(found.questions));
       return found.faults.length ? null : content;
     } catch (error) { if (mine === latest) wrong.replaceChildren(faults(error.faults ?? [String(error)])); return null; }
   };
@@ -132,11 +132,10 @@ function sides(scored, decision, positive) {
   return [`the decision ${yes}`, `the decision ${labels.find((label) => label !== yes)}`];
 }
 
-function cost(listed, about) {
+function cost(listed) {
   if (!listed.length) return el("p", { class: "note" }, "No question is chosen yet.");
-  const words = Object.fromEntries(about.questions.map((one) => [one.name, one.question]));
   return el("details", { id: "cost", open: listed.length < 6 }, el("summary", {}, questions(listed)),
-    table(["question", "takes"], listed.map((one) => [one.title || words[one.method], duration(one.seconds)]), "What will be asked, and about how long each takes"));
+    table(["question", "takes"], listed.map((one) => [one.title, duration(one.seconds)]), "What will be asked, and about how long each takes"));
 }
 
 // What a preset does not take over of what was chosen: it asks about every group.

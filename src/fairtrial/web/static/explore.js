@@ -4,7 +4,7 @@ const START = { difference: "0.05", ratio: "0.8" };
 const listed = (groups) => typeof groups === "string" ? [groups] : Array.isArray(groups) ? groups.filter((name) => typeof name === "string") : Object.keys(groups ?? {});
 
 // Move the threshold, the tolerance or the scale, and every group's numbers move: the address holds the view.
-export async function explore(meta, views) {
+export async function explore(meta, mark, views) {
   step("Result", "Move the threshold");
   const [file, about] = await Promise.all([ask("GET", `/api/files/${meta.file}`), ask("GET", "/api/about")]);
   const asked = new URLSearchParams(window.location.search);
@@ -17,7 +17,7 @@ export async function explore(meta, views) {
   };
   const roles = ["decision", "outcome", "score"].filter((role) => data[role] || (role === "decision" && data.score));
   const metrics = about.metrics.filter((one) => one.needs.every((role) => roles.includes(role))).map((one) => [one.name, one.label]);
-  const out = el("div", { id: "numbers", "aria-live": "polite" });
+  const out = el("div", { id: "numbers", "aria-live": "polite" }, el("p", { class: "quiet" }, "Counting …"));
   const shown = el("output", { for: "threshold" });
   let latest = 0;
   let resting;
@@ -54,7 +54,7 @@ export async function explore(meta, views) {
   const range = score ? score.high - score.low : 0;
   const slider = score?.numeric ? el("input", { type: "range", id: "threshold", min: score.low, max: score.high, step: Number.isInteger(score.low) && range <= 100 ? 1 : range / 200,
     value: view.threshold || (score.low + score.high) / 2, oninput: change("threshold") }) : null;
-  show(el("h1", {}, meta.title), views, meta.plan ? null : el("p", { class: "note" }, "Exploratory: the plan was not fixed before this look. Everything that is exported will say so, of this audit and of every later one of the same data."),
+  show(el("h1", {}, meta.title), mark, views, meta.plan ? null : el("p", { class: "note" }, "Exploratory: the plan was not fixed before this look. Everything that is exported will say so, of this audit and of every later one of the same data."),
     el("div", { class: "row" }, field("Rate", select(metrics, view.metric, { id: "metric", onchange: change("metric") })), field("People by", by), field("Compared with", target), field("Scale", scales), field("Tolerance", tolerance)),
     slider ? field("Threshold of the score", slider) : null, el("p", {}, shown), out, views ? null : el("p", {}, el("a", { href: `/audits/${meta.id}` }, "Back to the audit")));
   await refresh();

@@ -63,13 +63,15 @@ export function asData(path, query = "") {
   return el("p", { class: "quiet" }, "This view as data: ", el("a", { href: `${path}.json${asked}`, target: "_blank" }, "JSON"), ", ", el("a", { href: `${path}.csv${asked}`, download: "" }, "CSV"), ".");
 }
 
+const GONE = "The server does not answer: it may have been stopped. Start it again with “fairtrial serve” and open the address that it prints; audits are kept.";
+
 export async function ask(method, path, body) {
   const raw = body instanceof Blob;
   const answer = await fetch(path, {
     method,
     headers: body === undefined || raw ? {} : { "content-type": "application/json" },
     body: body === undefined ? undefined : raw ? body : JSON.stringify(body),
-  });
+  }).catch(() => { throw Object.assign(new Error(GONE), { faults: [GONE] }); });
   const text = await answer.text();
   let content = null;
   try { content = text ? JSON.parse(text) : null; } catch { content = { faults: [text] }; }
@@ -97,9 +99,7 @@ export function words(value) {
   if (value === null || typeof value !== "object") return String(value);
   return Object.entries(value).map(([name, part]) => `${name.replaceAll("_", " ")}: ${words(part)}`).join("; ") || "as usual";
 }
-// The question behind a section's name, such as measure or measure-2.
-export const question = (asks, section) => asks[section] ?? asks[section.replace(/-\d+$/, "")] ?? section;
-export const asksOf = (about) => Object.fromEntries(about.questions.map((one) => [one.name, one.question]));
+export const presetWords = (name) => name === "general" ? "what any file can tell" : `the usual ones: ${name.replaceAll("-", " ")}`;
 export const EXPLORATORY = "Exploratory: rates of these data were shown before the questions were fixed.";
 // A label that begins or ends with a blank is seen to.
 export const label = (text) => text.trim() === text ? text : `“${text}”`;

@@ -1,9 +1,9 @@
-import { el, field, select } from "./page.js";
+import { el, field, presetWords, select } from "./page.js";
 
 // The questions in words; each form comes from the method's declaration, and what is not changed is not written.
 export function asked(about, file, named, chosen, heading) {
   const title = el("input", { type: "text", id: "title", value: heading, size: 40 });
-  const preset = select([["", "only what is chosen below"], ...about.presets.map((name) => [name, name === "general" ? "what any file can tell" : `what is usual in ${name.replaceAll("-", " ")}`])], chosen, { id: "preset" });
+  const preset = select([["", "only what is chosen below"], ...about.presets.map((name) => [name, presetWords(name)])], chosen, { id: "preset" });
   const lists = { metric: el("datalist", { id: "list-metric" }), criterion: el("datalist", { id: "list-criterion" }), columns: el("datalist", { id: "list-columns" }), group: el("datalist", { id: "list-group" }) };
   const refresh = () => {
     const roles = ["decision", "outcome", "score"].filter((role) => named(role).length);

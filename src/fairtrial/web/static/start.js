@@ -52,5 +52,5 @@ function kept(audits) {
   } }, "Delete");
   const rows = audits.map((meta) => [el("a", { href: `/audits/${meta.id}` }, meta.title), meta.stage === "done" ? choose(meta) : "",
     (STAGES[meta.stage] ?? (meta.plan ? "ready to run" : "not planned yet")) + (meta.exploratory ? ", exploratory" : ""), meta.verdict?.text ?? meta.error ?? "", [day(meta.made), "when"], remove(meta)]);
-  return el("div", {}, table(["audit", "compare", "stage", "verdict", "made", "delete"], rows, "Audits kept here", "stack"), el("p", {}, compare));
+  return el("div", {}, table(["audit", "compare", "stage", "verdict", "made (UTC)", "delete"], rows, "Audits kept here", "stack"), el("p", {}, compare));
 }

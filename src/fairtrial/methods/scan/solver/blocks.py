@@ -52,7 +52,7 @@ class Cells:
     @classmethod
     def of(cls, table: ScanTable) -> Cells:
         scanned = table.cell_scanned
-        codes, arity = table.cell_codes[scanned], table.arity
+        codes, arity = table.x_codes[table.cell_x[scanned]], table.arity
         smooth = None
         if table.on_score:
             rank = _ranks(table)[scanned]
@@ -63,7 +63,12 @@ class Cells:
             values, index = np.unique(table.cell_condition[scanned], return_inverse=True)
             codes, arity = np.column_stack([codes, index.reshape(-1)]), np.append(arity, len(values))
         people = float(table.per_cell(table.atom_total)[scanned].sum())
-        return cls(codes=codes.astype(np.int64), arity=arity.astype(np.int64), smooth=smooth, people=people)
+        return cls(
+            codes=codes.astype(np.int64, copy=False),
+            arity=arity.astype(np.int64),
+            smooth=smooth,
+            people=people,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -148,9 +153,10 @@ def _statistics(
 ) -> Callable[[tuple[int, ...]], tuple[float, int]]:
     """χ² of a block and the cells of its table that somebody is in; of very many blocks all are made at once."""
     if cells.wide:
+        from fairtrial.methods.scan.solver.two_way import as_codes
         from fairtrial.methods.scan.solver.wide_blocks import all_tables
 
-        made = all_tables(cells.codes[:, attributes], cells.arity[attributes], residual, weight)
+        made = all_tables(as_codes(cells.codes)[:, attributes], cells.arity[attributes], residual, weight)
         place = {attribute: number for number, attribute in enumerate(attributes)}
 
         def known(block: tuple[int, ...]) -> tuple[float, int]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairtrial.methods.scan.solver.arrays import BoolArray, FloatArray, IntArray
+from fairtrial.methods.scan.solver.arrays import BoolArray, Codes, FloatArray, IntArray
 from fairtrial.methods.scan.solver.null import permute_within
 from fairtrial.methods.scan.solver.scan_table import ScanTable, distinct_rows, totals
 
@@ -33,7 +33,7 @@ ContrastDraw = Callable[[int, np.random.Generator], Contrast]
 class MatchedTable:
     """The scanned people by stratum and event: parts of strata, strata of searched cells, both in order."""
 
-    codes: IntArray
+    codes: Codes
     stratum_cell: IntArray
     part_stratum: IntArray
     part_event: FloatArray
@@ -103,12 +103,13 @@ class MatchedTable:
         return float(inside[self.moves()].sum() / inside.sum())
 
 
-def _searched(table: ScanTable, stratum: IntArray, cells: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+def _searched(table: ScanTable, stratum: IntArray, cells: IntArray) -> tuple[Codes, IntArray, IntArray]:
     """The searched cells' codes, each atom's stratum by a dense number, and each stratum's searched cell."""
     index, first = distinct_rows(stratum)
-    codes = table.searched_codes[cells[first]]
+    codes = table.x_codes[table.cell_x[cells[first]], : table.searched]
     cell, cell_first = distinct_rows(*codes.T)
-    return np.ascontiguousarray(codes[cell_first]), index, cell
+    # of very many cells gone through by attributes, so that each one's values lie together, in few bytes
+    return np.asfortranarray(codes[cell_first], dtype=np.uint16), index, cell
 
 
 def contrast_of(
@@ -222,7 +223,7 @@ def drawn_events(scan_table: ScanTable, table: MatchedTable, rates: FloatArray) 
 class PersonTable:
     """The score without strata: what each atom's people weigh, given ê and m̂ of every cell."""
 
-    codes: IntArray
+    codes: Codes
     cell_of: IntArray
     total: FloatArray
     protected: FloatArray

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairtrial.methods.scan.solver.arrays import BoolArray, FloatArray, IntArray
+from fairtrial.methods.scan.solver.arrays import BoolArray, Codes, FloatArray, IntArray
 from fairtrial.methods.scan.solver.scan_table import totals
 from fairtrial.methods.scan.solver.value_sets import (
     MOST_ENUMERATED,
@@ -165,7 +165,7 @@ class MatchedSearch:
     """What is searched: cells of the attributes' values, exactly or (`depth` 2) two attributes at a time."""
 
     attributes: tuple[Attribute, ...]
-    codes: IntArray
+    codes: IntArray | Codes
     penalty: float
     depth: int | None = None
 
@@ -340,7 +340,7 @@ def _rank(one: Subgroup) -> tuple[float, int]:
 
 
 def plan_matched(
-    attributes: tuple[Attribute, ...], codes: IntArray, penalty: float, search: str = "auto"
+    attributes: tuple[Attribute, ...], codes: IntArray | Codes, penalty: float, search: str = "auto"
 ) -> MatchedSearch:
     """Every subgroup where each draw affords it, else all that restrict at most two attributes."""
     everything = MatchedSearch(attributes=attributes, codes=codes, penalty=penalty)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from fairtrial.methods.scan.solver.arrays import BoolArray, FloatArray, IntArray
+from fairtrial.methods.scan.solver.arrays import BoolArray, Codes, FloatArray, IntArray
 from fairtrial.methods.scan.solver.matched import Contrast, ContrastDraw, MatchedTable
 from fairtrial.methods.scan.solver.scan_table import ScanTable, distinct_rows, totals
 
@@ -57,7 +57,7 @@ class PersonRows:
 class PersonStrata:
     """Persons who can be exchanged with somebody alike: who they are alike with, their events, and the class."""
 
-    codes: IntArray
+    codes: Codes
     events: sparse.csr_array
     alike: IntArray
     protected: BoolArray

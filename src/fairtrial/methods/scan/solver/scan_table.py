@@ -47,6 +47,10 @@ class ScanTable:
         """The searched attributes' values of every cell."""
         return np.ascontiguousarray(self.x_codes[self.cell_x, : self.searched])
 
+    def column(self, attribute: int) -> IntArray:
+        """One attribute's value of every cell."""
+        return np.asarray(self.x_codes[self.cell_x, attribute])
+
     @property
     def searched_arity(self) -> IntArray:
         return self.arity[: self.searched]
@@ -133,7 +137,7 @@ def build_table(
     if searched == 0:  # one attribute of one value: the class as a whole
         nothing = np.zeros((len(codes), 1), dtype=np.int64)
         codes, arity, searched = np.concatenate([nothing, codes], axis=1), np.append(1, arity), 1
-    codes = codes.astype(np.int64)
+    codes = codes.astype(np.int64, copy=False)
     x_index, x_first = distinct_rows(*codes.T)
     c_values = np.zeros(len(codes)) if rows.condition is None else rows.condition
     c_index = np.unique(c_values, return_inverse=True)[1].reshape(-1)

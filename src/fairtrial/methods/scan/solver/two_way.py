@@ -10,13 +10,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fairtrial.methods.scan.solver.arrays import BoolArray, FloatArray, IntArray
+from fairtrial.methods.scan.solver.arrays import BoolArray, Codes, FloatArray, IntArray
 from fairtrial.methods.scan.solver.value_sets import MOST_ENUMERATED, Attribute
 from fairtrial.work.compiled import njit
 
-Codes = NDArray[np.uint16]
 NOTHING = 1e-12  # a variance below which a score is 0
 BETTER = 1e-9
 ROUNDS = 20

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from fairtrial.methods.scan.solver.arrays import FloatArray, IntArray
-from fairtrial.methods.scan.solver.two_way import Codes, Pairs, as_codes, pairs_of, two_way_tables
+from fairtrial.methods.scan.solver.arrays import Codes, FloatArray, IntArray
+from fairtrial.methods.scan.solver.two_way import Pairs, as_codes, pairs_of, two_way_tables
 from fairtrial.methods.scan.solver.value_sets import attributes_of
 from fairtrial.work.compiled import njit
 
@@ -36,7 +36,7 @@ class ThreeWay(NamedTuple):
     filled_three: IntArray
 
 
-def all_tables(codes: IntArray, arity: IntArray, residual: FloatArray, weight: FloatArray) -> ThreeWay:
+def all_tables(codes: Codes, arity: IntArray, residual: FloatArray, weight: FloatArray) -> ThreeWay:
     """Σ residual²/Σ weight summed over the filled cells of every table."""
     pairs, small = pairs_of(attributes_of(arity)), as_codes(codes)
     count = len(arity)

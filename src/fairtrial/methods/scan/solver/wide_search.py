@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairtrial.methods.scan.solver.arrays import FloatArray, IntArray
+from fairtrial.methods.scan.solver.arrays import Codes, FloatArray, IntArray
 from fairtrial.methods.scan.solver.two_way import (
     as_codes,
     best_in_tables,
@@ -18,7 +18,7 @@ from fairtrial.methods.scan.solver.value_sets import Attribute
 class WideSearch:
     """All subgroups that restrict at most two attributes, from the tables of every two."""
 
-    def __init__(self, attributes: tuple[Attribute, ...], codes: IntArray, penalty: float) -> None:
+    def __init__(self, attributes: tuple[Attribute, ...], codes: IntArray | Codes, penalty: float) -> None:
         self.pairs, self.codes, self.penalty = pairs_of(attributes), as_codes(codes), penalty
         self._spread: tuple[FloatArray, FloatArray] | None = None  # the last variance and its tables
         self._gain: tuple[FloatArray, FloatArray] | None = (

@@ -29,6 +29,29 @@
     if (tall) spec.height = { step: Math.max(step, 29) };
   };
 
+  // Tiles that are wider than the page stand in a column: what was beside each other comes below each other.
+  const tiles = (spec, room) => {
+    const views = [spec, ...(spec.layer || [])].filter((view) => view.encoding?.x?.sort);
+    const count = (channel) => views[0]?.encoding[channel]?.sort.length || 0;
+    if (!views.length) return;
+    if ((count("x") + 1) * spec.width.step > room && count("y") < count("x")) {
+      for (const { encoding } of views) {
+        const { x, y } = encoding;
+        encoding.y = { ...x, axis: { ...x.axis, orient: "left" } };
+        if (y) encoding.x = { ...y, axis: { ...y.axis, orient: "top", labelAngle: 0 } };
+        else delete encoding.x;
+      }
+      if (!count("x")) [spec.width, spec.height] = [40, { step: spec.height + 4 }];
+    }
+    const left = room - count("x") * (spec.width.step || 0) - 24;
+    for (const { encoding } of views) if (encoding.y) encoding.y.axis = { ...encoding.y.axis, labelLimit: left };
+  };
+  const lines = (title) =>
+    title.split(" ").reduce((all, word) => {
+      const longer = `${all.at(-1)} ${word}`;
+      return all.length && longer.length <= 46 ? [...all.slice(0, -1), longer] : [...all, word];
+    }, []);
+
   // Several views stand side by side only where there is room; a single view or a column of them takes the width
   // there is, up to a width at which lines are still easy to follow; true says that this width holds its labels, too.
   const widest = 760;
@@ -52,6 +75,8 @@
     }
     if (room < narrow && place !== "row") inLines(spec, tall);
     const faceted = ["row", "column", "facet"].some((channel) => spec.encoding && spec.encoding[channel]);
+    if (room < narrow && typeof spec.title === "string") spec.title = lines(spec.title);
+    if (room < narrow && spec.width?.step && !faceted) return void tiles(spec, room);
     if (typeof spec.width === "object" || faceted) return;
     if (place === "alone") {
       spec.width = Math.min(room, Math.max(widest, spec.width || 0));
@@ -109,10 +134,14 @@
   const draw = async (target) => {
     const room = roomFor(target);
     target.dataset.drawnFor = String(room);
-    await embed(target, room, 0);
+    const tiled = /"width": ?\{ ?"step"/.test(document.getElementById(target.dataset.chart).textContent);
     // How wide labels beside a column of views come out is only known once they are drawn.
-    const over = Number(target.querySelector("svg")?.getAttribute("width") || 0) - room;
-    if (over > 0) await embed(target, room, over + 4);
+    for (let pass = 0, slack = 0; pass < 3; pass += 1) {
+      await embed(target, room, slack);
+      const over = Number(target.querySelector("svg")?.getAttribute("width") || 0) - room;
+      if (over <= 0 && (pass || over > -40 || room >= narrow || tiled)) break;
+      slack += over + 4;
+    }
     // what has to be scrolled must be reachable by keyboard
     if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
     else target.removeAttribute("tabindex");

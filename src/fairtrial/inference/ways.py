@@ -1,0 +1,11 @@
+"""The ways a gap can be inferred, by name: what the methods offer and the inference takes."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Scale = Literal["difference", "ratio"]
+Likelihood = Literal["empirical", "euclidean"]
+TargetMethod = Literal["profile", "orthogonal", "scaled", "plug-in"]
+RateMethod = Literal["bounded", "wilson", "likelihood", "half-count", "exact"]
+Refinement = Literal["bartlett", "balanced", "adjusted", "none"]
