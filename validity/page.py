@@ -9,6 +9,7 @@ from fairtrial import __version__
 from validity.board import METHODS, Judged, cells
 from validity.run import Board
 
+FEWER = "†"  # beside the repeats of a whole analysis
 _INTRODUCTION = """# The validity board
 
 Every p-value and every interval of fairtrial, run over repeats in designs where the truth is known. Written by
@@ -93,11 +94,10 @@ def side_by_side(lines: list[Judged]) -> list[Judged]:
 
 
 def _exceptions(board: Board) -> str:
-    fewer = [line for line in board.judged if line.cell.whole_analysis]
+    fewer = sum(line.cell.whole_analysis for line in board.judged)
     if not fewer:
         return ""
-    named = ", ".join(f"*{line.cell.method}: {line.cell.name}* ({line.repeats})" for line in fewer)
-    return f"Whole analyses that take seconds each have fewer repeats, and bounds as wide as that makes them: {named}."
+    return f"{fewer} whole analyses that take seconds each ({FEWER}) have fewer, and bounds as wide as that makes them."
 
 
 def _summary(board: Board) -> str:
@@ -135,6 +135,8 @@ def _table(lines: list[Judged]) -> str:
         name, variant = (cell.name, "fairtrial") if mine else (f"↳ {cell.name}", "published variant")
         bound = "below " + f"{line.bound:.3f}" if cell.claim == "power" else f"{line.bound:.3g}"
         repeats = f"exact, {line.repeats:,}" if cell.exact else f"{line.repeats:,}"
+        if cell.whole_analysis:
+            repeats += f" {FEWER}"
         nominal = "" if line.rival is not None else f"{cell.nominal:g}"
         rows.append(
             f"| {name} | {cell.design} | {cell.claim} | {variant} | {nominal} | {repeats} "
