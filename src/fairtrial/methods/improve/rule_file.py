@@ -44,9 +44,6 @@ TRUSTED = (
     "sklearn._loss.loss.HalfBinomialLoss",
     "sklearn._loss.loss.HalfMultinomialLoss",
     "sklearn._loss.loss.HalfSquaredError",
-    "sklearn._loss._loss.CyHalfBinomialLoss",
-    "sklearn._loss._loss.CyHalfMultinomialLoss",
-    "sklearn._loss._loss.CyHalfSquaredError",
     "sklearn.calibration._CalibratedClassifier",
     "sklearn.calibration._SigmoidCalibration",
     "sklearn.compose._column_transformer._RemainderColsList",
@@ -55,6 +52,7 @@ TRUSTED = (
     "sklearn.tree._tree.Tree",
     "sklearn.utils._bunch.Bunch",
 )
+LOSSES = ("CyHalfBinomialLoss", "CyHalfMultinomialLoss", "CyHalfSquaredError")
 # What else a file may hold: plain values, arrays, and estimators that compute in Python and NumPy. Support vector
 # machines, neighbours and gradient boosting other than by histograms are not among them: their compiled code follows
 # indices and sizes of the file without looking at them, and sparse arrays do the same.
@@ -136,7 +134,7 @@ def read_object(path: str | os.PathLike[str]) -> Any:
         if foreign:
             required = f"holds {', '.join(foreign)}, which are not trusted; it was not read"
             raise _cannot_read(path, required, "read files that the save() of a rule has written")
-        found = skops.loads(content, trusted=list(TRUSTED))
+        found = skops.loads(content, trusted=sorted(_trusted()))
         unsound = unsound_trees(found)
     except InputError:
         raise
@@ -160,8 +158,17 @@ def _foreign(content: bytes) -> list[str]:
         if size > LARGEST:
             raise ValueError(f"it unpacks to {size:,} bytes, more than {LARGEST:,}")
         named = set(_named(json.loads(packed.read("schema.json"))))
-    ours = {name for name in named if name in TRUSTED or name in PLAIN or name.startswith(ESTIMATORS)}
-    return sorted((named - ours) | (set(skops_io().get_untrusted_types(data=content)) - set(TRUSTED)))
+    trusted = _trusted()
+    ours = {name for name in named if name in trusted or name in PLAIN or name.startswith(ESTIMATORS)}
+    return sorted((named - ours) | (set(skops_io().get_untrusted_types(data=content)) - trusted))
+
+
+def _trusted() -> set[str]:
+    """The list above, with the compiled losses as the installed scikit-learn names them: before 1.9 their module is
+    called `_loss`, a name that must not be trusted where it is not scikit-learn's."""
+    from sklearn._loss import _loss as compiled
+
+    return {*TRUSTED, *(f"{getattr(compiled, name).__module__}.{name}" for name in LOSSES)}
 
 
 def _named(node: Any) -> Iterator[str]:
