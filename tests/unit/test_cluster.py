@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -99,3 +100,22 @@ def test_an_address_without_a_scheduler_is_a_fault() -> None:
     require_dask()
     with pytest.raises(InputError, match="no scheduler that answers"):
         run(SPEC, parallel="tcp://127.0.0.1:1")
+
+
+def test_a_process_killed_while_the_cluster_starts_costs_a_try(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is raised then depends on how far the process was."""
+    require_dask()
+    import distributed
+
+    faults: list[Exception] = [OSError("closed"), TimeoutError(), RuntimeError("did not start")]
+    make = distributed.LocalCluster
+
+    def started(**settings: Any) -> Any:
+        if faults:
+            raise faults.pop()
+        return make(**settings)
+
+    monkeypatch.setattr(distributed, "LocalCluster", started)
+    with cluster("run", "dask", 1) as jobs:
+        assert jobs == 1
+    assert not faults
