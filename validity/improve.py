@@ -157,7 +157,7 @@ CELLS = [
         partial(portfolio_rejections, misled=MISLED),
         whole_analysis=True,
         claim="power",
-        nominal=0.8,  # what a choice by z of 2.49 out of fold buys
+        nominal=0.9,
         short=PORTFOLIO_SHORT,
         long=60,
     ),
