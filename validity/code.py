@@ -1,12 +1,16 @@
-"""Which code a line of the board depends on: a hash of every file that its module imports, directly or not."""
+"""Which code a line of the board depends on: a hash of the board's files that list it, and of every file that the
+functions which run it import, directly or not."""
 
 from __future__ import annotations
 
 import ast
 import hashlib
-from functools import cache
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import fields, is_dataclass
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import fairtrial
 
@@ -20,14 +24,38 @@ LIBRARIES = ("numpy", "scipy", "scikit-learn", "narwhals", "duckdb", "numba")
 
 
 @cache
-def code_digest(module: str) -> str:
-    """A hash of all code that the lines of this module can depend on."""
+def code_digest(listed_in: str, run_by: frozenset[str]) -> str:
+    """A hash of all code that a line can depend on: the module that lists it, and those of what it runs."""
+    listing = {place for place in _reached(listed_in) if place.startswith("validity/")}
     digest = hashlib.sha256()
-    for place in sorted(_reached(module)):
+    for place in sorted(listing.union(*(_reached(module) for module in run_by))):
         if not place.startswith(ONLY_SHOWS) and not place.endswith("/chart.py"):
             digest.update(f"{place}\n".encode() + _content(place))
     digest.update(" ".join(version(name) for name in LIBRARIES).encode())
     return digest.hexdigest()[:24]
+
+
+def modules_of(*runs: Any) -> frozenset[str]:
+    """The modules of functions and of all functions and objects that are bound to them."""
+    found: set[str] = set()
+    waiting, seen = list(runs), set()
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen or one is None or isinstance(one, str | int | float | bool):
+            continue
+        seen.add(id(one))
+        if isinstance(one, partial):
+            waiting += [one.func, *one.args, *one.keywords.values()]
+        elif isinstance(one, Mapping):
+            waiting += one.values()
+        elif isinstance(one, Sequence | Set):
+            waiting += one
+        else:
+            found.add(getattr(one, "__module__", None) or type(one).__module__)
+            waiting += [cell.cell_contents for cell in getattr(one, "__closure__", None) or ()]
+            if is_dataclass(one) and not isinstance(one, type):
+                waiting += [getattr(one, field.name) for field in fields(one)]
+    return frozenset(name for name in found if name.split(".")[0] in ("fairtrial", "validity"))
 
 
 @cache
@@ -68,7 +96,9 @@ def _imported(place: str) -> tuple[str, ...]:
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
-            submodules = [f"{node.module}.{alias.name}" for alias in node.names]
+            submodules = [
+                f"{node.module}.{alias.name}" for alias in node.names if alias.name != "__version__"
+            ]
             own = node.module != "fairtrial" or any(not _is_module(name) for name in submodules)
             names += submodules + ([node.module] if own else [])
     return tuple(name for name in names if name.split(".")[0] in ("fairtrial", "validity"))

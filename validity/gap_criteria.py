@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import fairtrial
+from fairtrial.data.audit import Audit
 from fairtrial.inference.compare.choose_gaps import make_gaps
 from fairtrial.inference.compare.gaps import Gaps
 from fairtrial.inference.evidence.atoms import Atoms, Comparison
 from fairtrial.inference.joint.joint_test import JointTest, joint_test
 from fairtrial.inference.multiplicity import CORRECTIONS, holm
 from fairtrial.methods.certify.criterion import joint_of
+from fairtrial.methods.certify.method import certify
 from fairtrial.methods.gaps.judgement import certified
 from validity.board import Cell
 
@@ -91,8 +92,8 @@ def whole(repeats: int, random: Random) -> NDArray[np.float64]:
         y = (random.random(600) < 0.4).astype(int)
         rate = np.where(y == 1, 0.5, 0.3) + 0.1 * ((group == 2) & (y == 1))
         data: Any = {"g": [f"g{g}" for g in group], "y": y, "d": (random.random(600) < rate).astype(int)}
-        audit = fairtrial.Audit(data, outcome="y", decision="d", groups="g")
-        result = fairtrial.certify(audit, "separation", target={"g": "g0"}, tolerance=0.1)
+        audit = Audit(data, outcome="y", decision="d", groups="g")
+        result = certify(audit, "separation", target={"g": "g0"}, tolerance=0.1)
         found[i] = result.verdict.code == "violated"
     return found
 

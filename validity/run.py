@@ -15,15 +15,16 @@ from typing import Any
 
 from fairtrial.errors import Fault, InputError
 from validity.board import METHODS, MODULES, Cell, Judged, cells, judge
-from validity.code import LIBRARIES, ONLY_SHOWS, code_digest
+from validity.code import LIBRARIES, ONLY_SHOWS, code_digest, modules_of
 
 README = """Finished lines of the validity board (`python -m validity --keep`), so that a stopped run goes on.
 
 One file per line. Its name is a hash of the line's name, design, claim and nominal level, the number of repeats, the
-seed, and the code: every Python file that the line's module imports, directly or not, but those that only show results
-({shows}), and the versions of {libraries}. So a long run never uses a line of a short one, and no line outlives a
-change of the code it depends on. `seconds` is the processor time the line took when it was computed; the page adds
-these up. Lines of older code are not read any more: this folder may be deleted at any time.
+seed, and the code: the board's files that list the line, and every Python file that the functions which run it import,
+directly or not, but those that only show results ({shows}), and the versions of
+{libraries}. So a long run never uses a line of a short one, and no line outlives a change of the code it depends on.
+`seconds` is the processor time the line took when it was computed; the page adds these up.
+Lines of older code are not read any more: this folder may be deleted at any time.
 """
 
 
@@ -98,7 +99,7 @@ def _repeats(cell: Cell, form: str) -> int:
 
 
 def _code(cell: Cell) -> str:
-    return code_digest(f"validity.{MODULES.get(cell.method, cell.method)}")
+    return code_digest(f"validity.{MODULES.get(cell.method, cell.method)}", modules_of(cell.run, cell.rival))
 
 
 def _path(folder: Path, cell: Cell, form: str, seed: int) -> Path:

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy import optimize, stats
+from scipy import optimize, special, stats
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from fairtrial.inference.rates.everyone import Mirrored, PartLaw
@@ -15,6 +15,7 @@ from fairtrial.inference.rates.two_rates import (
     TwoRateLaw,
     TwoRates,
     at_null,
+    constrained_by_ratio,
     difference_interval,
     difference_root,
     exact_tail,
@@ -35,6 +36,42 @@ def table_of(*counts):
 
 def columns(tables):
     return (np.array(column, dtype=float) for column in zip(*tables, strict=True))
+
+
+# Maximum likelihood where everyone of a side is alike
+
+
+@pytest.mark.parametrize("n1, n2", [(1, 1), (3, 7), (40, 25), (1000, 30)])
+def test_constrained_rates_are_the_most_likely_at_the_ends_too(n1, n2):
+    """No point of a fine grid with both ends is more likely; an end is met exactly, so that limits end their search."""
+    grid = np.concatenate(
+        [np.linspace(0, 1, 20_001), np.logspace(-12, -1, 200), 1 - np.logspace(-12, -1, 200)]
+    )
+
+    def likelihood(k1, p1, k2, p2):
+        return (
+            special.xlogy(k1, p1) + special.xlog1py(n1 - k1, -p1)
+            + special.xlogy(k2, p2) + special.xlog1py(n2 - k2, -p2)
+        )  # fmt: skip
+
+    for k1, k2 in itertools.product({0, 1, n1 // 2, n1}, {0, 1, n2 // 2, n2}):
+        for delta in (-1.0, -0.6, -0.001, 0.0, 0.001, 0.1, 1.0):
+            p1, p2 = (
+                rate[0] for rate in constrained_rates(*([v, v] for v in (k1, n1, k2, n2)), [delta, 0.3])
+            )
+            low, high = max(0.0, -delta), min(1.0, 1.0 - delta)
+            tried = low + (high - low) * grid
+            most = likelihood(k1, np.clip(tried + delta, 0, 1), k2, tried).max()
+            assert likelihood(k1, p1, k2, p2) >= most - 1e-9 * max(1.0, abs(most))
+        for ratio in (1e-3, 0.9, 0.999, 1.0, 1.001, 5.0):
+            counts = (np.array([float(value)]) for value in (k1, n1, k2, n2, ratio))
+            p1, p2 = (rate[0] for rate in constrained_by_ratio(*counts))
+            tried = min(1.0, 1.0 / ratio) * grid
+            most = likelihood(k1, np.clip(ratio * tried, 0, 1), k2, tried).max()
+            assert likelihood(k1, p1, k2, p2) >= most - 1e-9 * max(1.0, abs(most))
+    for delta in (0.001, 0.3):  # all selected, and nobody
+        assert constrained_rates(n1, n1, n2, n2, delta) == (1.0, 1.0 - delta)
+        assert constrained_rates(0, n1, 0, n2, delta) == (delta, 0.0)
 
 
 # What the page prints

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -181,9 +181,29 @@ def test_kept_lines_are_used_for_the_same_repeats_seed_and_code_only(tmp_path, m
     )
     assert _run(tmp_path, monkeypatch, form="long")[1] == 2
     assert _run(tmp_path, monkeypatch, seed=1)[1] == 2
-    monkeypatch.setattr("validity.run.code_digest", lambda module: "other code")
+    monkeypatch.setattr("validity.run.code_digest", lambda listed_in, run_by: "other code")
     assert _run(tmp_path, monkeypatch)[1] == 2
     assert "repeats" in (tmp_path / "README.md").read_text(encoding="utf-8")
+
+
+def test_a_line_depends_on_what_runs_it() -> None:
+    """On the modules of all functions bound to it, wherever they are held; not on those of its neighbours."""
+    from fractions import Fraction
+
+    from fairtrial.inference.multiplicity import holm
+    from fairtrial.methods.certify.method import certify
+    from validity.code import code_digest, modules_of
+
+    def inner(repeats: int) -> object:
+        return certify, repeats
+
+    bound = partial(inner, 3, [holm], design={"value": Fraction(1, 2)})
+    assert modules_of(bound, None) >= {"fairtrial.inference.multiplicity", "fairtrial.methods.certify.method"}
+    few, more = (
+        frozenset({name}) for name in ("fairtrial.inference.multiplicity", "fairtrial.methods.scan.method")
+    )
+    assert code_digest("validity.watch", few) != code_digest("validity.watch", few | more)
+    assert code_digest("validity.watch", few) != code_digest("validity.plan", few)
 
 
 def test_a_variant_is_shown_below_its_counterpart(tmp_path, monkeypatch) -> None:

@@ -114,7 +114,41 @@ def constrained_rates(
         second = 2.0 * p * np.cos(angle) - c2 / 3.0
     low, high = np.maximum(0.0, -delta), np.minimum(1.0, 1.0 - delta)
     second = _polish(np.clip(second, low, high), low, high, k1, n1, k2, n2, delta)
+    second = _at_an_end(second, low, high, k1, n1, k2, n2, delta)
     return np.clip(second + delta, 0.0, 1.0), second
+
+
+def _at_an_end(
+    second: Floats,
+    low: Floats,
+    high: Floats,
+    k1: Floats,
+    n1: Floats,
+    k2: Floats,
+    n2: Floats,
+    delta: Floats,
+) -> Floats:
+    """An end itself where the likelihood still rises there: the cubic comes no nearer to it than 1e-8.
+
+    Only a side whose people are all alike allows for an end; the searches for limits would follow the noise.
+    """
+    up, size = delta >= 0, np.abs(delta)
+    at_high, at_low = np.where(up, k1 == n1, k2 == n2), np.where(up, k2 == 0, k1 == 0)
+    if not (at_high | at_low).any():
+        return second
+    alike, k, n = np.where(up, n1, n2), np.where(up, k2, k1), np.where(up, n2, n1)
+    # the score at the high end and, turned, at the low one, without the term of the side that is all alike
+    rising = alike + over(k, 1 - size) - over(n - k, size)
+    alike, k, n = np.where(up, n2, n1), np.where(up, k1, k2), np.where(up, n1, n2)
+    falling = alike + over(n - k, 1 - size) - over(k, size)
+    second = np.where(at_high & (rising >= 0), high, second)
+    return np.where(at_low & (falling >= 0), low, second)
+
+
+def over(count: Floats, rate: Floats) -> Floats:
+    """A term of the score: nobody counts nothing, whatever the rate."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(count > 0, count / rate, 0.0)
 
 
 def _polish(

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from fairtrial.inference.numeric.roots import Floats, floats
 from fairtrial.inference.rates.exact_tails import contrast_tail
 from fairtrial.inference.rates.laws import Bools, Law
-from fairtrial.inference.rates.proportions import binomial_deviance, constrained_rates, difference_error
+from fairtrial.inference.rates.proportions import binomial_deviance, constrained_rates, difference_error, over
 from fairtrial.inference.ways import Scale
 
 Only = Literal["likelihood", "score"]  # one law alone, without bounds
@@ -96,7 +96,13 @@ def constrained_by_ratio(
     with np.errstate(divide="ignore", invalid="ignore"):
         root = np.sqrt(np.maximum(middle**2 - 4.0 * leading * (k1 + k2), 0.0))
         # The quotient form of the smaller root: subtracting two near-equal numbers would lose it.
-        second = np.clip(2.0 * (k1 + k2) / (middle + root), 0.0, np.minimum(1.0, 1.0 / ratio))
+        most = np.minimum(1.0, 1.0 / ratio)
+        second = np.clip(2.0 * (k1 + k2) / (middle + root), 0.0, most)
+        # where the likelihood still rises at the largest rate, that is the maximum: the root loses its digits there
+        above = ratio >= 1.0
+        alike = np.where(above, k1 == n1, k2 == n2)
+        others = np.where(above, over(n2 - k2, 1.0 - most), over(ratio * (n1 - k1), 1.0 - ratio))
+        second = np.where(alike & ((k1 + k2) / most >= others), most, second)
     return np.clip(ratio * second, 0.0, 1.0), second
 
 
