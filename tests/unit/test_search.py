@@ -15,7 +15,7 @@ from fairtrial.errors import NotApplicable
 from fairtrial.methods.improve.candidates.frontier import FrontierRules, gain_of, gap_of
 from fairtrial.methods.improve.candidates.preparation import prepare
 from fairtrial.methods.improve.result import ImproveResult
-from fairtrial.methods.improve.search import SURE, Found
+from fairtrial.methods.improve.search import Found, sure_enough
 from fairtrial.methods.improve.solver.thoroughness import least_gap, least_gap_bound
 from fairtrial.trial.report.tables import build_table
 from oracles.improve_data import misled_people
@@ -31,7 +31,7 @@ def audit_of(data, **changes):
 
 def found_of(merit, gap, within):
     arrays = {"merit": np.array([merit]), "gap": np.array([gap]), "within": np.array([within], dtype=float)}
-    return Found(arrays, [str(i) for i in range(len(merit))])
+    return Found(arrays, [str(i) for i in range(len(merit))], sure=2.49)
 
 
 def test_the_least_gap_among_those_that_are_sure_enough_is_tested():
@@ -42,10 +42,16 @@ def test_the_least_gap_among_those_that_are_sure_enough_is_tested():
 
 def test_without_one_that_is_sure_enough_the_surest_is_tested():
     found = found_of([1.0, -np.inf, 2.4], [0.1, 0.0, 0.9], [0, 1, 0])
-    assert SURE == 2.49
     assert found.best(0) == 2
     assert found.least_discriminatory(0) == 1
     assert found_of([1.0], [0.5], [0]).least_discriminatory(0) is None
+
+
+def test_how_sure_follows_the_test_that_comes():
+    """Power nine tenths at the level of each split, more where fewer rows are left to test on."""
+    assert sure_enough(0.025, 0.5) == pytest.approx(1.959964 + 1.281552, abs=1e-6)
+    assert sure_enough(0.05, 0.5) == pytest.approx(1.644854 + 1.281552, abs=1e-6)
+    assert sure_enough(0.05, 0.8) == pytest.approx(2 * sure_enough(0.05, 0.5))
 
 
 def contest_of(data, accuracy="accuracy", fairness="selection_rate", **changes):

@@ -80,7 +80,8 @@ def answer(audit: Audit, wanted: Wanted, settings: Settings) -> ImproveResult:
     contest, candidates = ready.contest, ready.candidates
     settings = _decided(settings, ready)
     tried = [identity(candidate) for candidate in candidates]
-    settings = replace(settings, key=sameness((ready.rows.digest, wanted, tried)))
+    how = (settings.train_share, settings.bootstrap, settings.aggregate, settings.alpha)
+    settings = replace(settings, key=sameness((ready.rows.digest, wanted, tried, how)))
     found = None
     if ready.stated is None:
         tested, found = run_splits(contest, candidates, settings)

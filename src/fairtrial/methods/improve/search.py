@@ -1,7 +1,7 @@
 """The search for an alternative inside training rows: every candidate out of fold, and which one is tested.
 
-Tested is the least gap among candidates whose every part of the claim is sure enough out of fold (z of at least 2.49,
-so that the test on the other half is likely to show it), else the one whose weakest part is the surest. The rule with
+Tested is the least gap among candidates whose every part of the claim is sure enough out of fold (a z at which the test
+on the other half shows it in nine of ten cases), else the one whose weakest part is the surest. The rule with
 the least gap whose accuracy is within the margin is noted beside it: it is the least discriminatory one that was found,
 and not shown.
 """
@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from fairtrial.errors import FairtrialError, Fault, NotApplicable
 from fairtrial.methods.improve.candidates.constraints import check_rule, permissible
@@ -36,8 +37,16 @@ from fairtrial.work import Arrays
 
 Floats = NDArray[np.float64]
 
-# a part of the claim with this z out of fold is sure enough: the test on the other half then has power of about 80%
-SURE = 2.49
+# How likely the test on the other part is to show what is sure enough. Of 100 data sets with a known better rule three
+# halves showed 95, with a gap of .109; with 80% at the level of a single test (z of 2.49) 83, with one of .074.
+POWER = 0.9
+
+
+def sure_enough(level: float, train_share: float) -> float:
+    """The z out of fold at which a test at this level, on the rows that are not trained on, has the power."""
+    return float(special.ndtri(1.0 - level) + special.ndtri(POWER)) * math.sqrt(
+        train_share / (1.0 - train_share)
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,11 +56,12 @@ class Found:
     `merit` is the smallest z of the claim, `gap` the largest gap by the status quo's, `within` whether every accuracy
     is within its margin; `accuracy`, `gaps` and the groups' `levels` behind them are out of fold, `support` whom they
     rest on, `accuracy_error` and `gap_error` standard errors; `test_accuracy`, `test_gaps` and `test_levels` are of the
-    other half.
+    other half. A merit of `sure` is sure enough.
     """
 
     arrays: Arrays
     names: list[str]
+    sure: float
     settings: tuple[str, ...] = ()
 
     def best(self, k: int) -> int:
@@ -68,7 +78,7 @@ class Found:
                     cure="loosen the constraints or name others",
                 ),
             )
-        sure = merit >= SURE
+        sure = merit >= self.sure
         if sure.any():
             return int(np.argmin(np.where(sure, gap, np.inf)))
         return int(np.argmax(np.where(np.isnan(merit), -np.inf, merit)))

@@ -12,7 +12,7 @@ from fairtrial.inference.numeric.cell_bootstrap import distinct_rows
 from fairtrial.methods.improve.candidates.contest import Constraints, Contest
 from fairtrial.methods.improve.candidates.utilities import Area
 from fairtrial.methods.improve.claim_tests import gap_levels
-from fairtrial.methods.improve.search import SURE, Found
+from fairtrial.methods.improve.search import Found
 from fairtrial.methods.improve.sentences import BLIND
 from fairtrial.methods.improve.solver.thoroughness import FEWEST_ROWS, MOST_CELLS, least_gap_bound
 from fairtrial.methods.improve.splits import TestedSplits
@@ -167,10 +167,10 @@ def _why(found: Found, v: int, times: int) -> str:
     if not found.arrays["permissible"][:, v].all():
         return "not permissible"
     merit = np.asarray(found.arrays["merit"][:, v], dtype=np.float64)
-    sure = int(np.count_nonzero(merit >= SURE))
+    sure = int(np.count_nonzero(merit >= found.sure))
     if sure:
         return f"sure enough in {sure} of {count} splits, but another has a smaller gap"
-    return f"not sure enough: its weakest z is below {SURE:g} in every split"
+    return f"not sure enough: its weakest z is below {found.sure:.2f} in every split"
 
 
 def _status_quo(contest: Contest, tested: TestedSplits) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from fairtrial.methods.improve.search import (
     fitted,
     judged_out_of_fold,
     settings_of,
+    sure_enough,
     variants_of,
 )
 from fairtrial.methods.improve.solver.all_splits import (
@@ -62,6 +63,11 @@ class Settings:
     @property
     def levels(self) -> list[float]:
         return sorted({*SURFACE_LEVELS, round(self.alpha, 12)})
+
+    @property
+    def sure(self) -> float:
+        """The z out of fold that a candidate needs to be tested for its gap."""
+        return sure_enough(split_level(self.alpha, self.aggregate, self.splits), self.train_share)
 
     def split(self, contest: Contest, k: int) -> tuple[Index, Index]:
         """Split k is the same for every candidate."""
@@ -322,7 +328,7 @@ def search(
         for name, values in arrays.items()
     }
     names = [name for _, name in variants_of(contest, candidates)]
-    return Found(kept, names, settings_of(contest, candidates))
+    return Found(kept, names, settings.sure, settings_of(contest, candidates))
 
 
 def _loop(task: Task, steps: int, name: str, key: str, settings: Settings) -> Arrays:

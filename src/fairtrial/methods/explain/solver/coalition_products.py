@@ -1,4 +1,7 @@
-"""Products of n × 2^N coalition decisions with coefficients and weights, in blocks or by counting."""
+"""Products of n × 2^N coalition decisions with coefficients and weights, in blocks or by counting.
+
+Variances are made from these products: in 32 bits they would have six digits, and others on another processor.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from numpy.typing import NDArray
 from fairtrial.methods.explain.solver.esl import Floats
 
 Decisions = NDArray[np.uint8] | NDArray[np.float64]
-Multiply = Callable[[NDArray[np.intp], Floats], tuple[NDArray[np.floating], Floats]]
+Multiply = Callable[[NDArray[np.intp], Floats], tuple[Floats, Floats]]
 
 # Decisions are widened to floats in blocks of about this many numbers, so memory does not grow with n·2^N.
 BLOCK_NUMBERS = 2_000_000
@@ -27,8 +30,8 @@ def row_products(decisions: Decisions, coefficients: Floats) -> Multiply:
         return counted
     lines = coefficients.reshape(-1, coefficients.shape[-1])
 
-    def multiply(rows: NDArray[np.intp], weight: Floats) -> tuple[NDArray[np.floating], Floats]:
-        result = np.empty((rows.size, lines.shape[0]), dtype=product_kind(decisions))
+    def multiply(rows: NDArray[np.intp], weight: Floats) -> tuple[Floats, Floats]:
+        result = np.empty((rows.size, lines.shape[0]))
         return result, linear_forms(decisions, lines, rows, result, weight)
 
     return multiply
@@ -45,16 +48,11 @@ def _by_counting(decisions: Decisions, coefficients: Floats) -> Multiply | None:
     if rule is None:
         return None
 
-    def multiply(rows: NDArray[np.intp], weight: Floats) -> tuple[NDArray[np.floating], Floats]:
+    def multiply(rows: NDArray[np.intp], weight: Floats) -> tuple[Floats, Floats]:
         result = np.empty((rows.size, values * players))
         return result, counted_forms(decisions.view(np.uint8), rule, rows, weight, result)
 
     return multiply
-
-
-def product_kind(decisions: Decisions) -> type[np.floating]:
-    """0/1 decisions are multiplied in 32 bits: only variances are made from the products."""
-    return np.float32 if decisions.dtype == np.uint8 else np.float64
 
 
 def weighted_sums(decisions: Decisions, weights: Floats) -> Floats:
@@ -75,20 +73,18 @@ def linear_forms(
     decisions: Decisions,
     lines: Floats,
     rows: NDArray[np.intp],
-    result: NDArray[np.floating],
+    result: Floats,
     weight: Floats | None = None,
 ) -> Floats:
     """result = decisions[rows] @ linesᵀ; returns weight @ decisions[rows], from the same pass."""
-    right = np.ascontiguousarray(lines.T, dtype=result.dtype)
+    right = np.ascontiguousarray(lines.T)
     total = np.zeros(decisions.shape[1])
-    exact = weight is not None and bool((np.abs(weight) <= 1).all() and (weight == np.rint(weight)).all())
     done = 0
     for block in _blocks(rows, decisions.shape[1]):
-        wide = _widen(decisions, block, product_kind(decisions))
+        wide = _widen(decisions, block, np.float64)
         np.matmul(wide, right, out=result[done : done + block.size])
         if weight is not None:
-            part = weight[done : done + block.size]
-            total += part.astype(wide.dtype) @ wide if exact else part @ wide
+            total += weight[done : done + block.size] @ wide
         done += block.size
     return total
 

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from fairtrial.methods.explain.solver.coalition_products import (
     Decisions,
     linear_forms,
-    product_kind,
     row_products,
     weighted_sums,
 )
@@ -30,8 +29,8 @@ from fairtrial.methods.explain.solver.influence import Spread, combine
 
 Codes = NDArray[np.int64]
 
-# Differences below this share of Σ|coefficients| are the rounding of 32-bit products, not variation.
-ROUNDING = 3e-7
+# Differences below this share of Σ|coefficients| are the rounding of products, not variation.
+ROUNDING = 1e-12
 GLANCE = 100
 
 
@@ -132,7 +131,7 @@ class Contributions:
         targets, _, players = self.estimate.shape
         result = np.zeros((self.row_count, targets, players))
         for part in self.groups:
-            mixed = np.einsum("tu,iuk->itk", part.mix[:, value], part.forms[:, :, value].astype(np.float64))
+            mixed = np.einsum("tu,iuk->itk", part.mix[:, value], part.forms[:, :, value])
             result[part.rows] = mixed - part.weight[:, None, None] * part.centre[None, :, value]
         return result
 
@@ -244,14 +243,14 @@ def _mean_forms(
     constant, largest = flat.sum(axis=1), np.abs(flat).sum(axis=1)
     moved = np.zeros((groups, columns))
     multiply = row_products(decisions, coefficients)
-    found: list[tuple[NDArray[np.intp], NDArray[np.floating]]] = []
+    found: list[tuple[NDArray[np.intp], Floats]] = []
     for h in range(groups):
         rows = np.flatnonzero((group == h) & (form.weight0 > 0))
         forms, moved[h] = multiply(rows, slope[rows])
         if (slope[rows] != 1).any():
-            forms *= slope[rows, None].astype(forms.dtype)
+            forms *= slope[rows, None]
         if form.value0[rows].any():
-            forms += (form.value0[rows, None] * constant).astype(forms.dtype)
+            forms += form.value0[rows, None] * constant
         _drop_rounding(forms, largest)
         found.append((rows, forms.reshape(rows.size, 1, values, players)))
     indicator = (group[None, :] == np.arange(groups)[:, None]).astype(np.float64)
@@ -304,7 +303,7 @@ def _ratio_forms(
         unions = np.flatnonzero(members[:, h] > 0)
         parts = [np.flatnonzero((group == h) & (pattern == q)) for q in range(len(patterns))]
         rows = np.concatenate(parts)
-        forms = np.empty((rows.size, unions.size * values * players), dtype=product_kind(decisions))
+        forms = np.empty((rows.size, unions.size * values * players))
         largest = np.zeros(forms.shape[1])
         done = 0
         for part, (value0, slope_value, weight0, slope_weight) in zip(parts, patterns, strict=True):
@@ -316,7 +315,7 @@ def _ratio_forms(
             constant = (flat @ fixed.T).T.reshape(-1)
             filled = forms[done : done + part.size]
             linear_forms(decisions, lines, part, filled)
-            filled += constant.astype(forms.dtype)
+            filled += constant
             largest = np.maximum(largest, np.abs(lines).sum(axis=1))
             done += part.size
         _drop_rounding(forms, largest)
@@ -353,7 +352,7 @@ def _counted_people(coefficients: Floats, weight: Floats) -> Floats:
     return np.asarray(size.sum(axis=-1) / np.maximum((size / weight).sum(axis=-1), 1e-300))
 
 
-def _drop_rounding(forms: NDArray[np.floating], largest: Floats) -> None:
+def _drop_rounding(forms: Floats, largest: Floats) -> None:
     """Make columns that differ by rounding alone exactly constant: no variation must stay no variation."""
     if not forms.shape[0]:
         return

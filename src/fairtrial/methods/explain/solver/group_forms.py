@@ -28,7 +28,7 @@ class GroupForms:
     """
 
     rows: NDArray[np.intp]
-    forms: NDArray[np.floating]
+    forms: Floats
     mix: Floats  # (targets, values, forms)
     weight: Floats  # (rows,)
     centre: Floats  # (targets, values, players)
@@ -43,15 +43,15 @@ def group_variance(part: GroupForms, quarter_rows: bool = False) -> Floats:
     flat = part.forms.reshape(size, forms * values * players)
     if quarter_rows:
         ends = part.ends.reshape(2, -1)
-        middle = (flat.sum(axis=0, dtype=np.float64) + QUARTER * ends.sum(axis=0)) / (size + 2.0 * QUARTER)
+        middle = (flat.sum(axis=0) + QUARTER * ends.sum(axis=0)) / (size + 2.0 * QUARTER)
         moments = _moments(np.sqrt(QUARTER) * (ends - middle), forms)
         scale = part.shrink**2 * part.size / np.maximum(part.size - 1.0, LEAST_DF)
     elif size < 2:
         return np.full((part.mix.shape[0], values, players), np.nan)
     else:
-        middle, scale = flat.mean(axis=0, dtype=np.float64), np.full((values, players), size / (size - 1))
+        middle, scale = flat.mean(axis=0), np.full((values, players), size / (size - 1))
         moments = np.zeros((forms, forms, values * players))
-    moments = moments + _moments(flat - middle.astype(flat.dtype), forms)
+    moments = moments + _moments(flat - middle, forms)
     result = np.zeros((part.mix.shape[0], values, players))
     for u in range(forms):
         for w in range(u, forms):
@@ -61,15 +61,15 @@ def group_variance(part: GroupForms, quarter_rows: bool = False) -> Floats:
     return np.asarray(np.maximum(result, 0.0) * scale)
 
 
-def _moments(deviation: NDArray[np.floating], forms: int) -> Floats:
+def _moments(deviation: Floats, forms: int) -> Floats:
     """Σ_i d_iu·d_iw for every pair of forms u, w and column: one Gram matrix, or pair by pair when it is large."""
     columns = deviation.shape[1] // forms
     if deviation.shape[1] <= LARGEST_GRAM:
-        gram = (deviation.T @ deviation).astype(np.float64).reshape(forms, columns, forms, columns)
+        gram = (deviation.T @ deviation).reshape(forms, columns, forms, columns)
         return np.asarray(np.einsum("ucwc->uwc", gram))
     shaped = deviation.reshape(-1, forms, columns)
     result = np.zeros((forms, forms, columns))
     for u in range(forms):
         for w in range(u, forms):
-            result[u, w] = np.einsum("ic,ic->c", shaped[:, u], shaped[:, w], dtype=np.float64)
+            result[u, w] = np.einsum("ic,ic->c", shaped[:, u], shaped[:, w])
     return result
