@@ -252,3 +252,9 @@ def test_sections_are_told_apart_by_what_they_ask() -> None:
     sections = [{"metrics": ["fpr"]}, {"metrics": ["ppv"]}]
     page = build_page(ft.run({"data": risk, "measure": sections}, data=frame).to_dict())
     assert [section["short"] for section in page["sections"]] == ["Rates: fpr", "Rates: ppv"]
+    sections = [
+        {"metrics": ["fpr"]},
+        {"metrics": ["ppv"], "by": "race"},
+    ]  # who is compared is named once only
+    page = build_page(ft.run({"data": risk, "measure": sections}, data=frame).to_dict())
+    assert [section["short"] for section in page["sections"]] == ["Rates", "Rates by race"]

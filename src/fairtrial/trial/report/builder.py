@@ -81,11 +81,14 @@ def _tell_apart(shown: Sequence[dict[str, Any]], asked: Sequence[Mapping[str, An
 
 def _names(short: str, titles: list[str], asked: Sequence[Mapping[str, Any]]) -> list[str]:
     """The shortest names that differ: by the groups, by the metric, by both, by title, by all that was asked."""
-    by = [_listed(one["arguments"].get("by")) for one in asked]
+    groups = [_listed(one["arguments"].get("by")) for one in asked]
+    by = [
+        f" by {named}" if named else "" for named in groups
+    ]  # nobody named: everybody that the audit compares
     metrics = [_listed(_metrics(one["arguments"])) for one in asked]
-    names = [[f"{short} by {one}" for one in by],
+    names = [[f"{short}{one}" for one in by],
              [f"{short}: {one}" for one in metrics],
-             [f"{short}: {one} by {other}" for one, other in zip(metrics, by, strict=True)],
+             [f"{short}: {one}{other}" for one, other in zip(metrics, by, strict=True)],
              titles,
              [f"{short}: {_differing(one, asked)}" for one in asked]]  # fmt: skip
     return next((told for told in names if len(set(told)) == len(told) and all(told)), names[-1])
