@@ -147,7 +147,7 @@ def _at_an_end(
 
 def over(count: Floats, rate: Floats) -> Floats:
     """A term of the score: nobody counts nothing, whatever the rate."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.where(count > 0, count / rate, 0.0)
 
 
