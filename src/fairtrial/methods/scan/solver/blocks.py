@@ -156,7 +156,9 @@ def _statistics(
         from fairtrial.methods.scan.solver.two_way import as_codes
         from fairtrial.methods.scan.solver.wide_blocks import all_tables
 
-        made = all_tables(as_codes(cells.codes)[:, attributes], cells.arity[attributes], residual, weight)
+        largest = max(SMALL_TABLE, cells.people / THIN)  # what is thin is not looked at
+        codes = as_codes(cells.codes[:, attributes])
+        made = all_tables(codes, cells.arity[attributes], residual, weight, largest)
         place = {attribute: number for number, attribute in enumerate(attributes)}
 
         def known(block: tuple[int, ...]) -> tuple[float, int]:

@@ -1,6 +1,6 @@
 """Score tests and logistic fits of many attributes by compiled loops: what `blocks` does, for very many cells.
 
-Tables of three attributes are made slice by slice: people with one value of the first, by every two of the others.
+Tables of two and three attributes are taken from fewer tables of more attributes.
 A model's columns are indicators, so that a cell has one column per attribute and block: products with the design are
 sums over few numbers, and Newton's step is solved by conjugate gradients, preconditioned by the main effects' own
 matrix and the blocks' diagonal.
@@ -9,6 +9,7 @@ matrix and the blocks' diagonal.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,8 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from fairtrial.methods.scan.solver.arrays import Codes, FloatArray, IntArray
-from fairtrial.methods.scan.solver.two_way import Pairs, as_codes, pairs_of, two_way_tables
+from fairtrial.methods.scan.solver.joint import joint_sets, tables_of
+from fairtrial.methods.scan.solver.two_way import MOST_JOINT, as_codes, pairs_of, two_way_tables
 from fairtrial.methods.scan.solver.value_sets import attributes_of
 from fairtrial.work.compiled import njit
 
@@ -24,6 +26,7 @@ Index = NDArray[np.int32]
 SMALLEST = 1e-12  # a variance below which a cell of a table is empty
 RESIDUAL = 1e-10  # of conjugate gradients, beside the slope
 MOST_STEPS = 200
+MOST_OF_THREE = 16_384  # combinations of values of a table that tables of three are taken from
 START_FROM = 50_000  # cells that a first fit is made on, which the fit on all starts from
 
 
@@ -36,62 +39,20 @@ class ThreeWay(NamedTuple):
     filled_three: IntArray
 
 
-def all_tables(codes: Codes, arity: IntArray, residual: FloatArray, weight: FloatArray) -> ThreeWay:
-    """Σ residual²/Σ weight summed over the filled cells of every table."""
-    pairs, small = pairs_of(attributes_of(arity)), as_codes(codes)
-    count = len(arity)
-    tables = two_way_tables(pairs, small, np.stack([residual, weight]))
-    two, filled_two = np.zeros((count, count)), np.zeros((count, count), dtype=np.int64)
-    _add_chi(pairs, -1, np.ascontiguousarray(tables[:, :2]), two, filled_two)
-    three = np.zeros((count, count, count))
-    filled_three = np.zeros((count, count, count), dtype=np.int64)
-    both = np.column_stack([residual, weight])
-    for first in range(count - 2):
-        order = np.argsort(small[:, first], kind="stable")
-        ends = np.searchsorted(small[order, first], np.arange(arity[first] + 1))
-        own = np.ascontiguousarray(small[order])
-        _add_slices(pairs, first, own, both[order], ends, three[first], filled_three[first])
-    return ThreeWay(two, filled_two, three, filled_three)
-
-
-@njit
-def _add_slices(
-    pairs: Pairs,
-    first: int,
-    codes: Codes,
-    numbers: FloatArray,
-    ends: IntArray,
-    chi: FloatArray,
-    filled: IntArray,
-) -> None:
-    """Tables of the attributes after the first, among people with one of its values after the other."""
-    attributes = codes.shape[1]
-    tables = np.zeros((pairs.size, 2))
-    for value in range(ends.shape[0] - 1):
-        if ends[value + 1] == ends[value]:
-            continue
-        tables[pairs.start[first + 1, first + 2] :] = 0.0
-        for cell in range(ends[value], ends[value + 1]):
-            one, other = numbers[cell, 0], numbers[cell, 1]
-            for i in range(first + 1, attributes):
-                own = np.int64(codes[cell, i])
-                for j in range(i + 1, attributes):
-                    row = tables[pairs.start[i, j] + own * pairs.arity[j] + np.int64(codes[cell, j])]
-                    row[0] += one
-                    row[1] += other
-        _add_chi(pairs, first, tables, chi, filled)
-
-
-@njit
-def _add_chi(pairs: Pairs, first: int, tables: FloatArray, chi: FloatArray, filled: IntArray) -> None:
-    attributes = pairs.arity.shape[0]
-    for i in range(first + 1, attributes):
-        for j in range(i + 1, attributes):
-            begin = pairs.start[i, j]
-            for place in range(begin, begin + pairs.arity[i] * pairs.arity[j]):
-                if tables[place, 1] > SMALLEST:
-                    chi[i, j] += tables[place, 0] ** 2 / tables[place, 1]
-                    filled[i, j] += 1
+def all_tables(
+    codes: Codes, arity: IntArray, residual: FloatArray, weight: FloatArray, largest: float = inf
+) -> ThreeWay:
+    """Σ residual²/Σ weight summed over the filled cells of every table of at most `largest` cells."""
+    count, own = len(arity), tuple(arity.tolist())
+    made = ThreeWay(*(np.zeros((count,) * order, dtype) for order in (2, 3) for dtype in (np.float64, np.int64)))
+    both, most = np.stack([residual, weight]), len(residual) // 16
+    for order, limit, chi, filled in (2, MOST_JOINT, *made[:2]), (3, MOST_OF_THREE, *made[2:]):
+        sets = joint_sets(own, order, min(limit, most), largest)
+        for block, table in tables_of(codes, own, sets, both):
+            some = table[..., 1] > SMALLEST
+            chi[block] = (table[some, 0] ** 2 / table[some, 1]).sum()
+            filled[block] = some.sum()
+    return made
 
 
 class Counts(NamedTuple):
