@@ -10,8 +10,9 @@ from tests.oracles.scan_two_way import best_two_way
 
 from fairtrial import Audit, scan
 from fairtrial.methods.scan.solver import blocks, matched_search
+from fairtrial.methods.scan.solver.arrays import as_codes
 from fairtrial.methods.scan.solver.matched_search import MatchedSearch
-from fairtrial.methods.scan.solver.two_way import as_codes, best_in_tables, pairs_of, two_way_tables
+from fairtrial.methods.scan.solver.two_way import best_in_tables, pairs_of, two_way_tables
 from fairtrial.methods.scan.solver.value_sets import attributes_of
 from fairtrial.methods.scan.solver.wide_search import WideSearch
 

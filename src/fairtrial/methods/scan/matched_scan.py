@@ -50,7 +50,7 @@ class MatchedScan:
         if rung.name in ("propensity", "bootstrap"):
             self.models = fitted_models(who, table, settings, names)
         if self.models is not None and rung.name == "propensity":
-            self.base = matched.PersonTable.of(table, self.models.chance, self.models.rates)
+            self.base = matched.PersonTable.of(table, self.models.chance, self.models.rates, rung.matched)
         if persons is not None:
             self.base = PersonStrata.of(table, rung.matched, persons)
         self.sums = observed_moments(table)

@@ -6,7 +6,7 @@ all. Such tables are kept so small that they stay at hand while the cells go by.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import combinations, permutations
 from math import inf, prod
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairtrial.methods.scan.solver.arrays import Codes, FloatArray, IntArray
+from fairtrial.methods.scan.solver.arrays import Codes, FloatArray, IntArray, Keys
 from fairtrial.work.compiled import njit
 
 Attributes = tuple[int, ...]
@@ -83,11 +83,12 @@ def tables_of(
     """Every table that is taken from the sets; its last axis are the rows of `numbers`, at most four."""
     rows = np.ascontiguousarray(numbers)
     width = 2 if len(rows) <= 2 else 4
-    four = [rows[min(row, len(rows) - 1)] for row in range(width)]
+    add: Callable[..., None] = _add_two if width == 2 else _add_four
+    filled_up = [rows[min(row, len(rows) - 1)] for row in range(width)]
     for part in _parts(arity, list(sets), TOGETHER // width):
         joint = Joint.of(arity, part)
         sums = np.zeros((joint.table_ends[-1], width))
-        (_add_two if width == 2 else _add_four)(codes.T, joint, *four, sums)
+        add(codes.T, joint, *filled_up, sums)
         for place, own in enumerate(part):
             table = sums[joint.table_ends[place] : joint.table_ends[place + 1], : len(rows)]
             table = table.reshape(*(arity[j] for j in own), len(rows))
@@ -111,7 +112,7 @@ def _parts(arity: tuple[int, ...], sets: list[Attributes], most: int) -> Iterato
 
 
 @njit
-def keys(codes: Codes, joint: Joint, place: int, begin: int, key: IntArray) -> None:
+def keys(codes: Codes, joint: Joint, place: int, begin: int, key: Keys) -> None:
     """Where each of the cells from `begin` on is in the table of a set."""
     last = min(begin + key.shape[0], codes.shape[1])
     key[:] = 0

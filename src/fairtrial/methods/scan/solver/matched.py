@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairtrial.methods.scan.solver.arrays import BoolArray, Codes, FloatArray, IntArray
+from fairtrial.methods.scan.solver.arrays import BoolArray, Codes, FloatArray, IntArray, as_codes
 from fairtrial.methods.scan.solver.null import permute_within
 from fairtrial.methods.scan.solver.scan_table import ScanTable, distinct_rows, totals
 
@@ -108,8 +108,7 @@ def _searched(table: ScanTable, stratum: IntArray, cells: IntArray) -> tuple[Cod
     index, first = distinct_rows(stratum)
     codes = table.x_codes[table.cell_x[cells[first]], : table.searched]
     cell, cell_first = distinct_rows(*codes.T)
-    # of very many cells gone through by attributes, so that each one's values lie together, in few bytes
-    return np.asfortranarray(codes[cell_first], dtype=np.uint16), index, cell
+    return as_codes(codes[cell_first]), index, cell
 
 
 def contrast_of(
@@ -231,13 +230,16 @@ class PersonTable:
     residual: FloatArray
 
     @classmethod
-    def of(cls, table: ScanTable, chance: FloatArray, rates: FloatArray) -> PersonTable:
-        atoms = np.flatnonzero(table.atom_scanned)
+    def of(
+        cls, table: ScanTable, chance: FloatArray, rates: FloatArray, strata: MatchedTable | None = None
+    ) -> PersonTable:
+        """The searched cells are those of the strata, which are made where they are not given."""
+        strata = strata or MatchedTable.of(table)
+        atoms = strata.part_atoms
         cells = table.atom_cell[atoms]
-        codes, stratum_of, cell_of = _searched(table, table.cell_stratum[cells], cells)
         return cls(
-            codes=codes,
-            cell_of=cell_of[stratum_of],
+            codes=strata.codes,
+            cell_of=strata.stratum_cell[strata.part_stratum[strata.atom_part]],
             total=table.atom_total[atoms],
             protected=table.atom_protected[atoms],
             chance=chance[cells],

@@ -7,7 +7,7 @@ even the sum of those values' own peaks cannot reach what was found before (F of
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -69,7 +69,9 @@ def two_way_tables(pairs: Pairs, codes: Codes, numbers: FloatArray) -> FloatArra
         part = numbers[first : first + 4]
         for own, table in tables_of(codes, arity, sets, part):
             begin = pairs.start[own]
-            found[begin : begin + arity[own[0]] * arity[own[1]], first : first + 4] = table.reshape(-1, len(part))
+            found[begin : begin + arity[own[0]] * arity[own[1]], first : first + 4] = table.reshape(
+                -1, len(part)
+            )
     return found
 
 
@@ -339,8 +341,3 @@ def _summed(table: FloatArray, other: BoolArray, turn: int) -> FloatArray:
             if other[column if turn == 0 else row]:
                 found[row if turn == 0 else column] += table[row, column]
     return found
-
-
-def as_codes(codes: Any) -> Codes:
-    """Values' numbers as the compiled loops take them: those of one attribute lie together."""
-    return np.asfortranarray(codes, dtype=np.uint16)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairtrial.methods.scan.solver.arrays import Codes, FloatArray, IntArray
+from fairtrial.methods.scan.solver.arrays import Codes, FloatArray, IntArray, as_codes
 from fairtrial.methods.scan.solver.two_way import (
-    as_codes,
     best_in_tables,
     best_of_pair,
     pairs_of,
