@@ -248,20 +248,29 @@ class PersonTable:
 
     def contrast(self, protected: FloatArray) -> Contrast:
         """T and V when `protected[d, a]` people of atom a are in the class in draw d."""
-        begin = np.searchsorted(self.cell_of, np.arange(len(self.codes)))
-        gain = (protected - self.total * self.chance) * self.residual
         variance = self.total * self.chance * (1.0 - self.chance) * self.residual**2
-        return Contrast(np.add.reduceat(gain, begin, axis=1), np.add.reduceat(variance, begin)[None])
+        return Contrast(self._gain(protected), np.add.reduceat(variance, self._begin())[None])
+
+    def _gain(self, protected: FloatArray | IntArray) -> FloatArray:
+        gain = protected - self.total * self.chance
+        gain *= self.residual
+        if gain.shape[1] == len(self.codes):  # a cell each
+            return gain
+        return np.asarray(np.add.reduceat(gain, self._begin(), axis=1))
+
+    def _begin(self) -> IntArray:
+        """The first atom of every searched cell."""
+        return np.flatnonzero(np.diff(self.cell_of, prepend=-1))
 
     def observed(self) -> Contrast:
         return self.contrast(self.protected[None])
 
     def drawn_class(self) -> ContrastDraw:
         """Draw the class of everybody from ê; nothing is fitted again."""
-        counts = self.total.astype(np.int64)
+        counts, variance = self.total.astype(np.int64), self.observed().variance
 
         def draw(draws: int, generator: np.random.Generator) -> Contrast:
             drawn = generator.binomial(counts, self.chance, size=(draws, len(counts)))
-            return self.contrast(drawn.astype(np.float64))
+            return Contrast(self._gain(drawn), variance)
 
         return draw

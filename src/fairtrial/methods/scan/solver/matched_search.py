@@ -231,10 +231,13 @@ class MatchedSearch:
 
         return WideSearch(self.attributes, self.codes, self.penalty)
 
-    def maxima(self, gain: FloatArray, variance: FloatArray) -> FloatArray:
-        """The best penalised score of every draw (one row each), above expectation."""
+    def maxima(self, gain: FloatArray, variance: FloatArray, sides: tuple[int, ...] = (1,)) -> FloatArray:
+        """The best penalised score of every draw (one row each), above expectation (1) or below it (-1)."""
         if self.wide is not None:
-            return self.wide.maxima(gain, variance)
+            return self.wide.maxima(gain, variance, sides)
+        return np.asarray(np.max([self._maxima(side * gain, variance) for side in sides], axis=0))
+
+    def _maxima(self, gain: FloatArray, variance: FloatArray) -> FloatArray:
         best = np.full(len(gain), -np.inf)
         for some, part in self.parts:
             total, spread = self.table(some, gain), self.table(some, variance)
