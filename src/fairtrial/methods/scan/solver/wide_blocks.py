@@ -23,11 +23,12 @@ from fairtrial.work.compiled import njit
 SMALLEST = 1e-12  # a variance below which a cell of a table is empty
 RESIDUAL = 1e-10  # of conjugate gradients, beside the slope
 MOST_STEPS = 200
-MOST_SOLVED = (
-    1_000  # columns that are solved together in every step, which leaves little to conjugate gradients
-)
+MOST_SOLVED = 4_000  # columns that are solved together, which leaves little to conjugate gradients
+MOST_ANEW = 1_000  # columns up to which their matrix is made anew in every step
 MOST_OF_THREE = 16_384  # combinations of values of a table that tables of three are taken from
 START_FROM = 50_000  # cells that a first fit is made on, which the fit on all starts from
+
+Solve = Callable[[FloatArray], FloatArray]
 
 
 class ThreeWay(NamedTuple):
@@ -73,9 +74,11 @@ class Design:
         return int(self.ends[-1])
 
     @property
-    def solved(self) -> int:
-        """How many parts are solved together: all attributes, and the first blocks as far as that is cheap."""
-        return max(self.attributes, int((self.ends[1:] <= MOST_SOLVED).sum()))
+    def solved(self) -> list[int]:
+        """The parts that are solved together: all attributes, and the shortest blocks as far as that is cheap."""
+        by_size = sorted(range(len(self.sizes)), key=lambda part: (part >= self.attributes, self.sizes[part]))
+        together = np.cumsum([self.sizes[part] for part in by_size])
+        return sorted(by_size[: max(self.attributes, int((together < MOST_SOLVED).sum()))])
 
     def own(self, part: int) -> slice:
         """The columns of a part."""
@@ -103,20 +106,23 @@ class Design:
             answer[self.own(part)] = table[:, 0]
         return answer
 
-    def preconditioner(self, weight: FloatArray, ridge: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    def preconditioner(self, weight: FloatArray, ridge: FloatArray) -> Solve:
         """The matrix of the parts solved together, from two-way tables of the weights, and the others' diagonal."""
-        diagonal = self.per_column(weight)
-        full = diagonal + ridge
-        solved = int(self.ends[self.solved])
-        matrix = np.diag(full[:solved])
-        matrix[0, 1:] = diagonal[1:solved]
-        pairs = joint_sets(self.sizes[: self.solved], 2, min(MOST_JOINT, len(weight) // 16))
-        for (i, j), table in tables_of(self.codes, self.sizes, pairs, weight[None]):
-            matrix[self.own(i), self.own(j)] = table[..., 0]
-        factor = cho_factor(matrix)
+        solved, diagonal = self.solved, self.per_column(weight)
+        sizes = tuple(self.sizes[part] for part in solved)
+        ends = np.cumsum([1, *sizes])
+        where = np.concatenate([[0], *(np.arange(self.columns)[self.own(part)] for part in solved)])
+        matrix = np.diag(diagonal[where] + ridge[where])
+        matrix[0, 1:] = diagonal[where[1:]]
+        pairs = joint_sets(sizes, 2, min(MOST_JOINT, len(weight) // 16))
+        for (i, j), table in tables_of(np.asfortranarray(self.codes[:, solved]), sizes, pairs, weight[None]):
+            matrix[ends[i] : ends[i + 1], ends[j] : ends[j + 1]] = table[..., 0]
+        factor = cho_factor(matrix, overwrite_a=True)
 
         def solve(vector: FloatArray) -> FloatArray:
-            return np.concatenate([cho_solve(factor, vector[:solved]), vector[solved:] / full[solved:]])
+            answer: FloatArray = vector / (diagonal + ridge)
+            answer[where] = cho_solve(factor, vector[where])
+            return answer
 
         return solve
 
@@ -151,12 +157,12 @@ def fit_indicators(design: Design, counts: Counts, ridge: FloatArray, start: Flo
         beta = fit_indicators(design.every(far), part, ridge * len(part.trials) / cells, start)
     eta = design.linear(beta)
     value = _value(eta, beta, ridge, counts)
-    solve: Callable[[FloatArray], FloatArray] | None = None
+    solve: Solve | None = None
     for _ in range(50):
         fitted = 1.0 / (1.0 + np.exp(-np.clip(eta, -30.0, 30.0)))
         slope = design.per_column(counts.successes - counts.trials * fitted) - ridge * beta
         weight = counts.trials * fitted * (1.0 - fitted)
-        if solve is None or design.ends[design.solved] <= MOST_SOLVED:
+        if solve is None or design.columns < MOST_ANEW:
             solve = design.preconditioner(weight, ridge)
         step = _newton_step(design, weight, ridge, slope, solve)
         beta, eta, better = _improved(beta, step, design, counts, ridge, value)
@@ -187,7 +193,7 @@ def _value(eta: FloatArray, beta: FloatArray, ridge: FloatArray, counts: Counts)
 
 
 def _newton_step(
-    design: Design, weight: FloatArray, ridge: FloatArray, slope: FloatArray, solve: Callable[[FloatArray], FloatArray]
+    design: Design, weight: FloatArray, ridge: FloatArray, slope: FloatArray, solve: Solve
 ) -> FloatArray:  # fmt: skip
     """Conjugate gradients for (X'WX + ridge) step = slope."""
     step, left = np.zeros(len(slope)), slope.copy()
