@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,10 @@ from tests.oracles.scan_two_way import best_two_way
 
 from fairtrial import Audit, scan
 from fairtrial.methods.scan.solver import blocks, matched_search
+from fairtrial.methods.scan.solver.arrays import as_codes
+from fairtrial.methods.scan.solver.joint import joint_sets, tables_of
 from fairtrial.methods.scan.solver.matched_search import MatchedSearch
-from fairtrial.methods.scan.solver.two_way import as_codes, best_in_tables, pairs_of, two_way_tables
+from fairtrial.methods.scan.solver.two_way import best_in_tables, pairs_of, two_way_tables
 from fairtrial.methods.scan.solver.value_sets import attributes_of
 from fairtrial.methods.scan.solver.wide_search import WideSearch
 
@@ -73,10 +76,38 @@ def test_the_compiled_search_equals_the_plain_one(long: bool) -> None:
 
 def test_both_sides_of_the_same_draws_are_those_of_each_alone() -> None:
     codes, gain, variance, attributes, penalty = problem(7, 9)
-    both, draws = WideSearch(attributes, codes, penalty), np.stack([gain, gain[::-1]])
-    for side in (draws, -draws, draws, draws):
-        alone = WideSearch(attributes, codes, penalty).maxima(side, variance[None])
-        np.testing.assert_array_equal(both.maxima(side, variance[None]), alone)
+    wide, draws = WideSearch(attributes, codes, penalty), np.stack([gain, gain[::-1]])
+    above, below = (wide.maxima(side, variance[None]) for side in (draws, -draws))
+    np.testing.assert_array_equal(wide.maxima(draws, variance[None], (-1,)), below)
+    np.testing.assert_array_equal(wide.maxima(draws, variance[None], (1, -1)), np.maximum(above, below))
+
+
+@pytest.mark.parametrize("order", [2, 3])
+@pytest.mark.parametrize("draws", [1, 2, 3, 4])
+def test_tables_of_few_attributes_are_those_of_each_alone(order: int, draws: int) -> None:
+    random = np.random.default_rng(draws)
+    arity, cells = (2, 1, 300, 3, 12, 5, 400), 5_000
+    codes = np.column_stack([random.integers(0, size, cells) for size in arity])
+    numbers = random.normal(size=(draws, cells))
+    sets = joint_sets(arity, order, 64, 20_000)
+    found = dict(tables_of(as_codes(codes), arity, sets, numbers))
+    wanted = {own for own in combinations(range(7), order) if np.prod([arity[j] for j in own]) <= 20_000}
+    assert found.keys() == wanted
+    assert len(sets) < len(wanted)
+    for own, table in found.items():
+        expected = np.zeros((*(arity[j] for j in own), draws))
+        np.add.at(expected, tuple(codes[:, j] for j in own), numbers.T)
+        np.testing.assert_allclose(table, expected, atol=1e-12)
+
+
+def test_values_beyond_two_bytes_keep_their_numbers() -> None:
+    codes = np.array([[0, 2], [65_535, 1], [65_536, 0]])
+    assert as_codes(codes).dtype == np.uint32
+    assert as_codes(codes[:2]).dtype == np.uint16
+    np.testing.assert_array_equal(as_codes(codes), codes)
+    found = dict(tables_of(as_codes(codes), (70_000, 3), joint_sets((70_000, 3), 2, 8), np.ones((1, 3))))
+    assert found[0, 1][65_536, 0] == 1.0
+    assert found[0, 1].sum() == 3.0
 
 
 def counted(number: int, smooth: bool = False) -> tuple[blocks.Cells, Any, Any]:

@@ -50,7 +50,7 @@ class MatchedScan:
         if rung.name in ("propensity", "bootstrap"):
             self.models = fitted_models(who, table, settings, names)
         if self.models is not None and rung.name == "propensity":
-            self.base = matched.PersonTable.of(table, self.models.chance, self.models.rates)
+            self.base = matched.PersonTable.of(table, self.models.chance, self.models.rates, rung.matched)
         if persons is not None:
             self.base = PersonStrata.of(table, rung.matched, persons)
         self.sums = observed_moments(table)
@@ -128,9 +128,8 @@ class MatchedScan:
     def draw_scores(self, count: int, generator: np.random.Generator) -> FloatArray:
         """The best scores of data in which the class does not matter; every draw is searched as the data were."""
         drawn = self.draw(count, generator)
-        sides = [drawn.gain if direction == "above" else -drawn.gain for direction in self.directions]
-        best = self.plan.maxima(sides[0], drawn.variance)
-        return best if len(sides) == 1 else np.maximum(best, self.plan.maxima(sides[1], drawn.variance))
+        sides = tuple(1 if direction == "above" else -1 for direction in self.directions)
+        return self.plan.maxima(drawn.gain, drawn.variance, sides)
 
     # -- what is told -------------------------------------------------------------------------------------------
     @property

@@ -12,7 +12,7 @@ from fairtrial.data.cells import Cells
 from fairtrial.data.order import ValueOrder, coarser, value_order, with_numbers_cut
 from fairtrial.errors import Fault, InputError, NotApplicable, Note, Set, Words
 from fairtrial.methods.scan.question import ScanQuestion, real_valued_fault
-from fairtrial.methods.scan.solver.arrays import BoolArray, FloatArray
+from fairtrial.methods.scan.solver.arrays import BoolArray, Codes, FloatArray, empty_codes
 from fairtrial.methods.scan.solver.person_strata import PersonRows
 from fairtrial.methods.scan.solver.scan_table import CountedRows, ScanTable, build_table, log_odds
 from fairtrial.methods.scan.solver.value_sets import Attribute
@@ -113,7 +113,7 @@ def _rows(
     question: ScanQuestion,
     cells: Cells,
     lines: _Lines,
-    coded: tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]],
+    coded: tuple[Codes, dict[str, NDArray[np.int64]]],
     kept: BoolArray,
 ) -> CountedRows:
     fine, numbers = coded
@@ -136,14 +136,15 @@ def _rows(
     )
 
 
-def _codes(cells: Cells, orders: dict[str, ValueOrder]) -> NDArray[np.int64]:
+def _codes(cells: Cells, orders: dict[str, ValueOrder]) -> Codes:
     """Every line's values as numbers in the attributes' own order."""
-    columns = [np.zeros((len(cells.rows), 0), dtype=np.int64)]
+    most = max((len(order.labels) for order in orders.values()), default=0)
+    codes = empty_codes(len(cells.rows), len(orders), most)
     for place, (name, order) in enumerate(orders.items()):
         number = {label: i for i, label in enumerate(order.labels)}
-        to_order = np.array([number[label] for label in cells.labels[name]], dtype=np.int64)
-        columns.append(to_order[cells.codes[:, place]][:, None])
-    return np.concatenate(columns, axis=1)
+        to_order = np.array([number[label] for label in cells.labels[name]], dtype=codes.dtype)
+        codes[:, place] = to_order[cells.codes[:, place]]
+    return codes
 
 
 def _cut_notes(cut: dict[str, tuple[float, ...]]) -> list[Note]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from fairtrial.methods.scan.solver.arrays import FloatArray, IntArray
+from fairtrial.methods.scan.solver.arrays import Codes, FloatArray, IntArray, as_codes, empty_codes
 from fairtrial.methods.scan.solver.scan_table import ScanTable, totals
 
 LIMIT = 0.45
@@ -34,7 +34,7 @@ _COMPILED_FROM = 50_000_000  # cells × blocks from which the loops are compiled
 class Cells:
     """Covariates of every scanned cell: attributes with their numbers of values, and a smooth of the score."""
 
-    codes: IntArray
+    codes: IntArray | Codes
     arity: IntArray
     smooth: FloatArray | None
     people: float
@@ -64,7 +64,7 @@ class Cells:
             codes, arity = np.column_stack([codes, index.reshape(-1)]), np.append(arity, len(values))
         people = float(table.per_cell(table.atom_total)[scanned].sum())
         return cls(
-            codes=codes.astype(np.int64, copy=False),
+            codes=as_codes(codes),
             arity=arity.astype(np.int64),
             smooth=smooth,
             people=people,
@@ -135,7 +135,7 @@ def _tests(
     from scipy.special import chdtrc
 
     attributes = [j for j in range(len(cells.arity)) if cells.arity[j] > 1]
-    values = {j: len(np.unique(cells.codes[:, j])) for j in attributes}
+    values = {j: np.count_nonzero(np.bincount(cells.codes[:, j])) for j in attributes}
     statistic = _statistics(cells, attributes, residual, weight)
     for order in (2, 3):
         count = comb(len(attributes), order)
@@ -153,10 +153,11 @@ def _statistics(
 ) -> Callable[[tuple[int, ...]], tuple[float, int]]:
     """χ² of a block and the cells of its table that somebody is in; of very many blocks all are made at once."""
     if cells.wide:
-        from fairtrial.methods.scan.solver.two_way import as_codes
         from fairtrial.methods.scan.solver.wide_blocks import all_tables
 
-        made = all_tables(as_codes(cells.codes)[:, attributes], cells.arity[attributes], residual, weight)
+        largest = max(SMALL_TABLE, cells.people / THIN)  # what is thin is not looked at
+        codes = as_codes(cells.codes[:, attributes])
+        made = all_tables(codes, cells.arity[attributes], residual, weight, largest)
         place = {attribute: number for number, attribute in enumerate(attributes)}
 
         def known(block: tuple[int, ...]) -> tuple[float, int]:
@@ -213,20 +214,19 @@ def _fit_wide(
     cells: Cells, blocks: list[tuple[int, ...]], trials: FloatArray, successes: FloatArray, start: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """The same by compiled loops over the columns that each cell has."""
-    from fairtrial.methods.scan.solver.wide_blocks import Counts, fit_indicators, linear
+    from fairtrial.methods.scan.solver.wide_blocks import Counts, Design, fit_indicators
 
-    parts = [(cells.codes[:, j], int(size)) for j, size in enumerate(cells.arity)]
-    parts += [_block_index(cells, block) for block in blocks]
-    begin = 1 + np.concatenate([[0], np.cumsum([size for _, size in parts])]).astype(np.int64)
-    columns = np.empty((len(cells.codes), len(parts)), dtype=np.int32)
-    for place, (index, _) in enumerate(parts):
-        columns[:, place] = index + begin[place]
-    size = int(begin[-1])
-    ridge = np.full(size, RIDGE)
+    tables = [_block_index(cells, block) for block in blocks]
+    sizes = (*cells.arity.tolist(), *(size for _, size in tables))
+    codes = empty_codes(len(cells.codes), len(sizes), max(sizes))
+    for place, index in enumerate([*cells.codes.T, *(index for index, _ in tables)]):
+        codes[:, place] = index
+    design = Design(codes, sizes, len(cells.arity))
+    ridge = np.full(design.columns, RIDGE)
     ridge[0] = 1e-6
-    begun = np.concatenate([start, np.zeros(size - len(start))])
-    beta = fit_indicators(Counts(columns, trials, successes), cells.arity, size, ridge, begun)
-    fitted = 1.0 / (1.0 + np.exp(-np.clip(linear(columns, beta), -30.0, 30.0)))
+    begun = np.concatenate([start, np.zeros(design.columns - len(start))])
+    beta = fit_indicators(design, Counts(trials, successes), ridge, begun)
+    fitted = 1.0 / (1.0 + np.exp(-np.clip(design.linear(beta), -30.0, 30.0)))
     return np.clip(fitted, _BORDER, 1.0 - _BORDER), beta
 
 
@@ -269,7 +269,7 @@ def _design(cells: Cells, blocks: list[tuple[int, ...]]) -> Any:
     return hstack(parts, format="csr")
 
 
-def _indicators(index: IntArray, size: int) -> Any:
+def _indicators(index: IntArray | Codes, size: int) -> Any:
     from scipy.sparse import csr_matrix
 
     rows = len(index)

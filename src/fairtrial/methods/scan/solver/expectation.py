@@ -46,7 +46,7 @@ class Designs:
     def of(cls, table: ScanTable) -> Designs:
         covariate = table.cell_condition if table.has_condition else None
         return cls(
-            of_x=logistic.build_design(table.x_codes, table.arity),
+            of_x=logistic.build_design(table.x_codes.astype(np.int64), table.arity),
             of_cells=logistic.build_design(table.cell_codes, table.arity, covariate),
         )
 

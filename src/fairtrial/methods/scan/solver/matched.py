@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairtrial.methods.scan.solver.arrays import BoolArray, Codes, FloatArray, IntArray
+from fairtrial.methods.scan.solver.arrays import BoolArray, Codes, FloatArray, IntArray, as_codes
 from fairtrial.methods.scan.solver.null import permute_within
 from fairtrial.methods.scan.solver.scan_table import ScanTable, distinct_rows, totals
 
@@ -108,8 +108,7 @@ def _searched(table: ScanTable, stratum: IntArray, cells: IntArray) -> tuple[Cod
     index, first = distinct_rows(stratum)
     codes = table.x_codes[table.cell_x[cells[first]], : table.searched]
     cell, cell_first = distinct_rows(*codes.T)
-    # of very many cells gone through by attributes, so that each one's values lie together, in few bytes
-    return np.asfortranarray(codes[cell_first], dtype=np.uint16), index, cell
+    return as_codes(codes[cell_first]), index, cell
 
 
 def contrast_of(
@@ -231,13 +230,16 @@ class PersonTable:
     residual: FloatArray
 
     @classmethod
-    def of(cls, table: ScanTable, chance: FloatArray, rates: FloatArray) -> PersonTable:
-        atoms = np.flatnonzero(table.atom_scanned)
+    def of(
+        cls, table: ScanTable, chance: FloatArray, rates: FloatArray, strata: MatchedTable | None = None
+    ) -> PersonTable:
+        """The searched cells are those of the strata, which are made where they are not given."""
+        strata = strata or MatchedTable.of(table)
+        atoms = strata.part_atoms
         cells = table.atom_cell[atoms]
-        codes, stratum_of, cell_of = _searched(table, table.cell_stratum[cells], cells)
         return cls(
-            codes=codes,
-            cell_of=cell_of[stratum_of],
+            codes=strata.codes,
+            cell_of=strata.stratum_cell[strata.part_stratum[strata.atom_part]],
             total=table.atom_total[atoms],
             protected=table.atom_protected[atoms],
             chance=chance[cells],
@@ -246,20 +248,29 @@ class PersonTable:
 
     def contrast(self, protected: FloatArray) -> Contrast:
         """T and V when `protected[d, a]` people of atom a are in the class in draw d."""
-        begin = np.searchsorted(self.cell_of, np.arange(len(self.codes)))
-        gain = (protected - self.total * self.chance) * self.residual
         variance = self.total * self.chance * (1.0 - self.chance) * self.residual**2
-        return Contrast(np.add.reduceat(gain, begin, axis=1), np.add.reduceat(variance, begin)[None])
+        return Contrast(self._gain(protected), np.add.reduceat(variance, self._begin())[None])
+
+    def _gain(self, protected: FloatArray | IntArray) -> FloatArray:
+        gain = protected - self.total * self.chance
+        gain *= self.residual
+        if gain.shape[1] == len(self.codes):  # a cell each
+            return gain
+        return np.asarray(np.add.reduceat(gain, self._begin(), axis=1))
+
+    def _begin(self) -> IntArray:
+        """The first atom of every searched cell."""
+        return np.flatnonzero(np.diff(self.cell_of, prepend=-1))
 
     def observed(self) -> Contrast:
         return self.contrast(self.protected[None])
 
     def drawn_class(self) -> ContrastDraw:
         """Draw the class of everybody from ê; nothing is fitted again."""
-        counts = self.total.astype(np.int64)
+        counts, variance = self.total.astype(np.int64), self.observed().variance
 
         def draw(draws: int, generator: np.random.Generator) -> Contrast:
             drawn = generator.binomial(counts, self.chance, size=(draws, len(counts)))
-            return self.contrast(drawn.astype(np.float64))
+            return Contrast(self._gain(drawn), variance)
 
         return draw

@@ -231,10 +231,13 @@ class MatchedSearch:
 
         return WideSearch(self.attributes, self.codes, self.penalty)
 
-    def maxima(self, gain: FloatArray, variance: FloatArray) -> FloatArray:
-        """The best penalised score of every draw (one row each), above expectation."""
+    def maxima(self, gain: FloatArray, variance: FloatArray, sides: tuple[int, ...] = (1,)) -> FloatArray:
+        """The best penalised score of every draw (one row each), above expectation (1) or below it (-1)."""
         if self.wide is not None:
-            return self.wide.maxima(gain, variance)
+            return self.wide.maxima(gain, variance, sides)
+        return np.asarray(np.max([self._maxima(side * gain, variance) for side in sides], axis=0))
+
+    def _maxima(self, gain: FloatArray, variance: FloatArray) -> FloatArray:
         best = np.full(len(gain), -np.inf)
         for some, part in self.parts:
             total, spread = self.table(some, gain), self.table(some, variance)
@@ -249,6 +252,9 @@ class MatchedSearch:
     def ranked(self, gain: FloatArray, variance: FloatArray, people: FloatArray, top: int) -> list[Subgroup]:
         """The best subgroups of one problem, distinct in their people, best first."""
         found: list[Subgroup] = []
+        seen: set[tuple[tuple[int, bytes], ...]] = (
+            set()
+        )  # one attribute's sets come with every other attribute
         for some, part, reach in self._most_promising_first(gain, variance):
             if len(found) >= top and reach < found[-1].score - 1e-8:
                 break
@@ -256,7 +262,12 @@ class MatchedSearch:
             for score, sets in _first_distinct(part, total, spread, self.penalty):
                 if len(found) >= top and score < found[-1].score - 1e-8:
                     break
-                subgroup = self._subgroup(score, dict(zip(some, sets, strict=True)), gain, variance)
+                restricted = {j: own for j, own in zip(some, sets, strict=True) if not own.all()}
+                words = tuple((j, own.tobytes()) for j, own in restricted.items())
+                if words in seen:
+                    continue
+                seen.add(words)
+                subgroup = self._subgroup(score, restricted, gain, variance)
                 found = self._with(found, subgroup, people)[:top]
         return found
 

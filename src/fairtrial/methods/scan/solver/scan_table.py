@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairtrial.methods.scan.solver.arrays import BoolArray, FloatArray, IntArray
+from fairtrial.methods.scan.solver.arrays import BoolArray, Codes, FloatArray, IntArray, as_codes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -26,7 +26,7 @@ class ScanTable:
     """
 
     arity: IntArray
-    x_codes: IntArray
+    x_codes: Codes
     cell_x: IntArray
     cell_condition: FloatArray
     cell_scanned: BoolArray
@@ -45,11 +45,11 @@ class ScanTable:
     @property
     def searched_codes(self) -> IntArray:
         """The searched attributes' values of every cell."""
-        return np.ascontiguousarray(self.x_codes[self.cell_x, : self.searched])
+        return np.ascontiguousarray(self.x_codes[self.cell_x, : self.searched], dtype=np.int64)
 
     def column(self, attribute: int) -> IntArray:
         """One attribute's value of every cell."""
-        return np.asarray(self.x_codes[self.cell_x, attribute])
+        return np.asarray(self.x_codes[self.cell_x, attribute], dtype=np.int64)
 
     @property
     def searched_arity(self) -> IntArray:
@@ -57,7 +57,7 @@ class ScanTable:
 
     @property
     def cell_codes(self) -> IntArray:
-        return np.ascontiguousarray(self.x_codes[self.cell_x])
+        return np.ascontiguousarray(self.x_codes[self.cell_x], dtype=np.int64)
 
     @property
     def atom_total(self) -> FloatArray:
@@ -108,7 +108,7 @@ class CountedRows:
     numbers that the searched bins are too coarse for.
     """
 
-    codes: IntArray
+    codes: IntArray | Codes
     protected: BoolArray
     event: FloatArray
     scanned: BoolArray
@@ -137,7 +137,7 @@ def build_table(
     if searched == 0:  # one attribute of one value: the class as a whole
         nothing = np.zeros((len(codes), 1), dtype=np.int64)
         codes, arity, searched = np.concatenate([nothing, codes], axis=1), np.append(1, arity), 1
-    codes = codes.astype(np.int64, copy=False)
+    codes = as_codes(codes)
     x_index, x_first = distinct_rows(*codes.T)
     c_values = np.zeros(len(codes)) if rows.condition is None else rows.condition
     c_index = np.unique(c_values, return_inverse=True)[1].reshape(-1)
@@ -155,7 +155,7 @@ def build_table(
     atom_cell = cell_index[atom_first]
     return ScanTable(
         arity=arity.astype(np.int64),
-        x_codes=np.ascontiguousarray(codes[x_first]),
+        x_codes=as_codes(codes[x_first]),
         cell_x=cell_x,
         cell_condition=cell_condition,
         cell_scanned=cell_scanned,

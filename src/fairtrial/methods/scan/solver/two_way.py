@@ -7,17 +7,19 @@ even the sum of those values' own peaks cannot reach what was found before (F of
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from fairtrial.methods.scan.solver.arrays import BoolArray, Codes, FloatArray, IntArray
+from fairtrial.methods.scan.solver.joint import joint_sets, tables_of
 from fairtrial.methods.scan.solver.value_sets import MOST_ENUMERATED, Attribute
 from fairtrial.work.compiled import njit
 
 NOTHING = 1e-12  # a variance below which a score is 0
 BETTER = 1e-9
 ROUNDS = 20
+MOST_JOINT = 4_096  # combinations of values of a table that tables of two are taken from
 
 
 class Pairs(NamedTuple):
@@ -57,34 +59,19 @@ def pairs_of(attributes: tuple[Attribute, ...]) -> Pairs:
     )
 
 
-@njit
-def _add_four(
-    codes: Codes, arity: IntArray, start: IntArray, numbers: FloatArray, tables: FloatArray
-) -> None:
-    """Add four numbers of each cell to the tables of every two of its values; one attribute's tables at a time."""
-    cells, attributes = codes.shape
-    for i in range(attributes):
-        for cell in range(cells):
-            a, b, c, d = numbers[cell, 0], numbers[cell, 1], numbers[cell, 2], numbers[cell, 3]
-            first = np.int64(codes[cell, i])
-            for j in range(i + 1, attributes):
-                row = tables[start[i, j] + first * arity[j] + np.int64(codes[cell, j])]
-                row[0] += a
-                row[1] += b
-                row[2] += c
-                row[3] += d
-
-
 def two_way_tables(pairs: Pairs, codes: Codes, numbers: FloatArray) -> FloatArray:
     """One column per draw of `numbers`, which has one row per draw; four draws at a time."""
     draws, cells = numbers.shape
+    arity = tuple(pairs.arity.tolist())
+    sets = joint_sets(arity, 2, min(MOST_JOINT, cells // 16))
     found = np.empty((pairs.size, draws))
     for first in range(0, draws, 4):
         part = numbers[first : first + 4]
-        four, tables = np.zeros((cells, 4)), np.zeros((pairs.size, 4))
-        four[:, : len(part)] = part.T
-        _add_four(codes, pairs.arity, pairs.start, four, tables)
-        found[:, first : first + 4] = tables[:, : len(part)]
+        for own, table in tables_of(codes, arity, sets, part):
+            begin = pairs.start[own]
+            found[begin : begin + arity[own[0]] * arity[own[1]], first : first + 4] = table.reshape(
+                -1, len(part)
+            )
     return found
 
 
@@ -354,8 +341,3 @@ def _summed(table: FloatArray, other: BoolArray, turn: int) -> FloatArray:
             if other[column if turn == 0 else row]:
                 found[row if turn == 0 else column] += table[row, column]
     return found
-
-
-def as_codes(codes: Any) -> Codes:
-    """Values' numbers as the compiled loops take them."""
-    return np.ascontiguousarray(codes, dtype=np.uint16)

@@ -1,30 +1,34 @@
 """Score tests and logistic fits of many attributes by compiled loops: what `blocks` does, for very many cells.
 
-Tables of three attributes are made slice by slice: people with one value of the first, by every two of the others.
+Tables of two and three attributes are taken from fewer tables of more attributes.
 A model's columns are indicators, so that a cell has one column per attribute and block: products with the design are
-sums over few numbers, and Newton's step is solved by conjugate gradients, preconditioned by the main effects' own
-matrix and the blocks' diagonal.
+sums over few numbers, and Newton's step is solved by conjugate gradients, preconditioned by the matrix of the main
+effects and short blocks and the longer blocks' diagonal.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from fairtrial.methods.scan.solver.arrays import Codes, FloatArray, IntArray
-from fairtrial.methods.scan.solver.two_way import Pairs, as_codes, pairs_of, two_way_tables
-from fairtrial.methods.scan.solver.value_sets import attributes_of
+from fairtrial.methods.scan.solver.joint import AT_ONCE, Joint, joint_sets, keys, tables_of
+from fairtrial.methods.scan.solver.two_way import MOST_JOINT
 from fairtrial.work.compiled import njit
 
-Index = NDArray[np.int32]
 SMALLEST = 1e-12  # a variance below which a cell of a table is empty
 RESIDUAL = 1e-10  # of conjugate gradients, beside the slope
 MOST_STEPS = 200
+MOST_SOLVED = 4_000  # columns that are solved together, which leaves little to conjugate gradients
+MOST_ANEW = 1_000  # columns up to which their matrix is made anew in every step
+MOST_OF_THREE = 16_384  # combinations of values of a table that tables of three are taken from
 START_FROM = 50_000  # cells that a first fit is made on, which the fit on all starts from
+
+Solve = Callable[[FloatArray], FloatArray]
 
 
 class ThreeWay(NamedTuple):
@@ -36,93 +40,132 @@ class ThreeWay(NamedTuple):
     filled_three: IntArray
 
 
-def all_tables(codes: Codes, arity: IntArray, residual: FloatArray, weight: FloatArray) -> ThreeWay:
-    """Σ residual²/Σ weight summed over the filled cells of every table."""
-    pairs, small = pairs_of(attributes_of(arity)), as_codes(codes)
-    count = len(arity)
-    tables = two_way_tables(pairs, small, np.stack([residual, weight]))
-    two, filled_two = np.zeros((count, count)), np.zeros((count, count), dtype=np.int64)
-    _add_chi(pairs, -1, np.ascontiguousarray(tables[:, :2]), two, filled_two)
-    three = np.zeros((count, count, count))
-    filled_three = np.zeros((count, count, count), dtype=np.int64)
-    both = np.column_stack([residual, weight])
-    for first in range(count - 2):
-        order = np.argsort(small[:, first], kind="stable")
-        ends = np.searchsorted(small[order, first], np.arange(arity[first] + 1))
-        own = np.ascontiguousarray(small[order])
-        _add_slices(pairs, first, own, both[order], ends, three[first], filled_three[first])
-    return ThreeWay(two, filled_two, three, filled_three)
+def all_tables(
+    codes: Codes, arity: IntArray, residual: FloatArray, weight: FloatArray, largest: float = inf
+) -> ThreeWay:
+    """Σ residual²/Σ weight summed over the filled cells of every table of at most `largest` cells."""
+    count, own = len(arity), tuple(arity.tolist())
+    square, cube = (count,) * 2, (count,) * 3
+    made = ThreeWay(np.zeros(square), np.zeros(square, np.int64), np.zeros(cube), np.zeros(cube, np.int64))
+    both = np.stack([residual, weight])
+    for order, most, chi, filled in (2, MOST_JOINT, *made[:2]), (3, MOST_OF_THREE, *made[2:]):
+        sets = joint_sets(own, order, min(most, len(residual) // 16), largest)
+        for block, table in tables_of(codes, own, sets, both):
+            some = table[..., 1] > SMALLEST
+            chi[block] = (table[some, 0] ** 2 / table[some, 1]).sum()
+            filled[block] = some.sum()
+    return made
+
+
+class Design:
+    """Indicators after an intercept: a cell has one column of every part, which is an attribute or a block of some.
+
+    Parts are taken together in sets: what a set's columns add to a cell is one number of the set's table.
+    """
+
+    def __init__(self, codes: Codes, sizes: tuple[int, ...], attributes: int) -> None:
+        self.codes, self.sizes, self.attributes = codes, sizes, attributes
+        self.ends = np.cumsum([1, *sizes])
+        self.sets = joint_sets(sizes, 1, MOST_JOINT)
+        self.joint = Joint.of(sizes, list(self.sets))
+
+    @property
+    def columns(self) -> int:
+        return int(self.ends[-1])
+
+    @property
+    def solved(self) -> list[int]:
+        """The parts that are solved together: all attributes, and the shortest blocks as far as that is cheap."""
+        by_size = sorted(range(len(self.sizes)), key=lambda part: (part >= self.attributes, self.sizes[part]))
+        together = np.cumsum([self.sizes[part] for part in by_size])
+        return sorted(by_size[: max(self.attributes, int((together < MOST_SOLVED).sum()))])
+
+    def own(self, part: int) -> slice:
+        """The columns of a part."""
+        return slice(*self.ends[part : part + 2])
+
+    def every(self, step: int) -> Design:
+        """The same for every so many of the cells."""
+        return Design(np.asfortranarray(self.codes[::step]), self.sizes, self.attributes)
+
+    def linear(self, beta: FloatArray) -> FloatArray:
+        """The design times the coefficients."""
+        tables = []
+        for some in self.sets:
+            grid = np.ix_(*(beta[self.own(part)] for part in some))
+            tables.append(np.ravel(sum(grid)))
+        answer = np.full(len(self.codes), beta[0])
+        _look_up(self.codes.T, self.joint, np.concatenate(tables), answer)
+        return answer
+
+    def per_column(self, numbers: FloatArray) -> FloatArray:
+        """The design's transpose times one number per cell."""
+        answer = np.empty(self.columns)
+        answer[0] = numbers.sum()
+        for (part,), table in tables_of(self.codes, self.sizes, self.sets, numbers[None]):
+            answer[self.own(part)] = table[:, 0]
+        return answer
+
+    def preconditioner(self, weight: FloatArray, ridge: FloatArray) -> Solve:
+        """The matrix of the parts solved together, from two-way tables of the weights, and the others' diagonal."""
+        solved, diagonal = self.solved, self.per_column(weight)
+        sizes = tuple(self.sizes[part] for part in solved)
+        ends = np.cumsum([1, *sizes])
+        where = np.concatenate([[0], *(np.arange(self.columns)[self.own(part)] for part in solved)])
+        matrix = np.diag(diagonal[where] + ridge[where])
+        matrix[0, 1:] = diagonal[where[1:]]
+        pairs = joint_sets(sizes, 2, min(MOST_JOINT, len(weight) // 16))
+        for (i, j), table in tables_of(np.asfortranarray(self.codes[:, solved]), sizes, pairs, weight[None]):
+            matrix[ends[i] : ends[i + 1], ends[j] : ends[j + 1]] = table[..., 0]
+        factor = cho_factor(matrix, overwrite_a=True)
+
+        def solve(vector: FloatArray) -> FloatArray:
+            answer: FloatArray = vector / (diagonal + ridge)
+            answer[where] = cho_solve(factor, vector[where])
+            return answer
+
+        return solve
 
 
 @njit
-def _add_slices(
-    pairs: Pairs,
-    first: int,
-    codes: Codes,
-    numbers: FloatArray,
-    ends: IntArray,
-    chi: FloatArray,
-    filled: IntArray,
-) -> None:
-    """Tables of the attributes after the first, among people with one of its values after the other."""
-    attributes = codes.shape[1]
-    tables = np.zeros((pairs.size, 2))
-    for value in range(ends.shape[0] - 1):
-        if ends[value + 1] == ends[value]:
-            continue
-        tables[pairs.start[first + 1, first + 2] :] = 0.0
-        for cell in range(ends[value], ends[value + 1]):
-            one, other = numbers[cell, 0], numbers[cell, 1]
-            for i in range(first + 1, attributes):
-                own = np.int64(codes[cell, i])
-                for j in range(i + 1, attributes):
-                    row = tables[pairs.start[i, j] + own * pairs.arity[j] + np.int64(codes[cell, j])]
-                    row[0] += one
-                    row[1] += other
-        _add_chi(pairs, first, tables, chi, filled)
-
-
-@njit
-def _add_chi(pairs: Pairs, first: int, tables: FloatArray, chi: FloatArray, filled: IntArray) -> None:
-    attributes = pairs.arity.shape[0]
-    for i in range(first + 1, attributes):
-        for j in range(i + 1, attributes):
-            begin = pairs.start[i, j]
-            for place in range(begin, begin + pairs.arity[i] * pairs.arity[j]):
-                if tables[place, 1] > SMALLEST:
-                    chi[i, j] += tables[place, 0] ** 2 / tables[place, 1]
-                    filled[i, j] += 1
+def _look_up(codes: Codes, joint: Joint, tables: FloatArray, answer: FloatArray) -> None:
+    """Add to each cell its number in the table of every set."""
+    key = np.empty(AT_ONCE, dtype=np.uint32)
+    for begin in range(0, codes.shape[1], AT_ONCE):
+        own = answer[begin : begin + AT_ONCE]
+        for place in range(joint.ends.shape[0] - 1):
+            keys(codes, joint, place, begin, key)
+            table = tables[joint.table_ends[place] : joint.table_ends[place + 1]]
+            for cell in range(own.shape[0]):
+                own[cell] += table[key[cell]]
 
 
 class Counts(NamedTuple):
-    """Of each cell: its columns of the design besides the intercept, how many people, how many of them count."""
+    """Of each cell how many people, and how many of them count."""
 
-    columns: Index
     trials: FloatArray
     successes: FloatArray
 
 
-def fit_indicators(
-    counts: Counts, arity: IntArray, size: int, ridge: FloatArray, start: FloatArray
-) -> FloatArray:
-    """Ridge logistic regression on indicators; the first columns are the main effects'. Coefficients."""
+def fit_indicators(design: Design, counts: Counts, ridge: FloatArray, start: FloatArray) -> FloatArray:
+    """Ridge logistic regression on indicators: coefficients."""
     cells = len(counts.trials)
     beta = start
     if cells > 2 * START_FROM and not start.any():
-        few = slice(None, None, cells // START_FROM)
-        part = Counts(np.ascontiguousarray(counts.columns[few]), counts.trials[few], counts.successes[few])
-        beta = fit_indicators(part, arity, size, ridge * len(part.trials) / cells, start)
-    eta = _linear(counts.columns, beta)
+        far = cells // START_FROM
+        part = Counts(counts.trials[::far], counts.successes[::far])
+        beta = fit_indicators(design.every(far), part, ridge * len(part.trials) / cells, start)
+    eta = design.linear(beta)
     value = _value(eta, beta, ridge, counts)
-    solve: Callable[[FloatArray], FloatArray] | None = None
+    solve: Solve | None = None
     for _ in range(50):
         fitted = 1.0 / (1.0 + np.exp(-np.clip(eta, -30.0, 30.0)))
-        slope = _per_column(counts.columns, counts.successes - counts.trials * fitted, size) - ridge * beta
+        slope = design.per_column(counts.successes - counts.trials * fitted) - ridge * beta
         weight = counts.trials * fitted * (1.0 - fitted)
-        if solve is None:
-            solve = _preconditioner(counts.columns, arity, weight, ridge, size)
-        step = _newton_step(counts.columns, weight, ridge, slope, solve)
-        beta, eta, better = _improved(beta, step, counts, ridge, value)
+        if solve is None or design.columns < MOST_ANEW:
+            solve = design.preconditioner(weight, ridge)
+        step = _newton_step(design, weight, ridge, slope, solve)
+        beta, eta, better = _improved(beta, step, design, counts, ridge, value)
         done = better < value + 1e-10 * (1.0 + abs(value))
         value = better
         if done:
@@ -131,17 +174,17 @@ def fit_indicators(
 
 
 def _improved(
-    beta: FloatArray, step: FloatArray, counts: Counts, ridge: FloatArray, value: float
+    beta: FloatArray, step: FloatArray, design: Design, counts: Counts, ridge: FloatArray, value: float
 ) -> tuple[FloatArray, FloatArray, float]:
     """A full step, or the half that first does not make it worse."""
     for _ in range(30):
         moved: FloatArray = beta + step
-        eta = _linear(counts.columns, moved)
+        eta = design.linear(moved)
         now = _value(eta, moved, ridge, counts)
         if now >= value:
             return moved, eta, now
         step = 0.5 * step
-    return beta, _linear(counts.columns, beta), value
+    return beta, design.linear(beta), value
 
 
 def _value(eta: FloatArray, beta: FloatArray, ridge: FloatArray, counts: Counts) -> float:
@@ -150,7 +193,7 @@ def _value(eta: FloatArray, beta: FloatArray, ridge: FloatArray, counts: Counts)
 
 
 def _newton_step(
-    columns: Index, weight: FloatArray, ridge: FloatArray, slope: FloatArray, solve: Callable[[FloatArray], FloatArray]
+    design: Design, weight: FloatArray, ridge: FloatArray, slope: FloatArray, solve: Solve
 ) -> FloatArray:  # fmt: skip
     """Conjugate gradients for (X'WX + ridge) step = slope."""
     step, left = np.zeros(len(slope)), slope.copy()
@@ -160,7 +203,7 @@ def _newton_step(
     for _ in range(MOST_STEPS):
         if size <= enough:
             break
-        image = _per_column(columns, weight * _linear(columns, direction), len(slope)) + ridge * direction
+        image = design.per_column(weight * design.linear(direction)) + ridge * direction
         length = size / float(direction @ image)
         step += length * direction
         left -= length * image
@@ -168,60 +211,3 @@ def _newton_step(
         before, size = size, float(left @ toward)
         direction = toward + size / before * direction
     return step
-
-
-def _preconditioner(
-    columns: Index, arity: IntArray, weight: FloatArray, ridge: FloatArray, size: int
-) -> Callable[[FloatArray], FloatArray]:
-    """The main effects' own matrix, from two-way tables of the weights, and the blocks' diagonal."""
-    main = 1 + int(arity.sum())
-    begin = 1 + np.concatenate([[0], np.cumsum(arity)[:-1]]).astype(np.int64)
-    diagonal = _per_column(columns, weight, size)
-    matrix = np.diag(diagonal[:main] + ridge[:main])
-    matrix[0, 1:main] = matrix[1:main, 0] = diagonal[1:main]
-    pairs = pairs_of(attributes_of(arity))
-    own = as_codes(columns[:, : len(arity)] - begin)
-    tables = two_way_tables(pairs, own, weight[None])[:, 0]
-    for i in range(len(arity)):
-        for j in range(i + 1, len(arity)):
-            first = pairs.start[i, j]
-            table = tables[first : first + arity[i] * arity[j]].reshape(arity[i], arity[j])
-            rows, others = slice(begin[i], begin[i] + arity[i]), slice(begin[j], begin[j] + arity[j])
-            matrix[rows, others], matrix[others, rows] = table, table.T
-    factor = cho_factor(matrix)
-    rest = diagonal[main:] + ridge[main:]
-
-    def solve(vector: FloatArray) -> FloatArray:
-        return np.concatenate([cho_solve(factor, vector[:main]), vector[main:] / rest])
-
-    return solve
-
-
-@njit
-def _linear(columns: Index, beta: FloatArray) -> FloatArray:
-    """The design times the coefficients."""
-    cells, own = columns.shape
-    answer = np.empty(cells)
-    for cell in range(cells):
-        total = beta[0]
-        for place in range(own):
-            total += beta[columns[cell, place]]
-        answer[cell] = total
-    return answer
-
-
-@njit
-def _per_column(columns: Index, numbers: FloatArray, size: int) -> FloatArray:
-    """The design's transpose times one number per cell."""
-    cells, own = columns.shape
-    answer = np.zeros(size)
-    for cell in range(cells):
-        answer[0] += numbers[cell]
-        for place in range(own):
-            answer[columns[cell, place]] += numbers[cell]
-    return answer
-
-
-def linear(columns: Index, beta: FloatArray) -> FloatArray:
-    """The design times the coefficients, for cells whose columns are given."""
-    return _linear(columns, beta)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairtrial.methods.scan.solver.arrays import Codes, FloatArray, IntArray
+from fairtrial.methods.scan.solver.arrays import Codes, FloatArray, IntArray, as_codes
 from fairtrial.methods.scan.solver.two_way import (
-    as_codes,
     best_in_tables,
     best_of_pair,
     pairs_of,
@@ -21,19 +20,12 @@ class WideSearch:
     def __init__(self, attributes: tuple[Attribute, ...], codes: IntArray | Codes, penalty: float) -> None:
         self.pairs, self.codes, self.penalty = pairs_of(attributes), as_codes(codes), penalty
         self._spread: tuple[FloatArray, FloatArray] | None = None  # the last variance and its tables
-        self._gain: tuple[FloatArray, FloatArray] | None = (
-            None  # the last draws, whose other side may come next
-        )
 
-    def maxima(self, gain: FloatArray, variance: FloatArray) -> FloatArray:
-        """The best penalised score of every draw (one row each)."""
-        known = self._gain
-        if known is not None and np.array_equal(known[0], -gain):
-            self._gain, tables = None, -known[1]
-        else:
-            tables = two_way_tables(self.pairs, self.codes, gain)
-            self._gain = gain, tables
-        return best_in_tables(self.pairs, tables, self._spread_tables(variance), self.penalty)
+    def maxima(self, gain: FloatArray, variance: FloatArray, sides: tuple[int, ...] = (1,)) -> FloatArray:
+        """The best penalised score of every draw (one row each), on the sides above (1) or below (-1)."""
+        tables, spread = two_way_tables(self.pairs, self.codes, gain), self._spread_tables(variance)
+        found = [best_in_tables(self.pairs, side * tables, spread, self.penalty) for side in sides]
+        return np.asarray(np.max(found, axis=0))
 
     def _spread_tables(self, variance: FloatArray) -> FloatArray:
         """Tables of the variances; where they are the same in all draws they are made once."""
