@@ -319,6 +319,18 @@ def test_models_find_the_tables_they_need_and_see_only_their_own_side() -> None:
         assert by_cell[tuple(codes_of)] == pytest.approx(rate, abs=1e-9)
 
 
+def test_of_tables_that_are_all_beyond_doubt_the_clearest_is_taken() -> None:
+    """With 60,000 people p is 0 for the table that is needed and for every table of three that holds it."""
+    random = np.random.default_rng(5)
+    codes = random.integers(0, 3, size=(60_000, 6))
+    crossed = np.where(codes[:, 2] == codes[:, 3], 1.0, -0.5) + np.where(
+        codes[:, 4] == codes[:, 5], 0.6, -0.3
+    )
+    data = people(60_000, attributes=6) | {"codes": codes}
+    data["protected"] = random.random(60_000) < 1 / (1 + np.exp(-crossed))
+    assert fit_class(built(data)).blocks[:2] == ((2, 3), (4, 5))
+
+
 def test_main_effects_equal_statsmodels_fit() -> None:
     """With next to no ridge the fit is the maximum of the likelihood."""
     import statsmodels.api as sm

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
-from math import comb
+from math import comb, lgamma, log
 from typing import Any
 
 import numpy as np
@@ -120,18 +120,21 @@ def _selected(
         residual = successes - trials * fitted
         # a score varies less than 0/1 events of its mean: the tests take its own spread
         scale = float((residual**2).sum() / max(weight.sum(), 1e-12)) if real else 1.0
-        best = min(_tests(cells, chosen, residual, weight * min(scale, 1.0)), default=(1.0, ()))
+        best = min(_tests(cells, chosen, residual, weight * min(scale, 1.0)), default=(1.0, 0.0, ()))
         if best[0] > LIMIT:
             break
-        chosen.append(best[1])
+        chosen.append(best[-1])
         fitted, start = _fit(cells, chosen, trials, successes, start)
     return fitted, chosen
 
 
 def _tests(
     cells: Cells, chosen: list[tuple[int, ...]], residual: FloatArray, weight: FloatArray
-) -> Iterator[tuple[float, tuple[int, ...]]]:
-    """p times the number of blocks of its order, of every block that is not in a chosen one."""
+) -> Iterator[tuple[float, float, tuple[int, ...]]]:
+    """p times the number of blocks of its order, of every block that is not in a chosen one.
+
+    Of very many people p is 0 for many: then its logarithm far out tells which is the least likely.
+    """
     from scipy.special import chdtrc
 
     attributes = [j for j in range(len(cells.arity)) if cells.arity[j] > 1]
@@ -145,7 +148,13 @@ def _tests(
             chi, filled = statistic(block)
             freedom = filled - 1 - sum(values[j] - 1 for j in block)
             if freedom > 0:
-                yield float(chdtrc(freedom, chi)) * count, block
+                yield float(chdtrc(freedom, chi)) * count, _log_tail(chi, freedom), block
+
+
+def _log_tail(chi: float, freedom: int) -> float:
+    """About the logarithm of P(χ² > chi) far out: (a − 1) log x − x − log Γ(a) with a = freedom/2 and x = chi/2."""
+    a, x = freedom / 2.0, max(chi, 1e-300) / 2.0
+    return (a - 1.0) * log(x) - x - lgamma(a)
 
 
 def _statistics(
