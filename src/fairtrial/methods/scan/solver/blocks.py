@@ -146,7 +146,7 @@ def _tests(
             if any(set(block) <= set(other) for other in chosen) or cells.thin(block):
                 continue
             chi, filled = statistic(block)
-            freedom = filled - 1 - sum(values[j] - 1 for j in block)
+            freedom = filled - 1 - sum(int(values[j]) - 1 for j in block)
             if freedom > 0:
                 yield float(chdtrc(freedom, chi)) * count, _log_tail(chi, freedom), block
 
