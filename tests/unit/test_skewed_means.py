@@ -17,6 +17,7 @@ from fairtrial.inference.means.skewed_means import (
     inverse_cubic,
 )
 from fairtrial.inference.means.sums import Sums, common_shape, shape_of_all
+from fairtrial.inference.numeric.symmetric_root import symmetric_root
 
 X = np.array([0.0] * 14 + [1, 1, 2, 2, 3, 6])
 Y = -np.log(1 - (np.arange(1, 61) - 0.5) / 60)
@@ -223,3 +224,33 @@ def test_large_samples_draw_their_extremes_one_by_one():
     assert np.cov(picked[0].T) == pytest.approx(
         np.cov(picked[1].T), rel=0.15, abs=0.08 * np.cov(picked[0].T).max()
     )
+
+
+@pytest.mark.parametrize("sizes", [(60, 90), (1500, 4000), (700, 3000)])
+@pytest.mark.parametrize("unit", [1e-6, 1e4, 1e8, 1e20])
+def test_an_interval_is_the_same_in_every_unit(sizes, unit):
+    """Cents or millions: of samples with many rows the sum and the sum of squares were drawn as if of one scale."""
+    random = np.random.default_rng(1)
+    first, second = (random.lognormal(0.1 * k, 1.0, size) for k, size in enumerate(sizes))
+    plain, scaled = ResampledGap(first, second), ResampledGap(first * unit, second * unit)
+    for tail in (0.025, 0.001):
+        for sign in (1.0, -1.0):
+            assert scaled.limit(tail, sign) / unit == pytest.approx(plain.limit(tail, sign), rel=1e-6)
+            assert scaled.tail(0.0, sign) == pytest.approx(plain.tail(0.0, sign), rel=1e-6)
+
+
+def test_the_root_of_a_covariance_has_no_eigenvectors_in_it():
+    """Where eigenvalues are equal any rotation of their vectors would do, and libraries differ in which they give."""
+    equal = np.full((4, 4), 0.3) + 0.7 * np.eye(4)
+    root = symmetric_root(equal)
+    np.testing.assert_allclose(root @ root, equal, atol=1e-14)
+    np.testing.assert_allclose(root, root.T, atol=1e-14)
+    order = [2, 0, 3, 1]  # of the columns: the same root in that order
+    np.testing.assert_allclose(
+        symmetric_root(equal[np.ix_(order, order)]), root[np.ix_(order, order)], atol=1e-14
+    )
+    units = np.array([1.0, 1e8, 1e-6, 0.0])
+    scaled = symmetric_root(np.outer(units, units) * equal)
+    covariance = scaled @ scaled.T / np.outer(units + (units == 0), units + (units == 0))
+    np.testing.assert_allclose(covariance[:3, :3], equal[:3, :3], atol=1e-12)
+    assert not scaled[3].any()

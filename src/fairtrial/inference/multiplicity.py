@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairtrial.inference.numeric.roots import Floats
+from fairtrial.inference.numeric.symmetric_root import symmetric_root
 
 
 def holm(p: ArrayLike) -> Floats:
@@ -90,10 +91,8 @@ class Dependence:
         """P-values of the known tests under their joint normal law."""
         from scipy import special  # a quarter second that starting the server or the command does without
 
-        value, vector = np.linalg.eigh(self.correlation)
-        loading = vector * np.sqrt(np.maximum(value, 0.0))
         noise = np.random.default_rng([seed, self.tests.size]).standard_normal((self.tests.size, self.draws))
-        z = loading @ noise
+        z = symmetric_root(self.correlation) @ noise
         sides = self.sides[:, None]
         return np.asarray(np.where(sides == 0, 2.0 * special.ndtr(-np.abs(z)), special.ndtr(-sides * z)))
 

@@ -16,6 +16,7 @@ import numpy as np
 from scipy import special
 
 from fairtrial.inference.numeric.roots import Floats
+from fairtrial.inference.numeric.symmetric_root import symmetric_root
 
 DRAWS = 1_999
 # Below this probability more draws are taken.
@@ -52,10 +53,14 @@ class Split(NamedTuple):
 
     @staticmethod
     def of(rows: Floats, columns: Floats) -> Split:
-        order = np.argpartition(-np.abs(rows), EXTREME_ROWS)
-        others = columns[:, order[EXTREME_ROWS:]]
-        root = _root(np.cov(others, ddof=0))
-        return Split(columns[:, order[:EXTREME_ROWS]], others.shape[1], others.mean(axis=1), root)
+        """In the order of the rows, the first of equal ones: not in that of a library's partition."""
+        size = np.abs(rows)
+        edge = np.partition(size, rows.size - EXTREME_ROWS)[rows.size - EXTREME_ROWS]
+        extreme = size > edge
+        extreme[np.flatnonzero(size == edge)[: EXTREME_ROWS - np.count_nonzero(extreme)]] = True
+        others = columns[:, ~extreme]
+        root = symmetric_root(np.cov(others, ddof=0))
+        return Split(columns[:, extreme], others.shape[1], others.mean(axis=1), root)
 
 
 class Splits:
@@ -250,12 +255,6 @@ def _sums_of_many(split: Split, count: int, generator: np.random.Generator) -> t
     sums = others * split.mean + np.sqrt(others) * noise
     one = np.bincount(draw, values, minlength=count) + sums[:, 0]
     return one, np.bincount(draw, values**2, minlength=count) + sums[:, 1]
-
-
-def _root(covariance: Floats) -> Floats:
-    """A matrix whose square is the covariance, which may be singular."""
-    values, vectors = np.linalg.eigh(covariance)
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
 def _permute(splits: Splits, count: int, generator: np.random.Generator) -> Floats:
