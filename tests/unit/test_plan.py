@@ -16,12 +16,21 @@ def members(**arguments):
     return [row["members"] for row in plan(arguments.pop("metric", "fpr"), **arguments).estimates]
 
 
-def test_means_follow_the_textbook():
-    z = stats.norm.isf(0.025) + stats.norm.isf(0.2)
-    expected = np.ceil(2 * (z * 3.0 / 0.5) ** 2)
-    assert members(metric="mean_score", deviation=3.0, disparity=0.5) == [expected]
-    z = stats.norm.isf(0.05) + stats.norm.isf(0.1)
-    assert members(metric="mean_score", deviation=3.0, tolerance=0.5) == [np.ceil(2 * (z * 3.0 / 0.5) ** 2)]
+def drawn(tail):
+    """A quantile of 1,999 drawn numbers that is two of its standard errors too far out, from the law of an order
+    statistic: tail(1 - tail)/draws over the squared density."""
+    z = stats.norm.isf(tail)
+    return z + 2 * np.sqrt(tail * (1 - tail) / 1999) / stats.norm.pdf(z)
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_means_follow_the_textbook_and_leave_room_for_the_draws(known):
+    quantile, samples = (stats.norm.isf, 1) if known else (drawn, 2)
+    asked = {"metric": "mean_score", "deviation": 3.0, "target_known": known}
+    z = quantile(0.025) + stats.norm.isf(0.2)
+    assert members(**asked, disparity=0.5) == [np.ceil(samples * (z * 3.0 / 0.5) ** 2)]
+    z = quantile(0.05) + stats.norm.isf(0.1)
+    assert members(**asked, tolerance=0.5) == [np.ceil(samples * (z * 3.0 / 0.5) ** 2)]
 
 
 def test_rates_are_near_farrington_and_manning():
