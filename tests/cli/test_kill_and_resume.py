@@ -34,7 +34,7 @@ depth = 2
 metric = "fpr"
 protected = { race = "African-American" }
 features = ["sex", "age_cat", "priors_count", "c_charge_degree"]
-permutations = 4999
+permutations = 39999
 
 [transport]
 criterion = "equalized_odds"
