@@ -54,8 +54,17 @@ STATE = Path("out") / ".unfinished"
 
 def start(folder: Path, *more: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [*COMMAND, *more], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [*COMMAND, *more],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=_heed_ctrl_c,
     )
+
+
+def _heed_ctrl_c() -> None:
+    """Tests that were started with nohup ignore it, and so would whatever they start."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def results(folder: Path) -> dict[str, Any]:
