@@ -6,6 +6,7 @@ import tempfile
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
@@ -72,9 +73,10 @@ class Watched:
         from pyspark.sql.classic.dataframe import DataFrame
 
         self.spark, self.lines, self.answers = spark, 0, 0
+        self.group = f"watched-{uuid4()}"  # its own for good: the address of an object is given to later ones
         for name in FETCHING:
             monkeypatch.setattr(DataFrame, name, self._counting(getattr(DataFrame, name)))
-        spark.sparkContext.setJobGroup(f"watched-{id(self)}", "counted")
+        spark.sparkContext.setJobGroup(self.group, "counted")
 
     def _counting(self, inner: Any) -> Any:
         def fetch(frame: Any, *arguments: Any) -> Any:
@@ -87,7 +89,7 @@ class Watched:
 
     @property
     def jobs(self) -> int:
-        return len(self.spark.sparkContext.statusTracker().getJobIdsForGroup(f"watched-{id(self)}"))
+        return len(self.spark.sparkContext.statusTracker().getJobIdsForGroup(self.group))
 
 
 QUESTIONS = {
