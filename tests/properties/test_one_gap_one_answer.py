@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from fairtrial import Audit, certify, explain, flag, measure, run, transport
+from fairtrial.methods.explain.result import ExplainResult
 from fairtrial.results.column import scalar
 from fairtrial.results.text import format_value
 
@@ -84,12 +85,8 @@ def test_transport_agrees(case: int, metric: str, level: float, group: str, refe
     assert other.p_value == pytest.approx(shown["p_value"], rel=1e-12)
 
 
-@pytest.mark.parametrize("metric", ["selection_rate", "fpr", "mean_score", "brier"])
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("names", ["ac", "abc"])
-@pytest.mark.filterwarnings("ignore")
-def test_the_first_stage_of_explain_agrees(metric: str, level: float, names: str) -> None:
-    """Rates and real values; explain compares groups in pairs, and has no other targets."""
+def explained(metric: str, level: float, names: str) -> tuple[Audit, ExplainResult]:
+    """Rules that see no feature, one or the other, or both: explain's first stage is about the decisions themselves."""
     generator = np.random.default_rng(4)
     frame = pd.DataFrame({"g": generator.choice(list(names), 400)})
     frame = frame.assign(
@@ -100,8 +97,21 @@ def test_the_first_stage_of_explain_agrees(metric: str, level: float, names: str
     audit = Audit(frame, decision="d", outcome="y", score="s", groups="g", features=["x", "z"])
     seen = [frame.d * 0, frame.d, (frame.x == "1").astype(int), frame.d]
     asked = {"coalitions": np.stack(seen, axis=1), "sensitive": "absent", "features": ["x", "z"]}
-    told = explain(audit, metric, by="g", confidence_level=level, **asked).estimates
-    pairs = [row for row in told if row["part"] == "gap" and row["feature"] == "(all features)"]
+    return audit, explain(audit, metric, by="g", confidence_level=level, **asked)
+
+
+def first_stage(told: ExplainResult) -> list[dict]:
+    return [row for row in told.estimates if row["part"] == "gap" and row["feature"] == "(all features)"]
+
+
+@pytest.mark.parametrize("metric", ["selection_rate", "fpr", "mean_score", "brier"])
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("names", ["ac", "abc"])
+@pytest.mark.filterwarnings("ignore")
+def test_the_first_stage_of_explain_agrees(metric: str, level: float, names: str) -> None:
+    """Rates and real values; explain compares groups in pairs, and has no other targets."""
+    audit, told = explained(metric, level, names)
+    pairs = first_stage(told)
     assert len(pairs) == len(names) * (len(names) - 1) / 2
     for mine in pairs:
         by = [{"g": mine["group"]}, {"g": mine["target"]}]
@@ -111,34 +121,56 @@ def test_the_first_stage_of_explain_agrees(metric: str, level: float, names: str
             assert scalar(mine[name]) == pytest.approx(scalar(shown[name]), rel=1e-12), name
 
 
+def section_texts(page: str, names: list[str]) -> dict[str, str]:
+    """What the report says in each of these sections, and nowhere else, with a hyphen for a minus."""
+    page = page.replace("\N{MINUS SIGN}", "-")
+    starts = sorted((page.index(f'id="{name}"'), name) for name in names)
+    ends = [start for start, _ in starts[1:]] + [len(page)]
+    return {name: page[start:end] for (start, name), end in zip(starts, ends, strict=True)}
+
+
 @pytest.mark.parametrize("metric", ["selection_rate", "mean_score"])
 @pytest.mark.parametrize("level", [0.9, 0.95])
+@pytest.mark.parametrize("target", ["rest", {"g": "c"}], ids=str)
 @pytest.mark.filterwarnings("ignore")
-def test_the_report_shows_the_same_digits_and_the_asked_level(metric: str, level: float, tmp_path) -> None:
+def test_the_report_shows_the_same_digits_and_the_asked_level(
+    metric: str, level: float, target: object, tmp_path
+) -> None:
     generator = np.random.default_rng(1)
-    group = np.repeat(list(SIZES), list(SIZES.values()))
+    group = np.repeat(
+        list(SIZES), [4 * size for size in SIZES.values()]
+    )  # enough people for nothing to be masked
     frame = pd.DataFrame(
         {"g": group, "d": generator.integers(0, 2, group.size), "s": generator.beta(0.5, 1.5, group.size)}
-    )
-    asked: dict = {"data": {"decision": "d", "score": "s", "groups": ["g"]}}
-    asked |= {
-        "measure": {"metrics": [metric], "confidence_level": level},
-        "certify": {"metric": metric, "target": "rest", "confidence_level": level},
-        "flag": {"metric": metric, "target": "rest", "direction": "differs", "confidence_level": level},
+    ).assign(x=generator.integers(0, 2, group.size).astype(str))
+    data = {"decision": "d", "score": "s", "groups": ["g"], "features": ["x"]}
+    about = {"target": target, "confidence_level": level}
+    asked: dict = {
+        "data": data,
+        "measure": {"metrics": [metric], **about},
+        "certify": {"metric": metric, **about},
+        "flag": {"metric": metric, "direction": "differs", **about},
     }
+    if target != "rest":  # transport and explain compare named groups
+        asked["explain"] = {"metric": metric, "by": [{"g": "a"}, target], "confidence_level": level}
+        if metric == "selection_rate":
+            asked["transport"] = {"criterion": metric, "by": [{"g": "a"}, target], **about}
     trial = run(asked, data=frame, out=tmp_path)
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    parts = section_texts((tmp_path / "report.html").read_text(encoding="utf-8"), list(trial.results))
     sections = {part["id"]: part for part in json.loads((tmp_path / "results.json").read_text())["sections"]}
-    audit = Audit(frame, decision="d", score="s", groups="g")
-    shown = rows(measure(audit, metric, by="g", confidence_level=level))
+    shown = rows(measure(Audit(frame, **data), metric, by="g", target=target, confidence_level=level))
     kind = "points" if metric == "selection_rate" else "number"
     for name, result in trial.results.items():
-        part = page[page.index(f'id="{name}"') :]
-        assert f"{100 * level:g}% interval" in part
-        for row in sections[name]["result"]["estimates"]:
+        assert f"{100 * level:g}% interval" in parts[name]
+        saved = sections[name]["result"]["estimates"]
+        gaps = [
+            row for row in saved if scalar(row["difference"]) is not None and row.get("part", "gap") == "gap"
+        ]
+        assert len(gaps) == (1 if name in ("explain", "transport") else 3 if target == "rest" else 2)
+        for row in gaps:
             ours = shown[row["group"].removeprefix("g: ")]
             ends = [format_value(ours[f"difference_{end}"], kind) for end in ("low", "high")]
-            assert f"{ends[0]} to {ends[1]}" in part, (name, row["group"])
+            assert f"{ends[0]} to {ends[1]}" in parts[name], (name, row["group"])
             assert [row[f"difference_{end}"] for end in ("low", "high")] == [
                 ours[f"difference_{end}"] for end in ("low", "high")
             ]
@@ -150,17 +182,18 @@ def test_the_report_shows_the_same_digits_and_the_asked_level(metric: str, level
 @pytest.mark.filterwarnings("ignore")
 def test_every_view_shows_the_same_digits_and_the_asked_level(metric: str, level: float) -> None:
     audit = CASES[0]
-    results = [
+    results: list = [
         measure(audit, metric, by="g", confidence_level=level),
         certify(audit, metric, by="g", target="rest", confidence_level=level),
         flag(audit, metric, by="g", target="rest", direction="differs", confidence_level=level),
+        explained(metric, level, "ac")[1],
     ]
     if metric == "selection_rate":
         asked = {"by": [{"g": "a"}, {"g": "c"}], "confidence_level": level}
         results.append(transport(audit, metric, target={"g": "c"}, **asked))
     percent = f"{100 * level:g}%"
     for result in results:
-        row = rows(result)["a"]
+        row = first_stage(result)[0] if isinstance(result, ExplainResult) else rows(result)["a"]
         kind = "points" if metric == "selection_rate" else "number"
         ends = [format_value(row[f"difference_{end}"], kind) for end in ("low", "high")]
         assert f"{percent} interval" in result.summary()
@@ -170,7 +203,7 @@ def test_every_view_shows_the_same_digits_and_the_asked_level(metric: str, level
         assert f"{ends[0]} to {ends[1]}" in page
         saved = json.loads(json.dumps(result.to_dict()))["estimates"]
         frame = result.to_frame("pandas")
-        place = [line["group"] for line in result.estimates].index(row["group"])
+        place = result.estimates.index(row)
         for name in ("difference", "difference_low", "difference_high"):
             assert saved[place][name] == row[name] == frame[name][place]
         assert result.details["confidence_level"] == level

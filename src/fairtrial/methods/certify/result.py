@@ -14,6 +14,7 @@ from fairtrial.methods.gaps.columns import (
     UNKNOWN_COLUMNS,
 )
 from fairtrial.methods.gaps.states import DESCRIBED, EFFECT, FAVOURED, UNTESTED
+from fairtrial.methods.gaps.words import HOW_GAPS_ARE_INFERRED
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.column import Column, Primary, StateKind, scalar, state_columns, with_limits
 from fairtrial.results.result import Result
@@ -67,12 +68,7 @@ class CertifyResult(Result):
     )
     states: ClassVar[tuple[StateKind, ...]] = STATES
     method: ClassVar[str] = (
-        "Each group's mean is compared with its target by profile likelihood: the target's own uncertainty is part of "
-        "it. Binary metrics: likelihood ratio (of ratios: score) from counts, never sharper than the score, its "
-        "correction for skewness and, with few events, binomial tails; within strata the Mantel–Haenszel score; "
-        "weighted rows and repeated people by the score at effective sizes, Student's t. "
-        "Real-valued metrics: empirical likelihood of the rows, compared with Student's t and never sharper than "
-        "skewness, permutation and bootstrap allow. A group is certified "
+        f"{HOW_GAPS_ARE_INFERRED} A group is certified "
         "when its (1−2α) interval lies inside the tolerance and, where a count is below 10 or the target is a known "
         "rate, binomial tails agree; violated when the interval-null p-value is at most α. Overall: certified when "
         "every group is; violated by Holm's p-value or an interval that holds for all groups at once; without a "

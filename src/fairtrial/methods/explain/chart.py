@@ -91,7 +91,7 @@ def _end(result: Result, label: str, rate: float) -> dict[str, Any]:
 def _waterfall_layers(result: Result, steps: list[dict[str, Any]]) -> Any:
     axis, order = str(result.details["label"]), [step["label"] for step in steps]
     y = alt.Y("label:N", sort=order, title=None, axis=alt.Axis(ticks=False, domain=False, labelPadding=8))
-    base = alt.Chart(inline(steps)).encode(y=y, tooltip=_tooltips(label="step", text="points"))
+    base = alt.Chart(inline(steps)).encode(y=y, tooltip=_tooltips(label="step", text="difference"))
     # a thin line from the end of each bar to the next one's start
     ends = [
         {"link": i, "x": first["end"], "label": step["label"]}
@@ -171,7 +171,7 @@ def _bars_by_group(result: Result, lines: list[dict[str, Any]], axis: str) -> An
     base = alt.Chart(inline(lines)).encode(
         y=_feature_axis(features),
         yOffset=alt.YOffset("group:N", sort=groups),
-        tooltip=_tooltips(feature="feature", group="group", text="points"),
+        tooltip=_tooltips(feature="feature", group="group", text="difference"),
     )
     bars = (
         base.transform_filter("datum.value != null")
@@ -223,7 +223,7 @@ def _panel_layers(result: Result, lines: list[dict[str, Any]], members: list[str
         .encode(
             y=_feature_axis(result.details["features"], grid=True, tickBand="extent"),
             yOffset=alt.YOffset("member:N", sort=members),
-            tooltip=_tooltips(feature="feature", member="value", text="points"),
+            tooltip=_tooltips(feature="feature", member="value", text="difference"),
         )
     )
     dots = base.mark_point(filled=True, size=60, opacity=1).encode(

@@ -56,7 +56,7 @@ class Explanation:
 
     @property
     def value_kind(self) -> str:
-        return "percent" if self.first.explained.binary else "number"
+        return "percent" if self.first.binary else "number"
 
     @property
     def another_system(self) -> bool:

@@ -78,6 +78,11 @@ class FirstStage:
         """What the verdict is about."""
         return self.explained if self.audited is None else self.audited
 
+    @property
+    def binary(self) -> bool:
+        """Whether rates are compared throughout, of which results speak in points."""
+        return self.explained.binary and self.judged.binary
+
 
 def first_stage(game: TwoStageGame, interval_kind: str, audited: ComparedGroups | None) -> FirstStage:
     """Group values φ_g, the test that all rates are equal, and the gap of every pair."""

@@ -67,7 +67,7 @@ class ExplainResult(Result):
         *_ABOUT,
         *_PEOPLE,
         *with_limits("rate", "rate", "rate", share_of="n"),
-        Column("difference", "points", "points"),
+        Column("difference", "difference", "points"),
         *_TESTED,
         *with_limits("value", "value", "number"),
         Column("error", "standard error", "points", shown=False),

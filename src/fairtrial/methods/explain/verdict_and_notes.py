@@ -228,11 +228,12 @@ def _baseline(explanation: Explanation) -> str:
         "" if base.influence is None else "; it is estimated, and its error is in the values' intervals"
     )
     how = f"{_COINS[base.kind]}{estimated}"
-    return f"Values are rates over the baseline {base.value:.4g} ({how}); points do not depend on it."
+    what = "rates" if explanation.value_kind == "percent" else "means"
+    return f"Values are {what} over the baseline {base.value:.4g} ({how}); differences do not depend on it."
 
 
 def _unit(explanation: Explanation) -> str:
-    return " points" if explanation.first.explained.binary else ""
+    return " points" if explanation.value_kind == "percent" else ""
 
 
 def _signed(explanation: Explanation, value: float) -> str:

@@ -14,6 +14,7 @@ from fairtrial.methods.gaps.columns import (
     UNKNOWN_COLUMNS,
 )
 from fairtrial.methods.gaps.states import DESCRIBED, EFFECT, FAVOURED, UNTESTED
+from fairtrial.methods.gaps.words import HOW_GAPS_ARE_INFERRED
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.column import Column, Primary, StateKind, scalar, state_columns, with_limits
 from fairtrial.results.result import Result
@@ -53,9 +54,7 @@ class FlagResult(Result):
     )
     states: ClassVar[tuple[StateKind, ...]] = (*TESTED, *UNTESTED)
     method: ClassVar[str] = (
-        "Each group's mean is tested against its target by profile likelihood (score and binomial tails where a count "
-        "is below 10; means never sharper than skewness, permutation and bootstrap allow), one-sided, two-sided or "
-        "against a tolerance band. All groups "
+        f"{HOW_GAPS_ARE_INFERRED} Tests are one-sided, two-sided or against a tolerance band. All groups "
         "of sufficient size form one family, corrected at once; a group's size alone decides whether it belongs."
     )
     assumptions: ClassVar[tuple[str, ...]] = (

@@ -12,6 +12,16 @@ from fairtrial.results.text import in_a_sentence
 
 Unit = Literal["points", "number", "ratio"]
 MOST_NAMED = 4  # groups named in one sentence
+# How every method that states a gap infers it, as their results say.
+HOW_GAPS_ARE_INFERRED = (
+    "Each group's mean is compared with its target by profile likelihood: the target's own uncertainty is part of "
+    "it. Binary metrics: likelihood ratio (of ratios: score) from counts, never sharper than the score, its "
+    "correction for skewness and, with few events, binomial tails; within strata the Mantel–Haenszel score; "
+    "weighted rows and repeated people by the score at effective sizes, Student's t. "
+    "Real-valued metrics: empirical likelihood of the rows, compared with Student's t and never sharper than "
+    "skewness, permutation and bootstrap allow (against a known number skewness alone; above 1,000,000 rows, and in "
+    "Spark, Student's t from sums and skewness)."
+)
 
 
 def unit_of(binary: bool, scale: str = "difference") -> Unit:

@@ -16,6 +16,7 @@ from fairtrial.methods.gaps.states import (
     NOBODY,
     TOO_FEW,
 )
+from fairtrial.methods.gaps.words import HOW_GAPS_ARE_INFERRED
 from fairtrial.results.charts.picture import Picture
 from fairtrial.results.column import Column, Primary, StateKind, scalar, state_columns, with_limits
 from fairtrial.results.result import Result
@@ -67,11 +68,9 @@ class MeasureResult(Result):
     states: ClassVar[tuple[StateKind, ...]] = STATES
     people_in_details: ClassVar[frozenset[str]] = Result.people_in_details | {"people", "events", "others"}
     method: ClassVar[str] = (
-        "Every group's gap to its target is inferred as certify and flag infer it: rates by likelihood ratio or score, "
-        "with binomial tails where counts are small, real values by empirical likelihood of the rows. A single rate "
-        "has a Wilson interval (or the one asked for), a mean the interval of its gap to zero; ratios Koopman's score "
-        "interval. p-values are of no gap, or of the tolerance where one is given, adjusted by Holm over all groups "
-        "and metrics measured."
+        f"{HOW_GAPS_ARE_INFERRED} A single rate has the outermost of Wilson's limits and the exact ones, or those "
+        "asked for; a mean the interval of its gap to zero. p-values are of no gap, or of the tolerance where one is "
+        "given, adjusted by Holm over all groups and metrics measured."
     )
     citation: ClassVar[str] = (
         "Wilson (1927); Miettinen & Nurminen (1985), Statistics in Medicine 4; Koopman (1984), Biometrics 40; "
