@@ -146,7 +146,7 @@ CERTIFY: list[Cell] = [
              joint("90% zeros", FEW_EVENTS, by_limit_law=True), variant="paper",
              counterpart="joint test, half the groups untold"),
     _certify("joint test, mostly zeros", "five groups of 300, 90% zeros, against overall", "size",
-             joint("90% zeros", [300] * 5), short=0, long=500, whole_analysis=True),
+             joint("90% zeros", [300] * 5), short=0, long=1000, whole_analysis=True),
     _certify("joint test, mostly zeros, known mean", "five groups of 300, 90% zeros", "size",
              joint("90% zeros", [300] * 5, known=True)),
     _certify("joint test, hardly a value but zero", "groups of 30, 30 and 2,500, 97% zeros, against overall", "size",
@@ -164,18 +164,18 @@ CERTIFY: list[Cell] = [
     _certify("interval, mostly zeros, known mean", "1,000 people, 98% zeros", "coverage",
              first_interval("98% zeros", [1000], known=True)),
     _certify("simultaneous intervals, exponential", "ten groups of 40 against their rests", "coverage",
-             together("exponential", TEN), short=0, long=200, whole_analysis=True),
+             together("exponential", TEN), short=0, long=500, whole_analysis=True),
     _certify("simultaneous intervals, mostly zeros", "five groups of 100, 70% zeros, against their rests", "coverage",
-             together("70% zeros", FEW_EVENTS), short=0, long=200, whole_analysis=True),
+             together("70% zeros", FEW_EVENTS), short=0, long=500, whole_analysis=True),
     _certify("certificate at the band's edge, lognormal", "50 against 2,000 others, gap at the lower edge",
-             "wrong certification", certificate("lognormal", [50, 2000], 0.8), short=0, long=500, whole_analysis=True),
+             "wrong certification", certificate("lognormal", [50, 2000], 0.8), short=0, long=1500, whole_analysis=True),
 ]  # fmt: skip
 
 _KNOWN = "ten groups of 40 exponential values against their known mean"
 FLAG: list[Cell] = [
     *(
         _flag(f"no disparity, ten small groups, exponential, {side}", "ten groups of 40 against their rests",
-              wrong_flags("exponential", TEN, side), short=80 if side == "differs" else 0, long=600,
+              wrong_flags("exponential", TEN, side), short=80 if side == "differs" else 0, long=2000,
               whole_analysis=True)
         for side in ("differs", "above", "below", "outside")
     ),
@@ -185,7 +185,7 @@ FLAG: list[Cell] = [
           wrong_flags("exponential", TEN, known=True, paper=True), variant="paper",
           counterpart="no disparity, ten small groups, exponential, known mean"),
     _flag("no disparity, ten small groups, lognormal", "ten groups of 40 against their rests",
-          wrong_flags("lognormal", TEN), short=0, long=800, whole_analysis=True),
+          wrong_flags("lognormal", TEN), short=0, long=2000, whole_analysis=True),
     _flag("no disparity, mostly zeros", "five groups of 300, 90% zeros, against their rests",
-          wrong_flags("90% zeros", [300] * 5), short=0, long=400, whole_analysis=True),
+          wrong_flags("90% zeros", [300] * 5), short=0, long=1000, whole_analysis=True),
 ]  # fmt: skip

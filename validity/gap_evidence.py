@@ -206,6 +206,18 @@ def found_gaps(n1: int, n2: int, first: float, second: float, scale: Scale, *, s
     return run
 
 
+def found_by_boschloo(n1: int, n2: int, first: float, second: float) -> Run:
+    """The same by Boschloo's unconditional test, of every table once."""
+
+    def run(repeats: int, random: Random) -> Floats:
+        k1, k2 = (random.binomial(n, p, repeats) for n, p in ((n1, first), (n2, second)))
+        tables, of_repeat = np.unique(np.stack([k1, k2]), axis=1, return_inverse=True)
+        p = [stats.boschloo_exact([[one, other], [n1 - one, n2 - other]]).pvalue for one, other in tables.T]
+        return np.asarray(np.array(p)[of_repeat.ravel()] <= 0.05, dtype=np.float64)
+
+    return run
+
+
 def joint_rejections(places: int, people: int) -> Run:
     """Three groups with equal rates in places of their own rates: the joint test of all gaps to the rest."""
 
@@ -281,7 +293,6 @@ def _drawn(name: str, design: str, run: Run, claim: Any = "size", **more: Any) -
 
 
 _TABLES = "every table, 81 pairs of rates .5% to 97%, 30/30, 50/100, 30/200, 50/1,000 people"
-_SMALL = SIZES[:3]
 _ENDS = ("low", "high")
 
 
@@ -311,12 +322,10 @@ SCALES: tuple[tuple[Scale, float], ...] = (("difference", 0.1), ("ratio", 1.3))
 CELLS: list[Cell] = [
     *(
         _exact(f"{scale} of two rates, {words}, every table", _TABLES,
-               misses(_SMALL if level < 0.05 else SIZES, scale, level, sides, False),
-               nominal=level, covers=_PRINTED[scale], short=400 if level == 0.05 and sides == 2 else 0)
+               misses(SIZES, scale, level, 2, False), nominal=level, covers=_PRINTED[scale],
+               short=400 if level == 0.05 else 0)
         for scale, _ in SCALES
-        for level, sides, words in (
-            (0.05, 2, "two-sided"), (0.01, 2, "two-sided at .01"), (0.001, 2, "two-sided at .001"),
-        )
+        for level, words in ((0.05, "two-sided"), (0.01, "two-sided at .01"), (0.001, "two-sided at .001"))
     ),
     _exact("ratio of two rates by Koopman's score, every table", _TABLES, misses(SIZES, "ratio", 0.05, 2, True),
            variant="paper", counterpart="ratio of two rates, two-sided, every table", short=0),
@@ -375,7 +384,7 @@ POWER: list[Cell] = [
          rejections(partial(hospitals, places=places, people=30, gap=0.12, spread=0.15)), nominal=least,
          rival=rejections(partial(hospitals, places=places, people=30, gap=0.12, spread=0.15), rival=True),
          rival_name="cluster-robust t", short=400, long=2000)
-    for places, least in ((40, 0.5), (20, 0.3))
+    for places, least in ((40, 0.5), (20, 0.3), (10, 0.1))
 ] + [
     Cell("certify", f"power, {scale} of two rates, {n1} and {n2}", f"{n1} and {n2} people, rates {p1:g} and {p2:g}",
          "power", found_gaps(n1, n2, p1, p2, scale), nominal=0.4, rival=found_gaps(n1, n2, p1, p2, scale, score=True),
@@ -383,8 +392,15 @@ POWER: list[Cell] = [
     for scale, _ in SCALES
     for n1, n2, p1, p2 in ((60, 120, 0.15, 0.35), (40, 400, 0.15, 0.04), (100, 100, 0.5, 0.3))
 ] + [
-    Cell("certify", "power, survey weights, events weigh a tenth", "150 and 450 people, 10% and 22% in the populations",
-         "power", rejections(partial(weighted_events, n1=150, n2=450, rate=0.22, other=0.1)), nominal=0.5,
-         rival=rejections(partial(weighted_events, n1=150, n2=450, rate=0.22, other=0.1), rival=True),
-         rival_name="linearised survey t", short=400, long=2000),
+    Cell("certify", f"power, difference of two rates, {n1} and {n2}, beside Boschloo",
+         f"{n1} and {n2} people, rates {p1:g} and {p2:g}", "power", found_gaps(n1, n2, p1, p2, "difference"),
+         nominal=0.4, rival=found_by_boschloo(n1, n2, p1, p2), rival_name="Boschloo's test", short=0, long=20_000)
+    for n1, n2, p1, p2 in ((30, 30, 0.1, 0.4), (20, 40, 0.45, 0.15))
+] + [
+    Cell("certify", f"power, survey weights, events weigh a tenth, {100 * rate:.0f}%",
+         f"150 and 450 people, 10% and {100 * rate:.0f}% in the populations",
+         "power", rejections(partial(weighted_events, n1=150, n2=450, rate=rate, other=0.1)), nominal=0.5,
+         rival=rejections(partial(weighted_events, n1=150, n2=450, rate=rate, other=0.1), rival=True),
+         rival_name="linearised survey t", short=400 if rate > 0.2 else 0, long=2000)
+    for rate in (0.22, 0.16)
 ]  # fmt: skip

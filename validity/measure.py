@@ -158,7 +158,7 @@ CELLS = [
     *(
         _cell(
             f"difference, {n1} of {first:.0%} against {n2} of {second:.0%}",
-            "limits by likelihood ratio, by the score where a count is below ten",
+            "limits of the difference, as everywhere",
             partial(difference_errors, n1=n1, n2=n2, first=first, second=second),
         )
         for n1, n2, first, second in (
@@ -182,7 +182,7 @@ CELLS = [
     *(
         _cell(
             f"ratio, {n1} of {first:.0%} over {n2} of {second:.0%}",
-            "Koopman's score",
+            "limits of the ratio, as everywhere",
             partial(ratio_errors, n1=n1, n2=n2, first=first, second=second),
         )
         for n1, n2, first, second in ((200, 300, 0.3, 0.45), (40, 400, 0.08, 0.1))

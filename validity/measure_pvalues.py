@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
+from itertools import product
 
 import numpy as np
+import pyarrow as pa
+from scipy.stats import binom
 
 from fairtrial.inference.compare.gaps import KnownRateGaps
 from fairtrial.inference.multiplicity import holm
 from fairtrial.inference.rates.binary_gaps import PartCounts, gap_p
 from validity.board import Cell
 from validity.measure_designs import Draw, Errors, Random, linear, repeated, survey
+
+EVERY_RATE = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.97, 0.99)
 
 
 def known_rate(repeats: int, random: Random, *, n: int, rate: float, plain: bool = False) -> Errors:
@@ -22,6 +28,40 @@ def known_rate(repeats: int, random: Random, *, n: int, rate: float, plain: bool
         score = (events - n * rate) / np.sqrt(n * rate * (1 - rate))
         return np.asarray(np.abs(score) > 1.959964, dtype=np.float64)
     return np.asarray(gaps.p_equal(0.0) <= 0.05, dtype=np.float64)
+
+
+def known_rate_exactly(repeats: int, random: Random, *, sizes: tuple[int, ...], level: float) -> Errors:
+    """Exact chance that 'the rate is this number' is rejected where it is, by adding up every count."""
+    found = []
+    for n, rate in product(sizes, EVERY_RATE):
+        events = np.arange(n + 1.0)
+        p = KnownRateGaps(np.full(n + 1, float(n)), events, np.full(n + 1, rate)).p_equal(0.0)
+        found.append(binom.pmf(events, n, rate)[p <= level].sum())
+    return np.array(found)
+
+
+def each_person_once(repeats: int, random: Random, *, sizes: tuple[int, ...], level: float) -> Errors:
+    """The same by `measure` itself, of people who are named by `unit` and have one row each."""
+    from fairtrial.data.audit import Audit
+    from fairtrial.methods.measure.method import measure
+
+    found = []
+    for n, rate in product(sizes, (0.005, 0.01, 0.02, 0.1)):
+        mass = binom.pmf(np.arange(n + 1), n, rate)
+        rejected = 0.0
+        for events in np.flatnonzero(mass > 1e-9):
+            rows = {
+                "decision": (np.arange(n) < events).astype(np.int64),
+                "person": np.arange(n),
+                "g": ["a"] * n,
+            }
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # nobody has the event in some of them
+                audit = Audit(pa.table(rows), decision="decision", groups=["g"], unit="person")
+                (row,) = measure(audit, "selection_rate", target=rate).estimates
+            rejected += mass[events] * (row["p_value"] <= level)
+        found.append(rejected)
+    return np.array(found)
 
 
 def overall_rate(repeats: int, random: Random, *, n: int, share: float, rate: float) -> Errors:
@@ -81,6 +121,13 @@ CELLS = [
     _size("p-value against a known number, rare events", _FEW, partial(known_rate, n=50, rate=0.02)),
     _size("p-value of the plain score", _FEW, partial(known_rate, n=50, rate=0.02, plain=True), variant="paper",
           counterpart="p-value against a known number, rare events", short=20_000),
+    *(
+        _size(f"p-value against a known number, every count{words}", "20 to 400 people, rates .5% to 99%",
+              partial(known_rate_exactly, sizes=(20, 38, 50, 100, 150, 400), level=level), nominal=level, exact=True)
+        for level, words in ((0.05, ""), (0.01, ", level .01"), (0.001, ", level .001"))
+    ),
+    _size("p-value against a known number, unit= with every person once", "50, 100 and 150 people, rates .5% to 10%",
+          partial(each_person_once, sizes=(50, 100, 150), level=0.05), exact=True),
     _size("p-value of a difference to overall", "30% of 600 people, rate 30%",
           partial(overall_rate, n=600, share=0.3, rate=0.3)),
     _size("p-value of a difference to overall, rare events", "7% of 600 people, rate 5%",

@@ -46,6 +46,10 @@ Seeds derive from the name of the line and are never chosen. Lines that take lon
 _POWER = """A test that never rejects holds every level. Here is what validity costs: the power of fairtrial beside that
 of the usual valid method, on the same draws. A line fails when more than ten points are lost beyond chance, unless the
 last column says why."""
+_NEVER = """A method that only refuses is never wrong either. These {count} of {all} lines of fairtrial made no error in
+any repeat; what the same methods find where there is something to find, the lines of power tell. How often an interval
+of means has no limit on a side, which is how it refuses, stands by shape, size and target on the page of
+[means](means.md#what-holds-and-where-the-answer-is-undetermined)."""
 # Of the lines of a form, what most have; the others are listed by name.
 _USUAL = {"short": 400, "long": 2000}
 
@@ -70,10 +74,28 @@ def write_page(board: Board, folder: Path) -> Path:
             text += f"\n## {method}\n\n{_table(side_by_side([*lines, *_not_run(lines, method)]))}\n"
     if any(line.rival is not None for line in board.judged):
         text += f"\n## Power\n\n{_POWER}\n\n{_power_table(board)}\n"
+    text += _never_wrong([line for line in ours if line.cell.claim != "power"])
     target = folder / "validity.md"
     target.write_text(text, encoding="utf-8")
     (folder / "validity.svg").write_text(_chart(board), encoding="utf-8")
     return target
+
+
+def _never_wrong(lines: list[Judged]) -> str:
+    """The section of lines without an error, if there are any."""
+    never = [line for line in lines if line.error == 0.0]
+    if not never:
+        return ""
+    rows = [
+        "| what | design | repeats |",
+        "|---|---|---:|",
+        *(
+            f"| {line.cell.method}: {line.cell.name} | {line.cell.design} | {line.repeats:,} |"
+            for line in never
+        ),
+    ]
+    told = _NEVER.format(count=len(never), all=len(lines))
+    return f"\n## Never wrong\n\n{told}\n\n" + "\n".join(rows) + "\n"
 
 
 def _not_run(lines: list[Judged], method: str) -> list[Judged]:

@@ -31,6 +31,7 @@ from validity.scan_rules import (
     by_models,
     exact_sizes,
     in_strata,
+    plain_scan_rejects,
     rejects,
     search_of,
 )
@@ -318,6 +319,12 @@ _FOUND = [
            designs.planted_calibration, 0.5, short=100, long=400, directions=("below",),
            rival=partial(article_rejects, make=designs.planted_calibration, directions=("below",)),
            rival_name="the article's score, the same strata"),
+    _power("planted bias in calibration, scores that are right for everyone else",
+           "1,500 people, log-odds of the outcome −0.5 in half of the class", designs.planted_calibration, 0.5,
+           short=100, long=400, directions=("below",),
+           rival=partial(plain_scan_rejects, people=designs.people_of_scores), rival_name="a plain bias scan (MDSS)",
+           loses="it is told that the score is everyone else's true rate; a score that is off for all alike it takes "
+           "for a bias of the class"),
     _power("ten attributes, stratified", _MANY, designs.planted_among_many, 0.2, short=0, long=100),
     _power("ten attributes, second rung", _MANY, designs.planted_among_many, 0.9, short=0, long=100, null=by_models,
            rival=partial(rejects, make=designs.planted_among_many), rival_name="the stratified null"),

@@ -203,13 +203,20 @@ def planted_among_many(generator: np.random.Generator, people: int = 20_000) -> 
     return table_of(codes, protected, event, arity=np.full(10, 3))
 
 
-def planted_calibration(generator: np.random.Generator, people: int = 1500) -> ScanTable:
-    """At the same score the class's outcomes in one half of the X cells have log-odds .5 lower."""
+def people_of_scores(
+    generator: np.random.Generator, people: int = 1500
+) -> tuple[IntArray, NDArray[np.bool_], FloatArray, FloatArray]:
+    """Codes, class, log-odds of the score, outcome: in one half of the X cells the class's log-odds are .5 lower."""
     codes = np.stack([generator.integers(0, k, size=people) for k in (2, 3)], axis=1).astype(np.int64)
     protected = generator.random(people) < 0.4
     logs = generator.standard_normal(people) + 0.5 * protected
     harmed = protected & (codes[:, 0] == 1)
-    event = (generator.random(people) < expit(logs - 0.5 * harmed)).astype(np.float64)
+    return codes, protected, logs, (generator.random(people) < expit(logs - 0.5 * harmed)).astype(np.float64)
+
+
+def planted_calibration(generator: np.random.Generator) -> ScanTable:
+    """The same people, asked at the same score."""
+    codes, protected, logs, event = people_of_scores(generator)
     return table_of(codes, protected, event, condition=expit(logs), on_score=True, arity=np.array([2, 3]))
 
 

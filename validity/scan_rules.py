@@ -18,6 +18,9 @@ from fairtrial.methods.scan.solver.value_sets import attributes_of
 
 FloatArray = NDArray[np.float64]
 Make = Callable[[np.random.Generator], ScanTable]
+People = Callable[
+    [np.random.Generator], tuple[NDArray[np.int64], NDArray[np.bool_], FloatArray, FloatArray]
+]  # codes, class, log-odds of the score, outcome
 Prepared = tuple[MatchedTable | PersonTable, ContrastDraw]
 DRAWS = 99
 STAGES = (11, 22, 66)  # the 99 draws, in portions between which a decided repeat stops
@@ -86,6 +89,40 @@ def p_at_most(
         if reached > allowed:
             return False
     return True
+
+
+def plain_scan_rejects(repeats: int, generator: np.random.Generator, *, people: People) -> FloatArray:
+    """Whether p ≤ 5% by a plain bias scan of the class (MDSS; Zhang and Neill 2016), downwards.
+
+    It takes the score for the true rate: odds q times the score's against the score's, for every subgroup of listed
+    values, and outcomes drawn by the score for the null.
+    """
+    odds = np.linspace(-3.0, 0.0, 121)
+    found = np.zeros(repeats)
+    for repeat in range(repeats):
+        codes, protected, logs, event = people(generator)
+        rate = 1.0 / (1.0 + np.exp(-logs[protected]))
+        member = _every_subgroup(codes[protected])
+        outcomes = np.concatenate([event[None, protected], generator.random((DRAWS, rate.size)) < rate])
+        spent = member @ np.log(1.0 - rate[:, None] + rate[:, None] * np.exp(odds))
+        best = ((outcomes @ member.T)[..., None] * odds - spent).max(axis=(1, 2))
+        found[repeat] = (1 + np.count_nonzero(best[1:] >= best[0] - 1e-9)) / (1 + DRAWS) <= LEVEL
+    return found
+
+
+def _every_subgroup(codes: NDArray[np.int64]) -> FloatArray:
+    """The members of every subgroup that lists some values of every attribute, one row each."""
+    sides = []
+    for column in codes.T:
+        values = np.arange(column.max() + 1)
+        sides.append(
+            [
+                np.isin(column, values[np.array(mask)])
+                for mask in product((False, True), repeat=values.size)
+                if any(mask)
+            ]
+        )
+    return np.array([np.logical_and.reduce(parts) for parts in product(*sides)], dtype=np.float64)
 
 
 # -- sizes without chance ------------------------------------------------------------------------------------------

@@ -6,44 +6,69 @@ Written into docs/means.md between its marks, with the shapes of the board's lin
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import typer
 
-from validity.skewed_means import SHAPES, Random, gaps_of
+from fairtrial.inference.compare.choose_gaps import make_gaps
+from fairtrial.inference.compare.gaps import Gaps
+from validity.skewed_means import SHAPES, Random, family_of, gaps_from_sums, gaps_of, target_of
+
+Make = Callable[[str, Random], Gaps]
 
 PAGE = Path(__file__).parents[1] / "docs" / "means.md"
 MARKS = "<!-- shapes and sizes: python -m validity.shape_table -->\n", "<!-- end of shapes and sizes -->"
-SIZES = (20, 40, 100, 200)
+REPEATS = 200
 
 
-def shares(shape: str, n: int, repeats: int, random: Random) -> tuple[float, float]:
+def _rows(n: int, target: str) -> Make:
+    return lambda shape, random: gaps_of(SHAPES[shape](random, n), target_of(random, shape, target, n))
+
+
+def _sums(n: int) -> Make:
+    return lambda shape, random: gaps_from_sums(SHAPES[shape](random, n), SHAPES[shape](random, 9 * n))
+
+
+def _known(n: int) -> Make:
+    return lambda shape, random: make_gaps(*family_of(shape, 1, n, random, known=True))
+
+
+DESIGNS: dict[str, Make] = {
+    **{f"{n} against {9 * n:,}": _rows(n, "9n") for n in (20, 40, 100, 200)},
+    "40 against 40": _rows(40, "n"),
+    "40 against 400 normal": _rows(40, "10n normal"),
+    "220 against 1,980, by sums": _sums(220),
+    "40, known mean": _known(40),
+}
+
+
+def shares(make: Make, shape: str, repeats: int, random: Random) -> tuple[float, float]:
     """How often the 95% interval of a gap that is zero misses it, and how often it lacks a limit on a side."""
     found = np.zeros((repeats, 2))
     for i in range(repeats):
-        low, high = gaps_of(SHAPES[shape](random, n), SHAPES[shape](random, 9 * n)).limits(0.95)
-        found[i] = low[0] > 0.0 or high[0] < 0.0, np.isinf(low[0]) or np.isinf(high[0])
+        low, high = make(shape, random).limits(0.95)
+        found[i] = low[0] > 0.0 or high[0] < 0.0, not np.isfinite([low[0], high[0]]).all()
     missed, without = (float(share) for share in found.mean(axis=0))
     return missed, without
 
 
 def table(repeats: int) -> str:
-    """The table in Markdown; the seed of each entry derives from its shape and size."""
-    head = " | ".join(f"{n} against {9 * n:,}" for n in SIZES)
-    lines = [f"| values | {head} |", "|---|" + "---|" * len(SIZES)]
+    """The table in Markdown; the seed of each entry derives from its shape and design."""
+    lines = [f"| values | {' | '.join(DESIGNS)} |", "|---|" + "---|" * len(DESIGNS)]
     for shape in SHAPES:
         entries = []
-        for n in SIZES:
-            digest = hashlib.sha256(f"{shape} {n}".encode()).digest()
+        for design, make in DESIGNS.items():
+            digest = hashlib.sha256(f"{shape} {design}".encode()).digest()
             random = np.random.default_rng(int.from_bytes(digest[:8], "big"))
-            missed, without = shares(shape, n, repeats, random)
+            missed, without = shares(make, shape, repeats, random)
             entries.append(f"{missed:.1%}, {without:.0%}")
         lines.append(f"| {shape} | {' | '.join(entries)} |")
     return "\n".join(lines)
 
 
-def main(repeats: int = 150) -> None:
+def main(repeats: int = REPEATS) -> None:
     """Write the table into the page."""
     text = PAGE.read_text(encoding="utf-8")
     start, end = text.index(MARKS[0]) + len(MARKS[0]), text.index(MARKS[1])

@@ -54,14 +54,14 @@ def log_losses(repeats: int, random: np.random.Generator) -> np.ndarray:
 
 CELLS: list[Cell] = [
     Cell("run", "nothing remains, log loss of ten small groups", "measure and flag, 10 groups of 40, calibrated scores",
-         "size", log_losses, short=0, long=200, whole_analysis=True),
-    _cell("nothing remains", _BOTH, 500, ("measure", "transport")),
+         "size", log_losses, short=0, long=600, whole_analysis=True),
+    _cell("nothing remains", _BOTH, 500, ("measure", "transport"), long=5000),
     _cell("every test at its own 5%", _BOTH, 500, ("measure", "transport"), adjust=False, variant="paper",
           counterpart="nothing remains"),
     _cell("nothing remains, overlapping groups", "flag over groups and their intersections, 400 people", 400,
-          ("flag",)),
+          ("flag",), long=20_000),
     _cell("nothing remains, a small group", "measure, a tenth of 350 people in one group", 350,
-          ("measure",), sexes=(0.9, 0.1)),
+          ("measure",), sexes=(0.9, 0.1), long=20_000),
     _cell("nothing remains, discrete scores", "transport and mean scores in hundredths, 300 people", 300,
           ("transport", "scores")),
     *MAX_T,

@@ -193,11 +193,12 @@ def _cell(method: str, name: str, design: str, one: One, claim: str = "size", **
 _TOLERANCE = "two groups of 300, rates that differ by exactly the tolerance of 8 points"
 _REFERENCE = "group of 60% against a reference of 10%, equal rates, 1,000 people"
 # most of such a repeat goes into the sizes that an undetermined group would need
-_SLOW: dict[str, Any] = {"whole_analysis": True, "short": 60, "long": 600}
+_SLOW: dict[str, Any] = {"whole_analysis": True, "short": 60, "long": 1500}
 _ALIKE = "2 features, nothing depends on the group, 500 people"
 
 _ALL = (
-    _cell("measure", "nothing called violated", "two metrics, five groups, nothing differs, 500 people", measured),
+    _cell("measure", "nothing called violated", "two metrics, five groups, nothing differs, 500 people", measured,
+          long=20_000),
     _cell("certify", "certificate at the band's edge", _TOLERANCE, certified_wrongly, "wrong certification", **_SLOW),
     _cell("certify", "rule='paper'", _TOLERANCE, certified_as_the_paper_does, "wrong certification",
           variant="paper", counterpart="whole function, certificate at the band's edge", **_SLOW),
@@ -206,7 +207,7 @@ _ALL = (
     _cell("certify", "target_method='plug-in'", _REFERENCE, lambda random: plug_in_missed(random, "plug-in"),
           "coverage", variant="paper", counterpart="whole function, interval against a reference"),
     _cell("flag", "nothing flagged", "two attributes and their intersections, nothing differs, 600 people", flagged,
-          "false flagging rate", long=4000),
+          "false flagging rate", long=20_000),
     _cell("scan", "no bias", "12 cells, 500 people, discrete scores, 99 draws", scanned),
     _cell("scan_all", "no bias", "both values of one attribute, 400 people", scanned_all),
     _cell("transport", "equalized odds", "two groups of 200, discrete scores", transported),

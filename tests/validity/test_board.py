@@ -216,6 +216,19 @@ def test_a_variant_is_shown_below_its_counterpart(tmp_path, monkeypatch) -> None
     assert "fails, as expected" in text
 
 
+def test_lines_without_an_error_are_told_apart(tmp_path) -> None:
+    never, power, *others = [
+        next(cell for cell in CELLS if cell.claim == claim and cell.variant == "ours" and cell.rival is None)
+        for claim in ("size", "power", "coverage")
+    ]
+    judged = (Judged(never, 2000, 0.0, 1.0), Judged(power, 400, 0.0, 1.0), Judged(others[0], 400, 0.05, 0.5))
+    text = write_page(Board(judged, "long", 0), tmp_path).read_text(encoding="utf-8")
+    section = text[text.index("## Never wrong") :]
+    assert "These 1 of 2 lines" in section
+    assert f"| {never.method}: {never.name} | {never.design} | 2,000 |" in section
+    assert power.name not in section
+
+
 def test_no_line_is_lost_on_the_page() -> None:
     for method in METHODS:
         lines = [Judged(cell, 400, 0.05, 0.5) for cell in cells(method)]
