@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache, partial
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from validity.page import side_by_side, write_page
 from validity.run import Board, run_board
 
 CELLS = list(cells())
+DOCS = Path(__file__).parents[2] / "docs"
 PAPERS = [cell for cell in CELLS if cell.variant == "paper"]
 OURS = {(cell.method, cell.name): cell for cell in CELLS if cell.variant == "ours"}
 
@@ -238,13 +240,31 @@ def test_no_line_is_lost_on_the_page() -> None:
     assert Board((), "short", 0).seconds == 0
 
 
-def test_the_published_page_has_the_lines_of_this_board() -> None:
-    """A line added, renamed or dropped asks for `make validity`."""
-    page = (Path(__file__).parents[2] / "docs" / "validity.md").read_text(encoding="utf-8")
-    section, shown = "", set()
-    for line in page.splitlines():
+def published() -> dict[tuple[str, str], list[str]]:
+    """The cells of every line on the published page, by method and name."""
+    section, shown = "", {}
+    for line in (DOCS / "validity.md").read_text(encoding="utf-8").splitlines():
         if line.startswith("## "):
             section = line.removeprefix("## ")
         elif section in METHODS and line.startswith("| ") and not line.startswith(("| what |", "|---")):
-            shown.add((section, line.split(" | ")[0].removeprefix("| ").removeprefix("↳ ")))
-    assert shown == {(cell.method, cell.name) for cell in CELLS}
+            name, *others = line.removeprefix("| ").removeprefix("↳ ").split(" | ")
+            shown[section, name] = others
+    return shown
+
+
+def test_the_published_page_has_the_lines_of_this_board() -> None:
+    """A line added, renamed or dropped asks for `make validity`."""
+    assert set(published()) == {(cell.method, cell.name) for cell in CELLS}
+
+
+def test_the_page_of_means_quotes_the_published_page() -> None:
+    errors = {name: float(others[5]) for (_, name), others in published().items()}
+    lines = (DOCS / "means.md").read_text(encoding="utf-8").splitlines()
+    rows = [place for place, line in enumerate(lines) if line.startswith("| line of the board |")]
+    quoted = [
+        line for start in rows for line in takewhile(lambda line: line.startswith("| "), lines[start + 2 :])
+    ]
+    assert len(quoted) > 20
+    for line in quoted:
+        name, _, here = (cell.strip() for cell in line.strip("| ").split("|"))
+        assert abs(float(here) - errors[name]) <= 0.00051, line
