@@ -104,11 +104,8 @@ class Search:
     """fairtrial's search on the training rows: every rule that it tried, out of fold, and any of them fitted."""
 
     def __init__(self, problem: Problem, train: pd.DataFrame, old: np.ndarray, *, by_group: bool) -> None:
-        from fairtrial.data.audit import Audit
-        from fairtrial.methods.improve import splits
-        from fairtrial.methods.improve.candidates import listing
-        from fairtrial.methods.improve.candidates.preparation import prepare
-        from fairtrial.methods.improve.search import variants_of
+        from fairtrial import Audit
+        from inside.improve import listing, prepare, splits, variants_of
 
         listing.installed = lambda: False  # its own candidates alone
         started = time.process_time()
@@ -144,7 +141,7 @@ class Search:
         )
 
     def decide(self, which: int) -> Decide:
-        from fairtrial.methods.improve.search import fitted
+        from inside.improve import fitted
 
         candidate, name = self.variants[which]
         rule = fitted(self.contest, candidate, None, np.random.default_rng(0))[name]
@@ -156,8 +153,8 @@ class Search:
 
 def _asked(audit: Any, problem: Problem, by_group: bool) -> tuple[Any, Any]:
     """What improve would be asked, caught before it answers."""
-    from fairtrial.methods.improve import answer
-    from fairtrial.methods.improve.method import improve
+    from fairtrial import improve
+    from inside.improve import answer
 
     caught: list[Any] = []
 
@@ -199,8 +196,7 @@ def verdict(
     problem: Problem, data: pd.DataFrame, old: np.ndarray, decision: np.ndarray, by_group: bool
 ) -> float:
     """fairtrial's test of the rule as a challenger on all held-out rows: a point of accuracy conceded."""
-    from fairtrial.data.audit import Audit
-    from fairtrial.methods.improve.method import improve
+    from fairtrial import Audit, improve
 
     frame = data[["group", "outcome"]].assign(decision=old.astype(int), other=decision.astype(int))
     audit = Audit(frame, outcome="outcome", decision="decision", groups="group")

@@ -7,15 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from fairtrial.inference.compare.choose_gaps import make_gaps
-from fairtrial.inference.evidence.atoms import Atoms, Comparison, gap_covariance
-from fairtrial.inference.means.from_moments import el_mean_intervals
-from fairtrial.inference.means.resampled_means import ResampledGap
-from fairtrial.inference.means.skewed_means import SharedSkewness, TwoMeans, UnsharedSkewness
-from fairtrial.inference.means.sums import Sums
-from fairtrial.inference.multiplicity import benjamini_hochberg
-from fairtrial.inference.simultaneous import simultaneous_level
 from harness import Growth, Row, interleaved, limit, missing, peer, row
+from inside.inference import (
+    Atoms,
+    Comparison,
+    ResampledGap,
+    SharedSkewness,
+    Sums,
+    TwoMeans,
+    UnsharedSkewness,
+    benjamini_hochberg,
+    el_mean_intervals,
+    gap_covariance,
+    make_gaps,
+    simultaneous_level,
+)
 
 ROWS, GROUPS, DRAWS = 10_000, 20, 500
 # A call of ours takes a fraction of a millisecond: the time of one is that of many in a row, divided.

@@ -63,8 +63,7 @@ def people(features: int) -> tuple[Any, Any, Any]:
 
 def decomposition(features: int) -> tuple[Any, Any]:
     """Coefficients of the five values, and as targets the two groups' values and their gap."""
-    from fairtrial.methods.explain.solver.esl import MEMBERS, b_sequence, coefficients
-    from fairtrial.methods.explain.solver.esl_groups import group_targets, merge_targets, pair_targets
+    from inside.explain import MEMBERS, b_sequence, coefficients, group_targets, merge_targets, pair_targets
 
     sequences = [b_sequence(member, 2) for member in MEMBERS]
     gap = pair_targets(2, [(0, 1)], np.array([b[1] for b in sequences]), 0.5)
@@ -73,7 +72,7 @@ def decomposition(features: int) -> tuple[Any, Any]:
 
 
 def row_form(metric: str, y: Any) -> Any:
-    from fairtrial.methods.explain.solver.coalitions import RowForm
+    from inside.explain import RowForm
 
     none, everyone = np.zeros(PEOPLE), np.ones(PEOPLE)
     forms = {
@@ -85,8 +84,7 @@ def row_form(metric: str, y: Any) -> Any:
 
 
 def inference(features: int, metric: str) -> Callable[[], Any]:
-    from fairtrial.methods.explain.solver.coalitions import contributions
-    from fairtrial.methods.explain.solver.influence import interval, two_sided_p
+    from inside.explain import contributions, interval, two_sided_p
 
     decisions, group, y = people(features)
     form = row_form(metric, y)
@@ -102,7 +100,7 @@ def inference(features: int, metric: str) -> Callable[[], Any]:
 
 def bootstrap(features: int, draws: int) -> Callable[[], Any]:
     """Resample people within group and outcome, take every coalition's rates and decompose them again."""
-    from fairtrial.methods.explain.solver.coalitions import coalition_rates
+    from inside.explain import coalition_rates
 
     decisions, group, y = people(features)
     form = row_form("tpr", y)

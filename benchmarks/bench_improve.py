@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fairtrial.inference.numeric.cell_bootstrap import Utility, bootstrap_levels, distinct_rows, level_cells
 from harness import Growth, Row, compare, interleaved, limit
+from inside.inference import Utility, bootstrap_levels, distinct_rows, level_cells
 
 ROWS = 24_000  # about half of the 48,784 patients of Obermeyer et al.
 

@@ -58,11 +58,9 @@ def compas() -> Any:
 
 def compas_setup() -> Any:
     """False positive rates of African-American defendants: table and designs, everything before the first fit."""
-    from fairtrial.methods.scan.question import ScanQuestion
-    from fairtrial.methods.scan.scan_data import read_data
-    from fairtrial.methods.scan.solver.statistic import prepare
-    from fairtrial.metrics.groups import Group
-    from fairtrial.metrics.table import METRICS
+    from fairtrial import METRICS
+    from inside.metrics import Group
+    from inside.scan import ScanQuestion, prepare, read_data
 
     question = ScanQuestion(
         who="bench", metric=METRICS["fpr"], protected=Group.of(PROTECTED), reference=None,
@@ -73,9 +71,8 @@ def compas_setup() -> Any:
 
 def matched_draws(table: Any, count: int) -> Callable[[], Any]:
     """The default score: its strata, and draws searched over every subgroup."""
-    from fairtrial.methods.scan.solver.matched import MatchedTable, stratified
-    from fairtrial.methods.scan.solver.matched_search import plan_matched
-    from fairtrial.methods.scan.solver.value_sets import attributes_of
+    from inside.scan import MatchedTable, attributes_of, plan_matched
+    from inside.scan import matched_stratified as stratified
 
     own = MatchedTable.of(table)
     search, draw = plan_matched(attributes_of(table.arity), own.codes, 1.0), stratified(own)
@@ -87,8 +84,7 @@ def matched_draws(table: Any, count: int) -> Callable[[], Any]:
 
 
 def draws(setup: Any, count: int) -> Callable[[], Any]:
-    from fairtrial.methods.scan.solver.null import stratified
-    from fairtrial.methods.scan.solver.statistic import scan_draws
+    from inside.scan import scan_draws, stratified
 
     draw = stratified(setup.table)
 
@@ -100,7 +96,7 @@ def draws(setup: Any, count: int) -> Callable[[], Any]:
 
 
 def on_compas() -> list[Row]:
-    from fairtrial.methods.scan.solver.statistic import scan_observed
+    from inside.scan import scan_observed
 
     setup = compas_setup()
     jobs = {
@@ -120,12 +116,7 @@ def against_bias_scan(restarts: int) -> list[Row]:
     """The same people, events and expectations, one direction, penalty 1; the article takes 500 restarts."""
     import pandas as pd
 
-    from fairtrial.methods.scan.solver.statistic import (
-        SearchedCells,
-        find_subgroups,
-        plan_search,
-        scan_observed,
-    )
+    from inside.scan import SearchedCells, find_subgroups, plan_search, scan_observed
 
     setup = compas_setup()
     seen = scan_observed(setup)
@@ -169,8 +160,7 @@ def against_bias_scan(restarts: int) -> list[Row]:
 
 
 def random_setup(arity: list[int]) -> Any:
-    from fairtrial.methods.scan.solver.scan_table import CountedRows, build_table
-    from fairtrial.methods.scan.solver.statistic import prepare
+    from inside.scan import CountedRows, build_table, prepare
 
     generator = np.random.default_rng(7)
     people = 20_000
@@ -184,7 +174,7 @@ def random_setup(arity: list[int]) -> Any:
 
 def many_subgroups() -> list[Row]:
     """Eight attributes with 2, 2, 2, 2, 3, 3, 4 and 8 values: 59,535 steps for a proof over 15 million subgroups."""
-    from fairtrial.methods.scan.solver.statistic import scan_observed
+    from inside.scan import scan_observed
 
     setup = random_setup([2, 2, 2, 2, 3, 3, 4, 8])
     times = interleaved({"scan": lambda: scan_observed(setup)}, repeats=3)

@@ -41,7 +41,7 @@ def growth(quick: bool) -> list[Growth]:
 
 def against_argsort(n: int) -> list[Row]:
     """One criterion between two groups, from codes to the optimum, beside sorting the distances once."""
-    from fairtrial.methods.transport.solver.rate_contrasts import disjoint_families
+    from inside.transport import disjoint_families
 
     group, score = drawn(n, 2)
     distance, decided = np.abs(score), (score > 0).astype(np.uint8)
@@ -60,7 +60,7 @@ def against_argsort(n: int) -> list[Row]:
 
 
 def against_highs(n: int) -> list[Row]:
-    from fairtrial.methods.transport.solver.rate_contrasts import band
+    from inside.transport import band
     from oracles.transport_by_rows import project_by_rows
 
     rows: list[Row] = []
@@ -123,8 +123,7 @@ def note_at(n: int) -> str:
 
 
 def solver(problem: Any, distance: np.ndarray) -> Callable[[], Any]:
-    from fairtrial.methods.transport.solver.projection import project
-    from fairtrial.methods.transport.solver.rate_contrasts import band
+    from inside.transport import band, project
 
     limits = band(problem.size, 0.0, "differs")
     return lambda: project(problem, distance, *limits)
@@ -141,14 +140,14 @@ def two_groups(n: int) -> tuple[Any, np.ndarray]:
 
 
 def many_groups(n: int, groups: int = K_GROUPS) -> tuple[Any, np.ndarray]:
-    from fairtrial.methods.transport.solver.rate_contrasts import disjoint_families
+    from inside.transport import disjoint_families
 
     group, score = drawn(n, groups)
     return disjoint_families(group, [(range(groups), 0)], (score > 0).astype(np.uint8)), np.abs(score)
 
 
 def attributes(n: int) -> tuple[Any, np.ndarray]:
-    from fairtrial.methods.transport.solver.rate_contrasts import overlapping_families
+    from inside.transport import overlapping_families
 
     generator = np.random.default_rng(n)
     columns = [generator.integers(0, 2, n) for _ in range(ATTRIBUTES)]

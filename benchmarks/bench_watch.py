@@ -36,7 +36,7 @@ def run(quick: bool) -> list[Row]:
 
 
 def rule(ratio: bool = False) -> Any:
-    from fairtrial.inference.sequential.streams import Rule
+    from inside.inference import Rule
 
     low, high = (0.8, 1.25) if ratio else (-0.05, 0.05)
     return Rule(low, high, ratio, math.nan, False, True, 1, 2, -math.log(0.05))
@@ -44,8 +44,7 @@ def rule(ratio: bool = False) -> Any:
 
 def replay(periods: int, ratio: bool = False) -> Callable[[], Any]:
     """All periods of all streams, one after the other."""
-    from fairtrial.inference.sequential.advancing import advance
-    from fairtrial.inference.sequential.streams import new_streams
+    from inside.inference import advance, new_streams
 
     random = np.random.default_rng(0)
     ones = random.binomial(100, 0.3, (periods, STREAMS, 2)).astype(float)
@@ -62,7 +61,7 @@ def replay(periods: int, ratio: bool = False) -> Callable[[], Any]:
 
 
 def ratio_limits() -> Callable[[], Any]:
-    from fairtrial.inference.sequential.claims import interval
+    from inside.inference import interval
 
     streams = replay(20, ratio=True)()
     return lambda: interval(streams, rule(ratio=True), math.log(40.0))
@@ -70,9 +69,8 @@ def ratio_limits() -> Callable[[], Any]:
 
 def watched(periods: int) -> tuple[Any, list[dict[str, Any]]]:
     """A watch of many groups against a common rest, as its state's lines give it."""
-    from fairtrial.methods.watch.asked import Asked
-    from fairtrial.methods.watch.monitor import Monitor
-    from fairtrial.metrics.groups import Target
+    from inside.metrics import Target
+    from inside.watch import Asked, Monitor
 
     asked = Asked(
         metric={}, label="rate", roles={}, attributes=("group",), groups=(), depth=1, target=Target("rest"),
@@ -95,7 +93,7 @@ def watched(periods: int) -> tuple[Any, list[dict[str, Any]]]:
 
 def weekly_update(monitor: Any, batch: dict[str, Any]) -> tuple[Callable[[], Any], Callable[[], Any]]:
     """The newest week taken in, and what is then said of every group; copying is not part of it."""
-    from fairtrial.inference.sequential.claims import log_certificate
+    from inside.inference import log_certificate
 
     copies = [deepcopy(monitor) for _ in range(8)]
 

@@ -158,7 +158,7 @@ def growth_chart(growths: Sequence[Growth], path: Path) -> None:
     """One panel per axis and unit, so that lines are only compared with their like; the fullest is on top."""
     import altair
 
-    from fairtrial.results.charts.theme import finish
+    from inside.results import finish
 
     panels: dict[tuple[str, str], list[Growth]] = {}
     for growth in growths:
@@ -177,7 +177,7 @@ def growth_chart(growths: Sequence[Growth], path: Path) -> None:
 
 def _panel(altair: Any, axis: str, unit: str, growths: Sequence[Growth], *, width: int) -> Any:
     """Lines with their slopes in the legend, and in time a dashed line that is proportional to the size."""
-    from fairtrial.results.charts.theme import CATEGORIES, COLOURS
+    from inside.results import CATEGORIES, COLOURS
 
     names = [
         f"{growth.name}: slope {growth.slope:.2f}, last step {growth.last_slope:.2f}" for growth in growths

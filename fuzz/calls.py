@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 import fairtrial
-from fairtrial.labels import canonical
 from fuzz.tables import FRAMES, Generator, Table, draw_table
 from fuzz.tally import Tally
+from inside.ground import canonical
 
 METRICS = (
     "selection_rate", "base_rate", "tpr", "fpr", "tnr", "fnr", "ppv", "npv", "fdr", "for", "accuracy", "error_rate",

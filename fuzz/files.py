@@ -13,13 +13,10 @@ from typing import Any
 import numpy as np
 
 import fairtrial
-from fairtrial.trial import load_results
-from fairtrial.trial.report.writing import render
-from fairtrial.trial.spec import load_spec
-from fairtrial.trial.spec.guess import guess
-from fairtrial.trial.spec.profile import profile_file
 from fuzz.tables import Generator
 from fuzz.tally import Tally
+from inside.trial import guess, load_results, load_spec, profile_file
+from inside.trial import writing_render as render
 
 ODD_BYTES = (
     b"\x00",

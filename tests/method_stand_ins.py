@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fairtrial.methods import declaration
+from inside.methods import declaration
 
 
 def stand_in(monkeypatch: pytest.MonkeyPatch, name: str, function: Callable[..., Any]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 import fairtrial
-from fairtrial.trial import Trial
+from inside.trial import Trial
 
 Spec = dict[str, Any]
 

@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 import uvicorn
 
-from fairtrial.cli.serve import _listen
-from fairtrial.web.app import create_app
-from fairtrial.web.settings import MEGABYTE, Settings
+from inside.cli import _listen
+from inside.web import MEGABYTE, Settings, create_app
 
 REFUSALS = ("status of 422", "status of 413", "status of 404")  # what was refused is said in the page
 

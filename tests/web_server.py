@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from fairtrial.web.app import create_app
-from fairtrial.web.settings import Settings
+from inside.web import Settings, create_app
 
 TOKEN = "a-token-of-the-tests"
 

@@ -17,8 +17,8 @@ import numpy as np
 from typer.testing import CliRunner
 
 import fairtrial
-from fairtrial.cli import program
-from fairtrial.results.claims import Claim
+from inside.cli import program
+from inside.results import Claim
 from truth.scenario import Ask, Expect, File, Scenario
 from truth.world import POPULATION, Generator, People, true_gap, true_rate
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fairtrial.results.output import make_output_folder
+from inside.results import make_output_folder
 from validity.board import METHODS
 from validity.page import write_page
 from validity.run import run_board

@@ -7,16 +7,21 @@ from collections.abc import Callable
 import numpy as np
 from scipy import special
 
-from fairtrial.inference.compare.choose_gaps import make_gaps
-from fairtrial.inference.compare.gaps import KnownRateGaps
-from fairtrial.inference.evidence.atoms import Comparison, gap_covariance
-from fairtrial.inference.joint.joint_test import joint_test
-from fairtrial.inference.numeric.roots import Floats
-from fairtrial.inference.rates.binary_gaps import gap_root, gap_tails
-from fairtrial.inference.rates.proportions import normal_quantile
-from fairtrial.inference.simultaneous import bonferroni_level, max_t_quantile
-from fairtrial.inference.ways import TargetMethod
-from fairtrial.methods.gaps.judgement import certified
+from inside.gaps import certified
+from inside.inference import (
+    Comparison,
+    Floats,
+    KnownRateGaps,
+    TargetMethod,
+    bonferroni_level,
+    gap_covariance,
+    gap_root,
+    gap_tails,
+    joint_test,
+    make_gaps,
+    max_t_quantile,
+    normal_quantile,
+)
 from validity.board import Cell
 from validity.certify_designs import (
     ATOM_SHARES,

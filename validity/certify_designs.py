@@ -7,10 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairtrial.inference.compare.gaps import BinaryGaps
-from fairtrial.inference.evidence.atoms import Atoms, Bools, Comparison
-from fairtrial.inference.numeric.roots import Floats, floats
-from fairtrial.inference.rates.binary_gaps import PartCounts
+from inside.inference import Atoms, BinaryGaps, Bools, Comparison, Floats, PartCounts, floats
 
 Generator = np.random.Generator
 

@@ -7,13 +7,17 @@ from collections.abc import Callable
 import numpy as np
 from scipy import special
 
-from fairtrial.inference.compare.choose_gaps import make_gaps
-from fairtrial.inference.compare.gaps import KnownRateGaps
-from fairtrial.inference.evidence.atoms import Comparison, gap_covariance
-from fairtrial.inference.joint.joint_test import joint_test
-from fairtrial.inference.multiplicity import holm
-from fairtrial.inference.simultaneous import bonferroni_level, max_t_quantile
-from fairtrial.methods.gaps.judgement import certified
+from inside.gaps import certified
+from inside.inference import (
+    Comparison,
+    KnownRateGaps,
+    bonferroni_level,
+    gap_covariance,
+    holm,
+    joint_test,
+    make_gaps,
+    max_t_quantile,
+)
 from validity.board import Cell
 from validity.certify_designs import (
     ATOM_SHARES,

@@ -7,19 +7,24 @@ from dataclasses import replace
 
 import numpy as np
 
-from fairtrial.inference.bounds import bounded
-from fairtrial.inference.compare.choose_gaps import make_gaps
-from fairtrial.inference.compare.gaps import KnownRateGaps
-from fairtrial.inference.evidence.atoms import Comparison
-from fairtrial.inference.joint.joint_test import joint_test, shrunk
-from fairtrial.inference.joint.region import region_test
-from fairtrial.inference.joint.vector_likelihood import orthogonal_joint
-from fairtrial.inference.means.target_methods import estimate_gaps
-from fairtrial.inference.multiplicity import holm
-from fairtrial.inference.numeric.roots import Floats
-from fairtrial.inference.rates.proportions import normal_quantile
-from fairtrial.inference.ways import Likelihood, Refinement, TargetMethod
-from fairtrial.methods.gaps.judgement import certified
+from inside.gaps import certified
+from inside.inference import (
+    Comparison,
+    Floats,
+    KnownRateGaps,
+    Likelihood,
+    Refinement,
+    TargetMethod,
+    bounded,
+    estimate_gaps,
+    holm,
+    joint_test,
+    make_gaps,
+    normal_quantile,
+    orthogonal_joint,
+    region_test,
+    shrunk,
+)
 from validity.board import Cell
 from validity.certify_designs import (
     ATOM_SHARES,

@@ -6,13 +6,18 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from fairtrial.inference.compare.choose_gaps import make_gaps
-from fairtrial.inference.evidence.atoms import Atoms, Comparison, gap_covariance
-from fairtrial.inference.joint.joint_test import joint_test
-from fairtrial.inference.multiplicity import benjamini_hochberg
-from fairtrial.inference.numeric.roots import Floats
-from fairtrial.inference.simultaneous import bonferroni_level, simultaneous_level
-from fairtrial.methods.gaps.judgement import certified
+from inside.gaps import certified
+from inside.inference import (
+    Atoms,
+    Comparison,
+    Floats,
+    benjamini_hochberg,
+    bonferroni_level,
+    gap_covariance,
+    joint_test,
+    make_gaps,
+    simultaneous_level,
+)
 from validity.board import Cell
 from validity.certify_designs import Generator, atoms_of
 

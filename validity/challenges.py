@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.errors import NotApplicable
+from inside.ground import NotApplicable
 
 Floats = NDArray[np.float64]
 Random = np.random.Generator
@@ -31,10 +31,8 @@ class Challenge:
     def __init__(self, table: Table, roles: Mapping[str, Any], **asked: Any) -> None:
         import pyarrow as pa
 
-        from fairtrial.data.audit import Audit
-        from fairtrial.methods.improve import answer
-        from fairtrial.methods.improve.candidates.preparation import prepare
-        from fairtrial.methods.improve.method import improve
+        from fairtrial import Audit, improve
+        from inside.improve import answer, prepare
 
         def caught(audit: Any, wanted: Any, settings: Any) -> Any:
             raise _Prepared(wanted, settings)
@@ -52,10 +50,7 @@ class Challenge:
 
     def p_value(self, table: Table, rng: Random) -> float | None:
         """The p-value on another table; None where it shows no disparity."""
-        from fairtrial.methods.improve.candidates.contest import refuse_equal_levels
-        from fairtrial.methods.improve.claim_tests import examine
-        from fairtrial.methods.improve.sampled_levels import Compared
-        from fairtrial.methods.improve.splits import enough_people
+        from inside.improve import Compared, enough_people, examine, refuse_equal_levels
 
         contest = self._contest(table)
         try:
@@ -75,9 +70,7 @@ class Challenge:
 
     def split_p_value(self, table: Table, rng: Random) -> float | None:
         """The p-value of half splits in place of all rows, with other splits each time; asked for with `splits`."""
-        from fairtrial.methods.improve.candidates.contest import refuse_equal_levels
-        from fairtrial.methods.improve.solver.all_splits import combine_p_values
-        from fairtrial.methods.improve.splits import test_split
+        from inside.improve import combine_p_values, refuse_equal_levels, test_split
 
         contest = self._contest(table)
         try:
@@ -94,7 +87,7 @@ class Challenge:
 
     def _contest(self, table: Table) -> Any:
         """The prepared contest with other people in it."""
-        from fairtrial.methods.improve.candidates.unlabelled import find_unlabelled
+        from inside.improve import find_unlabelled
 
         made = self.ready.contest
         group = np.searchsorted(np.array(sorted(set(made.names))), table["group"])

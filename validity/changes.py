@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.inference.change import Change, change
-from fairtrial.inference.rates.binary_gaps import PartCounts, gap_limits
+from inside.inference import Change, PartCounts, change, gap_limits
 from validity.board import Cell, Claim
 
 Rates = tuple[float, float, float, float]

@@ -20,6 +20,10 @@ ONLY_SHOWS = (
     "validity/run.py", "validity/code.py",
 )  # fmt: skip
 FOLDERS = (Path(fairtrial.__file__).parent, Path(__file__).parent)
+# Where the names of a facade come from is read off it: a line depends on what it names, not on all that a facade holds.
+FACADES = {"fairtrial": Path(fairtrial.__file__).with_suffix(".pyi")} | {
+    f"inside.{path.stem}": path for path in (Path(__file__).parents[1] / "inside").glob("*.py")
+}
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "narwhals", "duckdb", "numba")
 
 
@@ -96,12 +100,32 @@ def _imported(place: str) -> tuple[str, ...]:
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
-            submodules = [
-                f"{node.module}.{alias.name}" for alias in node.names if alias.name != "__version__"
+            behind = _behind_facade(node.module)
+            pairs = [behind.get(alias.name, (node.module, alias.name)) for alias in node.names]
+            submodules = [f"{module}.{name}" for module, name in pairs if name != "__version__"]
+            own = [
+                module
+                for module, name in pairs
+                if module != "fairtrial" or not _is_module(f"{module}.{name}")
             ]
-            own = node.module != "fairtrial" or any(not _is_module(name) for name in submodules)
-            names += submodules + ([node.module] if own else [])
+            names += submodules + own
     return tuple(name for name in names if name.split(".")[0] in ("fairtrial", "validity"))
+
+
+@cache
+def _behind_facade(module: str) -> dict[str, tuple[str, str]]:
+    """Where each name comes from that a facade gives out: its module there, and its name."""
+    if module not in FACADES:
+        return {}
+    imports = [n for n in ast.parse(FACADES[module].read_bytes()).body if isinstance(n, ast.ImportFrom)]
+    return {
+        alias.asname or alias.name: (
+            f"fairtrial.{node.module}" if node.level else str(node.module),
+            alias.name,
+        )
+        for node in imports
+        for alias in node.names
+    }
 
 
 def _is_module(name: str) -> bool:

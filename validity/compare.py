@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairtrial.inference.multiplicity import holm
-from fairtrial.methods.explain.solver.coalitions import contributions
-from fairtrial.methods.explain.solver.esl import Floats, b_sequence, coefficients
-from fairtrial.methods.explain.solver.esl_groups import pair_targets
-from fairtrial.methods.explain.solver.influence import interval, spread, spread_of_changes, two_sided_p
+from inside.explain import (
+    Floats,
+    b_sequence,
+    coefficients,
+    contributions,
+    interval,
+    pair_targets,
+    spread,
+    spread_of_changes,
+    two_sided_p,
+)
+from inside.inference import holm
 from validity.board import Cell
 from validity.explain_designs import (
     BASELINE,

@@ -9,26 +9,25 @@ from itertools import combinations
 
 import numpy as np
 
-from fairtrial.inference.evidence.atoms import Atoms
-from fairtrial.inference.multiplicity import holm
-from fairtrial.methods.explain.first_stage import ComparedGroups, compare_groups, gap_tests
-from fairtrial.methods.explain.solver.coalitions import contributions
-from fairtrial.methods.explain.solver.esl import (
+from inside.explain import (
+    ComparedGroups,
+    Spread,
+    add_error,
     b_sequence,
-    coefficients,
-)
-from fairtrial.methods.explain.solver.esl_groups import (
     baseline_of,
+    coefficients,
+    compare_groups,
+    contributions,
+    estimates_of,
+    gap_tests,
+    interval,
+    monte_carlo_error,
     pair_targets,
     paper_interval,
-)
-from fairtrial.methods.explain.solver.influence import Spread, interval
-from fairtrial.methods.explain.solver.sampled_coalitions import (
-    monte_carlo_error,
     sample_coalitions,
     sampled_coefficients,
 )
-from fairtrial.methods.explain.two_stage_game import add_error, estimates_of
+from inside.inference import Atoms, holm
 from validity.board import Cell
 from validity.explain_designs import (
     BASELINE,

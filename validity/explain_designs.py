@@ -14,9 +14,19 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.methods.explain.solver.coalitions import Codes, RowForm, Targets, coalition_rates
-from fairtrial.methods.explain.solver.esl import MEMBERS, Floats, b_sequence, coefficients
-from fairtrial.methods.explain.solver.esl_groups import group_targets, merge_targets, pair_targets
+from inside.explain import (
+    MEMBERS,
+    Codes,
+    Floats,
+    RowForm,
+    Targets,
+    b_sequence,
+    coalition_rates,
+    coefficients,
+    group_targets,
+    merge_targets,
+    pair_targets,
+)
 
 LEVEL = 0.95
 BASELINE = 0.5

@@ -12,19 +12,23 @@ from functools import cache
 import numpy as np
 from scipy import special, stats
 
-from fairtrial.inference.evidence.atoms import Atoms
-from fairtrial.inference.multiplicity import holm
-from fairtrial.inference.rates.pairs import PairsLaw
-from fairtrial.methods.explain.first_stage import gap_tests
-from fairtrial.methods.explain.solver.coalitions import Contributions, RowForm, Targets, contributions
-from fairtrial.methods.explain.solver.esl import Floats, b_sequence, coefficients
-from fairtrial.methods.explain.solver.esl_groups import (
+from inside.explain import (
+    Contributions,
+    Floats,
+    RowForm,
+    Targets,
+    b_sequence,
+    coefficients,
+    contributions,
+    estimates_of,
+    gap_tests,
+    interval,
     merge_targets,
     multi_attribute_targets,
     pair_targets,
+    two_sided_p,
 )
-from fairtrial.methods.explain.solver.influence import interval, two_sided_p
-from fairtrial.methods.explain.two_stage_game import estimates_of
+from inside.inference import Atoms, PairsLaw, holm
 from validity.board import Cell
 from validity.explain_designs import LEVEL, Run
 

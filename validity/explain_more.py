@@ -6,13 +6,23 @@ from itertools import combinations
 
 import numpy as np
 
-from fairtrial.inference.multiplicity import holm
-from fairtrial.methods.explain.allocation import Allocation
-from fairtrial.methods.explain.first_stage import FirstStage, first_stage
-from fairtrial.methods.explain.solver.coalitions import RowForm, contributions
-from fairtrial.methods.explain.solver.esl import MEMBERS, Floats, b_sequence, coefficients
-from fairtrial.methods.explain.solver.esl_groups import group_targets, pair_targets
-from fairtrial.methods.explain.two_stage_game import Baseline, TwoStageGame, estimates_of
+from inside.explain import (
+    MEMBERS,
+    Allocation,
+    Baseline,
+    FirstStage,
+    Floats,
+    RowForm,
+    TwoStageGame,
+    b_sequence,
+    coefficients,
+    contributions,
+    estimates_of,
+    first_stage,
+    group_targets,
+    pair_targets,
+)
+from inside.inference import holm
 from validity.board import Cell
 from validity.explain_designs import LEVEL, Run
 

@@ -7,12 +7,16 @@ from collections.abc import Callable
 import numpy as np
 from scipy import special
 
-from fairtrial.inference.compare.choose_gaps import make_gaps
-from fairtrial.inference.compare.gaps import KnownRateGaps
-from fairtrial.inference.evidence.atoms import Comparison
-from fairtrial.inference.multiplicity import CORRECTIONS
-from fairtrial.inference.numeric.roots import Floats
-from fairtrial.inference.rates.binary_gaps import PartCounts, gap_p, gap_tails
+from inside.inference import (
+    CORRECTIONS,
+    Comparison,
+    Floats,
+    KnownRateGaps,
+    PartCounts,
+    gap_p,
+    gap_tails,
+    make_gaps,
+)
 from validity.board import Cell
 from validity.certify_designs import (
     ATOM_SHARES,

@@ -15,14 +15,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.inference.compare.choose_gaps import make_gaps
-from fairtrial.inference.compare.gaps import Gaps
-from fairtrial.inference.compare.linear_gaps import LinearGaps
-from fairtrial.inference.compare.linear_highest import linear_to_highest
-from fairtrial.inference.evidence.atoms import Atoms, Comparison
-from fairtrial.inference.evidence.unit_sums import UnitSums
-from fairtrial.inference.ways import Scale
-from fairtrial.methods.gaps.judgement import certified
+from inside.gaps import certified
+from inside.inference import (
+    Atoms,
+    Comparison,
+    Gaps,
+    LinearGaps,
+    Scale,
+    UnitSums,
+    linear_to_highest,
+    make_gaps,
+)
 from validity.board import Cell
 
 Random = np.random.Generator
@@ -158,7 +161,7 @@ def printed(draw: Callable[[Random], Any], scale: Scale, truth: float, **asked: 
     """The first group's true gap is outside the printed 95% interval."""
 
     def run(repeats: int, random: Random) -> NDArray[np.float64]:
-        from fairtrial.methods.certify.method import certify
+        from fairtrial import certify
 
         found = np.zeros(repeats)
         with warnings.catch_warnings():
@@ -181,7 +184,7 @@ def certified_among_people_alike(scale: Scale, tolerance: float) -> Run:
     draw = stratified(scale, 4 * 400)
 
     def run(repeats: int, random: Random) -> NDArray[np.float64]:
-        from fairtrial.methods.certify.method import certify
+        from fairtrial import certify
 
         found = np.zeros(repeats)
         with warnings.catch_warnings():
@@ -199,7 +202,7 @@ def certified_among_people_alike(scale: Scale, tolerance: float) -> Run:
 def _audit(columns: dict[str, Any], **roles: Any) -> Any:
     import pyarrow as pa
 
-    from fairtrial.data.audit import Audit
+    from fairtrial import Audit
 
     return Audit(pa.table(columns), **({"groups": "g", "decision": "d"} | roles))
 
@@ -216,7 +219,7 @@ def counted(random: Random) -> Any:
 
 def valued(random: Random) -> Any:
     """Gamma values whose means are the rates."""
-    from fairtrial.metrics.metric import Metric
+    from fairtrial import Metric
 
     group = random.choice(3, 300, p=SHARES)
     value = random.gamma(2.0, RATES[group] / 2.0)

@@ -8,15 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.data.audit import Audit
-from fairtrial.inference.compare.choose_gaps import make_gaps
-from fairtrial.inference.compare.gaps import Gaps
-from fairtrial.inference.evidence.atoms import Atoms, Comparison
-from fairtrial.inference.joint.joint_test import JointTest, joint_test
-from fairtrial.inference.multiplicity import CORRECTIONS, holm
-from fairtrial.methods.certify.criterion import joint_of
-from fairtrial.methods.certify.method import certify
-from fairtrial.methods.gaps.judgement import certified
+from fairtrial import Audit, certify
+from inside.certify import joint_of
+from inside.gaps import certified
+from inside.inference import CORRECTIONS, Atoms, Comparison, Gaps, JointTest, holm, joint_test, make_gaps
 from validity.board import Cell
 
 Random = np.random.Generator

@@ -11,16 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from fairtrial.inference.compare.linear_gaps import LinearGaps
-from fairtrial.inference.evidence.atoms import Comparison
-from fairtrial.inference.evidence.unit_sums import UnitSums
-from fairtrial.inference.numeric.roots import Floats
-from fairtrial.inference.rates.everyone import PartLaw
-from fairtrial.inference.rates.highest import pairs_of_groups, ratio_to_highest
-from fairtrial.inference.rates.proportions import rate_interval
-from fairtrial.inference.rates.strata import StrataLaw, heterogeneity
-from fairtrial.inference.rates.two_rates import TwoRateLaw, TwoRates, at_null, score_roots
-from fairtrial.inference.ways import Scale
+from inside.inference import (
+    Comparison,
+    Floats,
+    LinearGaps,
+    PartLaw,
+    Scale,
+    StrataLaw,
+    TwoRateLaw,
+    TwoRates,
+    UnitSums,
+    at_null,
+    heterogeneity,
+    pairs_of_groups,
+    rate_interval,
+    ratio_to_highest,
+    score_roots,
+)
 from validity.board import Cell
 from validity.measure_designs import linear
 

@@ -8,10 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from fairtrial.inference.compare.sums_gaps import MeanStrataGaps, SumsGaps
-from fairtrial.inference.evidence.atoms import Atoms, Comparison
-from fairtrial.inference.means.sums import Sums
-from fairtrial.inference.numeric.roots import Floats
+from inside.inference import Atoms, Comparison, Floats, MeanStrataGaps, Sums, SumsGaps
 from validity.board import Cell
 
 Random = np.random.Generator

@@ -7,9 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.inference.compare.model_gaps import FOLDS, Fit, ModelGaps, robust_parts
-from fairtrial.inference.numeric.roots import Floats
-from fairtrial.methods.gaps.model_adjusted import expected_chance, expected_mean
+from inside.gaps import expected_chance, expected_mean
+from inside.inference import FOLDS, Fit, Floats, ModelGaps, robust_parts
 from validity.board import Cell
 
 Random = np.random.Generator

@@ -10,10 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from fairtrial.inference.compare.pair_gaps import Pairs, pair_gaps
-from fairtrial.inference.numeric.roots import Floats
-from fairtrial.inference.rates.pairs import PairsLaw, mcnemar_mid_p
-from fairtrial.inference.rates.two_rates import TwoRateLaw, TwoRates
+from inside.inference import Floats, Pairs, PairsLaw, TwoRateLaw, TwoRates, mcnemar_mid_p, pair_gaps
 from validity.board import Cell
 
 Random = np.random.Generator

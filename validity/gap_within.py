@@ -12,12 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.inference.compare.linear_gaps import LinearGaps
-from fairtrial.inference.compare.linear_strata_gaps import LinearStrataGaps
-from fairtrial.inference.compare.strata_gaps import StrataGaps
-from fairtrial.inference.evidence.atoms import Atoms, Comparison
-from fairtrial.inference.evidence.unit_sums import UnitSums
-from fairtrial.inference.ways import Scale
+from inside.inference import Atoms, Comparison, LinearGaps, LinearStrataGaps, Scale, StrataGaps, UnitSums
 from validity.board import Cell
 
 Random = np.random.Generator

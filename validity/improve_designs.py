@@ -13,7 +13,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.inference.numeric.cell_bootstrap import (
+from inside.improve import (
+    Aggregation,
+    Component,
+    MarginKind,
+    accuracy_components,
+    combine_p_values,
+    directed_pairs,
+    paper_fairness_component,
+    smooth_fairness_components,
+    worst_pair,
+)
+from inside.inference import (
     LevelCells,
     Levels,
     Utility,
@@ -21,16 +32,6 @@ from fairtrial.inference.numeric.cell_bootstrap import (
     bootstrap_levels,
     draw_counts,
     level_cells,
-)
-from fairtrial.methods.improve.solver.all_splits import Aggregation, combine_p_values
-from fairtrial.methods.improve.solver.improvement import (
-    Component,
-    MarginKind,
-    accuracy_components,
-    directed_pairs,
-    paper_fairness_component,
-    smooth_fairness_components,
-    worst_pair,
 )
 
 Floats = NDArray[np.float64]
@@ -322,8 +323,7 @@ def portfolio_rejections(
     """Whether the default portfolio shows an alternative, one whole analysis of three splits per repeat."""
     import pyarrow as pa
 
-    from fairtrial.data.audit import Audit
-    from fairtrial.methods.improve.method import improve
+    from fairtrial import Audit, improve
 
     rejected = np.zeros(repeats)
     for i in range(repeats):

@@ -120,7 +120,7 @@ def payoff_errors(repeats: int, rng: Random, *, people: int, rate: float) -> Flo
             "profit": profit,
         }  # fmt: skip
 
-    from fairtrial.methods.improve.payoff import Payoff
+    from fairtrial import Payoff
 
     asked: dict[str, Any] = {
         "accuracy": Payoff("profit", "profit"),
@@ -145,7 +145,7 @@ def rerun_procedure_errors(repeats: int, rng: Random, *, people: int, reruns: in
 
 def rerun_errors(repeats: int, rng: Random, *, reruns: int) -> Floats:
     """Section 5's game: the analyst repeats seven splits with other seeds and reports the best p-value."""
-    from fairtrial.methods.improve.solver.all_splits import combine_p_values
+    from inside.improve import combine_p_values
 
     group = np.repeat([0, 1], 150)
     found = np.zeros(repeats)
@@ -171,12 +171,8 @@ def ratio_errors(
     repeats: int, rng: Random, *, people: int, old: tuple[float, float], new: tuple[float, float]
 ) -> Floats:
     """Impact ratios of the two rules that are equal, or each other's inverse."""
-    from fairtrial.inference.numeric.cell_bootstrap import bootstrap_levels
-    from fairtrial.methods.improve.solver.improvement import (
-        directed_pairs,
-        log_levels,
-        smooth_fairness_components,
-    )
+    from inside.improve import directed_pairs, log_levels, smooth_fairness_components
+    from inside.inference import bootstrap_levels
     from validity.improve_designs import NAMES, cells_of_rates, largest_p
 
     group = np.repeat([0, 1], people)
@@ -201,7 +197,7 @@ def ratio_errors(
 
 def area_errors(repeats: int, rng: Random, *, people: int, positives: int) -> Floats:
     """Two scores with equal areas, correlated; few positives."""
-    from fairtrial.methods.improve.solver.area import area_component
+    from inside.improve import area_component
 
     outcome = np.zeros(people)
     outcome[:positives] = 1.0

@@ -36,9 +36,8 @@ def learned_errors(repeats: int, rng: Random, *, people: int, known: float = 1.0
     from sklearn.linear_model import LogisticRegression
     from sklearn.tree import DecisionTreeClassifier
 
-    from fairtrial.data.audit import Audit
-    from fairtrial.errors import NotApplicable
-    from fairtrial.methods.improve.method import improve
+    from fairtrial import Audit, improve
+    from inside.ground import NotApplicable
 
     tried = [LogisticRegression(), LogisticRegression(C=0.01), DecisionTreeClassifier(max_depth=3)]
     found = np.zeros(repeats)

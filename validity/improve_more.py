@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fairtrial.errors import NotApplicable
-from fairtrial.methods.improve.solver.improvement import (
+from inside.ground import NotApplicable
+from inside.improve import (
     Component,
     MarginKind,
     accuracy_components,
@@ -117,8 +117,7 @@ def whole_function(
     """
     import pyarrow as pa
 
-    from fairtrial.data.audit import Audit
-    from fairtrial.methods.improve.method import improve
+    from fairtrial import Audit, improve
 
     people = 120
     group = np.repeat([0, 1], people)

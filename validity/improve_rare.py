@@ -14,14 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from fairtrial.inference.numeric.cell_bootstrap import (
-    LevelCells,
-    Utility,
-    adverse_levels,
-    bootstrap_levels,
-    level_cells,
-)
-from fairtrial.methods.improve.solver.improvement import accuracy_components
+from inside.improve import accuracy_components
+from inside.inference import LevelCells, Utility, adverse_levels, bootstrap_levels, level_cells
 from validity.board import Cell
 
 Floats = NDArray[np.float64]

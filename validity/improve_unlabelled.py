@@ -112,7 +112,7 @@ def gap_people(rng: Random, size: int, shares: tuple[float, ...]) -> dict[str, N
 
 def gap_rejections(repeats: int, rng: Random, *, size: int, odds: float | None, at_edge: bool) -> Floats:
     """How often a smaller gap in true positive rates is shown, at the edge of the worst outcomes or well inside."""
-    from fairtrial.methods.improve.payoff import Payoff
+    from fairtrial import Payoff
 
     shares = gap_shares(odds, at_edge)
     asked: dict[str, Any] = {

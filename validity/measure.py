@@ -11,10 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.inference.rates.binary_gaps import PartCounts, gap_limits, gap_p
-from fairtrial.inference.rates.proportions import rate_interval
-from fairtrial.inference.rates.two_rates import ratio_interval
-from fairtrial.inference.ways import RateMethod
+from inside.inference import PartCounts, RateMethod, gap_limits, gap_p, rate_interval, ratio_interval
 from validity.board import Cell, Claim
 from validity.measure_arrays import CELLS as ARRAYS
 from validity.measure_designs import Draw, Errors, Random, linear, repeated, survey

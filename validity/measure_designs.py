@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.inference.compare.linear_gaps import LinearGaps
-from fairtrial.inference.evidence.atoms import Comparison
-from fairtrial.inference.evidence.unit_sums import UnitSums
+from inside.inference import Comparison, LinearGaps, UnitSums
 
 Errors = NDArray[np.float64]
 Random = np.random.Generator

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
-from fairtrial.inference.rates.labelling import ALIKE, SELECTIVE, labelling_p
+from inside.inference import ALIKE, SELECTIVE, labelling_p
 from validity.board import Cell
 from validity.measure_designs import Errors, Random
 

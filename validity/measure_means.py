@@ -6,9 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from fairtrial.inference.compare.choose_gaps import make_gaps
-from fairtrial.inference.compare.gaps import Gaps
-from fairtrial.inference.evidence.atoms import Atoms, Comparison
+from inside.inference import Atoms, Comparison, Gaps, make_gaps
 from validity.board import Cell
 from validity.measure_designs import Errors, Random
 

@@ -10,9 +10,7 @@ import numpy as np
 import pyarrow as pa
 from scipy.stats import binom
 
-from fairtrial.inference.compare.gaps import KnownRateGaps
-from fairtrial.inference.multiplicity import holm
-from fairtrial.inference.rates.binary_gaps import PartCounts, gap_p
+from inside.inference import KnownRateGaps, PartCounts, gap_p, holm
 from validity.board import Cell
 from validity.measure_designs import Draw, Errors, Random, linear, repeated, survey
 
@@ -42,8 +40,7 @@ def known_rate_exactly(repeats: int, random: Random, *, sizes: tuple[int, ...], 
 
 def each_person_once(repeats: int, random: Random, *, sizes: tuple[int, ...], level: float) -> Errors:
     """The same by `measure` itself, of people who are named by `unit` and have one row each."""
-    from fairtrial.data.audit import Audit
-    from fairtrial.methods.measure.method import measure
+    from fairtrial import Audit, measure
 
     found = []
     for n, rate in product(sizes, (0.005, 0.01, 0.02, 0.1)):

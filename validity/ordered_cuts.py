@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.inference.multiplicity import holm
-from fairtrial.inference.rates.binary_gaps import PartCounts, gap_p, gap_tails
+from inside.inference import PartCounts, gap_p, gap_tails, holm
 from validity.board import Cell
 
 Random = np.random.Generator

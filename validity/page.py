@@ -189,7 +189,7 @@ def _chart(board: Board) -> str:
     import altair as alt
     import vl_convert
 
-    from fairtrial.results.charts.theme import COLOURS, finish
+    from inside.results import COLOURS, finish
 
     by_method: dict[str, list[Judged]] = {}
     for line in board.judged:

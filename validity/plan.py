@@ -6,13 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairtrial.inference.compare.choose_gaps import make_gaps
-from fairtrial.inference.compare.gaps import Gaps, KnownRateGaps
-from fairtrial.inference.evidence.atoms import Comparison
-from fairtrial.inference.power import CountedGaps
-from fairtrial.inference.ways import Scale
-from fairtrial.methods.gaps.judgement import certified
-from fairtrial.methods.plan.method import plan
+from fairtrial import plan
+from inside.gaps import certified
+from inside.inference import Comparison, CountedGaps, Gaps, KnownRateGaps, Scale, make_gaps
 from validity.board import Cell
 from validity.certify_designs import atoms_of
 

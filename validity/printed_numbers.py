@@ -23,33 +23,33 @@ ENDS = ("low", "high")
 
 # -- what is asked ---------------------------------------------------------------------------------------------
 def measure_rows(random: Random) -> Rows:
-    from fairtrial.methods.measure.method import measure
+    from fairtrial import measure
 
     return list(measure(audit(random, 500, ["sex", "race"]), "fpr").estimates)
 
 
 def certify_rows(random: Random, **options: Any) -> Rows:
-    from fairtrial.methods.certify.method import certify
+    from fairtrial import certify
 
     return list(certify(audit(random, 500, ["sex", "race"]), "fpr", **options).estimates)
 
 
 def certify_women(random: Random, **options: Any) -> Rows:
     """Women against men, whose rate is lower by `GAP`."""
-    from fairtrial.methods.certify.method import certify
+    from fairtrial import certify
 
     rows = audit(random, 600, ["sex"], gap=GAP)
     return list(certify(rows, "fpr", by=[{"sex": "f"}], target={"sex": "m"}, **options).estimates)
 
 
 def flag_rows(random: Random) -> Rows:
-    from fairtrial.methods.flag.method import flag
+    from fairtrial import flag
 
     return list(flag(audit(random, 500, ["sex", "race"]), "fpr", direction="differs").estimates)
 
 
 def scan_all_rows(random: Random) -> Rows:
-    from fairtrial.methods.scan.method import scan_all
+    from fairtrial import scan_all
 
     asked = audit(random, 400, ["sex", "age"])
     seed = int(random.integers(2**31))
@@ -59,7 +59,7 @@ def scan_all_rows(random: Random) -> Rows:
 
 
 def transport_rows(random: Random) -> Rows:
-    from fairtrial.methods.transport.method import transport
+    from fairtrial import transport
 
     """Women against men, of whom there are more, so that they are the reference."""
     rows = audit(random, 400, ["sex"], gap=GAP, sexes=(0.7, 0.3))
@@ -73,7 +73,7 @@ def explain_rows(random: Random) -> Rows:
 
 def compare_rows(random: Random) -> Rows:
     """The contributions to the gap, which no rule changes: the sexes are alike."""
-    from fairtrial.methods.explain.method import compare
+    from fairtrial import compare
 
     changed = compare(*explanations(people(random, 500), 0.4, 0.6)).estimates
     return [row for row in changed if row["part"] == "gap"][1:]

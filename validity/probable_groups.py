@@ -9,11 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairtrial.inference.compare.end_gaps import probable_gaps
-from fairtrial.inference.evidence.atoms import Comparison
-from fairtrial.inference.evidence.probable_groups import ProbableRows, halves
-from fairtrial.inference.numeric.roots import Floats
-from fairtrial.methods.gaps.judgement import certified
+from inside.gaps import certified
+from inside.inference import Comparison, Floats, ProbableRows, halves, probable_gaps
 from validity.board import Cell
 from validity.measure_designs import Errors, Random
 

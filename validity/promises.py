@@ -12,11 +12,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fairtrial.inference.compare.choose_gaps import make_gaps
-from fairtrial.inference.compare.gaps import Gaps, KnownRateGaps
-from fairtrial.inference.evidence.atoms import Comparison
-from fairtrial.inference.power import CountedGaps
-from fairtrial.methods.gaps.judgement import certified
+from inside.gaps import certified
+from inside.inference import Comparison, CountedGaps, Gaps, KnownRateGaps, make_gaps
 from validity.board import Cell
 from validity.certify_designs import atoms_of
 
@@ -59,8 +56,7 @@ def promised(table: Table, what: What) -> float:
     """The number that the public function prints for the group."""
     import pyarrow as pa
 
-    from fairtrial.data.audit import Audit
-    from fairtrial.methods.certify.method import certify
+    from fairtrial import Audit, certify
 
     counts = ((table.events, table.people), (table.others_events, table.others))
     decision = np.concatenate([np.arange(n) < k for k, n in counts]).astype(np.int64)
@@ -111,8 +107,7 @@ def means_certified(
     import pyarrow as pa
     from scipy.stats import gamma
 
-    from fairtrial.data.audit import Audit
-    from fairtrial.methods.certify.method import certify
+    from fairtrial import Audit, certify
 
     typical = [gamma.ppf((np.arange(n) + 0.5) / n, 4.0) for n in (people, others)]
     table = pa.table(

@@ -6,20 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fairtrial.inference.numeric.cell_bootstrap import (
-    Utility,
-    adverse_levels,
-    bootstrap_levels,
-    by_person,
-    level_cells,
-)
-from fairtrial.methods.improve.solver.improvement import accuracy_components
-from fairtrial.methods.scan.solver.matched import MatchedTable
-from fairtrial.methods.scan.solver.person_strata import PersonRows, PersonStrata
-from fairtrial.methods.scan.solver.scan_table import ScanTable
-from fairtrial.methods.transport.solver.gap_test import pooled_test
-from fairtrial.methods.transport.solver.person_test import person_test
-from fairtrial.methods.transport.solver.rate_contrasts import disjoint_families
+from inside.improve import accuracy_components
+from inside.inference import Utility, adverse_levels, bootstrap_levels, by_person, level_cells
+from inside.scan import MatchedTable, PersonRows, PersonStrata, ScanTable
+from inside.transport import disjoint_families, person_test, pooled_test
 from validity import scan_designs as designs
 from validity.board import Cell
 from validity.scan_rules import in_strata, p_at_most, search_of

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairtrial.errors import Fault, InputError
+from fairtrial import InputError
+from inside.ground import Fault
 from validity.board import METHODS, MODULES, Cell, Judged, cells, judge
 from validity.code import LIBRARIES, ONLY_SHOWS, code_digest, modules_of
 

@@ -14,10 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from fairtrial.inference.rates.proportions import rate_interval
-from fairtrial.methods.scan.solver.matched import MatchedTable
-from fairtrial.methods.scan.solver.scan_table import ScanTable
-from fairtrial.methods.scan.subgroups import selected_rate_interval
+from inside.inference import rate_interval
+from inside.scan import MatchedTable, ScanTable, selected_rate_interval
 from validity import scan_designs as designs
 from validity.board import Cell
 from validity.repeated_people import SCAN as REPEATED
@@ -90,8 +88,7 @@ def misses_selected_rate(
 
 def _picked(table: MatchedTable) -> tuple[Any, float]:
     """The best subgroup over both directions, and out of how many."""
-    from fairtrial.methods.scan.solver.matched_search import plan_matched
-    from fairtrial.methods.scan.solver.value_sets import attributes_of
+    from inside.scan import attributes_of, plan_matched
 
     search = plan_matched(attributes_of(designs.ARITY), table.codes, 1.0)
     gain, variance = (numbers[0] for numbers in table.observed())
@@ -104,8 +101,7 @@ def reads_numbers(repeats: int, generator: np.random.Generator) -> FloatArray:
     """The public function on raw numbers, which it cuts itself: ages that class and event rise with."""
     import pyarrow as pa
 
-    from fairtrial.data.audit import Audit
-    from fairtrial.methods.scan.method import scan
+    from fairtrial import Audit, scan
 
     errors = np.zeros(repeats)
     for repeat in range(repeats):
@@ -128,8 +124,7 @@ def calibrated(repeats: int, generator: np.random.Generator, *, scores: str) -> 
     """The public function: the outcome is a step of the score, and the class shifts the score."""
     import pyarrow as pa
 
-    from fairtrial.data.audit import Audit
-    from fairtrial.methods.scan.method import scan
+    from fairtrial import Audit, scan
 
     errors = np.zeros(repeats)
     for repeat in range(repeats):
@@ -179,8 +174,7 @@ def _interval(name: str, design: str, **settings: Any) -> Cell:
 
 def _article_null(name: str) -> Callable[[ScanTable], object]:
     """A model-based null of the article's score."""
-    from fairtrial.methods.scan.solver.expectation import pooled_propensity, pooled_rates
-    from fairtrial.methods.scan.solver.null import drawn_class, drawn_events, whole_sample
+    from inside.scan import drawn_class, drawn_events, pooled_propensity, pooled_rates, whole_sample
 
     def null(table: ScanTable) -> object:
         if name == "global":

@@ -13,11 +13,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.inference.multiplicity import holm
-from fairtrial.methods.scan.draws import ENOUGH_EXCEEDANCES
-from fairtrial.methods.scan.solver.matched import ContrastDraw
-from fairtrial.methods.scan.solver.matched_search import MatchedSearch
-from fairtrial.methods.scan.solver.scan_table import CountedRows, ScanTable, build_table
+from inside.inference import holm
+from inside.scan import ENOUGH_EXCEEDANCES, ContrastDraw, CountedRows, MatchedSearch, ScanTable, build_table
 from validity.board import Cell
 from validity.printed_numbers import printed
 from validity.scan_rules import Prepared, in_strata, search_of

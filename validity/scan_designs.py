@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.methods.scan.solver.scan_table import CountedRows, ScanTable, build_table, log_odds
+from inside.scan import CountedRows, ScanTable, build_table, log_odds
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

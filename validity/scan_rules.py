@@ -8,13 +8,20 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.methods.scan.solver import matched
-from fairtrial.methods.scan.solver.blocks import fit_class, fit_event
-from fairtrial.methods.scan.solver.found import Direction
-from fairtrial.methods.scan.solver.matched import ContrastDraw, MatchedTable, PersonTable
-from fairtrial.methods.scan.solver.matched_search import MatchedSearch, plan_matched
-from fairtrial.methods.scan.solver.scan_table import ScanTable
-from fairtrial.methods.scan.solver.value_sets import attributes_of, usual_price
+from inside.scan import (
+    ContrastDraw,
+    Direction,
+    MatchedSearch,
+    MatchedTable,
+    PersonTable,
+    ScanTable,
+    attributes_of,
+    fit_class,
+    fit_event,
+    matched,
+    plan_matched,
+    usual_price,
+)
 
 FloatArray = NDArray[np.float64]
 Make = Callable[[np.random.Generator], ScanTable]
@@ -190,9 +197,7 @@ def article_rejects(
     directions: tuple[Direction, ...] = ("above",),
 ) -> FloatArray:
     """The same by the article's score, refitted in every draw; its stratified null unless another is given."""
-    from fairtrial.methods.scan.solver.expectation import Expectations
-    from fairtrial.methods.scan.solver.null import stratified
-    from fairtrial.methods.scan.solver.statistic import prepare, scan_draws, scan_observed
+    from inside.scan import Expectations, prepare, scan_draws, scan_observed, stratified
 
     errors = np.zeros(repeats)
     for repeat in range(repeats):

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from fairtrial.inference.rates.all_thresholds import band, gap_p_value, gap_width
-from fairtrial.inference.rates.areas import Areas, delong_limits, gap_limits, gap_p
+from inside.inference import Areas, band, delong_limits, gap_p_value, gap_width
+from inside.inference import areas_gap_limits as gap_limits
+from inside.inference import areas_gap_p as gap_p
 from validity.board import Cell
 
 Random = np.random.Generator
@@ -52,7 +53,7 @@ def missed(n: int, level: float, width: bool = False) -> Run:
     """Whether the band misses somewhere, by draws; with `width` that of pointwise exact intervals instead."""
 
     def run(repeats: int, random: Random) -> Floats:
-        from fairtrial.inference.rates.all_thresholds import exact_limits
+        from inside.inference import exact_limits
 
         k = np.arange(n + 1.0)
         low, high = (

@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 import typer
 
-from fairtrial.inference.compare.choose_gaps import make_gaps
-from fairtrial.inference.compare.gaps import Gaps
+from inside.inference import Gaps, make_gaps
 from validity.skewed_means import SHAPES, Random, family_of, gaps_from_sums, gaps_of, target_of
 
 Make = Callable[[str, Random], Gaps]

@@ -15,15 +15,22 @@ from typing import Any, Literal
 import numpy as np
 from scipy import special, stats
 
-from fairtrial.inference.compare.choose_gaps import make_gaps
-from fairtrial.inference.compare.gaps import Gaps
-from fairtrial.inference.evidence.atoms import Atoms, Comparison, gap_covariance
-from fairtrial.inference.evidence.enough import two_sides
-from fairtrial.inference.joint.joint_test import joint_test
-from fairtrial.inference.means.skewed_means import TwoMeans, UnsharedSkewness
-from fairtrial.inference.multiplicity import benjamini_hochberg, holm
-from fairtrial.inference.numeric.roots import Floats
-from fairtrial.inference.simultaneous import bonferroni_level, simultaneous_level
+from inside.inference import (
+    Atoms,
+    Comparison,
+    Floats,
+    Gaps,
+    TwoMeans,
+    UnsharedSkewness,
+    benjamini_hochberg,
+    bonferroni_level,
+    gap_covariance,
+    holm,
+    joint_test,
+    make_gaps,
+    simultaneous_level,
+    two_sides,
+)
 from validity.board import Cell
 
 Random = np.random.Generator
@@ -264,7 +271,7 @@ def found_by_welch(change: str, n: int) -> Run:
 
 def found_by_permutation(change: str, n: int) -> Run:
     """The studentised permutation test, which holds where both samples have one shape."""
-    from fairtrial.inference.means.resampled_means import DRAWS, ResampledGap
+    from inside.inference import DRAWS, ResampledGap
 
     sign = -1.0 if "1.8" in change else 1.0
 

@@ -9,14 +9,20 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from fairtrial.inference.compare.choose_gaps import make_gaps
-from fairtrial.inference.compare.strata_gaps import StrataGaps
-from fairtrial.inference.evidence.atoms import Atoms, Comparison
-from fairtrial.inference.multiplicity import holm
-from fairtrial.inference.rates.conditional import exact_p, odds_limits, pooled
-from fairtrial.inference.rates.highest import ratio_to_highest
-from fairtrial.inference.rates.proportions import rate_interval
-from fairtrial.inference.rates.two_rates import TwoRateLaw, TwoRates
+from inside.inference import (
+    Atoms,
+    Comparison,
+    StrataGaps,
+    TwoRateLaw,
+    TwoRates,
+    exact_p,
+    holm,
+    make_gaps,
+    odds_limits,
+    pooled,
+    rate_interval,
+    ratio_to_highest,
+)
 from validity.board import Cell
 
 Run = Callable[[int, np.random.Generator], np.ndarray]

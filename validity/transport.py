@@ -9,16 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, ndtr
 
-from fairtrial.inference.rates.binary_gaps import PartCounts, gap_limits
-from fairtrial.methods.transport.solver.distances import linear_distance
-from fairtrial.methods.transport.solver.gap_test import article_test, pooled_test
-from fairtrial.methods.transport.solver.projection import project
-from fairtrial.methods.transport.solver.rate_contrasts import (
+from inside.inference import PartCounts, gap_limits
+from inside.transport import (
     RateContrasts,
+    article_test,
     band,
     disjoint_families,
     from_matrices,
+    linear_distance,
     overlapping_families,
+    pooled_test,
+    project,
 )
 from validity.board import Cell
 from validity.printed_numbers import printed
@@ -97,7 +98,7 @@ def _compas_rows() -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uin
     """Race, outcome, decision and distance of 1,584 people under a logistic rule fitted on 3,694 others."""
     from sklearn.linear_model import LogisticRegression
 
-    from fairtrial.datasets import load
+    from fairtrial import load
 
     table = load("compas", backend="pyarrow")
     columns = {

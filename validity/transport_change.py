@@ -7,9 +7,16 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import ndtri
 
-from fairtrial.methods.transport.solver.change_bootstrap import Sizes, change_intervals, sizes_of_change
-from fairtrial.methods.transport.solver.gap_test import pooled_test
-from fairtrial.methods.transport.solver.rate_contrasts import Floats, RateContrasts, band, disjoint_families
+from inside.transport import (
+    Floats,
+    RateContrasts,
+    Sizes,
+    band,
+    change_intervals,
+    disjoint_families,
+    pooled_test,
+    sizes_of_change,
+)
 from validity.board import Cell
 
 Run = Callable[[int, np.random.Generator], np.ndarray]

@@ -34,10 +34,8 @@ def log_losses(repeats: int, random: np.random.Generator) -> np.ndarray:
     """Calibrated scores, ten groups of 40: measure and flag ask of log loss, anything that remains is an error."""
     import pyarrow as pa
 
-    from fairtrial.data.audit import Audit
-    from fairtrial.methods.flag.method import flag
-    from fairtrial.methods.measure.method import measure
-    from fairtrial.trial.family import correct
+    from fairtrial import Audit, flag, measure
+    from inside.trial import correct
 
     wrong = []
     for _ in range(repeats):

@@ -12,11 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial.inference.compare.choose_gaps import make_gaps
-from fairtrial.inference.evidence.atoms import Comparison
-from fairtrial.inference.multiplicity import Dependence, holm, max_t
-from fairtrial.inference.rates.binary_gaps import PartCounts, gap_p
-from fairtrial.trial.shared_people import correlation_of, influence_of
+from inside.inference import Comparison, Dependence, PartCounts, gap_p, holm, make_gaps, max_t
+from inside.trial import correlation_of, influence_of
 from validity.board import Cell
 from validity.certify_designs import atoms_of
 

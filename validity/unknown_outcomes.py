@@ -9,16 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairtrial.data.cells import Cells
-from fairtrial.data.schema import Unlabelled
-from fairtrial.inference.compare.end_gaps import EndGaps, label_gaps
-from fairtrial.inference.evidence.atoms import Comparison
-from fairtrial.inference.evidence.partly_labelled import PartlyLabelled
-from fairtrial.inference.numeric.roots import Floats
-from fairtrial.inference.rates.two_rates import difference_interval
-from fairtrial.methods.gaps.judgement import certified
-from fairtrial.methods.gaps.labels_needed import labels_needed
-from fairtrial.methods.gaps.outcome_bounds import outcome_bounds
+from inside.data import Cells, Unlabelled
+from inside.gaps import certified, labels_needed, outcome_bounds
+from inside.inference import Comparison, EndGaps, Floats, PartlyLabelled, difference_interval, label_gaps
 from validity.board import Cell
 from validity.measure_designs import Errors, Random
 

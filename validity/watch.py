@@ -10,11 +10,17 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fairtrial.inference.rates.proportions import rate_interval
-from fairtrial.inference.sequential.advancing import advance
-from fairtrial.inference.sequential.claims import average_logs, interval, log_certificate, log_evidence
-from fairtrial.inference.sequential.families import listed, opening_weights
-from fairtrial.inference.sequential.streams import new_streams
+from inside.inference import (
+    advance,
+    average_logs,
+    interval,
+    listed,
+    log_certificate,
+    log_evidence,
+    new_streams,
+    opening_weights,
+    rate_interval,
+)
 from validity.board import Cell
 from validity.watch_designs import (
     LOOKS,

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairtrial.inference.sequential.advancing import advance
-from fairtrial.inference.sequential.streams import Rule, Streams, new_streams
+from inside.inference import Rule, Streams, advance, new_streams
 
 Generator = np.random.Generator
 LOOKS = 1000

@@ -36,7 +36,7 @@ def people(random: Random, n: int, *, sexes: tuple[float, ...] = (0.5, 0.5), gap
 
 
 def audit(random: Random, n: int, groups: list[str], **settings: Any) -> Any:
-    from fairtrial.data.audit import Audit
+    from fairtrial import Audit
 
     return Audit(
         people(random, n, **settings), outcome="outcome", score="score", threshold=0.5, groups=groups
@@ -54,7 +54,7 @@ def _repeated(one: One) -> Callable[[int, Random], np.ndarray]:
 
 # -- one wrong statement per function ------------------------------------------------------------------------------
 def measured(random: Random) -> bool:
-    from fairtrial.methods.measure.method import measure
+    from fairtrial import measure
 
     result = measure(audit(random, 500, ["sex", "race"]), ["fpr", "tpr"])
     return bool(result.verdict.code == "violated")
@@ -62,7 +62,7 @@ def measured(random: Random) -> bool:
 
 def certified_wrongly(random: Random) -> bool:
     """Women's rate is 8 points higher, exactly the tolerance: a certificate is an error."""
-    from fairtrial.methods.certify.method import certify
+    from fairtrial import certify
 
     result = certify(
         audit(random, 600, ["sex"], gap=0.08), "selection_rate", by=[{"sex": "f"}], tolerance=0.08
@@ -71,7 +71,7 @@ def certified_wrongly(random: Random) -> bool:
 
 
 def certified_as_the_paper_does(random: Random) -> bool:
-    from fairtrial.methods.certify.method import certify
+    from fairtrial import certify
 
     people = audit(random, 600, ["sex"], gap=0.08)
     result = certify(people, "selection_rate", by=[{"sex": "f"}], tolerance=0.08, rule="paper")
@@ -80,7 +80,7 @@ def certified_as_the_paper_does(random: Random) -> bool:
 
 def plug_in_missed(random: Random, target_method: Literal["profile", "plug-in"]) -> bool:
     """The 95% interval of a group against a small reference misses the true gap of 0."""
-    from fairtrial.methods.certify.method import certify
+    from fairtrial import certify
 
     result = certify(
         audit(random, 1000, ["race"]), "selection_rate", by=[{"race": "a"}], target={"race": "c"},
@@ -91,14 +91,14 @@ def plug_in_missed(random: Random, target_method: Literal["profile", "plug-in"])
 
 
 def flagged(random: Random) -> bool:
-    from fairtrial.methods.flag.method import flag
+    from fairtrial import flag
 
     result = flag(audit(random, 600, ["sex", "race"]), "fpr", direction="differs")
     return any(row["flagged"] is True for row in result.estimates)
 
 
 def scanned(random: Random, null: str = "ladder") -> bool:
-    from fairtrial.methods.scan.method import scan
+    from fairtrial import scan
 
     result = scan(
         audit(random, 500, ["sex", "race", "age"]), "fpr", protected={"sex": "f"}, permutations=99, null=null,  # type: ignore[arg-type]
@@ -108,7 +108,7 @@ def scanned(random: Random, null: str = "ladder") -> bool:
 
 
 def scanned_all(random: Random) -> bool:
-    from fairtrial.methods.scan.method import scan_all
+    from fairtrial import scan_all
 
     result = scan_all(
         audit(random, 400, ["sex", "age"]), "fpr", by="sex", features=["age"], permutations=199, jobs=1,
@@ -118,15 +118,14 @@ def scanned_all(random: Random) -> bool:
 
 
 def transported(random: Random) -> bool:
-    from fairtrial.methods.transport.method import transport
+    from fairtrial import transport
 
     p = transport(audit(random, 400, ["sex"]), "equalized_odds", by="sex").p_value
     return p is not None and p <= 0.05
 
 
 def _explanation(table: Any, drawn: np.ndarray) -> Any:
-    from fairtrial.data.audit import Audit
-    from fairtrial.methods.explain.method import explain
+    from fairtrial import Audit, explain
 
     rules = Audit(table, outcome="outcome", score="score", threshold=0.5, groups=["sex"])
     return explain(rules, "tpr", coalitions=drawn, by="sex", sensitive="absent", features=["race", "age"])
@@ -154,7 +153,7 @@ def explained(random: Random) -> bool:
 
 
 def compared(random: Random) -> bool:
-    from fairtrial.methods.explain.method import compare
+    from fairtrial import compare
 
     changed = compare(*explanations(people(random, 500), 0.4, 0.6))
     rows = [row for row in changed.estimates if row["part"] == "gap"]
@@ -164,10 +163,8 @@ def compared(random: Random) -> bool:
 
 def family(random: Random, n: int, kinds: tuple[str, ...], *, adjust: bool = True, **settings: Any) -> bool:
     """Anything significant after the correction over a whole trial in which nothing differs."""
-    from fairtrial.methods.flag.method import flag
-    from fairtrial.methods.measure.method import measure
-    from fairtrial.methods.transport.method import transport
-    from fairtrial.trial.family import correct
+    from fairtrial import flag, measure, transport
+    from inside.trial import correct
 
     rows = audit(random, n, ["sex", "race"], **settings)
     asked: dict[str, Callable[[], Any]] = {

@@ -10,10 +10,8 @@ import pandas as pd
 from tests.attack.attacker import Published
 
 import fairtrial
-from fairtrial.methods.declaration import read_result
-from fairtrial.trial.report import render
-from fairtrial.trial.report.markdown import summary_markdown
-from fairtrial.trial.report.tables import csv_text
+from fairtrial import read_result
+from inside.trial import csv_text, render, summary_markdown
 
 # levels of each attribute, and whether there is an outcome: never more than 40 cells
 SHAPES = [

@@ -14,7 +14,7 @@ import pytest
 from tests.attack.attacker import Published, attack, charts, records
 from tests.attack.audits import Case, random_case
 
-from fairtrial.errors import InputError
+from fairtrial import InputError
 
 LIMIT = 10
 AUDITS = int(os.environ.get("FAIRTRIAL_ATTACKS", "20"))  # `make attack` runs 200

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from fairtrial.cli import main
-from fairtrial.errors import FairtrialWarning
+from fairtrial import FairtrialWarning
+from inside.cli import main
 
 
 @pytest.fixture(autouse=True)

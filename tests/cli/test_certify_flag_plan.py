@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import fairtrial
-from fairtrial.cli import program
+from inside.cli import program
 
 COMPAS = ["--outcome", "two_year_recid", "--score", "decile_score", "--threshold", "5"]
 

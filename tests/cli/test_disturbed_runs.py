@@ -19,9 +19,8 @@ from typing import Any
 import pytest
 
 import fairtrial
-from fairtrial.errors import NotWritten
-from fairtrial.trial.folder_lock import NAME
-from fairtrial.trial.keeping import FOLDER, Keeper
+from inside.ground import NotWritten
+from inside.trial import FOLDER, NAME, Keeper
 
 SPEC = """\
 [data]

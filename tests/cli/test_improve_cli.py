@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fairtrial import load_rule
-from fairtrial.cli import program
+from inside.cli import program
 
 RUNNER = CliRunner()
 

@@ -11,10 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 
-from fairtrial.trial.spec.guess import guess
-from fairtrial.trial.spec.label_words import good_for_a_person, meaning_yes
-from fairtrial.trial.spec.name_words import held_by
-from fairtrial.trial.spec.profile import ROWS, profile_file
+from inside.trial import ROWS, good_for_a_person, guess, held_by, meaning_yes, profile_file
 
 Run = Callable[..., tuple[int, str, str]]
 Columns = Mapping[str, list[object]]

@@ -7,7 +7,7 @@ from importlib import metadata
 import pytest
 
 from fairtrial import cli
-from fairtrial.cli.installed import _numbers, check_installed
+from inside.cli import _numbers, check_installed
 
 VERSION = metadata.version
 

@@ -10,8 +10,7 @@ import sys
 import pytest
 
 import fairtrial
-from fairtrial import Audit, measure
-from fairtrial.methods.measure.result import MeasureResult
+from fairtrial import Audit, MeasureResult, measure
 
 ROLES = ["--outcome", "two_year_recid", "--score", "decile_score", "--threshold", "5"]
 

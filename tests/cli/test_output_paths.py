@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fairtrial.errors import InputError
-from fairtrial.results.output import check_output_file, make_output_folder
+from fairtrial import InputError
+from inside.results import check_output_file, make_output_folder
 
 # No data file is there: whoever complains of the output has not looked at the data yet.
 DATA = ["none.csv", "--by", "race"]

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import fairtrial
-from fairtrial.cli import program
+from inside.cli import program
 
 
 @pytest.fixture(scope="module")

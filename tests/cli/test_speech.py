@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from fairtrial.cli.method_commands import Question, questions
-from fairtrial.errors import Fault, InputError, Named, Set, Use, Words
-from fairtrial.methods.declaration import find_method
+from fairtrial import InputError
+from inside.cli import Question, questions
+from inside.ground import Fault, Named, Set, Use, Words
+from inside.methods import find_method
 
 SCORE = ["--outcome", "y", "--score", "s"]
 ROLES = [*SCORE, "--threshold", "5", "--positive", "yes"]

@@ -12,8 +12,8 @@ import pytest
 
 import fairtrial
 from fairtrial import work
-from fairtrial.cli import live, printing
-from fairtrial.results.text import fit_table, shown_columns, table
+from inside.cli import live, printing
+from inside.results import fit_table, shown_columns, table
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def test_logs_have_a_sign_of_life_with_the_time_left(monkeypatch, capsys):
 
 
 def test_compiling_is_announced_once_to_whoever_shows_progress():
-    from fairtrial.work.compiled import _Compiling
+    from inside.ground import _Compiling
 
     def ours():
         pass
@@ -129,7 +129,7 @@ def people(tmp_path):
 
 
 def test_quiet_prints_the_verdict_alone(people, monkeypatch, capsys):
-    from fairtrial.cli import program
+    from inside.cli import program
 
     program(
         ["measure", people, "--decision", "passed", "--by", "race", "--quiet"],
@@ -173,7 +173,7 @@ def test_help_fits_80_columns_and_cuts_no_name(monkeypatch, capsys):
     """On a terminal that shows colours, too."""
     from typer.main import get_command
 
-    from fairtrial.cli import command_help, program
+    from inside.cli import command_help, program
 
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("FORCE_COLOR", "1")

@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 import fairtrial
-from fairtrial.cli import program
-from fairtrial.errors import FairtrialError
+from fairtrial import FairtrialError
+from inside.cli import program
 
 BASIC = ["--by", "race", "--outcome", "two_year_recid", "--score", "decile_score", "--threshold", "5"]
 

@@ -14,10 +14,9 @@ import pandas as pd
 import pytest
 
 import fairtrial
-from fairtrial.cli import main
-from fairtrial.errors import Fault
-from fairtrial.trial import load_results
-from fairtrial.trial.spec import load_spec, open_audit
+from inside.cli import main
+from inside.ground import Fault
+from inside.trial import load_results, load_spec, open_audit
 from method_stand_ins import stand_in
 
 SMALL = """\

@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 from fairtrial import Audit, InputError, Metric, measure, role
-from fairtrial.errors import NotApplicable
 from frames.makers import KINDS, make
+from inside.ground import NotApplicable
 
 NAN = math.nan
 NULLS = ["pandas", "pandas-object", "polars", "polars-lazy", "pyarrow", "duckdb", "csv", "parquet"]

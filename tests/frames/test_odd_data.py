@@ -20,7 +20,7 @@ import pytest
 from tests.frames.makers import _CONNECTIONS
 
 from fairtrial import Audit, InputError, measure
-from fairtrial.trial.spec.profile import profile_file
+from inside.trial import profile_file
 
 N = 40
 REST = {"d": [0, 1] * (N // 2), "g": ["a", "b"] * (N // 2)}

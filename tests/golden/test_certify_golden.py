@@ -9,11 +9,7 @@ import numpy as np
 import pytest
 
 import fairtrial
-from fairtrial.inference.joint.joint_test import joint_test
-from fairtrial.inference.means.empirical_likelihood import el_log_ratio
-from fairtrial.inference.means.from_moments import log_ratio_p
-from fairtrial.inference.multiplicity import benjamini_hochberg
-from fairtrial.inference.rates.two_rates import difference_interval
+from inside.inference import benjamini_hochberg, difference_interval, el_log_ratio, joint_test, log_ratio_p
 from oracles.two_rates import largest_tail
 from validity.certify_designs import atoms_of
 

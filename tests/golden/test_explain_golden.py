@@ -16,10 +16,16 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import fairtrial
-from fairtrial.methods.explain.solver.coalitions import RowForm, coalition_rates, contributions
-from fairtrial.methods.explain.solver.esl import MEMBERS, b_sequence, coefficients
-from fairtrial.methods.explain.solver.esl_groups import pair_targets
-from fairtrial.methods.explain.solver.influence import interval
+from inside.explain import (
+    MEMBERS,
+    RowForm,
+    b_sequence,
+    coalition_rates,
+    coefficients,
+    contributions,
+    interval,
+    pair_targets,
+)
 
 GOLDEN = json.loads((Path(__file__).parent / "explain_adult.json").read_text(encoding="utf-8"))
 FEATURES = GOLDEN["settings"]["features"]
@@ -104,10 +110,8 @@ def test_where_gender_stands_decides_the_answer(audit):
 def decided(audit):
     """Decisions of 15 trees that never see gender, on the test rows, by way of the public result."""
     tree = DecisionTreeClassifier(max_depth=6, class_weight="balanced", random_state=0)
-    from fairtrial.methods.explain.coalition_outputs import coalition_outputs
-    from fairtrial.methods.explain.explained_rows import read_explained_rows
-    from fairtrial.methods.explain.wanted import Wanted
-    from fairtrial.metrics.table import METRICS
+    from fairtrial import METRICS
+    from inside.explain import Wanted, coalition_outputs, read_explained_rows
 
     wanted = Wanted(
         metric=METRICS["tpr"], by=None, features=None, sensitive="absent", test=0.3, reference=None, model=tree,

@@ -10,13 +10,13 @@ import pytest
 from scipy.stats import norm
 
 from fairtrial import Audit, Metric, improve, role
-from fairtrial.inference.numeric.cell_bootstrap import Utility, bootstrap_levels, level_cells
-from fairtrial.methods.improve.solver.improvement import (
+from inside.improve import (
     accuracy_components,
     directed_pairs,
     paper_fairness_component,
     smooth_fairness_components,
 )
+from inside.inference import Utility, bootstrap_levels, level_cells
 from oracles.improve import obermeyer_holdout
 from validity.improve_designs import fairness_rejections
 

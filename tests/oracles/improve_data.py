@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairtrial.inference.numeric.cell_bootstrap import Utility, bootstrap_levels, level_cells
-from fairtrial.methods.improve.solver.all_splits import split_level, split_thresholds, staircase
-from fairtrial.methods.improve.solver.improvement import (
+from inside.improve import (
     accuracy_components,
     directed_pairs,
     paper_fairness_component,
     smooth_fairness_components,
+    split_level,
+    split_thresholds,
+    staircase,
 )
+from inside.inference import Utility, bootstrap_levels, level_cells
 
 
 def split_components(*, splits, method, rows=600, draws=400):

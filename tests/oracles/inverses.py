@@ -6,10 +6,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from fairtrial.inference.means.empirical_likelihood import Sample, el_log_ratio, el_multiplier
-from fairtrial.inference.means.from_moments import log_ratio_p, student_df
-from fairtrial.inference.numeric.roots import Floats
-from fairtrial.inference.rates.two_rates import Only, difference_root
+from inside.inference import (
+    Floats,
+    Only,
+    Sample,
+    difference_root,
+    el_log_ratio,
+    el_multiplier,
+    log_ratio_p,
+    student_df,
+)
 
 
 def el_weights(g: Floats) -> Floats:

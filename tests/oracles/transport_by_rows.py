@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairtrial.methods.transport.solver.bucket_refinement import Limits, band_program
-from fairtrial.methods.transport.solver.rate_contrasts import Floats, RateContrasts
+from inside.transport import Floats, Limits, RateContrasts, band_program
 
 
 def project_by_rows(

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairtrial.methods.transport.solver import distances
-from fairtrial.methods.transport.solver.rate_contrasts import (
+from inside.transport import (
     RateContrasts,
     band,
     disjoint_families,
+    distances,
     from_matrices,
     overlapping_families,
 )

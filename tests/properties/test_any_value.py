@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairtrial as ft
-from fairtrial.labels import canonical
-from fairtrial.methods.declaration import declared_methods
-from fairtrial.options import Argument
+from inside.ground import Argument, canonical
+from inside.methods import declared_methods
 
 ARGUMENTS = [
     pytest.param(argument, id=f"{name} {argument.name}")

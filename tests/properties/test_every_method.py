@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairtrial import Result
-from fairtrial.methods.declaration import declared_methods, read_result
-from fairtrial.results.column import scalar
+from fairtrial import Result, read_result
+from inside.methods import declared_methods
+from inside.results import scalar
 from properties.methods import CASES, WITHOUT_DATA, people
 
 pytestmark = pytest.mark.slow
@@ -211,7 +211,7 @@ def test_results_go_through_json(method):
 def test_weights_and_units_are_honoured_or_refused(method):
     """Never passed over: measure, certify and flag honour weights, the others refuse them by name."""
     from fairtrial import Audit
-    from fairtrial.errors import NotApplicable
+    from inside.ground import NotApplicable
 
     original = Audit.__init__
 
@@ -243,7 +243,7 @@ REFUSED = [
 @pytest.mark.parametrize(("method", "role"), REFUSED)
 def test_what_a_method_does_not_honour_it_refuses_with_the_reason(method, role):
     from fairtrial import Audit
-    from fairtrial.errors import NotApplicable
+    from inside.ground import NotApplicable
 
     original = Audit.__init__
 

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from fairtrial import Audit, Metric, certify, flag, measure
-from fairtrial.methods.declaration import EVIDENCE, declared_methods
+from inside.methods import EVIDENCE, declared_methods
 
 PAY = Metric("pay", "pay")
 TARGETS = ("rest", "overall", {"g": "b"}, 0.4)

@@ -8,10 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairtrial import Audit, certify, explain, flag, measure, run, transport
-from fairtrial.methods.explain.result import ExplainResult
-from fairtrial.results.column import scalar
-from fairtrial.results.text import format_value
+from fairtrial import Audit, ExplainResult, certify, explain, flag, measure, run, transport
+from inside.results import format_value, scalar
 
 SIZES = {"a": 60, "b": 180, "c": 320}
 NUMBERS = ("n", "rate", "target_rate", "difference", "difference_low", "difference_high", "p_value")

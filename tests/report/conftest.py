@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import fairtrial
-from fairtrial.trial import load_results
+from inside.trial import load_results
 
 BLACK, WHITE = {"race": "African-American"}, {"race": "Caucasian"}
 

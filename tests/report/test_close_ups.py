@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import fairtrial as ft
-from fairtrial.trial.report.close_ups import drawn
-from fairtrial.trial.report.writing import render
+from inside.trial import drawn
+from inside.trial import writing_render as render
 
 # Of class a, 30 of 50 in the north are refused and 10 of 50 in the south; of class b 10 of 50 in each.
 COUNTS = {("a", "north"): 30, ("a", "south"): 10, ("b", "north"): 10, ("b", "south"): 10}

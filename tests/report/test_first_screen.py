@@ -9,13 +9,17 @@ import pandas as pd
 import pytest
 
 import fairtrial as ft
-from fairtrial.trial.rederived import contradictions
-from fairtrial.trial.report.findings import findings
-from fairtrial.trial.report.first_screen import first_screen
-from fairtrial.trial.report.glossary import WORDS, entries, term_of
-from fairtrial.trial.report.markdown import summary_markdown
-from fairtrial.trial.report.one_gap import why_numbers_differ
-from fairtrial.trial.report.writing import render
+from inside.trial import (
+    WORDS,
+    contradictions,
+    entries,
+    findings,
+    first_screen,
+    summary_markdown,
+    term_of,
+    why_numbers_differ,
+)
+from inside.trial import writing_render as render
 from six_audits import run_audit
 
 CHECKED, PROBLEM, WHOM, SIZE, SURE, LEFT, NEXT = (

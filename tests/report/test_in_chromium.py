@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import fairtrial
-from fairtrial.results.charts.page import chart_page
-from fairtrial.trial.report.pdf import find_chromium, print_pdf
+from inside.results import chart_page
+from inside.trial import find_chromium, print_pdf
 
 EVIL = "</script><img src=x onerror=window.hacked=1>"
 DRAWN = """[...document.querySelectorAll('.chart')].map(chart => ({

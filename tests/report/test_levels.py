@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import fairtrial
-from fairtrial.methods.declaration import trial_methods
-from fairtrial.trial import load_results
+from inside.methods import trial_methods
+from inside.trial import load_results
 
 pytestmark = pytest.mark.slow
 

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 import fairtrial
-from fairtrial.methods.declaration import declared_methods, read_result, trial_methods
-from fairtrial.results.column import is_masked, scalar
-from fairtrial.results.masking import mask_result, published_rows
-from fairtrial.trial import load_results
-from fairtrial.trial.report import render
+from fairtrial import read_result
+from inside.methods import declared_methods, trial_methods
+from inside.results import is_masked, mask_result, published_rows, scalar
+from inside.trial import load_results, render
 
 pytestmark = pytest.mark.slow
 LIMIT = 450

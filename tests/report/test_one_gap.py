@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import fairtrial
-from fairtrial.trial.report.builder import build_page
+from inside.trial import build_page
 
 CAUCASIAN = {"race": "Caucasian"}
 

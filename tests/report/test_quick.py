@@ -9,7 +9,7 @@ from pathlib import Path
 import altair as alt
 import pytest
 
-from fairtrial.results.charts.theme import inline, layered
+from inside.results import inline, layered
 
 COMPUTING = ("sklearn", "scipy.stats", "pandas", "numba", "duckdb", "pyarrow")
 

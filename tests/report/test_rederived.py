@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 import fairtrial
-from fairtrial.errors import InputError
-from fairtrial.trial.rederived import contradictions
-from fairtrial.trial.report.certificate import certificate_page
+from fairtrial import InputError
+from inside.trial import certificate_page, contradictions
 
 
 @pytest.mark.slow

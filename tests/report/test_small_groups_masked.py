@@ -15,10 +15,10 @@ from pyarrow import parquet
 from typer.testing import CliRunner
 
 import fairtrial
-from fairtrial.cli import program
-from fairtrial.methods.declaration import trial_methods
-from fairtrial.results.text import shown_columns
-from fairtrial.trial import Event, Trial
+from inside.cli import program
+from inside.methods import trial_methods
+from inside.results import shown_columns
+from inside.trial import Event, Trial
 
 SMALL = {"team": "zeta-7"}
 pytestmark = pytest.mark.slow

@@ -14,7 +14,7 @@ from typing import Any
 import narwhals as nw
 
 import fairtrial
-from fairtrial.cli import main
+from inside.cli import main
 from snapshot import inputs
 from snapshot.case import (
     BETA,

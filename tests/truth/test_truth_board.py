@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fairtrial.results.claims import Claim
+from inside.results import Claim
 from truth.board import SHORT, Line, run_board
 from truth.check import Outcome, Said, falsehood
 from truth.page import write_page

@@ -10,11 +10,10 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from fairtrial import METRICS, Audit, InputError, Metric, certify, flag, measure, role, scan
-from fairtrial.data.schema import ROLE_NAMES
-from fairtrial.errors import FairtrialWarning
-from fairtrial.metrics.groups import Group
-from fairtrial.options import arguments_of
+from fairtrial import METRICS, Audit, FairtrialWarning, InputError, Metric, certify, flag, measure, role, scan
+from inside.data import ROLE_NAMES
+from inside.ground import arguments_of
+from inside.metrics import Group
 
 FRAME = pd.DataFrame({
     "race": ["b", "a", "c", "a", "b", "a", "c", "b"],

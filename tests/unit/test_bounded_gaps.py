@@ -7,13 +7,8 @@ import pandas as pd
 import pytest
 
 import fairtrial
-from fairtrial.inference.bounds import BoundedGaps
-from fairtrial.inference.compare.choose_gaps import make_gaps
-from fairtrial.inference.evidence.atoms import Atoms, Comparison
-from fairtrial.inference.joint.joint_test import joint_test
-from fairtrial.inference.means.row_gaps import RowGaps
-from fairtrial.inference.numeric import made
-from fairtrial.metrics.metric import Metric
+from fairtrial import Metric
+from inside.inference import Atoms, BoundedGaps, Comparison, RowGaps, joint_test, made, make_gaps
 from validity.certify_designs import atoms_of
 
 

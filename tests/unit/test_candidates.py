@@ -9,14 +9,19 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from fairtrial import Audit, InputError, improve, role
-from fairtrial.data.cells import Coded
-from fairtrial.methods.improve.candidates import Estimator, Inputs, LinearProgram, Payoff, Rule
-from fairtrial.methods.improve.candidates.portfolio import reweighing
-from fairtrial.methods.improve.candidates.rules import capacity_threshold
-from fairtrial.methods.improve.candidates.utilities import Observed, Worth, evaluate, find_worth
-from fairtrial.metrics.metric import Metric
-from fairtrial.metrics.table import METRICS
+from fairtrial import METRICS, Audit, Estimator, InputError, LinearProgram, Metric, improve, role
+from inside.data import Coded
+from inside.improve import (
+    Inputs,
+    Observed,
+    Payoff,
+    Rule,
+    Worth,
+    capacity_threshold,
+    evaluate,
+    find_worth,
+    reweighing,
+)
 from oracles.improve_data import misled_people
 
 QUICK = {"splits": 2, "bootstrap": 200, "by": "group"}

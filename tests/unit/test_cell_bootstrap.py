@@ -4,13 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
-from fairtrial.inference.numeric.cell_bootstrap import (
-    Utility,
-    bootstrap_levels,
-    distinct_rows,
-    draw_counts,
-    level_cells,
-)
+from inside.inference import Utility, bootstrap_levels, distinct_rows, draw_counts, level_cells
 from oracles.improve import resampled_levels
 
 

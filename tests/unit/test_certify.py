@@ -10,13 +10,10 @@ import pytest
 from scipy import stats
 
 import fairtrial
-from fairtrial import Audit, InputError, Metric, certify, flag, measure
-from fairtrial.errors import FairtrialWarning
-from fairtrial.inference.compare.gaps import KnownRateGaps
-from fairtrial.inference.power import CountedGaps
-from fairtrial.methods.declaration import read_result
-from fairtrial.methods.gaps.judgement import certified
-from fairtrial.results.column import reason, scalar
+from fairtrial import Audit, FairtrialWarning, InputError, Metric, certify, flag, measure, read_result
+from inside.gaps import certified
+from inside.inference import CountedGaps, KnownRateGaps
+from inside.results import reason, scalar
 
 CAUCASIAN = {"race": "Caucasian"}
 

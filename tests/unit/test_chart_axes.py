@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 import fairtrial
-from fairtrial.methods.flag.chart import LIGHT_INK, contrast, tile_colours
-from fairtrial.results.charts.axes import axis, digits
-from fairtrial.trial.report.chart_numbers import chart_lines
+from inside.flag import LIGHT_INK, contrast, tile_colours
+from inside.results import axis, digits
+from inside.trial import chart_lines
 
 
 @pytest.mark.parametrize("span", [0.9, 0.3, 0.05, 0.012, 0.002])

@@ -7,10 +7,9 @@ import pandas as pd
 import pytest
 
 import fairtrial as ft
-from fairtrial.methods.declaration import read_result
-from fairtrial.results.claims import Claim, target_words
-from fairtrial.results.masking import mask_result
-from fairtrial.trial.family import corrected_claims
+from fairtrial import read_result
+from inside.results import Claim, mask_result, target_words
+from inside.trial import corrected_claims
 
 
 @pytest.fixture(scope="module")

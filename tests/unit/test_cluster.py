@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from fairtrial import InputError, run, work
-from fairtrial.work.cluster import cluster
+from inside.ground import cluster
 from requirements import require_dask
 
 # Dask says of a worker that was killed, and of one that is closed while it starts, in its own words.

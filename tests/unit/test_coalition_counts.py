@@ -5,11 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairtrial.methods.explain.solver.coalition_counts import counted_forms, size_rule
-from fairtrial.methods.explain.solver.coalition_products import row_products
-from fairtrial.methods.explain.solver.coalitions import RowForm, contributions
-from fairtrial.methods.explain.solver.esl import MEMBERS, all_coalitions, b_sequence, coefficients
-from fairtrial.methods.explain.solver.esl_groups import group_targets
+from inside.explain import (
+    MEMBERS,
+    RowForm,
+    all_coalitions,
+    b_sequence,
+    coefficients,
+    contributions,
+    counted_forms,
+    group_targets,
+    row_products,
+    size_rule,
+)
 
 
 def stacked(players, masks=None):

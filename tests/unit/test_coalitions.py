@@ -7,25 +7,19 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from fairtrial.methods.explain.solver.coalitions import (
-    RowForm,
-    coalition_rates,
-    contributions,
-)
-from fairtrial.methods.explain.solver.esl import (
+from inside.explain import (
     MEMBERS,
+    RowForm,
     b_sequence,
-    coefficients,
-)
-from fairtrial.methods.explain.solver.esl_groups import (
     baseline_of,
+    budget_for,
+    coalition_rates,
+    coefficients,
+    contributions,
     group_targets,
     merge_targets,
-    pair_targets,
-)
-from fairtrial.methods.explain.solver.sampled_coalitions import (
-    budget_for,
     monte_carlo_error,
+    pair_targets,
     sample_coalitions,
     sampled_coefficients,
 )

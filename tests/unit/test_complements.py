@@ -8,13 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairtrial import Audit, certify, flag, measure
-from fairtrial.methods.declaration import read_result
-from fairtrial.results.column import is_masked, scalar
-from fairtrial.results.masking import mask_groups, mask_result
-from fairtrial.trial.report.tables import csv_text
-from fairtrial.trial.report.writing import render
-from fairtrial.trial.running import run
+from fairtrial import Audit, certify, flag, measure, read_result, run
+from inside.results import is_masked, mask_groups, mask_result, scalar
+from inside.trial import csv_text
+from inside.trial import writing_render as render
 
 
 def people(**sizes: int) -> pd.DataFrame:

@@ -12,11 +12,10 @@ from statsmodels.stats.multitest import multipletests
 from typer.testing import CliRunner
 
 import fairtrial
-from fairtrial import Audit, InputError, certify, flag, measure, plan
-from fairtrial.cli import program
-from fairtrial.errors import NotApplicable
-from fairtrial.inference.rates.two_rates import TwoRateLaw, TwoRates
-from fairtrial.methods.declaration import read_result
+from fairtrial import Audit, InputError, certify, flag, measure, plan, read_result
+from inside.cli import program
+from inside.ground import NotApplicable
+from inside.inference import TwoRateLaw, TwoRates
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ from importlib.resources import files
 import pytest
 
 import fairtrial
+from fairtrial import InputError
 from fairtrial.datasets import DATASETS
-from fairtrial.errors import InputError
 
 EXPECTED = {
     "compas": (

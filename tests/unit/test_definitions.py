@@ -12,11 +12,10 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from fairtrial import Audit, InputError, certify, flag, measure, transport
-from fairtrial.cli import program
-from fairtrial.results.result import Result
-from fairtrial.trial import run
+from fairtrial import Audit, InputError, Result, certify, flag, measure, transport
 from frames.makers import KINDS, make
+from inside.cli import program
+from inside.trial import run
 
 RNG = np.random.default_rng(20261)
 N = 600

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from fairtrial.methods.improve.solver.all_splits import Corner, Staircase, combine_p_values, staircase
+from inside.improve import Corner, Staircase, combine_p_values, staircase
 from oracles.improve_data import split_components, surface
 
 

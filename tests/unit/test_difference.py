@@ -9,9 +9,8 @@ import pandas as pd
 import pytest
 
 import fairtrial
-from fairtrial.inference.change import change
-from fairtrial.trial.difference import difference
-from fairtrial.trial.report import difference_page
+from inside.inference import change
+from inside.trial import difference, difference_page
 
 
 def audit(*entries: dict[str, Any], code: str = "violated", **data: Any) -> dict[str, Any]:

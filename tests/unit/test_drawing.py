@@ -12,8 +12,7 @@ import pandas as pd
 import pytest
 
 import fairtrial
-from fairtrial.results.charts import drawing
-from fairtrial.results.charts.drawing import ChartFailed, cleaned, svg
+from inside.results import ChartFailed, cleaned, drawing, svg
 
 HOSTILE = ["a\x00b", "c\x01", "d\x0b\x0c", "e\x1f", "f\ufffe", "h\uffff", "i\u2028j", "\x7f\x9f"]
 SPEC = {

@@ -6,18 +6,31 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from fairtrial.inference.compare.choose_gaps import make_gaps
-from fairtrial.inference.evidence.atoms import Atoms, Comparison, gap_covariance
-from fairtrial.inference.joint.joint_test import joint_test
-from fairtrial.inference.joint.region import region_test
-from fairtrial.inference.means.batched_likelihood import EndToEnd, mean_limits_of_many
-from fairtrial.inference.means.empirical_likelihood import Sample, el_log_ratio, el_mean_limits
-from fairtrial.inference.means.known_targets import known_limits, known_log_ratio
-from fairtrial.inference.means.target_methods import estimate_gaps
-from fairtrial.inference.rates.binary_gaps import PartCounts, gap_limits, gap_p, gap_root
-from fairtrial.inference.rates.exact_tails import binomial_tails, difference_tails
-from fairtrial.inference.rates.proportions import binomial_deviance, constrained_rates
-from fairtrial.inference.rates.two_rates import difference_root
+from inside.inference import (
+    Atoms,
+    Comparison,
+    EndToEnd,
+    PartCounts,
+    Sample,
+    binomial_deviance,
+    binomial_tails,
+    constrained_rates,
+    difference_root,
+    difference_tails,
+    el_log_ratio,
+    el_mean_limits,
+    estimate_gaps,
+    gap_covariance,
+    gap_limits,
+    gap_p,
+    gap_root,
+    joint_test,
+    known_limits,
+    known_log_ratio,
+    make_gaps,
+    mean_limits_of_many,
+    region_test,
+)
 from oracles.elfa_intervals import multinomial_statistic, vector_el_statistic
 from oracles.inverses import el_weights
 

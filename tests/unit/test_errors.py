@@ -11,23 +11,23 @@ import numpy as np
 import pytest
 
 import fairtrial
-from fairtrial.errors import (
+from fairtrial import FairtrialError, InputError
+from inside.ground import (
     PYTHON,
     Cancelled,
-    FairtrialError,
     Fault,
     Faults,
-    InputError,
     MissingExtra,
     Named,
     NotApplicable,
+    Option,
     Set,
     Use,
     Words,
     check_choice,
+    checked,
     did_you_mean,
 )
-from fairtrial.options import Option, checked
 
 
 def test_one_fault_is_one_line():

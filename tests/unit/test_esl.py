@@ -7,26 +7,24 @@ import itertools
 import numpy as np
 import pytest
 
-from fairtrial.inference.rates.two_rates import difference_interval
-from fairtrial.methods.explain.solver.esl import (
+from inside.explain import (
     MEMBERS,
     all_coalitions,
     b_sequence,
     cells_in,
     coefficients,
     given_sequence,
+    interaction_contrasts,
+    linear_wald,
+    multi_attribute_targets,
     needed_coalitions,
+    paper_interval,
+    pooled_z,
     pooling_matrix,
     tells_groups_apart,
     tensor_coefficients,
 )
-from fairtrial.methods.explain.solver.esl_groups import (
-    interaction_contrasts,
-    linear_wald,
-    multi_attribute_targets,
-    paper_interval,
-    pooled_z,
-)
+from inside.inference import difference_interval
 from oracles.esl import DEFINITIONS, esl_by_sum
 
 

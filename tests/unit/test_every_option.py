@@ -10,20 +10,26 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-import fairtrial.cli.method_commands as commands_module
-import fairtrial.cli.run as run_module
-from fairtrial.cli.declared_options import parameter_name, read_one
-from fairtrial.cli.method_commands import Question, questions
-from fairtrial.data.arguments import definition
-from fairtrial.methods.declaration import Method, declared_methods, trial_methods
-from fairtrial.methods.tabulate.method import entry
-from fairtrial.options import Argument, arguments_of
-from fairtrial.trial import run
-from fairtrial.trial.spec.argument_kinds import admits_groups, admits_metrics
-from fairtrial.trial.spec.faults import SpecFaults
-from fairtrial.trial.spec.load import load_spec
-from fairtrial.trial.spec.sections import Names, read_sections, section_keys
-from fairtrial.trial.spec.tables import data_keys, role_keys, run_keys
+from inside.cli import Question, parameter_name, questions, read_one
+from inside.cli import method_commands as commands_module
+from inside.cli import run as run_module
+from inside.data import definition
+from inside.ground import Argument, arguments_of
+from inside.methods import Method, declared_methods, trial_methods
+from inside.tabulate import entry
+from inside.trial import (
+    Names,
+    SpecFaults,
+    admits_groups,
+    admits_metrics,
+    data_keys,
+    read_sections,
+    role_keys,
+    run,
+    run_keys,
+    section_keys,
+)
+from inside.trial import load_load_spec as load_spec
 
 OPTIONS = [
     pytest.param(method, argument, id=f"{name}-{argument.name}")

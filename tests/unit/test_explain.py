@@ -17,13 +17,10 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import fairtrial
-from fairtrial import Audit, InputError, compare, explain
-from fairtrial.errors import FairtrialWarning, NotApplicable
-from fairtrial.methods.declaration import read_result
-from fairtrial.methods.explain.solver.esl import MEMBERS
-from fairtrial.methods.explain.solver.esl_groups import pooled_z
-from fairtrial.options import arguments_of
-from fairtrial.results.column import reason, scalar
+from fairtrial import Audit, FairtrialWarning, InputError, compare, explain, read_result
+from inside.explain import MEMBERS, pooled_z
+from inside.ground import NotApplicable, arguments_of
+from inside.results import reason, scalar
 from oracles.esl import DEFINITIONS
 
 FEATURES = ["age", "skill", "colour"]
@@ -412,7 +409,7 @@ def test_a_second_metric_needs_no_second_fit(audit):
 @pytest.mark.slow
 def test_one_seed_gives_the_same_numbers_for_any_number_of_jobs(audit):
     alone = explain(audit, "tpr", model="forest", features=["age", "skill"], seed=5, jobs=1)
-    from fairtrial.methods.explain.coalition_outputs import CACHE
+    from inside.explain import CACHE
 
     CACHE.batches.clear()
     pair = explain(audit, "tpr", model="forest", features=["age", "skill"], seed=5, jobs=2)

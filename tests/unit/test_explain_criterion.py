@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairtrial import Audit, InputError, compare, explain
-from fairtrial.inference.multiplicity import holm
-from fairtrial.methods.declaration import read_result
+from fairtrial import Audit, InputError, compare, explain, read_result
+from inside.inference import holm
 
 SETTINGS = {"sensitive": "absent", "reference": {"sex": "F"}}
 

@@ -8,11 +8,17 @@ import pytest
 from scipy import stats
 
 from fairtrial import Audit, explain
-from fairtrial.inference.rates.pairs import PairsLaw
-from fairtrial.methods.explain.solver.coalitions import RowForm, contributions
-from fairtrial.methods.explain.solver.esl import b_sequence, coefficients
-from fairtrial.methods.explain.solver.esl_groups import multi_attribute_targets, pair_targets
-from fairtrial.methods.explain.solver.influence import interval, two_sided_p
+from inside.explain import (
+    RowForm,
+    b_sequence,
+    coefficients,
+    contributions,
+    interval,
+    multi_attribute_targets,
+    pair_targets,
+    two_sided_p,
+)
+from inside.inference import PairsLaw
 from oracles.esl import DEFINITIONS
 from oracles.quarter_rows import bonett_price_limits, mid_p_limits, quarter_interval, tango_limits
 
@@ -211,8 +217,8 @@ def test_contributions_of_cells_have_the_standard_errors_of_the_method_page():
 
 def test_the_first_stage_rejects_exactly_where_its_interval_excludes_zero():
     """p is the level at which the shown interval touches 0: every table of 18 against 11 people, three levels."""
-    from fairtrial.inference.evidence.atoms import Atoms
-    from fairtrial.methods.explain.first_stage import gap_tests
+    from inside.explain import gap_tests
+    from inside.inference import Atoms
 
     k, j = (part.ravel().astype(float) for part in np.meshgrid(np.arange(19), np.arange(12)))
     count = np.r_[np.full(k.size, 18.0), np.full(k.size, 11.0)]

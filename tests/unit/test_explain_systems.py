@@ -13,9 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import fairtrial
-from fairtrial import Audit, InputError, explain
-from fairtrial.errors import FairtrialWarning
-from fairtrial.methods.declaration import read_result
+from fairtrial import Audit, FairtrialWarning, InputError, explain, read_result
 
 FEATURES = ["age", "skill"]
 NUMBERS = ("difference", "difference_low", "difference_high", "p_value")
@@ -229,8 +227,8 @@ def test_decisions_that_never_differ_have_nothing_to_carry(frame):
     ],
 )
 def test_numbers_in_sentences_have_no_minus_zero(value, kind, said):
-    from fairtrial.methods.explain.words import signed
-    from fairtrial.results.text import counted
+    from inside.explain import signed
+    from inside.results import counted
 
     assert signed(value, kind) == said
     assert (counted(1, "row"), counted(2164, "row")) == ("1 row", "2,164 rows")
@@ -239,7 +237,7 @@ def test_numbers_in_sentences_have_no_minus_zero(value, kind, said):
 def test_few_people_are_masked_in_the_table_and_behind_it(frame, fitted):
     few = pd.concat([frame[frame["sex"] == "M"], frame[frame["sex"] == "F"].head(6)])
     audit = Audit(few, outcome="y", groups="sex", features=FEATURES)
-    from fairtrial.results.masking import mask_result, published_rows
+    from inside.results import mask_result, published_rows
 
     result = explain(audit, "selection_rate", model=fitted, reference={"sex": "F"})
     masked = mask_result(result, 10)

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 import fairtrial
-from fairtrial.errors import InputError
-from fairtrial.trial import Trial, load_results
-from fairtrial.trial.report import certificate_page, public_summary_page
-from fairtrial.trial.report.excel import write_excel
+from fairtrial import InputError
+from inside.trial import Trial, load_results, public_summary_page, write_excel
+from inside.trial import report_certificate_page as certificate_page
 
 ODD = "=cmd() <b>|"
 

@@ -9,12 +9,9 @@ import pandas as pd
 import pytest
 
 import fairtrial as ft
-from fairtrial.errors import InputError
-from fairtrial.metrics.harm import describes_people, effect_of, harmed_side
-from fairtrial.metrics.metric import Metric
-from fairtrial.metrics.table import METRICS
-from fairtrial.metrics.values import role
-from fairtrial.trial.report.builder import build_page
+from fairtrial import METRICS, InputError, Metric, role
+from inside.metrics import describes_people, effect_of, harmed_side
+from inside.trial import build_page
 
 
 def hiring(

@@ -13,11 +13,10 @@ import polars as pl
 import pytest
 
 import fairtrial as ft
-from fairtrial.cli import main
-from fairtrial.cli.method_commands import Question, questions
-from fairtrial.errors import FairtrialWarning, InputError
-from fairtrial.options import cuts
-from fairtrial.trial.spec.speech import TOML
+from fairtrial import FairtrialWarning, InputError
+from inside.cli import Question, main, questions
+from inside.ground import cuts
+from inside.trial import TOML
 
 
 def call(*arguments: object) -> int:

@@ -9,10 +9,9 @@ import pandas as pd
 import pytest
 
 import fairtrial
-from fairtrial import Audit, InputError, Metric, flag
-from fairtrial.inference.multiplicity import benjamini_hochberg
-from fairtrial.methods.declaration import read_result
-from fairtrial.results.column import scalar
+from fairtrial import Audit, InputError, Metric, flag, read_result
+from inside.inference import benjamini_hochberg
+from inside.results import scalar
 
 
 @pytest.fixture(scope="module")

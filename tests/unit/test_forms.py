@@ -7,9 +7,8 @@ import json
 import pytest
 from jsonschema import Draft202012Validator
 
-from fairtrial.methods.declaration import declared_methods
-from fairtrial.trial.forms import form_schema, property_schema
-from fairtrial.trial.spec.sections import section_keys
+from inside.methods import declared_methods
+from inside.trial import form_schema, property_schema, section_keys
 
 
 @pytest.mark.parametrize("name", declared_methods())

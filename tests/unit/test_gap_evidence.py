@@ -9,13 +9,19 @@ import pytest
 from scipy import optimize, stats
 from statsmodels.stats.contingency_tables import StratifiedTable, mcnemar
 
-from fairtrial.inference.compare.linear_gaps import LinearGaps
-from fairtrial.inference.evidence.atoms import Comparison
-from fairtrial.inference.evidence.unit_sums import UnitSums
-from fairtrial.inference.rates.highest import pairs_of_groups, ratio_to_highest
-from fairtrial.inference.rates.pairs import PairsLaw, mcnemar_mid_p
-from fairtrial.inference.rates.strata import StrataLaw, heterogeneity
-from fairtrial.inference.rates.two_rates import TwoRates, difference_interval
+from inside.inference import (
+    Comparison,
+    LinearGaps,
+    PairsLaw,
+    StrataLaw,
+    TwoRates,
+    UnitSums,
+    difference_interval,
+    heterogeneity,
+    mcnemar_mid_p,
+    pairs_of_groups,
+    ratio_to_highest,
+)
 
 STRATA = np.array([(3, 10, 8, 20), (5, 12, 9, 15), (2, 8, 1, 5), (4, 6, 0, 0)], dtype=float)
 UNITS = [(4, 1, 10, 4), (6, 3, 8, 5), (3, 0, 12, 3), (5, 2, 9, 4), (7, 2, 6, 3), (2, 1, 15, 6)]

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from fairtrial import Audit, InputError, certify, flag, measure, scan_all, transport
-from fairtrial.data.groups import check_target, find_groups
-from fairtrial.metrics.groups import Group, find_target
+from inside.data import check_target, find_groups
+from inside.metrics import Group, find_target
 
 
 @pytest.fixture(scope="module")

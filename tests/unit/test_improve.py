@@ -7,11 +7,19 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from fairtrial import Audit, Estimator, InputError, LinearProgram, Metric, Payoff, improve, role
-from fairtrial.errors import Cancelled, NotApplicable
-from fairtrial.methods.improve.result import ImproveResult
-from fairtrial.results.masking import mask_result
-from fairtrial.work import MemoryStore, session
+from fairtrial import (
+    Audit,
+    Estimator,
+    ImproveResult,
+    InputError,
+    LinearProgram,
+    Metric,
+    Payoff,
+    improve,
+    role,
+)
+from inside.ground import Cancelled, MemoryStore, NotApplicable, session
+from inside.results import mask_result
 from oracles.improve_data import misled_people
 
 QUICK = {"splits": 3, "bootstrap": 400, "by": "group"}
@@ -80,8 +88,8 @@ def test_the_status_quo_itself_is_no_improvement():
 
 def test_levels_are_the_metrics_of_the_test_half():
     """The first split's levels agree with means over the rows of its test half."""
-    from fairtrial.methods.improve.splits import split_rows
-    from fairtrial.work import generator
+    from inside.ground import generator
+    from inside.improve import split_rows
 
     data = misled_people()
     result = improve(audit_of(data), "accuracy", "tpr", candidates=["better"], fitted_elsewhere=True, **QUICK)

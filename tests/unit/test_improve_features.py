@@ -8,8 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from fairtrial import Audit, InputError, improve, load_rule
-from fairtrial.methods.improve.candidates.constraints import dependence_p
-from fairtrial.methods.improve.candidates.scorers import SignedLinear
+from inside.improve import SignedLinear, dependence_p
 from oracles.improve_data import misled_people
 
 QUICK = {"splits": 1, "bootstrap": 200, "by": "group"}

@@ -7,10 +7,9 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from fairtrial import Audit, InputError, Payoff, improve
-from fairtrial.errors import NotApplicable
-from fairtrial.methods.improve.result import ImproveResult
-from fairtrial.results.masking import mask_result
+from fairtrial import Audit, ImproveResult, InputError, Payoff, improve
+from inside.ground import NotApplicable
+from inside.results import mask_result
 from oracles.improve_data import misled_people
 
 QUICK = {"splits": 3, "bootstrap": 400, "by": "group"}

@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairtrial import Audit, InputError, Payoff, improve
-from fairtrial.methods.improve.result import ImproveResult
+from fairtrial import Audit, ImproveResult, InputError, Payoff, improve
 
 FIXED = {"candidates": "other", "fitted_elsewhere": True, "sign": {"group": "b"}, "bootstrap": 300}
 

@@ -6,10 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairtrial import Audit, InputError, Payoff, improve
-from fairtrial.errors import NotApplicable
-from fairtrial.inference.numeric.cell_bootstrap import bootstrap_levels
-from fairtrial.methods.declaration import read_result
+from fairtrial import Audit, InputError, Payoff, improve, read_result
+from inside.ground import NotApplicable
+from inside.inference import bootstrap_levels
 from oracles.improve_data import misled_people
 
 FIXED = {
@@ -52,7 +51,7 @@ def contest_of(data, accuracy, fairness, stated="bounds"):
     """The contest that improve makes of these people, without the sizes that it asks for."""
     from unittest.mock import patch
 
-    from fairtrial.methods.improve.candidates import preparation
+    from inside.improve import preparation
 
     seen = {}
 

@@ -7,28 +7,21 @@ import pytest
 from scipy.stats import beta, norm
 from scipy.stats import t as student
 
-from fairtrial.inference.numeric.cell_bootstrap import (
-    Utility,
-    adverse_levels,
-    bootstrap_levels,
-    level_cells,
-)
-from fairtrial.methods.improve.solver.all_splits import (
-    combine_p_values,
-    lower_median,
-    rejection_prefixes,
-    splits_against_manipulation,
-)
-from fairtrial.methods.improve.solver.area import area_component
-from fairtrial.methods.improve.solver.improvement import (
+from inside.improve import (
     accuracy_components,
+    area_component,
+    combine_p_values,
     directed_pairs,
     gap_of,
     log_levels,
+    lower_median,
     paper_fairness_component,
+    rejection_prefixes,
     smooth_fairness_components,
+    splits_against_manipulation,
     worst_pair,
 )
+from inside.inference import Utility, adverse_levels, bootstrap_levels, level_cells
 from oracles.improve import negative_sum_of_exponentials, resampled_levels
 
 NAMES = ["a", "b", "c"]

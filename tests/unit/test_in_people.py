@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fairtrial import METRICS, Metric
-from fairtrial.trial.in_people import in_people
+from inside.trial import in_people
 
 RISK = {"outcome": "reoffended", "score": "risk", "threshold": 5}
 HIRED = {"decision": "hired", "outcome": "stayed", "positive": {"decision": "yes"}}

@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairtrial.methods.explain.solver.influence import (
-    Spread,
-    combine,
-    interval,
-    spread,
-    two_sided_p,
-)
+from inside.explain import Spread, combine, interval, spread, two_sided_p
 from oracles.wald import wald
 
 

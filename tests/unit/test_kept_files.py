@@ -16,10 +16,9 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import fairtrial
-from fairtrial.errors import InputError
-from fairtrial.trial.folder_lock import NAME, locked
-from fairtrial.trial.keeping import FOLDER, MADE_FROM, Keeper, mentioned
-from fairtrial.work import FileStore, checksum
+from fairtrial import InputError
+from inside.ground import FileStore, checksum
+from inside.trial import FOLDER, MADE_FROM, NAME, Keeper, locked, mentioned
 
 
 def flip(path: Path) -> None:
@@ -175,7 +174,7 @@ def test_the_same_values_are_kept(scored) -> None:
 @pytest.mark.parametrize("library", ["numpy", "scipy", "scikit-learn", "numba", "narwhals", "duckdb"])
 def test_other_versions_are_computed_anew_and_said(library: str, scored, monkeypatch) -> None:
     spec, people, folder = scored
-    from fairtrial.results.result import versions
+    from inside.results import versions
 
     assert versions()[library] == version(library)
     monkeypatch.setattr("fairtrial.trial.running.result_versions", lambda: {**versions(), library: "0.1"})

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from fairtrial.inference.compare.gaps import KnownRateGaps
-from fairtrial.methods.gaps.judgement import certified
+from inside.gaps import certified
+from inside.inference import KnownRateGaps
 
 
 def every_outcome(n, target):

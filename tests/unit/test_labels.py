@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairtrial.labels import MISSING, canonical, is_missing
+from inside.ground import MISSING, canonical, is_missing
 
 
 @pytest.mark.parametrize(

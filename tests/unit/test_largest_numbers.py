@@ -5,8 +5,8 @@ import warnings
 import pytest
 
 import fairtrial
-from fairtrial.options.declared import arguments_of
 from fuzz.arguments import CALLS, _call
+from inside.ground import declared_arguments_of as arguments_of
 
 NUMBERS = (1e308, -1e308, 1e-308, {"A": 1e308, "B": -1e308})
 PLACES = [

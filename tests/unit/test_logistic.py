@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from fairtrial.inference.numeric.logistic import (
-    build_design,
-    fit_logistic,
-    fit_predict_many,
-    predict_logistic,
-)
+from inside.inference import build_design, fit_logistic, fit_predict_many, predict_logistic
 
 
 @pytest.fixture

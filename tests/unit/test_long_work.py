@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from fairtrial import Audit, FairtrialWarning, certify, flag, measure, work
-from fairtrial.methods.gaps import compared_rows
+from inside.gaps import compared_rows
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 
 import fairtrial
 from fairtrial.mlflow import metrics_of
-from fairtrial.trial import Trial
+from inside.trial import Trial
 
 ODD = "a|b <img src=x> *c* @you http://x.y"
 

@@ -8,13 +8,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from fairtrial import Audit, measure
-from fairtrial.errors import Note
-from fairtrial.methods.declaration import declared_methods, read_result
-from fairtrial.results.column import Column, scalar
-from fairtrial.results.masking import few_of, mask_note, mask_result, masked_rows
-from fairtrial.trial.report import render
-from fairtrial.trial.running import run
+from fairtrial import Audit, measure, read_result, run
+from inside.ground import Note
+from inside.methods import declared_methods
+from inside.results import Column, few_of, mask_note, mask_result, masked_rows, scalar
+from inside.trial import render
 
 # Rates that are no share of people whom the same row counts, and why.
 NO_SHARE = {

@@ -10,10 +10,9 @@ import pytest
 from scipy import stats
 
 import fairtrial
-from fairtrial.data.audit import Audit
-from fairtrial.inference.multiplicity import Dependence, holm, max_t
-from fairtrial.trial.rederived import contradictions
-from fairtrial.trial.shared_people import find_dependence
+from fairtrial import Audit
+from inside.inference import Dependence, holm, max_t
+from inside.trial import contradictions, find_dependence
 
 MONTE_CARLO = 0.006  # three standard errors of a chance of .1 in 20,000 draws
 

@@ -9,11 +9,7 @@ import statsmodels.formula.api as smf
 from scipy import optimize, stats
 
 from fairtrial import Audit, InputError, Metric, certify, flag, measure
-from fairtrial.inference.bounds import bounded
-from fairtrial.inference.compare.gaps import EuclideanGaps
-from fairtrial.inference.compare.sums_gaps import MeanStrataGaps, SumsGaps
-from fairtrial.inference.evidence.atoms import Atoms, Comparison
-from fairtrial.inference.means.sums import Sums
+from inside.inference import Atoms, Comparison, EuclideanGaps, MeanStrataGaps, Sums, SumsGaps, bounded
 
 PAY = Metric("pay", "pay")
 APART = Comparison(np.array([[True, False]]), np.array([[False, True]]))

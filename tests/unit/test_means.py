@@ -6,9 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairtrial.inference.means import from_moments as means
-from fairtrial.inference.means.empirical_likelihood import Sample, difference_limits, difference_log_ratio
-from fairtrial.inference.rates.two_rates import difference_interval, difference_root
+from inside.inference import (
+    Sample,
+    difference_interval,
+    difference_limits,
+    difference_log_ratio,
+    difference_root,
+)
+from inside.inference import from_moments as means
 from oracles.elfa_intervals import el_statistic, two_sample_el_statistic
 from oracles.inverses import el_mean_p
 

@@ -12,8 +12,8 @@ from statsmodels.stats.proportion import (
 
 import fairtrial
 from fairtrial import Audit, InputError, Metric, certify, measure, role
-from fairtrial.inference.rates.highest import ratio_to_highest
-from fairtrial.results.column import reason, scalar
+from inside.inference import ratio_to_highest
+from inside.results import reason, scalar
 from oracles.two_rates import largest_tail
 
 

@@ -16,13 +16,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairtrial import Audit, certify, flag, measure
-from fairtrial.data.cells import distinct
-from fairtrial.inference.compare.choose_gaps import make_gaps
-from fairtrial.inference.evidence import unions
-from fairtrial.inference.evidence.atoms import Atoms, Comparison, as_matrix, gap_covariance
-from fairtrial.inference.evidence.enough import two_sides
-from fairtrial.inference.evidence.members import Lattice, Members
-from fairtrial.inference.joint import joint_test as joint
+from inside.data import distinct
+from inside.inference import (
+    Atoms,
+    Comparison,
+    Lattice,
+    Members,
+    as_matrix,
+    gap_covariance,
+    make_gaps,
+    two_sides,
+    unions,
+)
+from inside.inference import joint_joint_test as joint
 
 LEVELS = (3, 2, 4)
 SIDES = ("number", "overall", "rest", "reference")

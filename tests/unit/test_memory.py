@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from fairtrial import Audit, InputError, explain, improve, measure, scan, transport, watch
-from fairtrial.work import memory
+from inside.ground import memory
 
 N = 2000
 RANDOM = np.random.default_rng(0)

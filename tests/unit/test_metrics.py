@@ -8,9 +8,8 @@ import pandas as pd
 import pytest
 
 from fairtrial import CRITERIA, METRICS, Audit, InputError, Metric, improve, measure, role
-from fairtrial.data.expressions import EXPRESSIONS
-from fairtrial.metrics.table import find_metric, find_metrics
-from fairtrial.metrics.values import ROLES
+from inside.data import EXPRESSIONS
+from inside.metrics import ROLES, find_metric, find_metrics
 
 NAMES = [
     "selection_rate", "base_rate", "tpr", "fpr", "tnr", "fnr", "ppv", "npv", "fdr", "for", "accuracy", "error_rate",

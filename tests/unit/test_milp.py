@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fairtrial.methods.improve.solver.milp import Sample, best_linear_rule
+from inside.improve import Sample, best_linear_rule
 
 
 def example(rows, seed):

@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairtrial import Audit, InputError, Metric, certify, flag
-from fairtrial.inference.compare.model_gaps import Fitted, robust_parts
-from fairtrial.methods.declaration import read_result
-from fairtrial.methods.gaps.model_adjusted import expected_chance, expected_mean
+from fairtrial import Audit, InputError, Metric, certify, flag, read_result
+from inside.gaps import expected_chance, expected_mean
+from inside.inference import Fitted, robust_parts
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairtrial.inference.multiplicity import CORRECTIONS, benjamini_hochberg, benjamini_yekutieli, holm
+from inside.inference import CORRECTIONS, benjamini_hochberg, benjamini_yekutieli, holm
 
 
 @pytest.fixture

@@ -15,10 +15,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import fairtrial
-from fairtrial.cli import main
-from fairtrial.methods import declaration
-from fairtrial.trial import load_results, run
-from fairtrial.trial.forms import form_schema
+from inside.cli import main
+from inside.methods import declaration
+from inside.trial import form_schema, load_results, run
 
 SOURCE = '''
 """How many are there? A method in one module."""

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from fairtrial import (
     METRICS,
     Audit,
+    FairtrialWarning,
     Metric,
     certify,
     explain,
@@ -23,10 +24,10 @@ from fairtrial import (
     scan,
     transport,
 )
-from fairtrial.cli import program
-from fairtrial.errors import FairtrialWarning, NotApplicable
-from fairtrial.metrics.values import Role
 from frames.makers import KINDS, make
+from inside.cli import program
+from inside.ground import NotApplicable
+from inside.metrics import Role
 
 QUANTILE = 0.9
 

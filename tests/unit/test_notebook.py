@@ -12,7 +12,7 @@ import pytest
 
 import fairtrial
 from fairtrial import work
-from fairtrial.work import notebook
+from inside.ground import notebook
 
 EVIL = "<script>alert(1)</script>"
 

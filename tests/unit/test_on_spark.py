@@ -13,8 +13,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import fairtrial.data.columns as columns
-import fairtrial.data.spark_units as spark_units
 from fairtrial import (
     Audit,
     FairtrialWarning,
@@ -29,7 +27,8 @@ from fairtrial import (
     transport,
     watch,
 )
-from fairtrial.errors import NotApplicable
+from inside.data import columns, spark_units
+from inside.ground import NotApplicable
 
 pytestmark = [
     pytest.mark.spark,

@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from fairtrial import Audit, InputError, certify, flag, measure, scan
-from fairtrial.cli import program
-from fairtrial.trial import run
+from inside.cli import program
+from inside.trial import run
 
 RNG = np.random.default_rng(20262)
 N = 3000

@@ -12,10 +12,10 @@ from statsmodels.stats.contingency_tables import mcnemar
 from typer.testing import CliRunner
 
 import fairtrial
-from fairtrial import Audit, InputError, Metric, certify, flag, measure
-from fairtrial.cli import program
-from fairtrial.errors import NotApplicable
-from fairtrial.methods.declaration import declared_methods, read_result
+from fairtrial import Audit, InputError, Metric, certify, flag, measure, read_result
+from inside.cli import program
+from inside.ground import NotApplicable
+from inside.methods import declared_methods
 
 ASKED = {"decision": "invited", "groups": "name", "pair": "person"}
 

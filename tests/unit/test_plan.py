@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairtrial import InputError, plan
-from fairtrial.inference.power import CountedGaps
-from fairtrial.methods.declaration import read_result
-from fairtrial.methods.gaps.judgement import certified
+from fairtrial import InputError, plan, read_result
+from inside.gaps import certified
+from inside.inference import CountedGaps
 
 
 def members(**arguments):
@@ -112,8 +111,7 @@ def test_monitoring_says_when_a_watch_shows_it() -> None:
     """By watches of another seed: in about 80% of them the violation is shown by then, in fewer a period before."""
     import math
 
-    from fairtrial.inference.sequential.advancing import advance
-    from fairtrial.inference.sequential.streams import Rule, new_streams
+    from inside.inference import Rule, advance, new_streams
 
     result = plan("fpr", rate=0.3, disparity=0.15, tolerance=0.02, monitoring=True, each_period=60)
     line = result.estimates[-1]

@@ -5,11 +5,7 @@ import pytest
 from scipy import optimize, stats
 
 import fairtrial
-from fairtrial.inference.compare.choose_gaps import make_gaps
-from fairtrial.inference.evidence.atoms import Atoms, Comparison
-from fairtrial.inference.joint.joint_test import joint_test
-from fairtrial.inference.joint.plug_in import plug_in_test
-from fairtrial.inference.joint.vector_likelihood import vector_log_ratio
+from inside.inference import Atoms, Comparison, joint_test, make_gaps, plug_in_test, vector_log_ratio
 
 OVERLAPPING = np.array([[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]], dtype=bool)
 

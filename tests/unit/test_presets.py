@@ -11,9 +11,8 @@ import pandas as pd
 import pytest
 
 import fairtrial
-from fairtrial.errors import InputError
-from fairtrial.trial.presets import complete
-from fairtrial.trial.spec import load_spec, open_audit
+from fairtrial import InputError
+from inside.trial import complete, load_spec, open_audit
 
 
 def applicants(n: int = 2000) -> pd.DataFrame:

@@ -12,11 +12,12 @@ from tests.oracles.probable_groups import dual_gap, gap_ends, weighted_gap
 from typer.testing import CliRunner
 
 import fairtrial as ft
-from fairtrial.cli import program
-from fairtrial.errors import InputError, NotApplicable
-from fairtrial.inference.evidence.probable_groups import ProbableRows, halves, proxy_cells
-from fairtrial.methods.declaration import declared_methods, read_result
-from fairtrial.methods.gaps.probable_bounds import DEPENDS, DUAL, WEIGHTED
+from fairtrial import InputError, read_result
+from inside.cli import program
+from inside.gaps import DEPENDS, DUAL, WEIGHTED
+from inside.ground import NotApplicable
+from inside.inference import ProbableRows, halves, proxy_cells
+from inside.methods import declared_methods
 
 RACE = {"White": "p_white", "Black": "p_black", "Other": "p_other"}
 WHITE = {"race": "White"}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairtrial.inference.rates.proportions import binomial_deviance, rate_interval
+from inside.inference import binomial_deviance, rate_interval
 
 
 @pytest.mark.parametrize(

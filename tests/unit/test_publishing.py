@@ -11,15 +11,9 @@ import pandas as pd
 import pytest
 
 import fairtrial
-from fairtrial.cli.report import report
-from fairtrial.errors import InputError
-from fairtrial.trial.publishing.joining import join_levels
-from fairtrial.trial.publishing.scrubbing import scrub, three_digits
-from fairtrial.trial.publishing.solvable import Known
-from fairtrial.trial.rederived import contradictions
-from fairtrial.trial.report import render
-from fairtrial.trial.results_file import check_schema
-from fairtrial.trial.running import run
+from fairtrial import InputError, run
+from inside.cli import report
+from inside.trial import Known, check_schema, contradictions, join_levels, render, scrub, three_digits
 
 DATA = {"source": "x.csv", "decision": "d", "outcome": "y", "groups": ["g"]}
 

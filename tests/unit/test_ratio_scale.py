@@ -6,15 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairtrial import Audit, InputError, certify, flag, measure, run
-from fairtrial.errors import NotApplicable
-from fairtrial.inference.compare.gaps import KnownRateGaps
-from fairtrial.inference.power import CountedGaps
-from fairtrial.inference.rates.everyone import PartLaw
-from fairtrial.inference.rates.two_rates import TwoRates, ratio_interval
-from fairtrial.methods.declaration import read_result
-from fairtrial.methods.gaps.judgement import certified
-from fairtrial.results.column import reason, scalar
+from fairtrial import Audit, InputError, certify, flag, measure, read_result, run
+from inside.gaps import certified
+from inside.ground import NotApplicable
+from inside.inference import CountedGaps, KnownRateGaps, PartLaw, TwoRates, ratio_interval
+from inside.results import reason, scalar
 
 A = {"g": "a"}
 

@@ -10,11 +10,10 @@ import pandas as pd
 import pytest
 
 import fairtrial as ft
-from fairtrial.errors import InputError, NotApplicable
-from fairtrial.methods.improve.splits import Settings
-from fairtrial.methods.scan.solver.matched import MatchedTable
-from fairtrial.methods.scan.solver.person_strata import PersonRows, PersonStrata
-from fairtrial.methods.scan.solver.scan_table import CountedRows, build_table
+from fairtrial import InputError
+from inside.ground import NotApplicable
+from inside.improve import Settings
+from inside.scan import CountedRows, MatchedTable, PersonRows, PersonStrata, build_table
 
 
 def decisions(people: int = 60, each: int = 5, seed: int = 4) -> pd.DataFrame:

@@ -12,10 +12,8 @@ import pyarrow.parquet as parquet
 import pytest
 
 import fairtrial
-from fairtrial.results.charts import theme
-from fairtrial.results.charts.page import DARK, json_text, script_text
-from fairtrial.trial.report.builder import build_section
-from fairtrial.trial.report.tables import build_table, csv_text, safe_cell, write_parquet
+from inside.results import DARK, json_text, script_text, theme
+from inside.trial import build_section, build_table, csv_text, safe_cell, write_parquet
 
 
 def result_with_labels(*labels: str) -> fairtrial.Result:

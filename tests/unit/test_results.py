@@ -9,11 +9,9 @@ import pandas as pd
 import pytest
 
 import fairtrial
-from fairtrial import Audit, InputError, measure
-from fairtrial.errors import Note
-from fairtrial.methods.declaration import read_result
-from fairtrial.results.column import Verdict, defined_or, reason, scalar, undefined
-from fairtrial.results.result import SCHEMA
+from fairtrial import Audit, InputError, measure, read_result
+from inside.ground import Note
+from inside.results import SCHEMA, Verdict, defined_or, reason, scalar, undefined
 
 
 def result(**arguments):

@@ -30,7 +30,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from fairtrial import Audit, InputError, LinearProgram, improve, load_rule
-from fairtrial.methods.improve.candidates.portfolio import Scored
+from inside.improve import Scored
 from oracles.improve_data import misled_people
 
 QUICK = {"splits": 1, "bootstrap": 200, "by": "group"}

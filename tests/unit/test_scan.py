@@ -10,11 +10,10 @@ import pandas as pd
 import pytest
 
 import fairtrial
-from fairtrial import work
-from fairtrial.errors import Cancelled, FairtrialWarning, InputError, NotApplicable
-from fairtrial.methods.declaration import read_result
-from fairtrial.methods.scan.subgroups import selected_rate_interval
-from fairtrial.results.masking import mask_result, published_rows
+from fairtrial import FairtrialWarning, InputError, read_result, work
+from inside.ground import Cancelled, NotApplicable
+from inside.results import mask_result, published_rows
+from inside.scan import selected_rate_interval
 
 TABLE_1 = [
     "fpr",

@@ -8,25 +8,28 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairtrial.methods.scan.scan_data import inside_unit_interval
-from fairtrial.methods.scan.solver.expectation import (
+from inside.scan import (
+    CountedRows,
     Designs,
     Expectations,
-    expected_events,
-    pooled_propensity,
-    pooled_rates,
-    spread,
-)
-from fairtrial.methods.scan.solver.matched import MatchedTable
-from fairtrial.methods.scan.solver.null import drawn_class, drawn_events, stratified, whole_sample
-from fairtrial.methods.scan.solver.scan_table import (
-    CountedRows,
+    MatchedTable,
     ScanTable,
     build_table,
+    drawn_class,
+    drawn_events,
+    expected_events,
+    inside_unit_interval,
     log_odds,
     observed_moments,
+    pooled_propensity,
+    pooled_rates,
+    prepare,
+    scan_draws,
+    scan_observed,
+    spread,
+    stratified,
+    whole_sample,
 )
-from fairtrial.methods.scan.solver.statistic import prepare, scan_draws, scan_observed
 
 ARITY = np.array([2, 3])
 

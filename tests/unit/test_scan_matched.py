@@ -11,14 +11,28 @@ import pytest
 from scipy.stats import hypergeom
 from tests.oracles.scan_brute_force import bernoulli_score
 
-from fairtrial.methods.scan.solver import matched
-from fairtrial.methods.scan.solver.blocks import fit_class, fit_event
-from fairtrial.methods.scan.solver.matched import MatchedTable, PersonTable
-from fairtrial.methods.scan.solver.matched_search import MatchedSearch, plan_matched
-from fairtrial.methods.scan.solver.scan_table import CountedRows, ScanTable, build_table
-from fairtrial.methods.scan.solver.score import BERNOULLI, CellList, CellNumbers, set_peak
-from fairtrial.methods.scan.solver.statistic import SearchedCells, find_subgroups, plan_search
-from fairtrial.methods.scan.solver.value_sets import Attribute, attributes_of, subgroup_count
+from inside.scan import (
+    BERNOULLI,
+    Attribute,
+    CellList,
+    CellNumbers,
+    CountedRows,
+    MatchedSearch,
+    MatchedTable,
+    PersonTable,
+    ScanTable,
+    SearchedCells,
+    attributes_of,
+    build_table,
+    find_subgroups,
+    fit_class,
+    fit_event,
+    matched,
+    plan_matched,
+    plan_search,
+    set_peak,
+    subgroup_count,
+)
 
 # methods/scan.md, second part, "Numbers to test against": table M, 4 ordered values × 3
 CODES = np.array(np.unravel_index(np.arange(12), (4, 3))).T.astype(np.int64)
@@ -335,7 +349,7 @@ def test_main_effects_equal_statsmodels_fit() -> None:
     """With next to no ridge the fit is the maximum of the likelihood."""
     import statsmodels.api as sm
 
-    from fairtrial.methods.scan.solver import blocks
+    from inside.scan import blocks
 
     data = people(600, seed=8, attributes=2)
     table = built(data)

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import fairtrial
-from fairtrial.errors import NotApplicable
+from inside.ground import NotApplicable
 
 
 def loans(n: int = 4000, seed: int = 2) -> pd.DataFrame:

@@ -6,21 +6,20 @@ import numpy as np
 import pytest
 from tests.oracles.scan_brute_force import all_subgroups
 
-from fairtrial.methods.scan.solver.score import (
+from inside.scan import (
     BERNOULLI,
     GAUSSIAN,
     CellList,
     CellNumbers,
-    penalty_roots,
-    set_peak,
-)
-from fairtrial.methods.scan.solver.statistic import (
     SearchedCells,
+    attributes_of,
     find_subgroups,
     maximum_scores,
+    penalty_roots,
     plan_search,
+    set_peak,
+    subgroup_count,
 )
-from fairtrial.methods.scan.solver.value_sets import attributes_of, subgroup_count
 
 
 def random_problem(

@@ -10,13 +10,20 @@ import pytest
 from tests.oracles.scan_two_way import best_two_way
 
 from fairtrial import Audit, scan
-from fairtrial.methods.scan.solver import blocks, matched_search
-from fairtrial.methods.scan.solver.arrays import as_codes
-from fairtrial.methods.scan.solver.joint import joint_sets, tables_of
-from fairtrial.methods.scan.solver.matched_search import MatchedSearch
-from fairtrial.methods.scan.solver.two_way import best_in_tables, pairs_of, two_way_tables
-from fairtrial.methods.scan.solver.value_sets import attributes_of, usual_price
-from fairtrial.methods.scan.solver.wide_search import WideSearch
+from inside.scan import (
+    MatchedSearch,
+    WideSearch,
+    as_codes,
+    attributes_of,
+    best_in_tables,
+    blocks,
+    joint_sets,
+    matched_search,
+    pairs_of,
+    tables_of,
+    two_way_tables,
+    usual_price,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairtrial.errors.FairtrialWarning")
 

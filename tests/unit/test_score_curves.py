@@ -12,13 +12,13 @@ from sklearn.metrics import roc_auc_score
 from typer.testing import CliRunner
 
 from fairtrial import Audit, InputError, measure
-from fairtrial.cli import program
-from fairtrial.inference.rates.all_thresholds import band, largest_gap, local_level
-from fairtrial.inference.rates.areas import Areas, delong_limits, gap_limits, gap_p
-from fairtrial.inference.rates.sorted_scores import SortedScores, areas_of
-from fairtrial.methods.measure.curves import STEP
-from fairtrial.results.masking import mask_result
-from fairtrial.trial import run
+from inside.cli import program
+from inside.inference import Areas, SortedScores, areas_of, band, delong_limits, largest_gap, local_level
+from inside.inference import areas_gap_limits as gap_limits
+from inside.inference import areas_gap_p as gap_p
+from inside.measure import STEP
+from inside.results import mask_result
+from inside.trial import run
 from validity.score_curves import miss_of_band
 
 RNG = np.random.default_rng(20263)

@@ -10,14 +10,11 @@ from scipy.optimize import minimize_scalar
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from fairtrial import Audit, improve
-from fairtrial.errors import NotApplicable
-from fairtrial.methods.improve.candidates.frontier import FrontierRules, gain_of, gap_of
-from fairtrial.methods.improve.candidates.preparation import prepare
-from fairtrial.methods.improve.result import ImproveResult
-from fairtrial.methods.improve.search import Found, sure_enough
-from fairtrial.methods.improve.solver.thoroughness import least_gap, least_gap_bound
-from fairtrial.trial.report.tables import build_table
+from fairtrial import Audit, ImproveResult, improve
+from inside.ground import NotApplicable
+from inside.improve import Found, FrontierRules, gain_of, least_gap, least_gap_bound, prepare, sure_enough
+from inside.improve import frontier_gap_of as gap_of
+from inside.trial import build_table
 from oracles.improve_data import misled_people
 
 QUICK = {"splits": 3, "bootstrap": 400, "by": "group"}
@@ -55,7 +52,7 @@ def test_how_sure_follows_the_test_that_comes():
 
 
 def contest_of(data, accuracy="accuracy", fairness="selection_rate", **changes):
-    from fairtrial.methods.improve.arguments import Wanted
+    from inside.improve import Wanted
 
     settings = {
         "accuracy": accuracy, "fairness": fairness, "by": "group", "margin": 0.0, "margin_kind": "relative",

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 import fairtrial as ft
-from fairtrial.errors import InputError, NotApplicable
-from fairtrial.inference.rates.labelling import labelling_p
-from fairtrial.methods.declaration import read_result, trial_methods
-from fairtrial.metrics.table import METRICS
+from fairtrial import METRICS, InputError, read_result
+from inside.ground import NotApplicable
+from inside.inference import labelling_p
+from inside.methods import trial_methods
 
 SPANNING = sorted(
     name

@@ -11,13 +11,11 @@ import pytest
 from tests.english import reads
 
 import fairtrial as ft
-from fairtrial.data.cells import LeftOut
-from fairtrial.methods.flag import answer as flag_words
-from fairtrial.methods.gaps import words
-from fairtrial.methods.gaps.known_outcomes import SelectiveLabels, left_out_text
-from fairtrial.metrics.table import METRICS
-from fairtrial.results.claims import place_words, target_words
-from fairtrial.results.text import format_value, interval_text
+from fairtrial import METRICS
+from inside.data import LeftOut
+from inside.flag import answer as flag_words
+from inside.gaps import SelectiveLabels, left_out_text, words
+from inside.results import format_value, interval_text, place_words, target_words
 
 INF, NAN = float("inf"), float("nan")
 

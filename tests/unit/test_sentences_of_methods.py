@@ -23,27 +23,20 @@ from sklearn.linear_model import LogisticRegression
 from tests.english import reads, whole
 
 import fairtrial as ft
-from fairtrial.errors import Note
-from fairtrial.methods.declaration import declared_methods
-from fairtrial.methods.explain import estimate_rows, two_rules, verdict_and_notes
-from fairtrial.methods.explain import words as explain_words
-from fairtrial.methods.explain.first_stage import GapTest
-from fairtrial.methods.improve import sentences as improve_words
-from fairtrial.methods.plan import answer as plan_words
-from fairtrial.methods.plan import monitoring
-from fairtrial.methods.scan import answer as scan_words
-from fairtrial.methods.scan import every_class
-from fairtrial.methods.scan.result import ScanAllResult, ScanResult
-from fairtrial.methods.scan.rungs import Rung, _blocks
-from fairtrial.methods.transport import sentences as transport_words
-from fairtrial.methods.transport.result import TransportResult
-from fairtrial.methods.watch import sentences as watch_words
-from fairtrial.metrics.table import METRICS
-from fairtrial.results.column import Verdict, undefined
-from fairtrial.results.text import counted
-from fairtrial.trial.family import Entry, conclude
-from fairtrial.trial.in_people import in_people, plain_metric
-from fairtrial.trial.report.one_gap import strongest_in_people, why_numbers_differ
+from fairtrial import METRICS, ScanAllResult, ScanResult, TransportResult
+from inside.explain import GapTest, estimate_rows, two_rules, verdict_and_notes
+from inside.explain import words as explain_words
+from inside.ground import Note
+from inside.improve import sentences as improve_words
+from inside.methods import declared_methods
+from inside.plan import answer as plan_words
+from inside.plan import monitoring
+from inside.results import Verdict, counted, undefined
+from inside.scan import Rung, _blocks, every_class
+from inside.scan import answer as scan_words
+from inside.transport import sentences as transport_words
+from inside.trial import Entry, conclude, in_people, plain_metric, strongest_in_people, why_numbers_differ
+from inside.watch import sentences as watch_words
 
 NUMBERS = (0.0, -0.0, 1.0, -1.0, 1e-9, -1e-9, 1e9)
 COUNTS = (0, 1, 2, 10**9)

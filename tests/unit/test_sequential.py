@@ -10,19 +10,32 @@ import numpy as np
 import pytest
 from tests.oracles import watch as oracle
 
-from fairtrial.inference.sequential.advancing import advance
-from fairtrial.inference.sequential.bets import BETS, gain, split_term, term
-from fairtrial.inference.sequential.claims import (
+from inside.inference import (
+    BETS,
+    Rule,
+    Streams,
+    advance,
     average_logs,
+    began,
+    begin_window,
+    edge_centres,
     estimates,
+    gain,
     interval,
+    joined,
+    listed,
     log_certificate,
+    log_detector,
     log_evidence,
+    nearest,
+    new_streams,
+    one_sample_factor,
+    opening_weights,
+    select,
+    split_term,
+    term,
+    two_sample_factor,
 )
-from fairtrial.inference.sequential.detector import began, edge_centres, log_detector
-from fairtrial.inference.sequential.every_period import nearest, one_sample_factor, two_sample_factor
-from fairtrial.inference.sequential.families import listed, opening_weights
-from fairtrial.inference.sequential.streams import Rule, Streams, begin_window, joined, new_streams, select
 
 FOUR = [(50, 15, 60, 12), (40, 18, 55, 10), (60, 27, 45, 11), (30, 12, 70, 16)]
 LONE = [(10, 4, 12, 3), (8, 5, 10, 2), (0, 0, 9, 3), (12, 6, 11, 4), (1, 1, 1, 0)]

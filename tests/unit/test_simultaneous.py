@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairtrial.inference.simultaneous import bonferroni_level, max_t_quantile, simultaneous_level
+from inside.inference import bonferroni_level, max_t_quantile, simultaneous_level
 
 
 def test_independent_groups_have_the_sidak_quantile():

@@ -6,18 +6,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracles import skewed_means as oracle
 
-from fairtrial.inference.means import resampled_means
-from fairtrial.inference.means.resampled_means import ResampledGap
-from fairtrial.inference.means.skewed_means import (
+from inside.inference import (
     KnownTarget,
+    ResampledGap,
     SharedSkewness,
+    Sums,
     TwoMeans,
     UnsharedSkewness,
+    common_shape,
     cubic,
     inverse_cubic,
+    resampled_means,
+    shape_of_all,
+    symmetric_root,
 )
-from fairtrial.inference.means.sums import Sums, common_shape, shape_of_all
-from fairtrial.inference.numeric.symmetric_root import symmetric_root
 
 X = np.array([0.0] * 14 + [1, 1, 2, 2, 3, 6])
 Y = -np.log(1 - (np.arange(1, 61) - 0.5) / 60)
@@ -187,7 +189,7 @@ def test_swapping_the_samples_mirrors_the_bound(bound):
 
 def test_sums_merge_exactly():
     parts = np.split(np.concatenate([X, Y, Z]), [13, 40, 41, 90])
-    from fairtrial.inference.evidence.atoms import Atoms
+    from inside.inference import Atoms
 
     atoms = Atoms.of_values(parts)
     merged = atoms.sums(np.array([[True] * 5, [True, False, True, False, True]]))

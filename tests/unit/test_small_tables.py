@@ -8,9 +8,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from fairtrial.inference.evidence.atoms import Atoms
-from fairtrial.inference.joint.joint_test import joint_test
-from fairtrial.inference.rates.small_tables import drawn_pearson_p, pearson
+from inside.inference import Atoms, drawn_pearson_p, joint_test, pearson
 
 
 def _statistic(table: tuple[int, ...], sizes: tuple[int, ...], rate: float) -> float:

@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from fairtrial.cli import main
-from fairtrial.errors import InputError
-from fairtrial.methods.declaration import trial_methods
-from fairtrial.trial.spec import load_spec, open_audit
-from fairtrial.trial.spec.key_lines import KeyLines, describe
-from fairtrial.trial.spec.sections import section_keys
+from fairtrial import InputError
+from inside.cli import main
+from inside.methods import trial_methods
+from inside.trial import KeyLines, describe, load_spec, open_audit, section_keys
 
 GOOD = """\
 [data]

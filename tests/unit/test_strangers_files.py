@@ -10,13 +10,10 @@ from typing import Any
 import pytest
 
 import fairtrial
-from fairtrial.errors import InputError
-from fairtrial.methods.transport.method import linear_rule
-from fairtrial.methods.watch.state_file import _hash, _line, open_state
-from fairtrial.trial import load_results
-from fairtrial.trial.rederived import contradictions
-from fairtrial.trial.report import write_report
-from fairtrial.trial.spec import load_spec
+from fairtrial import InputError
+from inside.transport import linear_rule
+from inside.trial import contradictions, load_results, load_spec, write_report
+from inside.watch import _hash, _line, open_state
 
 HEAD = '[data]\ndataset = "compas"\noutcome = "two_year_recid"\n'
 SPECS = {

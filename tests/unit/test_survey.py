@@ -8,7 +8,7 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from fairtrial import Audit, InputError, Metric, certify, flag, measure
-from fairtrial.errors import NotApplicable
+from inside.ground import NotApplicable
 
 RANDOM = np.random.default_rng(11)
 PERSONS = 120

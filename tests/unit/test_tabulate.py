@@ -14,12 +14,12 @@ from statsmodels.stats.contingency_tables import StratifiedTable
 from typer.testing import CliRunner
 
 import fairtrial as ft
-from fairtrial.cli import program
-from fairtrial.errors import InputError, NotApplicable
-from fairtrial.inference.rates.conditional import exact_p, given_margins, odds_limits, odds_ratio, pooled
-from fairtrial.inference.rates.two_rates import TwoRates
-from fairtrial.methods.declaration import find_method
-from fairtrial.methods.tabulate.tables import TABLES
+from fairtrial import InputError
+from inside.cli import program
+from inside.ground import NotApplicable
+from inside.inference import TwoRates, exact_p, given_margins, odds_limits, odds_ratio, pooled
+from inside.methods import find_method
+from inside.tabulate import TABLES
 
 
 def people(counts: dict[str, tuple[int, int]], column: str = "race") -> pd.DataFrame:
@@ -146,7 +146,7 @@ def test_who_lacks_one_category_is_in_the_lines_of_the_other() -> None:
 @pytest.mark.filterwarnings("ignore::fairtrial.errors.FairtrialWarning")
 def test_where_there_is_no_impact_ratio_the_table_says_why() -> None:
     """A law's table is made all the same: numbers and rates are asked for as well."""
-    from fairtrial.results.column import reason
+    from inside.results import reason
 
     nobody = ft.Audit(people({"A": (0, 50), "B": (0, 60)}), decision="d", groups="race")
     alone = ft.Audit(people({"A": (9, 50)}), decision="d", groups="race")
@@ -396,7 +396,7 @@ def test_the_names_are_those_that_are_declared() -> None:
 
 @pytest.mark.parametrize("table", TABLES)
 def test_results_go_through_json_and_groups_may_be_masked(table: str) -> None:
-    from fairtrial.results.masking import mask_result
+    from inside.results import mask_result
 
     frame = loans()
     frame.loc[:6, "race"] = "few"

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from fairtrial.inference.means.empirical_likelihood import Sample, _tilt, difference_limits
-from fairtrial.inference.means.tilting import FEWEST
+from inside.inference import FEWEST, Sample, _tilt, difference_limits
 
 SHAPES = {
     "normal": lambda generator, size: generator.normal(size=size),

@@ -22,12 +22,10 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import fairtrial
-from fairtrial import Audit, Metric, measure, role, transport
-from fairtrial.errors import FairtrialWarning, InputError, NotApplicable
-from fairtrial.methods.transport.method import linear_rule
-from fairtrial.methods.transport.result import TransportResult
-from fairtrial.results.column import scalar
-from fairtrial.results.masking import mask_result
+from fairtrial import Audit, FairtrialWarning, InputError, Metric, TransportResult, measure, role, transport
+from inside.ground import NotApplicable
+from inside.results import mask_result, scalar
+from inside.transport import linear_rule
 from oracles.transport_designs import compas
 
 FEATURES = ["male", "priors", "felony", "under_25", "over_45"]

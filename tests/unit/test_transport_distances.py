@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from fairtrial.methods.transport.solver import distances as dist
-from fairtrial.methods.transport.solver.distances import leaf_boxes, predict_distance, tree_distance
+from inside.transport import distances as dist
+from inside.transport import leaf_boxes, predict_distance, tree_distance
 
 ORDER = {"l1": 1, "l2": 2, "linf": np.inf}
 

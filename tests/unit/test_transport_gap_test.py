@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairtrial.inference.compare.choose_gaps import make_gaps
-from fairtrial.inference.compare.gaps import Gaps
-from fairtrial.inference.evidence.atoms import Atoms, Comparison
-from fairtrial.methods.transport.solver.distances import linear_distance
-from fairtrial.methods.transport.solver.gap_test import article_test, pooled_test
-from fairtrial.methods.transport.solver.projection import project, transport_plan
-from fairtrial.methods.transport.solver.rate_contrasts import (
+from inside.inference import Atoms, Comparison, Gaps, make_gaps
+from inside.transport import (
+    article_test,
     band,
     disjoint_families,
     from_matrices,
+    linear_distance,
     overlapping_families,
+    pooled_test,
+    project,
+    transport_plan,
 )
 from oracles.transport_designs import appendix_b1, compas
 
@@ -213,7 +213,7 @@ def test_article_one_sided_halves_the_two_sided_tail() -> None:
 
 def test_article_bound_for_independent_equalities_is_a_chi_bar_square() -> None:
     """Two independent gaps, S diagonal: P(½Σ max(V,0)²/S > t) = ½ P(χ²₁ > 2t) + ¼ P(χ²₂ > 2t)."""
-    from fairtrial.methods.transport.solver.gap_test import _bound_tail
+    from inside.transport import _bound_tail
 
     got = _bound_tail(np.eye(2), np.eye(2), 1.5, 0)
     expected = 0.5 * stats.chi2.sf(3, 1) + 0.25 * stats.chi2.sf(3, 2)

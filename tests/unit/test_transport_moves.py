@@ -15,11 +15,10 @@ from sklearn.tree import DecisionTreeClassifier
 from typer.testing import CliRunner
 
 import fairtrial
-from fairtrial.cli import program
-from fairtrial.errors import InputError, NotApplicable
-from fairtrial.methods.transport.solver import change_bootstrap
-from fairtrial.methods.transport.solver.projection import project
-from fairtrial.methods.transport.solver.rate_contrasts import band, disjoint_families
+from fairtrial import InputError
+from inside.cli import program
+from inside.ground import NotApplicable
+from inside.transport import band, change_bootstrap, disjoint_families, project
 
 FEATURES = ["age", "income", "debts"]
 

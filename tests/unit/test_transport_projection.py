@@ -7,12 +7,13 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from fairtrial.methods.transport.solver.projection import project, transport_plan
-from fairtrial.methods.transport.solver.rate_contrasts import (
+from inside.transport import (
     band,
     disjoint_families,
     from_matrices,
     overlapping_families,
+    project,
+    transport_plan,
 )
 from oracles.transport_by_rows import project_by_rows
 from oracles.transport_instances import CRITERIA, DISTANCES, EDGES, make_instance

@@ -11,7 +11,7 @@ import pytest
 
 import fairtrial as ft
 from fairtrial import Audit
-from fairtrial.methods.transport.solver.nearest import Nearest
+from inside.transport import Nearest
 
 RUN = {"data", "notes", "provenance"}
 

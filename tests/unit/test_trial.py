@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 
 import fairtrial
-from fairtrial.errors import GateClosed, InputError, NotWritten
-from fairtrial.trial import Event, load_results, run
-from fairtrial.trial.keeping import FOLDER
-from fairtrial.trial.results_file import check_schema
-from fairtrial.work.whole_files import write_whole
+from fairtrial import InputError
+from inside.ground import GateClosed, NotWritten, write_whole
+from inside.trial import FOLDER, Event, check_schema, load_results, run
 from method_stand_ins import stand_in
 
 SCHEMA = Path(fairtrial.__file__).parent / "trial" / "results.schema.json"

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from fairtrial.methods.declaration import find_method
-from fairtrial.results.column import Primary, Verdict
-from fairtrial.results.result import Result
-from fairtrial.trial.family import conclude, correct
-from fairtrial.trial.report.builder import not_asked
+from fairtrial import Result
+from inside.methods import find_method
+from inside.results import Primary, Verdict
+from inside.trial import conclude, correct, not_asked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

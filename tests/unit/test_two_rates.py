@@ -9,13 +9,14 @@ import pytest
 from scipy import optimize, special, stats
 from statsmodels.stats.proportion import confint_proportions_2indep
 
-from fairtrial.inference.rates.everyone import Mirrored, PartLaw
-from fairtrial.inference.rates.proportions import constrained_rates
-from fairtrial.inference.rates.two_rates import (
+from inside.inference import (
+    Mirrored,
+    PartLaw,
     TwoRateLaw,
     TwoRates,
     at_null,
     constrained_by_ratio,
+    constrained_rates,
     difference_interval,
     difference_root,
     exact_tail,

@@ -13,16 +13,13 @@ from tests.oracles.unknown_outcomes import gap_range, half_count_error, imbens_m
 from typer.testing import CliRunner
 
 import fairtrial as ft
-from fairtrial.cli import program
-from fairtrial.errors import InputError, NotApplicable
-from fairtrial.inference.compare.end_gaps import label_gaps
-from fairtrial.inference.evidence.atoms import Comparison
-from fairtrial.inference.evidence.partly_labelled import PartlyLabelled
-from fairtrial.inference.rates.two_rates import TwoRateLaw, TwoRates
-from fairtrial.methods.declaration import declared_methods, read_result
-from fairtrial.methods.gaps.between_ends import range_words
-from fairtrial.methods.gaps.outcome_bounds import DEPENDS
-from fairtrial.metrics.table import METRICS
+from fairtrial import METRICS, InputError, read_result
+from inside.cli import program
+from inside.gaps import outcome_bounds_DEPENDS as DEPENDS
+from inside.gaps import range_words
+from inside.ground import NotApplicable
+from inside.inference import Comparison, PartlyLabelled, TwoRateLaw, TwoRates, label_gaps
+from inside.methods import declared_methods
 
 RATES = ("fpr", "tpr", "fnr", "ppv", "for", "accuracy", "base_rate")
 Counts = dict[tuple[str, int], tuple[int, int, int]]  # by group and decision: outcome 1, outcome 0, unknown

@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 import fairtrial as ft
-from fairtrial import Audit
-from fairtrial.errors import FairtrialWarning
+from fairtrial import Audit, FairtrialWarning
 
 MOST = 600
 # that a tree of one feature is another system than these decisions is not what is tested

@@ -12,10 +12,8 @@ import pandas as pd
 import pytest
 
 from fairtrial import Audit, measure
-from fairtrial.results.charts.page import chart_page
-from fairtrial.results.column import undefined
-from fairtrial.results.text import format_value, summary_text, table
-from fairtrial.trial.report.tables import csv_text
+from inside.results import chart_page, format_value, summary_text, table, undefined
+from inside.trial import csv_text
 
 EVIL = "</td></script><img src=x onerror=alert(1)>&\"'"
 

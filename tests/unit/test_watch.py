@@ -20,11 +20,8 @@ import polars as pl
 import pytest
 
 import fairtrial
-from fairtrial.methods.watch.monitor import Monitor
-from fairtrial.methods.watch.snapshot import to_arrays
-from fairtrial.methods.watch.state_file import StateFile, open_state
-from fairtrial.methods.watch.updating import Options, question
-from fairtrial.metrics.table import find_metric
+from inside.metrics import find_metric
+from inside.watch import Monitor, Options, StateFile, open_state, question, to_arrays
 
 Weeks = Callable[..., pd.DataFrame]
 
@@ -419,7 +416,7 @@ def test_round_trip_charts_and_alert(state: str, tmp_path: Path) -> None:
 
 @pytest.fixture
 def typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    from fairtrial.cli import main
+    from inside.cli import main
 
     def call(*arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["fairtrial", *arguments])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from fairtrial.inference.joint.weighted_chi2 import quadratic_form_weights, weighted_chi2_sf
+from inside.inference import quadratic_form_weights, weighted_chi2_sf
 
 
 @pytest.mark.parametrize("degrees", [1, 2, 5, 40])

@@ -8,10 +8,7 @@ import pyarrow as pa
 import pytest
 
 from fairtrial import Audit, InputError, Metric, certify, flag, measure
-from fairtrial.inference.compare.linear_gaps import LinearGaps
-from fairtrial.inference.compare.linear_strata_gaps import LinearStrataGaps
-from fairtrial.inference.evidence.atoms import Comparison
-from fairtrial.inference.evidence.unit_sums import UnitSums
+from inside.inference import Comparison, LinearGaps, LinearStrataGaps, UnitSums
 
 STRATA = 4
 NAMES = ("difference", "difference_low", "difference_high", "unadjusted", "compared", "p_value")

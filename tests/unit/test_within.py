@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 from statsmodels.stats.contingency_tables import StratifiedTable
 
-from fairtrial import Audit, InputError, certify, flag, measure
-from fairtrial.errors import NotApplicable
-from fairtrial.methods.declaration import read_result
+from fairtrial import Audit, InputError, certify, flag, measure, read_result
+from inside.ground import NotApplicable
 
 STRATA = {"x": (3, 10, 8, 20), "y": (5, 12, 9, 15), "z": (2, 8, 1, 5), "alone": (4, 6, 0, 0)}
 

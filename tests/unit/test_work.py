@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairtrial.errors import Cancelled, InputError
-from fairtrial.work import FileStore, MemoryStore, generator, map_batches, session
+from fairtrial import InputError
+from inside.ground import Cancelled, FileStore, MemoryStore, generator, map_batches, session
 
 
 def draw(part, random):

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairtrial.methods.declaration import declared_methods
+from inside.methods import declared_methods
 from validity.board import METHODS, Cell, Judged, cells, judge
 from validity.code import _reached
 from validity.page import side_by_side, write_page
@@ -192,8 +192,8 @@ def test_a_line_depends_on_what_runs_it() -> None:
     """On the modules of all functions bound to it, wherever they are held; not on those of its neighbours."""
     from fractions import Fraction
 
-    from fairtrial.inference.multiplicity import holm
-    from fairtrial.methods.certify.method import certify
+    from fairtrial import certify
+    from inside.inference import holm
     from validity.code import code_digest, modules_of
 
     def inner(repeats: int) -> object:

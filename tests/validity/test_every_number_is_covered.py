@@ -17,8 +17,8 @@ import pyarrow as pa
 import pytest
 
 import fairtrial
-from fairtrial.methods.declaration import declared_methods
-from fairtrial.trial.difference import difference
+from inside.methods import declared_methods
+from inside.trial import difference
 from validity import whole_functions
 from validity.board import cells
 

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from fairtrial.inference.rates.binary_gaps import PartCounts, gap_limits, gap_p
-from fairtrial.inference.rates.proportions import rate_interval
-from fairtrial.inference.rates.two_rates import ratio_interval
+from inside.inference import PartCounts, gap_limits, gap_p, rate_interval, ratio_interval
 
 RATES = np.linspace(0.02, 0.98, 25)
 

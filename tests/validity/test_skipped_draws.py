@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairtrial.inference.compare.choose_gaps import make_gaps
-from fairtrial.inference.evidence.atoms import Atoms
+from inside.inference import Atoms, make_gaps
 from validity.skewed_means import family_of, p_values_up_to
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairtrial.web.settings import Settings
+from inside.web import Settings
 from web_browser import assert_accessible, finished_audit, post
 
 CONTENT: dict[str, Any] = {

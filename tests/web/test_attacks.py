@@ -11,9 +11,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from fairtrial.web.app import create_app
-from fairtrial.web.guard import MOST_AT_ONCE
-from fairtrial.web.settings import MEGABYTE, Settings
+from inside.web import MEGABYTE, MOST_AT_ONCE, Settings, create_app
 from web_server import TOKEN, made_audit, written
 
 RICCI: dict[str, Any] = {

@@ -10,7 +10,7 @@ import pytest
 
 import fairtrial
 from fairtrial.datasets import DATASETS
-from fairtrial.web.settings import Settings
+from inside.web import Settings
 from web_browser import ask_rates, bring, choose_parts, finished_audit, plan_and_run
 
 HOSTILE = [

@@ -12,14 +12,8 @@ import pytest
 from starlette.testclient import TestClient
 
 import fairtrial
-from fairtrial.data.counted import Counted
-from fairtrial.data.kept_cells import KeptCells
-from fairtrial.data.query import Query
-from fairtrial.web.app import create_app
-from fairtrial.web.explore import Asked, Explorer
-from fairtrial.web.look import LARGE
-from fairtrial.web.settings import MEGABYTE, Settings
-from fairtrial.web.store import COPY
+from inside.data import Counted, KeptCells, Query
+from inside.web import COPY, LARGE, MEGABYTE, Asked, Explorer, Settings, create_app
 from web_server import TOKEN
 
 DATA: dict[str, Any] = {"outcome": "y", "score": "s", "threshold": 0.5, "groups": ["g", "h"]}

@@ -15,7 +15,7 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
-from fairtrial.web.settings import Settings
+from inside.web import Settings
 from web_browser import listening_on_a_free_port, serve
 from web_server import TOKEN, wait_for, workers
 

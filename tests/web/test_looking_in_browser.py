@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairtrial.web.settings import Settings
+from inside.web import Settings
 from web_browser import assert_accessible, bring, choose_parts, finished_audit, post
 
 pytestmark = pytest.mark.slow

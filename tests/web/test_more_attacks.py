@@ -19,11 +19,7 @@ import uvicorn
 from starlette.testclient import TestClient
 
 import fairtrial
-from fairtrial.web import files, look
-from fairtrial.web.app import create_app
-from fairtrial.web.connections import patient_protocol
-from fairtrial.web.settings import MEGABYTE, Settings
-from fairtrial.web.specs import MOST_JOBS
+from inside.web import MEGABYTE, MOST_JOBS, Settings, create_app, files, look, patient_protocol
 from web_browser import listening_on_a_free_port
 from web_server import TOKEN
 
@@ -116,7 +112,7 @@ def test_connections_that_do_not_finish_a_head_are_ended(tmp_path: Path) -> None
 def test_an_upload_that_stalls_is_ended_and_leaves_nothing(
     monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
-    from fairtrial.web.store import Store
+    from inside.web import Store
 
     monkeypatch.setattr(files, "STALLED", 0.05)
 

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from fairtrial.web.settings import Settings
-from fairtrial.web.specs import EXPLORATORY
+from inside.web import EXPLORATORY, Settings
 from web_server import finished, written
 
 CONTENT: dict[str, Any] = {

@@ -10,8 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import fairtrial
-from fairtrial.web.app import create_app
-from fairtrial.web.settings import Settings, check_open
+from inside.web import Settings, check_open, create_app
 from web_server import TOKEN, finished, made_audit
 
 RICCI: dict[str, Any] = {

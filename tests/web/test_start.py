@@ -11,7 +11,7 @@ import sys
 import urllib.request
 from pathlib import Path
 
-from fairtrial.cli.serve import _listen
+from inside.cli import _listen
 
 HEAVY = ("numba", "sklearn", "scipy", "pandas", "pyarrow", "duckdb", "altair", "vl_convert")
 LOADED = """

@@ -15,13 +15,8 @@ import pytest
 from starlette.testclient import TestClient
 
 import fairtrial
-from fairtrial.results.charts.page import DARK
-from fairtrial.results.column import scalar
-from fairtrial.web import views
-from fairtrial.web.charts import marked_exploratory, on_dark
-from fairtrial.web.explore import Asked, Explorer
-from fairtrial.web.settings import Settings
-from fairtrial.web.specs import EXPLORATORY
+from inside.results import DARK, scalar
+from inside.web import EXPLORATORY, Asked, Explorer, Settings, marked_exploratory, on_dark, views
 from web_server import finished, run_to_end
 
 COMPAS: dict[str, Any] = {

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from fairtrial.web.app import create_app
-from fairtrial.web.settings import MEGABYTE, Settings
+from inside.web import MEGABYTE, Settings, create_app
 from web_server import TOKEN, finished, made_audit, run_to_end, wait_for, workers
 
 QUICK: dict[str, Any] = {

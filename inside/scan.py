@@ -1,0 +1,66 @@
+"""What the tests, the board and the side trees use of scan beside the public names."""
+
+import fairtrial.methods.scan.solver.matched
+from fairtrial.methods.scan import answer as answer
+from fairtrial.methods.scan import every_class as every_class
+from fairtrial.methods.scan.draws import ENOUGH_EXCEEDANCES as ENOUGH_EXCEEDANCES
+from fairtrial.methods.scan.question import ScanQuestion as ScanQuestion
+from fairtrial.methods.scan.rungs import Rung as Rung
+from fairtrial.methods.scan.rungs import _blocks as _blocks
+from fairtrial.methods.scan.scan_data import inside_unit_interval as inside_unit_interval
+from fairtrial.methods.scan.scan_data import read_data as read_data
+from fairtrial.methods.scan.solver import blocks as blocks
+from fairtrial.methods.scan.solver import matched as matched
+from fairtrial.methods.scan.solver import matched_search as matched_search
+from fairtrial.methods.scan.solver.arrays import as_codes as as_codes
+from fairtrial.methods.scan.solver.blocks import fit_class as fit_class
+from fairtrial.methods.scan.solver.blocks import fit_event as fit_event
+from fairtrial.methods.scan.solver.expectation import Designs as Designs
+from fairtrial.methods.scan.solver.expectation import Expectations as Expectations
+from fairtrial.methods.scan.solver.expectation import expected_events as expected_events
+from fairtrial.methods.scan.solver.expectation import pooled_propensity as pooled_propensity
+from fairtrial.methods.scan.solver.expectation import pooled_rates as pooled_rates
+from fairtrial.methods.scan.solver.expectation import spread as spread
+from fairtrial.methods.scan.solver.found import Direction as Direction
+from fairtrial.methods.scan.solver.joint import joint_sets as joint_sets
+from fairtrial.methods.scan.solver.joint import tables_of as tables_of
+from fairtrial.methods.scan.solver.matched import ContrastDraw as ContrastDraw
+from fairtrial.methods.scan.solver.matched import MatchedTable as MatchedTable
+from fairtrial.methods.scan.solver.matched import PersonTable as PersonTable
+from fairtrial.methods.scan.solver.matched_search import MatchedSearch as MatchedSearch
+from fairtrial.methods.scan.solver.matched_search import plan_matched as plan_matched
+from fairtrial.methods.scan.solver.null import drawn_class as drawn_class
+from fairtrial.methods.scan.solver.null import drawn_events as drawn_events
+from fairtrial.methods.scan.solver.null import stratified as stratified
+from fairtrial.methods.scan.solver.null import whole_sample as whole_sample
+from fairtrial.methods.scan.solver.person_strata import PersonRows as PersonRows
+from fairtrial.methods.scan.solver.person_strata import PersonStrata as PersonStrata
+from fairtrial.methods.scan.solver.scan_table import CountedRows as CountedRows
+from fairtrial.methods.scan.solver.scan_table import ScanTable as ScanTable
+from fairtrial.methods.scan.solver.scan_table import build_table as build_table
+from fairtrial.methods.scan.solver.scan_table import log_odds as log_odds
+from fairtrial.methods.scan.solver.scan_table import observed_moments as observed_moments
+from fairtrial.methods.scan.solver.score import BERNOULLI as BERNOULLI
+from fairtrial.methods.scan.solver.score import GAUSSIAN as GAUSSIAN
+from fairtrial.methods.scan.solver.score import CellList as CellList
+from fairtrial.methods.scan.solver.score import CellNumbers as CellNumbers
+from fairtrial.methods.scan.solver.score import penalty_roots as penalty_roots
+from fairtrial.methods.scan.solver.score import set_peak as set_peak
+from fairtrial.methods.scan.solver.statistic import SearchedCells as SearchedCells
+from fairtrial.methods.scan.solver.statistic import find_subgroups as find_subgroups
+from fairtrial.methods.scan.solver.statistic import maximum_scores as maximum_scores
+from fairtrial.methods.scan.solver.statistic import plan_search as plan_search
+from fairtrial.methods.scan.solver.statistic import prepare as prepare
+from fairtrial.methods.scan.solver.statistic import scan_draws as scan_draws
+from fairtrial.methods.scan.solver.statistic import scan_observed as scan_observed
+from fairtrial.methods.scan.solver.two_way import best_in_tables as best_in_tables
+from fairtrial.methods.scan.solver.two_way import pairs_of as pairs_of
+from fairtrial.methods.scan.solver.two_way import two_way_tables as two_way_tables
+from fairtrial.methods.scan.solver.value_sets import Attribute as Attribute
+from fairtrial.methods.scan.solver.value_sets import attributes_of as attributes_of
+from fairtrial.methods.scan.solver.value_sets import subgroup_count as subgroup_count
+from fairtrial.methods.scan.solver.value_sets import usual_price as usual_price
+from fairtrial.methods.scan.solver.wide_search import WideSearch as WideSearch
+from fairtrial.methods.scan.subgroups import selected_rate_interval as selected_rate_interval
+
+matched_stratified = fairtrial.methods.scan.solver.matched.stratified

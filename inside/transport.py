@@ -1,0 +1,28 @@
+"""What the tests, the board and the side trees use of transport beside the public names."""
+
+from fairtrial.methods.transport import sentences as sentences
+from fairtrial.methods.transport.method import linear_rule as linear_rule
+from fairtrial.methods.transport.solver import change_bootstrap as change_bootstrap
+from fairtrial.methods.transport.solver import distances as distances
+from fairtrial.methods.transport.solver.bucket_refinement import Limits as Limits
+from fairtrial.methods.transport.solver.bucket_refinement import band_program as band_program
+from fairtrial.methods.transport.solver.change_bootstrap import Sizes as Sizes
+from fairtrial.methods.transport.solver.change_bootstrap import change_intervals as change_intervals
+from fairtrial.methods.transport.solver.change_bootstrap import sizes_of_change as sizes_of_change
+from fairtrial.methods.transport.solver.distances import leaf_boxes as leaf_boxes
+from fairtrial.methods.transport.solver.distances import linear_distance as linear_distance
+from fairtrial.methods.transport.solver.distances import predict_distance as predict_distance
+from fairtrial.methods.transport.solver.distances import tree_distance as tree_distance
+from fairtrial.methods.transport.solver.gap_test import _bound_tail as _bound_tail
+from fairtrial.methods.transport.solver.gap_test import article_test as article_test
+from fairtrial.methods.transport.solver.gap_test import pooled_test as pooled_test
+from fairtrial.methods.transport.solver.nearest import Nearest as Nearest
+from fairtrial.methods.transport.solver.person_test import person_test as person_test
+from fairtrial.methods.transport.solver.projection import project as project
+from fairtrial.methods.transport.solver.projection import transport_plan as transport_plan
+from fairtrial.methods.transport.solver.rate_contrasts import Floats as Floats
+from fairtrial.methods.transport.solver.rate_contrasts import RateContrasts as RateContrasts
+from fairtrial.methods.transport.solver.rate_contrasts import band as band
+from fairtrial.methods.transport.solver.rate_contrasts import disjoint_families as disjoint_families
+from fairtrial.methods.transport.solver.rate_contrasts import from_matrices as from_matrices
+from fairtrial.methods.transport.solver.rate_contrasts import overlapping_families as overlapping_families
