@@ -1,6 +1,6 @@
 """What the tests, the board and the side trees use of ground beside the public names."""
 
-import fairtrial.options.declared
+import fairtrial.options
 from fairtrial.errors import PYTHON as PYTHON
 from fairtrial.errors import Cancelled as Cancelled
 from fairtrial.errors import Fault as Fault
@@ -36,4 +36,4 @@ from fairtrial.work.cluster import cluster as cluster
 from fairtrial.work.compiled import _Compiling as _Compiling
 from fairtrial.work.whole_files import write_whole as write_whole
 
-declared_arguments_of = fairtrial.options.declared.arguments_of
+declared_arguments_of = fairtrial.options.arguments_of

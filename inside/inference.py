@@ -4,8 +4,6 @@ import fairtrial.inference.joint
 import fairtrial.inference.rates.areas
 from fairtrial.inference.bounds import BoundedGaps as BoundedGaps
 from fairtrial.inference.bounds import bounded as bounded
-from fairtrial.inference.change import Change as Change
-from fairtrial.inference.change import change as change
 from fairtrial.inference.compare.choose_gaps import make_gaps as make_gaps
 from fairtrial.inference.compare.end_gaps import EndGaps as EndGaps
 from fairtrial.inference.compare.end_gaps import label_gaps as label_gaps
@@ -15,7 +13,6 @@ from fairtrial.inference.compare.gaps import EuclideanGaps as EuclideanGaps
 from fairtrial.inference.compare.gaps import Gaps as Gaps
 from fairtrial.inference.compare.gaps import KnownRateGaps as KnownRateGaps
 from fairtrial.inference.compare.linear_gaps import LinearGaps as LinearGaps
-from fairtrial.inference.compare.linear_highest import linear_to_highest as linear_to_highest
 from fairtrial.inference.compare.linear_strata_gaps import LinearStrataGaps as LinearStrataGaps
 from fairtrial.inference.compare.model_gaps import FOLDS as FOLDS
 from fairtrial.inference.compare.model_gaps import Fit as Fit
@@ -54,6 +51,7 @@ from fairtrial.inference.means import from_moments as from_moments
 from fairtrial.inference.means import resampled_means as resampled_means
 from fairtrial.inference.means.batched_likelihood import EndToEnd as EndToEnd
 from fairtrial.inference.means.batched_likelihood import mean_limits_of_many as mean_limits_of_many
+from fairtrial.inference.means.empirical_likelihood import FEWEST as FEWEST
 from fairtrial.inference.means.empirical_likelihood import Sample as Sample
 from fairtrial.inference.means.empirical_likelihood import _tilt as _tilt
 from fairtrial.inference.means.empirical_likelihood import difference_limits as difference_limits
@@ -79,7 +77,6 @@ from fairtrial.inference.means.sums import Sums as Sums
 from fairtrial.inference.means.sums import common_shape as common_shape
 from fairtrial.inference.means.sums import shape_of_all as shape_of_all
 from fairtrial.inference.means.target_methods import estimate_gaps as estimate_gaps
-from fairtrial.inference.means.tilting import FEWEST as FEWEST
 from fairtrial.inference.multiplicity import CORRECTIONS as CORRECTIONS
 from fairtrial.inference.multiplicity import Dependence as Dependence
 from fairtrial.inference.multiplicity import benjamini_hochberg as benjamini_hochberg
@@ -117,11 +114,6 @@ from fairtrial.inference.rates.binary_gaps import gap_limits as gap_limits
 from fairtrial.inference.rates.binary_gaps import gap_p as gap_p
 from fairtrial.inference.rates.binary_gaps import gap_root as gap_root
 from fairtrial.inference.rates.binary_gaps import gap_tails as gap_tails
-from fairtrial.inference.rates.conditional import exact_p as exact_p
-from fairtrial.inference.rates.conditional import given_margins as given_margins
-from fairtrial.inference.rates.conditional import odds_limits as odds_limits
-from fairtrial.inference.rates.conditional import odds_ratio as odds_ratio
-from fairtrial.inference.rates.conditional import pooled as pooled
 from fairtrial.inference.rates.everyone import Mirrored as Mirrored
 from fairtrial.inference.rates.everyone import PartLaw as PartLaw
 from fairtrial.inference.rates.exact_tails import binomial_tails as binomial_tails
@@ -166,17 +158,17 @@ from fairtrial.inference.sequential.claims import log_evidence as log_evidence
 from fairtrial.inference.sequential.detector import began as began
 from fairtrial.inference.sequential.detector import edge_centres as edge_centres
 from fairtrial.inference.sequential.detector import log_detector as log_detector
-from fairtrial.inference.sequential.every_period import nearest as nearest
-from fairtrial.inference.sequential.every_period import one_sample_factor as one_sample_factor
-from fairtrial.inference.sequential.every_period import two_sample_factor as two_sample_factor
 from fairtrial.inference.sequential.families import listed as listed
 from fairtrial.inference.sequential.families import opening_weights as opening_weights
 from fairtrial.inference.sequential.streams import Rule as Rule
 from fairtrial.inference.sequential.streams import Streams as Streams
 from fairtrial.inference.sequential.streams import begin_window as begin_window
 from fairtrial.inference.sequential.streams import joined as joined
+from fairtrial.inference.sequential.streams import nearest as nearest
 from fairtrial.inference.sequential.streams import new_streams as new_streams
+from fairtrial.inference.sequential.streams import one_sample_factor as one_sample_factor
 from fairtrial.inference.sequential.streams import select as select
+from fairtrial.inference.sequential.streams import two_sample_factor as two_sample_factor
 from fairtrial.inference.simultaneous import bonferroni_level as bonferroni_level
 from fairtrial.inference.simultaneous import max_t_quantile as max_t_quantile
 from fairtrial.inference.simultaneous import simultaneous_level as simultaneous_level
@@ -185,6 +177,14 @@ from fairtrial.inference.ways import RateMethod as RateMethod
 from fairtrial.inference.ways import Refinement as Refinement
 from fairtrial.inference.ways import Scale as Scale
 from fairtrial.inference.ways import TargetMethod as TargetMethod
+from fairtrial.methods.measure.rates import linear_to_highest as linear_to_highest
+from fairtrial.methods.tabulate.decisions import exact_p as exact_p
+from fairtrial.methods.tabulate.decisions import given_margins as given_margins
+from fairtrial.methods.tabulate.decisions import odds_limits as odds_limits
+from fairtrial.methods.tabulate.decisions import odds_ratio as odds_ratio
+from fairtrial.methods.tabulate.decisions import pooled as pooled
+from fairtrial.trial.difference import Change as Change
+from fairtrial.trial.difference import change as change
 
 areas_gap_limits = fairtrial.inference.rates.areas.gap_limits
 areas_gap_p = fairtrial.inference.rates.areas.gap_p

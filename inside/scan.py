@@ -3,7 +3,7 @@
 import fairtrial.methods.scan.solver.matched
 from fairtrial.methods.scan import answer as answer
 from fairtrial.methods.scan import every_class as every_class
-from fairtrial.methods.scan.draws import ENOUGH_EXCEEDANCES as ENOUGH_EXCEEDANCES
+from fairtrial.methods.scan.answer import ENOUGH_EXCEEDANCES as ENOUGH_EXCEEDANCES
 from fairtrial.methods.scan.question import ScanQuestion as ScanQuestion
 from fairtrial.methods.scan.rungs import Rung as Rung
 from fairtrial.methods.scan.rungs import _blocks as _blocks

@@ -1,7 +1,6 @@
 """What the tests, the board and the side trees use of trial beside the public names."""
 
 import fairtrial.trial.report
-import fairtrial.trial.report.writing
 import fairtrial.trial.spec.load
 from fairtrial.trial import Event as Event
 from fairtrial.trial import Trial as Trial
@@ -14,8 +13,6 @@ from fairtrial.trial.family import correct as correct
 from fairtrial.trial.family import corrected_claims as corrected_claims
 from fairtrial.trial.folder_lock import NAME as NAME
 from fairtrial.trial.folder_lock import locked as locked
-from fairtrial.trial.forms import form_schema as form_schema
-from fairtrial.trial.forms import property_schema as property_schema
 from fairtrial.trial.in_people import in_people as in_people
 from fairtrial.trial.in_people import plain_metric as plain_metric
 from fairtrial.trial.keeping import FOLDER as FOLDER
@@ -31,6 +28,7 @@ from fairtrial.trial.rederived import contradictions as contradictions
 from fairtrial.trial.report import difference_page as difference_page
 from fairtrial.trial.report import public_summary_page as public_summary_page
 from fairtrial.trial.report import render as render
+from fairtrial.trial.report import summary_markdown as summary_markdown
 from fairtrial.trial.report import write_report as write_report
 from fairtrial.trial.report.builder import build_page as build_page
 from fairtrial.trial.report.builder import build_section as build_section
@@ -44,7 +42,6 @@ from fairtrial.trial.report.first_screen import first_screen as first_screen
 from fairtrial.trial.report.glossary import WORDS as WORDS
 from fairtrial.trial.report.glossary import entries as entries
 from fairtrial.trial.report.glossary import term_of as term_of
-from fairtrial.trial.report.markdown import summary_markdown as summary_markdown
 from fairtrial.trial.report.one_gap import strongest_in_people as strongest_in_people
 from fairtrial.trial.report.one_gap import why_numbers_differ as why_numbers_differ
 from fairtrial.trial.report.pdf import find_chromium as find_chromium
@@ -77,7 +74,9 @@ from fairtrial.trial.spec.speech import TOML as TOML
 from fairtrial.trial.spec.tables import data_keys as data_keys
 from fairtrial.trial.spec.tables import role_keys as role_keys
 from fairtrial.trial.spec.tables import run_keys as run_keys
+from fairtrial.web.specs import form_schema as form_schema
+from fairtrial.web.specs import property_schema as property_schema
 
 load_load_spec = fairtrial.trial.spec.load.load_spec
 report_certificate_page = fairtrial.trial.report.certificate_page
-writing_render = fairtrial.trial.report.writing.render
+writing_render = fairtrial.trial.report.render

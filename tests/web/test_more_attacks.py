@@ -19,7 +19,7 @@ import uvicorn
 from starlette.testclient import TestClient
 
 import fairtrial
-from inside.web import MEGABYTE, MOST_JOBS, Settings, create_app, files, look, patient_protocol
+from inside.web import MEGABYTE, MOST_JOBS, Settings, Unreadable, create_app, look, patient_protocol, receive
 from web_browser import listening_on_a_free_port
 from web_server import TOKEN
 
@@ -112,9 +112,9 @@ def test_connections_that_do_not_finish_a_head_are_ended(tmp_path: Path) -> None
 def test_an_upload_that_stalls_is_ended_and_leaves_nothing(
     monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
-    from inside.web import Store
+    from inside.web import Store, app
 
-    monkeypatch.setattr(files, "STALLED", 0.05)
+    monkeypatch.setattr(app, "STALLED", 0.05)
 
     async def stalling() -> AsyncIterator[bytes]:
         yield b"a,b\n"
@@ -124,8 +124,8 @@ def test_an_upload_that_stalls_is_ended_and_leaves_nothing(
     before = {meta["id"] for meta in store.files.all()}
     clock = time.monotonic()
     # in a thread of its own: a browser test of the same process may have a loop running
-    with ThreadPoolExecutor(1) as apart, pytest.raises(files.Unreadable) as caught:
-        apart.submit(lambda: asyncio.run(files.receive(store, settings, "x.csv", stalling()))).result()
+    with ThreadPoolExecutor(1) as apart, pytest.raises(Unreadable) as caught:
+        apart.submit(lambda: asyncio.run(receive(store, settings, "x.csv", stalling()))).result()
     assert (caught.value.status, time.monotonic() - clock < 30) == (408, True)
     assert {meta["id"] for meta in store.files.all()} == before
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 import warnings
 from collections.abc import Callable
+from importlib import metadata
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from fairtrial.cli import apply, demo, diff, init, report, run, serve
-from fairtrial.cli.installed import check_installed
 from fairtrial.cli.method_commands import Question, questions
-from fairtrial.cli.plain_help import Sectioned, plain
 from fairtrial.cli.speech import CommandSpeech
 from fairtrial.errors import (
     PYTHON,
@@ -23,6 +23,7 @@ from fairtrial.errors import (
     FairtrialWarning,
     Fault,
     InputError,
+    MissingExtra,
     Speech,
     did_you_mean,
 )
@@ -133,3 +134,61 @@ def main() -> None:
     except FairtrialError as error:
         typer.echo(str(error), err=True)
         sys.exit(1 if isinstance(error, Cancelled) else 2)
+
+
+# -- Help as plain text in sections: it fits 80 columns, no name is cut, and it needs no colours.
+class Sectioned(TyperCommand):
+    """A command whose options stand under the headings they were declared with."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for part in self.get_params(ctx):
+            record = part.get_help_record(ctx)
+            if record is not None:
+                usual = "Arguments" if part.param_type_name == "argument" else "Options"
+                sections.setdefault(getattr(part, "rich_help_panel", None) or usual, []).append(record)
+        for heading, records in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
+
+def plain(command: Any, name: str) -> Any:
+    """The command under its name, without frames and colours; what is typed after an option has one word for it."""
+    command.name, command.rich_markup_mode = name, None
+    for part in command.params:
+        if part.param_type_name == "option" and part.metavar is None and not part.is_flag:
+            part.metavar = "TEXT"
+    return command
+
+
+# -- Whether what the program rests on is installed as it must be: half an installation must not pass a gate.
+_BOUND = re.compile(r"([A-Za-z0-9._-]+)\s*>=\s*([0-9.]+)")
+
+
+def check_installed() -> None:
+    """Raise unless every dependency is there, no older than its lower bound.
+
+    With typer 0.12 and click 8.5 `fairtrial run --fail-on violated` ran nothing and left with 0.
+    """
+    wanted = [_BOUND.match(line) for line in metadata.requires("fairtrial") or [] if "extra ==" not in line]
+    faults = [text for bound in wanted if bound is not None for text in _faults(*bound.groups())]
+    if faults:
+        listed = "; ".join(faults)
+        text = (
+            f"fairtrial is only half installed: {listed}. Install it again: pip install --upgrade fairtrial"
+        )
+        raise MissingExtra(text)
+
+
+def _faults(name: str, least: str) -> list[str]:
+    try:
+        found = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return [f"{name} is missing"]
+    return [] if _numbers(found) >= _numbers(least) else [f"{name} {found} is older than {least}"]
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """The release of a version: 1.10.2 of 1.10.2rc1.post3."""
+    numbers = [int(part) for part in re.findall(r"\d+", re.split(r"[a-z+]", version)[0])]
+    return tuple([*numbers, 0, 0, 0, 0][:4])

@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import re
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
 from importlib.metadata import version
 from importlib.resources import files as resources
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
-from fastapi import FastAPI, HTTPException, Request
+from fastapi import Body, FastAPI, HTTPException, Query, Request
 from fastapi.responses import JSONResponse, Response
 from starlette.concurrency import run_in_threadpool
 
 from fairtrial.datasets import DATASETS
-from fairtrial.errors import FairtrialError, MissingExtra
+from fairtrial.errors import FairtrialError, Fault, InputError, MissingExtra, check_choice
 from fairtrial.methods.declaration import trial_methods
 from fairtrial.metrics.table import CRITERIA, METRICS
 from fairtrial.trial.spec.tables import PRESETS, TABLES, Lending
 from fairtrial.web.audit_routes import add_audits
 from fairtrial.web.fault_page import POLICY, fault_page, wants_page
-from fairtrial.web.file_routes import add_files
-from fairtrial.web.files import TooLarge, Unreadable
 from fairtrial.web.guard import Guard
 from fairtrial.web.jobs import Jobs
+from fairtrial.web.look import looked_at
 from fairtrial.web.settings import MEGABYTE, Settings
 from fairtrial.web.specs import page_form
-from fairtrial.web.store import Missing, Store
+from fairtrial.web.store import Missing, Store, digest_of, kind_of
 from fairtrial.web.view_routes import add_views
 
 KEPT_AT = re.compile(r"'?[^\s']*/files/[0-9a-f]{16}/data[.\w]*'?")
@@ -136,3 +140,167 @@ def _add_page(app: FastAPI) -> None:
     @app.get("/audits/{identity}/{view}", include_in_schema=False)
     async def page(identity: str = "", view: str = "") -> Response:
         return Response(static.joinpath("page.html").read_bytes(), media_type="text/html")
+
+
+# -- Addresses of files: brought, bundled, or of the folder that the server was started with.
+Text = Annotated[str, Body(embed=True, max_length=4_000)]
+
+
+def add_files(app: FastAPI, store: Store, settings: Settings) -> None:
+    """Add them to the application."""
+
+    @app.post("/api/files", status_code=201)
+    async def upload(request: Request, name: Annotated[str, Query(max_length=400)]) -> dict[str, Any]:
+        """The body is the file."""
+        length = request.headers.get("content-length", "")
+        if length.isdigit() and int(length) > settings.most_upload:
+            raise TooLarge
+        return _known(store, await receive(store, settings, name, request.stream()))
+
+    @app.post("/api/files/dataset", status_code=201)
+    def bundled(name: Text) -> dict[str, Any]:
+        """A dataset that comes with the package."""
+        return _known(store, dataset(store, name))
+
+    @app.post("/api/files/local", status_code=201)
+    def local(path: Text) -> dict[str, Any]:
+        """A file of the folder that the server was started with."""
+        return _known(store, local_file(store, settings, path))
+
+    @app.get("/api/files/local")
+    def listed() -> list[str]:
+        """The files of that folder."""
+        return listed_files(settings)
+
+    @app.get("/api/files/{identity}")
+    def described(identity: str) -> dict[str, Any]:
+        """Columns, their labels, the first rows, and a proposal of roles."""
+        meta = store.files.read(identity)
+        return {"id": identity, "name": meta["name"], **meta["seen"]}
+
+
+def _known(store: Store, identity: str) -> dict[str, Any]:
+    """What a page may know of a file: not where it lies."""
+    meta = store.files.read(identity)
+    return {name: meta[name] for name in ("id", "made", "name")}
+
+
+# -- A file that was brought: stored within the limit, looked at in a process of its own, and kept with what it
+# holds.
+STALLED = 30  # seconds without a byte of an upload
+LOOK_SECONDS, MORE_PER_MEGABYTE = 120, 1
+LOOK_MEMORY = 4096 * MEGABYTE
+
+
+class TooLarge(Exception):
+    """More bytes came than one file may have."""
+
+
+class Unreadable(Exception):
+    """What a first look at a file found wrong with it."""
+
+    def __init__(self, status: int, faults: list[str]) -> None:
+        super().__init__(*faults)
+        self.status, self.faults = status, faults
+
+
+async def receive(store: Store, settings: Settings, name: str, body: AsyncIterator[bytes]) -> str:
+    """Store what is uploaded; nothing is kept of a file that is too large or cannot be read."""
+    kind = kind_of(name)
+    identity = store.files.make(name=Path(name).name[-120:], stored=f"data{kind}")
+    place = store.files.path(identity) / f"data{kind}"
+    size = 0
+    try:
+        with open(place, "wb") as file:
+            async for part in _flowing(body):
+                size += len(part)
+                if size > settings.most_upload:
+                    raise TooLarge
+                await run_in_threadpool(file.write, part)
+        digest = await run_in_threadpool(digest_of, place)
+        seen = await run_in_threadpool(look, place, place.parent, settings.most_upload)
+        store.files.change(identity, bytes=size, digest=digest, stored=seen.pop("stored"), seen=seen)
+    except BaseException:
+        store.files.delete(identity)
+        raise
+    return identity
+
+
+async def _flowing(body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The parts as they come; one that does not come holds nothing open for long."""
+    while True:
+        try:
+            yield await asyncio.wait_for(anext(body), STALLED)
+        except StopAsyncIteration:
+            return
+        except TimeoutError:
+            raise Unreadable(408, [f"file: nothing more came for {STALLED} seconds."]) from None
+
+
+def look(place: Path, folder: Path, unpacked: int = 0) -> dict[str, Any]:
+    """What the file holds; whatever is wrong with it ends a process of its own."""
+    command = [
+        sys.executable,
+        "-m",
+        "fairtrial.web.look",
+        str(place),
+        str(folder),
+        str(LOOK_MEMORY),
+        str(unpacked),
+    ]
+    seconds = LOOK_SECONDS + MORE_PER_MEGABYTE * place.stat().st_size // MEGABYTE
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
+        seen: dict[str, Any] = json.loads(done.stdout)
+    except subprocess.TimeoutExpired:
+        raise Unreadable(422, [f"file: reading it took more than {seconds} seconds."]) from None
+    except ValueError:
+        raise Unreadable(422, ["file: cannot be read; it may need too much memory."]) from None
+    if "faults" in seen:
+        raise Unreadable(seen["status"], seen["faults"])
+    return seen
+
+
+def dataset(store: Store, name: str) -> str:
+    """A bundled dataset as a file."""
+    check_choice("file", "dataset", name, DATASETS)
+    place = str(resources("fairtrial.datasets").joinpath(f"{name}.parquet"))
+    return store.files.make(name=f"{name}.parquet", path=place, dataset=name, **_bundled(place))
+
+
+@cache
+def _bundled(place: str) -> dict[str, Any]:
+    return {"digest": digest_of(Path(place)), "seen": looked_at(Path(place))}
+
+
+def local_file(store: Store, settings: Settings, name: str) -> str:
+    """A file of the folder that was named when the server started; nothing outside it."""
+    if settings.folder is None:
+        cure = "start the server with --folder"
+        raise InputError("file", Fault("path", "cannot be opened: no folder was named", cure=cure))
+    folder = settings.folder.resolve()
+    place = (folder / name).resolve() if "\0" not in name else folder
+    if not place.is_relative_to(folder) or not place.is_file():
+        raise InputError(
+            "file", Fault("path", "must be a file in the folder of this server", got=name[-120:])
+        )
+    if kind_of(place.name) not in OPENED_IN_PLACE:
+        cure = "upload it: it is read once and kept as Parquet"
+        raise InputError("file", Fault("path", "cannot be opened where it lies", got=place.name, cure=cure))
+    identity = store.files.make(name=place.name, path=str(place))
+    try:
+        store.files.change(identity, digest=digest_of(place), seen=look(place, store.files.path(identity)))
+    except BaseException:
+        store.files.delete(identity)
+        raise
+    return identity
+
+
+OPENED_IN_PLACE = (".csv", ".csv.gz", ".tsv", ".parquet")
+
+
+def listed_files(settings: Settings) -> list[str]:
+    """The files of the folder that can be opened."""
+    folder = settings.folder
+    found = [] if folder is None else sorted(path.name for path in folder.iterdir() if path.is_file())
+    return [name for name in found if name.lower().endswith(OPENED_IN_PLACE)][:500]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,16 +13,14 @@ from fairtrial.inference.compare.gaps import LawGaps, no_ratio
 from fairtrial.inference.compare.linear_gaps import NO_VARIATION, ONE_UNIT, LinearGaps
 from fairtrial.inference.compare.strata_gaps import NOBODY_ALIKE
 from fairtrial.inference.evidence.atoms import Comparison, Membership, as_matrix
-from fairtrial.inference.evidence.row_powers import NARROW, RowPowers
+from fairtrial.inference.evidence.row_powers import NARROW, RowPowers, series
 from fairtrial.inference.evidence.unit_sums import UnitSums
-from fairtrial.inference.evidence.within_rows import SHORT, Sides, row_parts
 from fairtrial.inference.evidence.within_units import Lines, Parts, unit_parts
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.laws import Law
 from fairtrial.inference.rates.linear import LinearLaw
-from fairtrial.inference.rates.linear_strata import LinearStrataLaw
-from fairtrial.inference.rates.strata import Heterogeneity, heterogeneity
-from fairtrial.inference.rates.two_rates import TwoRates
+from fairtrial.inference.rates.strata import Heterogeneity, StrataLaw, heterogeneity
+from fairtrial.inference.rates.two_rates import TwoRates, at_null, unskewed
 from fairtrial.inference.ways import Scale
 
 Strata = NDArray[np.int64]
@@ -192,3 +191,136 @@ def by_strata(member: Membership, columns: Floats, stratum: Strata, strata: int)
     for place, (start, end) in enumerate(pairwise(ends)):
         found[:, place] = inside[:, start:end] @ sorted_columns[start:end]
     return found
+
+
+# -- Two weighted rates among people alike, with the covariance of the two: the score over strata at its own
+# variance.
+class LinearStrataLaw(StrataLaw):
+    """Rates of groups (first axis) over strata (last axis) at effective sizes; `covariance` holds, per group, the two
+    variances of the standardised rates and their covariance."""
+
+    def __init__(self, table: TwoRates, weight: Floats, covariance: Floats, df: Floats, scale: Scale) -> None:
+        super().__init__(table, scale, weight)
+        self.covariance, self.df = covariance, df
+        total = np.maximum(self.weight.sum(axis=-1, keepdims=True), 1e-300)
+        self.share = self.weight / total
+        common = (self.sides[0] - self.sides[1])[..., None]
+        rates = at_null(self.table, common, "difference")
+        people = self.table.n1 + self.table.n2
+        spread = self.share**2 * people / np.maximum(people - 1.0, 1.0)
+        # of plain counts of these sizes, at the rates that a common difference leaves
+        self.plain = tuple(
+            (spread * rate * (1.0 - rate) / size).sum(axis=-1)
+            for rate, size in ((rates.p1, self.table.n1), (rates.p2, self.table.n2))
+        )
+        self.error = self.error * np.sqrt(self.effect(self.to_gap(self.centre)))
+
+    def variance(self, slope: Floats) -> Floats:
+        """Of the group's rate less so many times the target's."""
+        own, other, both = self.covariance
+        return np.asarray(own - 2.0 * slope * both + slope**2 * other)
+
+    def effect(self, value: Floats) -> Floats:
+        """The design effect of the contrast at this gap; 1 where it cannot be told."""
+        slope = np.ones(value.shape) if self.scale == "difference" else value
+        variance, plain = self.variance(slope), self.plain[0] + slope**2 * self.plain[1]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where((variance > 0) & (plain > 0), variance / plain, 1.0)
+
+    def roots(self, point: Floats) -> tuple[Floats, Floats]:
+        value = self.to_gap(point)
+        null, effect = at_null(self.table, value[..., None], self.scale), self.effect(value)
+        distance = (self.share * null.distance).sum(axis=-1)
+        spread = effect * (self.share**2 * null.variance).sum(axis=-1)
+        third = effect**2 * (self.share**3 * null.third).sum(axis=-1)
+        linear = self.variance(np.ones(value.shape) if self.scale == "difference" else value)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            score = np.where(distance == 0, 0.0, distance / np.sqrt(spread))
+            skewed = unskewed(score, np.where(spread > 0, third / (6.0 * spread**1.5), 0.0))
+            root = np.where(linear > 0, distance / np.sqrt(linear), score)
+        found = np.stack([score, skewed, np.where(distance == 0, 0.0, root)])
+        return found.min(axis=0), found.max(axis=0)
+
+
+# -- Gaps among people alike, of weighted rows that are units of their own: all groups at once, by sums of
+# powers.
+# The largest step with which the series end in time, about twice the share of the largest weight in its stratum's.
+SHORT = 0.025
+
+
+class Sides(NamedTuple):
+    """Per group, stratum and side (the group's, the target's): sums of w^k, and of w^k (y - fitted)^2."""
+
+    weights: Floats
+    squares: Floats
+
+
+class RowParts(NamedTuple):
+    """Per group the variances of the two standardised means and the degrees of freedom; and what stretches rows."""
+
+    variances: Floats
+    df: Floats
+    least: Floats  # k, by group, stratum and side
+    slope: Floats  # l
+    step: Floats  # the largest l/k of each group
+
+
+def row_parts(sides: Sides, x: Floats) -> RowParts:
+    """`x`: how far a side lies from its stratum's share of the group; zero where nobody is compared."""
+    weights = np.where(x[..., None] != 0, sides.weights, 0.0)
+    w1, w2 = weights[..., 1], weights[..., 2]
+    stratum, squares = (np.where(of > 0, of, 1.0) for of in (w1.sum(axis=2), w2.sum(axis=2)))
+    across = (x * w2).sum(axis=2)
+    total = np.maximum((x**2 * w1).sum(axis=(1, 2)), 1e-300)
+    spread = (x**2 * w2).sum(axis=(1, 2))
+    k, s, q, a = total[:, None, None], stratum[..., None], squares[..., None], across[..., None]
+    least = 1.0 + q / s**2 + 2.0 * x * a / (k * s) + spread[:, None, None] * x**2 / k**2
+    slope = 2.0 / s + 2.0 * x**2 / k
+    step = slope / least
+    summed, residual = series(weights, step), series(sides.squares, step)
+    variances = (x**2 / (least * k**2) * residual(2, 1)).sum(axis=1).T
+    second, third, fourth = (summed(power, 1) / least for power in (2, 3, 4))
+    diagonal = (x**4 * (2.0 * fourth - summed(4, 2) / least**2)).sum(axis=(1, 2))
+    beside = _beside(x, second, third, fourth, k, s, q, a, spread)
+    squared = diagonal + beside
+    usable = (squared > 0) & np.isfinite(squared)
+    df = np.divide(spread**2, squared, out=np.ones(spread.size), where=usable)
+    heavy = np.where(x != 0, step, 0.0).max(axis=(1, 2))
+    return RowParts(np.stack([*variances, np.zeros(df.size)]), df, least, slope, heavy)
+
+
+def _beside(
+    x: Floats,
+    second: Floats,
+    third: Floats,
+    fourth: Floats,
+    k: Floats,
+    s: Floats,
+    q: Floats,
+    a: Floats,
+    spread: Floats,
+) -> Floats:
+    """The trace of the squared covariance of the rows' parts beside its diagonal (see `within_units`)."""
+
+    def both(of: Floats) -> Floats:
+        return np.asarray(of.sum(axis=2))
+
+    bb, bq, qq = both(x**2 * second / s**2), both(x**2 * third / s), both(x**2 * fourth)
+    e = np.stack(
+        [both(x**3 * second / (s * k)), both(x**3 * third / s), both(x**2 * second * a / s**2)], axis=2
+    )
+    f = np.stack([both(x**3 * third / k), both(x**3 * fourth), both(x**2 * third * a / s)], axis=2)
+    hh, ho, hc = x**4 * second / k**2, x**4 * third / k, x**3 * second * a / (s * k)
+    oo, oc, cc = x**4 * fourth, x**3 * third * a / s, x**2 * second * a**2 / s**2
+    corner = np.zeros((spread.size, 3, 3))
+    for (row, column), of in {(0, 0): hh, (0, 1): ho, (0, 2): hc, (1, 1): oo, (1, 2): oc, (2, 2): cc}.items():
+        corner[:, row, column] = corner[:, column, row] = of.sum(axis=(1, 2))
+    inner = np.zeros((spread.size, 3, 3))
+    inner[:, 0, 0] = spread
+    inner[:, 0, 1] = inner[:, 1, 0] = -1.0
+    inner[:, 0, 2] = inner[:, 2, 0] = 1.0
+    q = q[..., 0]
+    blocks = ((q * bb - bq) ** 2 + bq**2 - 2.0 * (q * bq - qq) * bb).sum(axis=1)
+    mixed = np.einsum("gsi,gij,gsj->g", q[..., None] * e - 2.0 * f, inner, e)
+    last = inner @ corner
+    return np.asarray(blocks + 2.0 * mixed + np.einsum("gij,gji->g", last, last))

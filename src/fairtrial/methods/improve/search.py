@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,8 @@ from scipy import special
 from fairtrial.errors import FairtrialError, Fault, NotApplicable
 from fairtrial.methods.improve.candidates.constraints import check_rule, permissible
 from fairtrial.methods.improve.candidates.contest import WHO, Candidate, Contest, Decided
-from fairtrial.methods.improve.candidates.filling import filled_in
 from fairtrial.methods.improve.candidates.rules import Index, Rule, refusal
+from fairtrial.methods.improve.candidates.scorers import SignedLinear
 from fairtrial.methods.improve.claim_tests import (
     ClaimTest,
     examine,
@@ -204,3 +204,25 @@ def _gap_errors(contest: Contest, tested: ClaimTest, worst: Sequence[Pair]) -> F
         psi = tested.levels.influence[:, m, 1, a] - tested.levels.influence[:, m, 1, b]
         found.append(math.sqrt(float(counts @ psi**2)) / float(counts.sum()))
     return np.array(found)
+
+
+# -- Training where outcomes are unknown: they are filled in from a model of the known ones of the same rows.
+def filled_in(contest: Contest, index: Index, rng: np.random.Generator) -> Contest:
+    """The contest with unknown outcomes of the training rows drawn from a model of the known ones among them."""
+    unlabelled = contest.unlabelled
+    if unlabelled is None or not contest.features or contest.seen.outcome is None:
+        return contest
+    unknown = index[~unlabelled.known[index]]
+    labelled = index[unlabelled.known[index]]
+    if not unknown.size or not labelled.size:
+        return contest
+    outcome, matrix = contest.seen.outcome.copy(), contest.inputs.matrix
+    if np.ptp(outcome[labelled]) == 0:
+        outcome[unknown] = outcome[labelled[0]]
+    else:
+        model = SignedLinear(1.0, contest.outcome_is_binary, None).fit(matrix[labelled], outcome[labelled])
+        if contest.outcome_is_binary:
+            outcome[unknown] = rng.random(unknown.size) < model.predict_proba(matrix[unknown])[:, 1]
+        else:
+            outcome[unknown] = model.predict(matrix[unknown])
+    return replace(contest, seen=replace(contest.seen, outcome=outcome))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,22 +15,25 @@ from fairtrial.inference.compare.end_gaps import EndGaps
 from fairtrial.inference.compare.gaps import BinaryGaps, Gaps
 from fairtrial.inference.compare.linear_gaps import LinearGaps
 from fairtrial.inference.compare.pair_gaps import first_answers
-from fairtrial.inference.evidence.atoms import Comparison
+from fairtrial.inference.evidence.atoms import Bools, Comparison
 from fairtrial.inference.evidence.members import Members
+from fairtrial.inference.evidence.unit_sums import UnitSums
+from fairtrial.inference.multiplicity import holm
 from fairtrial.inference.numeric.roots import Floats
 from fairtrial.inference.rates.binary_gaps import no_gap
+from fairtrial.inference.rates.highest import pairs_of_groups, ratio_to_highest
 from fairtrial.methods.gaps.between_ends import is_open
 from fairtrial.methods.gaps.disparities import Disparities, compare_sorted
 from fairtrial.methods.gaps.outcome_bounds import find_unknown, own_rates
 from fairtrial.methods.gaps.probable_bounds import find_probable, probable_rates
-from fairtrial.methods.gaps.scales import band_p_values
+from fairtrial.methods.gaps.scales import FOUR_FIFTHS, band_p_values
 from fairtrial.methods.gaps.sorted_groups import SortedGroups, members_of, opposite, sort_groups
 from fairtrial.methods.gaps.states import NOBODY, REFERENCE
 from fairtrial.methods.gaps.tolerance import check_band
 from fairtrial.methods.gaps.within import adjusted_cells
-from fairtrial.methods.measure.impact_ratios import add_impact_ratios
 from fairtrial.methods.measure.lines import Line, Plan
 from fairtrial.metrics.groups import Group, explicit_groups
+from fairtrial.metrics.harm import is_selection
 from fairtrial.metrics.metric import Metric
 from fairtrial.results.column import State
 
@@ -250,3 +254,104 @@ def _standardized(disparities: Disparities) -> Floats | None:
     variances = [m2 / np.maximum(count - 1.0, 1.0) for count, _, m2 in sides]
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(disparities.gaps.estimate / np.sqrt((variances[0] + variances[1]) / 2.0))
+
+
+# -- The impact ratio: a rate of the favourable decision over the highest one, with limits that know it was
+# chosen.
+Family = Sequence[tuple[Line, float]]
+
+
+def add_impact_ratios(lines: Sequence[Line], plan: Plan, found: Mapping[str, SortedGroups]) -> None:
+    """The rate of the favourable decision over the highest one of the same attributes, groups large enough only.
+
+    Where nobody said which decision is favourable it is taken to be 1. Limits know that the highest rate was chosen
+    from the data, and a group is marked only where a test over all pairs of groups shows it below four fifths of
+    another: the bare quotient is below .8 somewhere in .62 to 1.00 of tables with equal rates.
+    """
+    for (metric, _), family in _families(lines, plan).items():
+        if len(family) < 2:
+            continue  # a group alone is the highest of nobody else
+        highest = max(rate for _, rate in family)
+        for line, rate in family:
+            line.impact_ratio = rate / highest if highest > 0 else None
+        if highest > 0:
+            infer = _infer_from_counts if found[metric].weighted is None else _infer_from_rows
+            infer(family, plan, found[metric])
+
+
+def _families(
+    lines: Sequence[Line], plan: Plan
+) -> dict[tuple[str, tuple[str, ...]], list[tuple[Line, float]]]:
+    """Selection rates of groups of the same attributes, as rates of the favourable decision."""
+    families: dict[tuple[str, tuple[str, ...]], list[tuple[Line, float]]] = {}
+    for line in lines:
+        if is_selection(line.metric) and line.level is not None and not line.too_few:
+            rate = 1.0 - line.level if plan.audit.favourable == 0 else line.level
+            families.setdefault((line.metric.name, line.group.attributes), []).append((line, rate))
+    return families
+
+
+def _infer_from_counts(family: Family, plan: Plan, found: SortedGroups) -> None:
+    people = np.array([float(line.n) for line, _ in family])
+    rates = np.array([rate for _, rate in family])
+    events = np.rint(people * rates)
+    limits = ratio_to_highest(events, people, plan.level)
+    pairs = pairs_of_groups(events, people, FOUR_FIFTHS, plan.level)
+    lower = np.where(rates[pairs.first] < rates[pairs.second], pairs.first, pairs.second)
+    marked = set(lower[pairs.p_adjusted <= 1.0 - plan.level].tolist())
+    for place, (line, _) in enumerate(family):
+        line.impact_ratio_low, line.impact_ratio_high = float(limits.low[place]), float(limits.high[place])
+        line.four_fifths = place in marked
+
+
+def _infer_from_rows(family: Family, plan: Plan, found: SortedGroups) -> None:
+    """Of weighted rows and persons with several."""
+    assert found.weighted is not None
+    sums = found.weighted.sums
+    if plan.audit.favourable == 0:
+        sums = replace(sums, total=sums.weight - sums.total)
+    member = np.array([found.cells.mask(line.group) for line, _ in family])
+    limits = linear_to_highest(sums, member, FOUR_FIFTHS, plan.level)
+    for place, (line, _) in enumerate(family):
+        line.impact_ratio_low, line.impact_ratio_high = float(limits.low[place]), float(limits.high[place])
+        line.four_fifths = bool(limits.below[place])
+
+
+# -- The ratio to the highest rate of weighted rows and repeated units: as of counts, by the law of their
+# ratios.
+class LinearHighest(NamedTuple):
+    """Per group: limits of its ratio to the highest true rate, and whether some pair shows it below the band."""
+
+    low: Floats
+    high: Floats
+    below: Bools
+
+
+def linear_to_highest(
+    sums: UnitSums, member: Bools, band: tuple[float, float], level: float
+) -> LinearHighest:
+    """Pairs as in `rates.highest`: lower limits uncorrected, upper ones and the pairs' tests each with their part."""
+    groups = len(member)
+    low, high, below = np.ones(groups), np.ones(groups), np.zeros(groups, dtype=bool)
+    pairs, p_values = [], []
+    for i in range(groups):
+        others = np.arange(groups) != i
+        gaps = LinearGaps(
+            sums, Comparison(np.repeat(member[i : i + 1], groups - 1, 0), member[others]), "ratio"
+        )
+        lows = gaps.limits(level)[0]
+        highs = gaps.limits(1.0 - (1.0 - level) / (groups - 1.0))[1]
+        # a pair without inference says nothing: no lower limit, and none from above
+        low[i] = min(1.0, float(np.nan_to_num(lows, nan=0.0).min()))
+        high[i] = min(1.0, float(np.nan_to_num(highs, nan=np.inf).min()))
+        later = np.flatnonzero(others) > i
+        pairs += [
+            (i, int(j), ratio)
+            for j, ratio in zip(np.flatnonzero(others)[later], gaps.estimate[later], strict=True)
+        ]
+        p_values.append(gaps.p_inside(*band)[later])
+    adjusted = holm(np.concatenate(p_values))
+    for (i, j, ratio), p in zip(pairs, adjusted, strict=True):
+        if p <= 1.0 - level:
+            below[i if ratio < 1.0 else j] = True
+    return LinearHighest(low, high, below)

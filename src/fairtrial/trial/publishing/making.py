@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fairtrial.data.audit import Audit
 from fairtrial.data.expressions import bin_labels
-from fairtrial.data.joined import joined_audit, joined_label
 from fairtrial.errors import Fault, InputError, Set, Words
 from fairtrial.labels import MISSING
 from fairtrial.trial.publishing.joining import Parts, few, join_levels
 from fairtrial.trial.publishing.plan import Plan, named_attributes
 from fairtrial.trial.publishing.tables import case_roles, level_counts
-from fairtrial.trial.publishing.tied import apart
 from fairtrial.trial.spec import Section, Spec
+
+if TYPE_CHECKING:
+    from fairtrial.data.audit import Audit
+from fairtrial.data.audit import Audit
+from fairtrial.trial.publishing.solvable import MOST_CELLS, Known
+from fairtrial.trial.publishing.tables import people_by
 
 
 def make_plan(spec: Spec, audit: Audit, sections: Sequence[Section]) -> Plan:
@@ -157,3 +163,58 @@ def _notes(
             f"than {limit} people could be worked out."
         )
     return notes
+
+
+# -- An audit whose groups are coarser: labels joined into one, bins with fewer edges.
+def joined_audit(
+    audit: Audit,
+    groups: Sequence[str],
+    labels: Mapping[str, Mapping[str, str]],
+    edges: Mapping[str, Sequence[float]],
+) -> Audit:
+    """A copy of the audit with these groups, `labels` that stand for others and other `edges` of bins."""
+    other = copy.copy(audit)
+    other.forget()
+    other.groups = tuple(groups)
+    other.joined = {name: dict(stands_for) for name, stands_for in labels.items()}
+    other.bins = {**audit.bins, **{name: list(cut) for name, cut in edges.items()}}
+    return other
+
+
+def joined_label(members: Sequence[str]) -> str:
+    """What joined labels are called together.
+
+    >>> joined_label(["Asian", "Other"]), joined_label(["a", "b", "c", "d", "e", "f"])
+    ('Asian or Other', 'a or b or c or d or 2 others')
+    """
+    listed = list(members) if len(members) <= 5 else [*members[:4], f"{len(members) - 4} others"]
+    return " or ".join(listed)
+
+
+# -- Attributes that overlap, such as race and race in two classes: published beside each other they can tell
+# of few.
+MOST_TOGETHER = 4000  # cells of two attributes; beyond, the second one is left out
+
+
+def apart(audit: Audit, parts: Mapping[str, Parts], roles: Sequence[str], limit: int) -> tuple[str, ...]:
+    """The attributes that must not be published beside those before them."""
+    kept: list[str] = []
+    gone: list[str] = []
+    for name in parts:
+        tables = [[*kept, name]] if kept else []
+        if tables and len(people_by(audit, tables[0], roles)[0]) > MOST_CELLS:
+            tables = [[other, name] for other in kept]
+        fits = all(_fits(audit, names, parts, roles, limit) for names in tables)
+        (kept if fits else gone).append(name)
+    return tuple(gone)
+
+
+def _fits(
+    audit: Audit, names: Sequence[str], parts: Mapping[str, Parts], roles: Sequence[str], limit: int
+) -> bool:
+    """Whether every group of these attributes may be published."""
+    places, counts = people_by(audit, names, roles)
+    if len(places) > MOST_TOGETHER:
+        return False
+    groups = [np.isin(places[:, i], part) for i, name in enumerate(names) for part in parts[name]]
+    return Known(counts, limit).admit([group for group in groups if group.any()])

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Any
 
+import numpy as np
+
 from fairtrial.data.audit import Audit
+from fairtrial.data.cells import Bools
 from fairtrial.data.groups import find_groups
 from fairtrial.methods.declaration import find_method
 from fairtrial.metrics.groups import Group
 from fairtrial.metrics.metric import Metric
 from fairtrial.metrics.table import find_metrics
 from fairtrial.options import Argument
-from fairtrial.trial.publishing.crossing import Crossings
 from fairtrial.trial.publishing.joining import few
-from fairtrial.trial.publishing.tables import further_counts, metrics_of, tells_more
+from fairtrial.trial.publishing.solvable import MOST_CELLS, Known
+from fairtrial.trial.publishing.tables import by_case, further_counts, metrics_of, tells_more
 from fairtrial.trial.spec import Section, Spec
 from fairtrial.trial.spec.argument_kinds import admits_groups, is_attributes
 
@@ -233,3 +237,71 @@ def _group_items(section: Section, *, listed: bool) -> list[Any]:
         if is_attributes(argument) == listed and (listed or admits_groups(argument)) and value is not None:
             found += value if isinstance(value, list | tuple) else [value]
     return found
+
+
+# -- Intersections of published groups: each is published only where no small count could be solved for with
+# it.
+class Crossings:
+    """The table of all attributes at once, in the data's own labels, and what is published of it.
+
+    Parameters
+    ----------
+    original, published : Audit
+        With the data's own labels, and with joined ones.
+    names : tuple of str
+        The attributes that anything is published by.
+    stands_for : mapping
+        Per attribute the label that each of the data's own is published under.
+    roles : tuple of str
+        What tells cases apart.
+    limit : int
+        Counts of fewer people must not be found out.
+    """
+
+    def __init__(
+        self,
+        original: Audit,
+        published: Audit,
+        names: tuple[str, ...],
+        stands_for: Mapping[str, Mapping[str, str]],
+        roles: tuple[str, ...],
+        limit: int,
+    ) -> None:
+        self.names = names
+        self.stands_for = stands_for
+        self.labels = {name: original.levels(name) for name in self.names}
+        self.held: dict[Group, bool] = {}
+        self.known: Known | None = None
+        if published.unit is None and prod(map(len, self.labels.values())) <= MOST_CELLS:
+            self.known = self._one_by_one(original, published, roles, limit)
+
+    def _one_by_one(
+        self, original: Audit, published: Audit, roles: tuple[str, ...], limit: int
+    ) -> Known | None:
+        """Every group of one attribute, published."""
+        cells = original.cells(self.names, roles=roles, unknown=original.keeps_unlabelled)
+        shape = [len(self.labels[name]) for name in self.names]
+        place = np.ravel_multi_index(tuple(cells.codes.T.astype(np.int64)), shape)
+        known = Known(by_case(cells, place, prod(shape)), limit)
+        single = [Group(((name, (label,)),)) for name in self.names for label in published.levels(name)]
+        return known if known.admit([self.members(group) for group in single]) else None
+
+    def members(self, group: Group) -> Bools:
+        """The cells of the table that belong to a published group."""
+        inside = np.ones([len(self.labels[name]) for name in self.names], dtype=bool)
+        for name, values in group.where:
+            names = self.stands_for.get(name, {})
+            chosen = np.array([names.get(label, label) in values for label in self.labels[name]])
+            axes = [-1 if other == name else 1 for other in self.names]
+            inside &= chosen.reshape(axes)
+        return inside.reshape(-1)
+
+    def decide(self, groups: Iterable[Group]) -> None:
+        """Publish as many of them as may be, the largest first."""
+        asked = [group for group in dict.fromkeys(groups) if group not in self.held]
+        if self.known is None:
+            self.held |= dict.fromkeys(asked, False)
+            return
+        counts = self.known.counts
+        for group in sorted(asked, key=lambda group: -int(counts[self.members(group)].sum())):
+            self.held[group] = self.known.admit([self.members(group)])
