@@ -243,7 +243,7 @@ def in_subprocess(code: str, *arguments: str) -> dict[str, Any]:
     return something JSON can hold. Memory is the kernel's high-water mark of that process alone.
     """
     with tempfile.TemporaryDirectory() as folder:
-        script = os.path.join(folder, "work.py")
+        script = os.path.join(folder, "_work.py")
         with open(script, "w", encoding="utf-8") as file:
             file.write(code + _REPORT)
         done = subprocess.run([sys.executable, script, *arguments], capture_output=True, text=True)

@@ -1,17 +1,17 @@
 """What the tests, the board and the side trees use of data beside the public names."""
 
-from fairtrial.data import columns as columns
-from fairtrial.data import spark_units as spark_units
-from fairtrial.data.arguments import definition as definition
-from fairtrial.data.cells import Cells as Cells
-from fairtrial.data.cells import Coded as Coded
-from fairtrial.data.cells import LeftOut as LeftOut
-from fairtrial.data.cells import distinct as distinct
-from fairtrial.data.counted import Counted as Counted
-from fairtrial.data.expressions import EXPRESSIONS as EXPRESSIONS
-from fairtrial.data.groups import check_target as check_target
-from fairtrial.data.groups import find_groups as find_groups
-from fairtrial.data.kept_cells import KeptCells as KeptCells
-from fairtrial.data.query import Query as Query
-from fairtrial.data.schema import ROLE_NAMES as ROLE_NAMES
-from fairtrial.data.schema import Unlabelled as Unlabelled
+from fairtrial._audit import columns as columns
+from fairtrial._audit import spark_units as spark_units
+from fairtrial._audit.arguments import definition as definition
+from fairtrial._audit.cells import Cells as Cells
+from fairtrial._audit.cells import Coded as Coded
+from fairtrial._audit.cells import LeftOut as LeftOut
+from fairtrial._audit.cells import distinct as distinct
+from fairtrial._audit.counted import Counted as Counted
+from fairtrial._audit.expressions import EXPRESSIONS as EXPRESSIONS
+from fairtrial._audit.groups import check_target as check_target
+from fairtrial._audit.groups import find_groups as find_groups
+from fairtrial._audit.kept_cells import KeptCells as KeptCells
+from fairtrial._audit.query import Query as Query
+from fairtrial._audit.schema import ROLE_NAMES as ROLE_NAMES
+from fairtrial._audit.schema import Unlabelled as Unlabelled

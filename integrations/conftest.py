@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import fairtrial
-from fairtrial.trial import Trial
+from fairtrial._trial import Trial
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import pytest
 
 import fairtrial
 import fairtrial.mlflow
-from fairtrial.trial import Trial
+from fairtrial._trial import Trial
 
 
 def test_numbers_tables_and_report_are_there(trial: Trial, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from huggingface_hub import ModelCard
 
-from fairtrial.trial import Trial
+from fairtrial._trial import Trial
 
 
 def test_the_hubs_reader_finds_every_rate(trial: Trial) -> None:

@@ -48,7 +48,7 @@ def test_a_kernel_shows_it_all() -> None:
     code = """
 import fairtrial
 audit = fairtrial.Audit(fairtrial.load("ricci"), decision="passed", groups=["race"])
-from fairtrial.work import notebook
+from fairtrial._work import notebook
 notebook.BEFORE_SHOWN = notebook.BETWEEN = 0.0
 display(audit)
 display(fairtrial.measure(audit).plot())

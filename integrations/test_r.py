@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fairtrial.trial import Trial
+from fairtrial._trial import Trial
 
 PAGE = Path(__file__).parents[1] / "docs" / "at-home.md"
 

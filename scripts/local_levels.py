@@ -1,4 +1,4 @@
-"""Print the table of local levels in src/fairtrial/inference/rates/all_thresholds.py: minutes of one processor.
+"""Print the table of local levels in src/fairtrial/_inference/rates/all_thresholds.py: minutes of one processor.
 
 Of n people the share at or above the k-th largest score is Beta(k, n - k + 1). In each of 60,000 samples the smallest
 two-sided tail over all k is taken (beyond 400 people over places that are dense at both ends); its quantiles are the
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc
 
-from fairtrial.inference.rates.all_thresholds import ERRORS, SIZES
+from fairtrial._inference.rates.all_thresholds import ERRORS, SIZES
 
 SAMPLES, BATCH, SEED = 60_000, 10_000, 20261
 

@@ -20,8 +20,8 @@ PYTHON = ROOT / ".venv-release" / "bin" / "python"
 FAST = "not slow and not whole and not validity and not browser and not spark"
 # What a user misses at once when it is not there.
 IN_WHEEL = (
-    "fairtrial/datasets/compas.parquet", "fairtrial/trial/results.schema.json", "fairtrial/py.typed",
-    "fairtrial/trial/report/templates/page.html.j2", "fairtrial/__init__.pyi",
+    "fairtrial/datasets/compas.parquet", "fairtrial/_trial/results.schema.json", "fairtrial/py.typed",
+    "fairtrial/_report/templates/page.html.j2", "fairtrial/__init__.pyi",
 )  # fmt: skip
 IN_SDIST = (
     "mkdocs.yml",

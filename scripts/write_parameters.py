@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from fairtrial.data.audit import Audit
-from fairtrial.methods.declaration import declared_methods
-from fairtrial.options import Argument, arguments_of
-from fairtrial.trial.running import run
+from fairtrial._audit.audit import Audit
+from fairtrial._method.declaration import declared_methods
+from fairtrial._options import Argument, arguments_of
+from fairtrial._trial.running import run
 
 ROOT = Path(__file__).resolve().parents[1]
 WIDTH = 110

@@ -74,7 +74,7 @@ def workers(home: Path) -> list[int]:
             words = place.read_bytes().split(b"\0")
         except OSError:
             continue  # it has ended meanwhile
-        if any(word.startswith(b"fairtrial.web.") for word in words) and any(
+        if any(word.startswith(b"fairtrial._web.") for word in words) and any(
             str(home).encode() in word for word in words
         ):
             found.append(int(place.parent.name))

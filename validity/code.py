@@ -16,7 +16,7 @@ import fairtrial
 
 # What only shows results; changing it does not change a line of the board.
 ONLY_SHOWS = (
-    "fairtrial/cli", "fairtrial/results/charts", "fairtrial/trial/report", "validity/__main__.py", "validity/page.py",
+    "fairtrial/cli", "fairtrial/_results/charts", "fairtrial/_report", "validity/__main__.py", "validity/page.py",
     "validity/run.py", "validity/code.py",
 )  # fmt: skip
 FOLDERS = (Path(fairtrial.__file__).parent, Path(__file__).parent)
@@ -83,7 +83,7 @@ def _reached(module: str) -> set[str]:
     waiting = [module]
     while waiting:
         name = waiting.pop()
-        if name in ("fairtrial", "fairtrial.trial.running"):
+        if name in ("fairtrial", "fairtrial._trial.running"):
             return set(_files())
         for place in (f"{name.replace('.', '/')}.py", f"{name.replace('.', '/')}/__init__.py"):
             if place in _files() and place not in found:

@@ -28,7 +28,7 @@ from improvability_patients import models, numbers, plane, printed_medians
 from parts.keeping import kept, spent
 
 import fairtrial
-from fairtrial.results.charts.theme import CATEGORIES, COLOURS, finish
+from fairtrial._results.charts.theme import CATEGORIES, COLOURS, finish
 from validity.improve_designs import fairness_rejections, standard_errors
 
 PROJECT = Path(__file__).resolve().parents[2]

@@ -25,7 +25,7 @@ from sklearn.linear_model import LassoCV, LinearRegression
 
 import fairtrial
 from fairtrial import Estimator
-from fairtrial.results.charts.theme import CATEGORIES, COLOURS, finish
+from fairtrial._results.charts.theme import CATEGORIES, COLOURS, finish
 
 PRINTED = json.loads(Path(__file__).with_name("improvability_tables.json").read_text(encoding="utf-8"))
 NEEDED = {"race", "risk_score_t", "gagne_sum_t", "gagne_sum_tm1", "cost_t"}

@@ -22,7 +22,7 @@ from parts.keeping import kept, spent
 from parts.two_stages import scheme
 
 import fairtrial
-from fairtrial.methods.explain.solver.esl import b_sequence, coefficients
+from fairtrial._explain.solver.esl import b_sequence, coefficients
 
 PRINTED = json.loads((Path(__file__).parent / "shapley_meets_rawls_tables.json").read_text(encoding="utf-8"))
 WOMEN = {"sex": "Female"}

@@ -27,9 +27,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from fairtrial.methods.transport.solver.distances import linear_distance
-from fairtrial.methods.transport.solver.rate_contrasts import RateContrasts, disjoint_families
-from fairtrial.results.charts.theme import COLOURS, finish
+from fairtrial._results.charts.theme import COLOURS, finish
+from fairtrial._transport.solver.distances import linear_distance
+from fairtrial._transport.solver.rate_contrasts import RateContrasts, disjoint_families
 
 LEVELS = (0.10, 0.05, 0.01)
 TABLE_4 = {

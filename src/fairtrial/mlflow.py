@@ -12,9 +12,9 @@ import re
 import tempfile
 from typing import Any
 
-from fairtrial.errors import Fault, InputError, MissingExtra
-from fairtrial.results.column import scalar
-from fairtrial.trial.record import Trial
+from fairtrial._errors import Fault, InputError, MissingExtra
+from fairtrial._results.column import scalar
+from fairtrial._trial.record import Trial
 
 __all__ = ["log"]
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Any
 
-from fairtrial.data.audit import Audit
-from fairtrial.errors import Fault, InputError, MissingExtra
-from fairtrial.methods.certify.method import certify
-from fairtrial.results.text import table
+from fairtrial._audit.audit import Audit
+from fairtrial._compare.certify.method import certify
+from fairtrial._errors import Fault, InputError, MissingExtra
+from fairtrial._results.text import table
 
 try:
     import anywidget

@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
+from fairtrial._audit.audit import Audit
+from fairtrial._compare.measure.method import measure
+from fairtrial._compare.measure.result import MeasureResult
+from fairtrial._errors import Fault, InputError
+from fairtrial._metrics.table import find_metric
 from fairtrial.compat import MetricFrame
 from fairtrial.compat.compared_people import columns_of
-from fairtrial.data.audit import Audit
-from fairtrial.errors import Fault, InputError
-from fairtrial.methods.measure.method import measure
-from fairtrial.methods.measure.result import MeasureResult
-from fairtrial.metrics.table import find_metric
 
 __all__ = ["CrossValidated", "cross_validated", "gap_score", "gap_scorer"]
 

@@ -19,7 +19,7 @@ from fairtrial import InputError
 LIMIT = 10
 AUDITS = int(os.environ.get("FAIRTRIAL_ATTACKS", "20"))  # `make attack` runs 200
 
-pytestmark = pytest.mark.filterwarnings("ignore::fairtrial.errors.FairtrialWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::fairtrial.FairtrialWarning")
 
 
 def case(cells: dict[str, list[list[int]]], metrics: list[str], **measure: object) -> Case:
@@ -66,7 +66,7 @@ def test_a_coarser_form_of_an_attribute_gives_few_people_away_unless_it_is_left_
     }
     one = Case({"g": ["a", "b", "e"], "h": ["A", "not A"]}, truth, spec)
     assert attack(one.published(publish=True), one.labels, truth, LIMIT) == []
-    monkeypatch.setattr("fairtrial.trial.publishing.making.apart", lambda *given: ())
+    monkeypatch.setattr("fairtrial._trial.publishing.making.apart", lambda *given: ())
     assert attack(one.published(publish=True), one.labels, truth, LIMIT), "the attacker is too weak"
 
 

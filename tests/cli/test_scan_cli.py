@@ -41,7 +41,7 @@ def test_one_protected_class(data: Path, tmp_path: Path) -> None:
     assert table.read_text().startswith("rank,protected,subgroup")
 
 
-@pytest.mark.filterwarnings("ignore:scan_all:fairtrial.errors.FairtrialWarning")  # the app alone, not main
+@pytest.mark.filterwarnings("ignore:scan_all:fairtrial.FairtrialWarning")  # the app alone, not main
 def test_every_value(data: Path) -> None:
     done = command(data, "--metric", "fpr", "--permutations", "1999", name="scan-all")
     assert done.exit_code == 0, done.output

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 import fairtrial
-from fairtrial import work
+from fairtrial import _work as work
 from inside.cli import live, printing
 from inside.results import fit_table, shown_columns, table
 
@@ -104,8 +104,8 @@ def test_compiling_is_announced_once_to_whoever_shows_progress():
     listener = _Compiling()
     with work.session(progress=told.append):
         listener.on_start(event("another.package"))
-        listener.on_start(event("fairtrial.methods.scan.solver.score"))
-        listener.on_start(event("fairtrial.methods.scan.solver.score"))
+        listener.on_start(event("fairtrial._scan.solver.score"))
+        listener.on_start(event("fairtrial._scan.solver.score"))
     assert [progress.name for progress in told] == [work.COMPILING]
 
 

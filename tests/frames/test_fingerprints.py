@@ -57,7 +57,7 @@ def test_it_does_not_depend_on_how_the_rows_are_fetched(monkeypatch) -> None:
     random = np.random.default_rng(0)
     frame = pd.DataFrame({"g": random.choice(["a", "b"], 1000), "s": random.random(1000)})
     whole = Audit(frame, score="s", groups="g").fingerprint(())
-    monkeypatch.setattr("fairtrial.data.source.BATCH", 7)
+    monkeypatch.setattr("fairtrial._audit.source.BATCH", 7)
     assert Audit(frame, score="s", groups="g").fingerprint(()) == whole
 
 

@@ -78,7 +78,7 @@ def with_missing(text=None):
     }
 
 
-@pytest.mark.filterwarnings("ignore:Every decision is:fairtrial.errors.FairtrialWarning")
+@pytest.mark.filterwarnings("ignore:Every decision is:fairtrial.FairtrialWarning")
 @pytest.mark.parametrize("kind", NULLS)
 def test_missing_values(kind, tmp_path, request):
     data = make(kind, with_missing(), tmp_path, request)

@@ -1,4 +1,4 @@
-"""Slow, plain ways to compute what fairtrial.inference computes fast: nested scalar searches at 1e-12."""
+"""Slow, plain ways to compute what fairtrial._inference computes fast: nested scalar searches at 1e-12."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ LABELS = st.lists(st.text(max_size=6), min_size=1, max_size=40)
 
 @settings(max_examples=25, derandomize=True, deadline=None, database=None)
 @given(labels=LABELS)
-@pytest.mark.filterwarnings("ignore::fairtrial.errors.FairtrialWarning")
+@pytest.mark.filterwarnings("ignore::fairtrial.FairtrialWarning")
 def test_any_label_is_counted(labels: list[str]) -> None:
     frame = {"g": labels, "d": [place % 2 for place in range(len(labels))]}
     audit = ft.Audit(frame, decision="d", groups="g", missing="category")

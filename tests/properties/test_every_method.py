@@ -1,4 +1,4 @@
-"""Properties that every method has, one table: methods.py says how each is called and where one cannot hold."""
+"""Properties that every method has, one table: _method.py says how each is called and where one cannot hold."""
 
 from __future__ import annotations
 

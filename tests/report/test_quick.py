@@ -18,8 +18,8 @@ COMPUTING = ("sklearn", "scipy.stats", "pandas", "numba", "duckdb", "pyarrow")
 def test_rendering_a_saved_trial_loads_nothing_that_computes(folder: Path, tmp_path: Path) -> None:
     code = f"""
 import sys
-from fairtrial.trial import load_results
-from fairtrial.trial.report import write_report
+from fairtrial._trial import load_results
+from fairtrial._report import write_report
 write_report(load_results({str(folder)!r}), {str(tmp_path / "page.html")!r})
 print([name for name in {COMPUTING!r} if name in sys.modules])
 """

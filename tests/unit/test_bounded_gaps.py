@@ -305,7 +305,7 @@ def test_equal_values_do_not_vary_whatever_rounding_leaves():
         assert gaps.p_equal(0.0) == pytest.approx(np.ones(3))
 
 
-@pytest.mark.filterwarnings("ignore:explain. The features:fairtrial.errors.FairtrialWarning")
+@pytest.mark.filterwarnings("ignore:explain. The features:fairtrial.FairtrialWarning")
 def test_a_gap_without_limits_is_said_by_every_method_and_saved():
     """One loss of one person carries the mean: measure, certify, flag and explain say so, in numbers and in JSON."""
     generator = np.random.default_rng(1)

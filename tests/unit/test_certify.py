@@ -88,7 +88,7 @@ def test_without_tolerance_nothing_is_certified():
 
 def test_thousands_of_groups_are_not_planned(monkeypatch):
     """Eight attributes at depth 3 are 7,740 groups: their verdicts take seconds, planning each took minutes."""
-    monkeypatch.setattr("fairtrial.methods.gaps.needed.MOST_PLANNED", 1)
+    monkeypatch.setattr("fairtrial._compare.needed.MOST_PLANNED", 1)
     result = certify(table({"a": (20, 40), "b": (20, 40)}), "selection_rate", tolerance=0.05)
     for row in result.estimates:
         for column in ("members_needed", "rows_needed", "detectable"):
@@ -281,7 +281,7 @@ def test_small_real_valued_groups_give_no_tiny_p(size):
     json.dumps(result.to_dict(), allow_nan=False)
 
 
-@pytest.mark.filterwarnings("ignore:Every decision is:fairtrial.errors.FairtrialWarning")
+@pytest.mark.filterwarnings("ignore:Every decision is:fairtrial.FairtrialWarning")
 def test_all_zero_all_one_everywhere():
     nobody = certify(table({"a": (0, 100), "b": (0, 100)}), "selection_rate", tolerance=0.05)
     everybody = certify(table({"a": (100, 100), "b": (100, 100)}), "selection_rate", tolerance=0.05)
@@ -384,7 +384,7 @@ def test_bad_input_has_one_clear_message(compas, arguments, message):
 
 def test_many_rows_are_audited_from_moments(compas, monkeypatch):
     rows = certify(compas, "mean_score", target=CAUCASIAN, tolerance=0.5)
-    monkeypatch.setattr("fairtrial.data.columns.MOST_ROWS", 100)
+    monkeypatch.setattr("fairtrial._audit.columns.MOST_ROWS", 100)
     with pytest.warns(FairtrialWarning, match="means are compared by their sums"):
         moments = certify(compas, "mean_score", target=CAUCASIAN, tolerance=0.5)
     assert "from-moments" in {note.code for note in moments.notes}
@@ -400,7 +400,7 @@ def test_rows_or_sums_is_decided_once(monkeypatch):
     random = np.random.default_rng(3)
     frame = pd.DataFrame({"g": ["a", "b"] * 60, "h": ["x", "x", "y", None] * 30, "s": random.random(120)})
     audit = Audit(frame, score="s", groups=["g", "h"], missing="drop")
-    monkeypatch.setattr("fairtrial.data.columns.MOST_ROWS", 100)
+    monkeypatch.setattr("fairtrial._audit.columns.MOST_ROWS", 100)
     for method, by in ((certify, "g"), (certify, "h"), (flag, "h")):
         with pytest.warns(FairtrialWarning, match="means are compared by their sums"):
             found = method(audit, "mean_score", by=by, tolerance=0.1)

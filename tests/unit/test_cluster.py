@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairtrial import InputError, run, work
+from fairtrial import InputError, run
+from fairtrial import _work as work
 from inside.ground import cluster
 from requirements import require_dask
 

@@ -64,7 +64,7 @@ def answers(people):
     return found
 
 
-@pytest.mark.filterwarnings("ignore::fairtrial.errors.FairtrialWarning")
+@pytest.mark.filterwarnings("ignore::fairtrial.FairtrialWarning")
 def test_every_pair_the_product_takes_has_a_line(answers):
     taken = [which for which, answer in answers.items() if isinstance(answer, dict)]
     assert len(taken) > 40

@@ -62,7 +62,7 @@ def contest_of(data, accuracy, fairness, stated="bounds"):
     with (
         patch.object(preparation, "MINIMUM_SIZE", 2),
         patch.object(preparation, "refuse_equal_levels"),
-        patch("fairtrial.methods.improve.answer.run_challenge", remembered),
+        patch("fairtrial._improve.answer.run_challenge", remembered),
         pytest.raises(InterruptedError),
     ):
         improve(audit_of(data, features=[]), accuracy, fairness, reject_inference=stated, **FIXED)

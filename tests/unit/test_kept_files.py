@@ -177,7 +177,7 @@ def test_other_versions_are_computed_anew_and_said(library: str, scored, monkeyp
     from inside.results import versions
 
     assert versions()[library] == version(library)
-    monkeypatch.setattr("fairtrial.trial.running.result_versions", lambda: {**versions(), library: "0.1"})
+    monkeypatch.setattr("fairtrial._trial.running.result_versions", lambda: {**versions(), library: "0.1"})
     trial = fairtrial.run(spec, data=people, out=folder, resume=True)
     assert trial.run["kept"] == []
     assert any("the versions installed" in note for note in trial.notes)

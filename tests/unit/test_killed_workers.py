@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairtrial import work
+from fairtrial import _work as work
 
 
 class Draw:

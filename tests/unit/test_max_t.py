@@ -158,7 +158,7 @@ def test_without_rows_it_is_holm_and_the_trial_says_so(monkeypatch) -> None:
     known = fairtrial.run(asked, data=table(), correction="max-t")
     assert not any("depend on each other" in note for note in known.notes)
     plain = fairtrial.run(asked, data=table())
-    monkeypatch.setattr("fairtrial.data.columns.MOST_ROWS", 100)
+    monkeypatch.setattr("fairtrial._audit.columns.MOST_ROWS", 100)
     many = fairtrial.run(asked, data=table(), correction="max-t")
     assert [entry.adjusted for entry in many.family] == [entry.adjusted for entry in plain.family]
     assert (

@@ -100,7 +100,7 @@ def test_a_target_without_events():
     assert 0 < rows["b"]["ratio_high"] < 1
 
 
-@pytest.mark.filterwarnings("ignore:Every decision is:fairtrial.errors.FairtrialWarning")
+@pytest.mark.filterwarnings("ignore:Every decision is:fairtrial.FairtrialWarning")
 def test_four_fifths():
     rows = by_group(measure(counts(a=(30, 100), b=(40, 100), c=(33, 100), tiny=(9, 10)), by="g"))
     assert rows["b"]["impact_ratio"] == 1

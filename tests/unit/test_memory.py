@@ -62,7 +62,7 @@ def test_the_limit_of_the_process_counts() -> None:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
 
-    code = "from fairtrial.work.memory import free_memory; print(free_memory())"
+    code = "from fairtrial._work.memory import free_memory; print(free_memory())"
     done = subprocess.run(
         [sys.executable, "-c", code], preexec_fn=limit, capture_output=True, text=True, check=True
     )

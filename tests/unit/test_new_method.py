@@ -27,13 +27,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
-from fairtrial.data.audit import Audit
-from fairtrial.errors import Fault, InputError, Set, Words
-from fairtrial.methods import arguments as a
-from fairtrial.methods.declaration import method
-from fairtrial.options import Option
-from fairtrial.results.column import Column, Primary, State, StateKind, Verdict
-from fairtrial.results.result import Result
+from fairtrial._audit.audit import Audit
+from fairtrial._errors import Fault, InputError, Set, Words
+from fairtrial._method import arguments as a
+from fairtrial._method.declaration import method
+from fairtrial._options import Option
+from fairtrial._results.column import Column, Primary, State, StateKind, Verdict
+from fairtrial._results.result import Result
 
 Fewest = Annotated[int, Option("So many people a group must have.", least=1)]
 Words_ = Annotated[Literal["short", "long"], Option("How much is said.")]

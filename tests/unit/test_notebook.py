@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 import fairtrial
-from fairtrial import work
+from fairtrial import _work as work
 from inside.ground import notebook
 
 EVIL = "<script>alert(1)</script>"

@@ -32,7 +32,7 @@ from inside.ground import NotApplicable
 
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.filterwarnings("ignore::fairtrial.errors.FairtrialWarning"),
+    pytest.mark.filterwarnings("ignore::fairtrial.FairtrialWarning"),
 ]
 ROWS = 6_000
 ROLES = {"decision": "decision", "outcome": "outcome", "groups": ["race", "sex"], "features": ["region"]}
@@ -249,7 +249,7 @@ def test_rows_are_fetched_only_where_they_are_few(
     spark: Any, people: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     audit = Audit(spark.read.parquet(people), **ROLES)
-    monkeypatch.setattr("fairtrial.data.columns.MOST_ROWS", 1_000)
+    monkeypatch.setattr("fairtrial._audit.columns.MOST_ROWS", 1_000)
     with pytest.raises(NotApplicable, match=r"explain.*needs its 6,000 rows"):
         explain(audit, "selection_rate", by="race")
 

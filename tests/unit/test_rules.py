@@ -405,7 +405,7 @@ def test_a_rule_that_cannot_decide_says_so(rules, people, tmp_path):
 
 def test_a_file_that_unpacks_to_too_much_is_refused_unread(tmp_path, monkeypatch, rules):
     path = rules["logistic"].rule.save(tmp_path / "rule.skops")
-    monkeypatch.setattr("fairtrial.methods.improve.rule_file.LARGEST", 100)
+    monkeypatch.setattr("fairtrial._improve.rule_file.LARGEST", 100)
     with pytest.raises(InputError, match="cannot be read as a rule: it unpacks to .* bytes, more than 100"):
         load_rule(path)
 

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 import fairtrial
-from fairtrial import FairtrialWarning, InputError, read_result, work
+from fairtrial import FairtrialWarning, InputError, read_result
+from fairtrial import _work as work
 from inside.ground import Cancelled, NotApplicable
 from inside.results import mask_result, published_rows
 from inside.scan import selected_rate_interval
@@ -406,7 +407,7 @@ def test_nothing_above_expectation_is_said_so() -> None:
     assert result.p_value == 1.0
 
 
-@pytest.mark.filterwarnings("ignore:Every decision is:fairtrial.errors.FairtrialWarning")
+@pytest.mark.filterwarnings("ignore:Every decision is:fairtrial.FairtrialWarning")
 def test_every_decision_the_same_is_refused_with_a_reason() -> None:
     with pytest.raises(NotApplicable, match="different events"):
         edge(small(200).assign(decision=1))

@@ -10,7 +10,7 @@ import pytest
 
 PROGRAM = """
 import numpy as np
-from fairtrial.inference.numeric.logistic import build_design, fit_logistic, predict_logistic
+from fairtrial._inference.numeric.logistic import build_design, fit_logistic, predict_logistic
 import numba
 
 design = build_design(np.array([[0], [1]]), np.array([2]))

@@ -166,7 +166,7 @@ def test_a_first_scan_compiles_nothing() -> None:
     program = """
 import sys
 import fairtrial
-from fairtrial.errors import NotApplicable
+from fairtrial._errors import NotApplicable
 data = fairtrial.load("compas")
 roles = dict(outcome="two_year_recid", score="decile_score", threshold=5)
 audit = fairtrial.Audit(data, groups=["race", "sex", "age"], **roles)

@@ -25,7 +25,7 @@ from inside.scan import (
     usual_price,
 )
 
-pytestmark = pytest.mark.filterwarnings("ignore::fairtrial.errors.FairtrialWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::fairtrial.FairtrialWarning")
 
 
 def problem(number: int, most: int) -> tuple[Any, ...]:

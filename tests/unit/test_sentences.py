@@ -203,7 +203,7 @@ EXTREMES = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::fairtrial.errors.FairtrialWarning")
+@pytest.mark.filterwarnings("ignore::fairtrial.FairtrialWarning")
 @pytest.mark.parametrize("name", EXTREMES)
 @pytest.mark.parametrize("favourable", [None, 0, 1])
 def test_whole_results_read_as_english(name: str, favourable: int | None) -> None:
@@ -226,7 +226,7 @@ def test_whole_results_read_as_english(name: str, favourable: int | None) -> Non
             reads(text)
 
 
-@pytest.mark.filterwarnings("ignore::fairtrial.errors.FairtrialWarning")
+@pytest.mark.filterwarnings("ignore::fairtrial.FairtrialWarning")
 def test_trials_read_as_english() -> None:
     for name, (selected, sizes) in EXTREMES.items():
         spec = {"preset": "employment", "data": {"decision": "d", "groups": ["g"], "favourable": 1},

@@ -170,7 +170,7 @@ def test_scan(value: float, people: int) -> None:
         assert all(reads(text) for _, text in one.numbers)
 
 
-@pytest.mark.filterwarnings("ignore::fairtrial.errors.FairtrialWarning")
+@pytest.mark.filterwarnings("ignore::fairtrial.FairtrialWarning")
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_scan_all(count: int) -> None:
     rows = [best_of(0.5, 1)] * count
@@ -502,7 +502,7 @@ def runs(folder: Path) -> dict[str, Callable[[], Any]]:
     }
 
 
-@pytest.mark.filterwarnings("ignore::fairtrial.errors.FairtrialWarning")
+@pytest.mark.filterwarnings("ignore::fairtrial.FairtrialWarning")
 def test_every_method_reads_as_english(tmp_path: Path) -> None:
     every = runs(tmp_path)
     assert set(every) == set(declared_methods())
@@ -519,23 +519,23 @@ def test_every_method_reads_as_english(tmp_path: Path) -> None:
 # -- no template goes unsaid ------------------------------------------------------------------------------------------
 # Where each method's sentences are made; those of measure, certify and flag are written out in test_sentences.py.
 MODULES = {
-    "measure": (), "certify": ("certify.criterion", "certify.ordered"), "flag": ("flag.criterion",),
+    "measure": (), "certify": ("compare.certify.criterion", "compare.certify.ordered"), "flag": ("compare.flag.criterion",),
     "scan": ("scan.answer", "scan.close_up", "scan.result", "scan.rungs"),
     "scan_all": ("scan.every_class",),
     "explain": ("explain.answer", "explain.verdict_and_notes", "explain.words", "explain.criterion"),
     "compare": ("explain.two_rules",),
     "improve": ("improve.sentences",), "transport": ("transport.sentences", "transport.result"),
-    "watch": ("watch.sentences",), "tabulate": ("tabulate.answer",),
+    "watch": ("watch.sentences",), "tabulate": ("compare.tabulate.answer",),
     "plan": ("plan.answer", "plan.monitoring", "plan.result"),
 }  # fmt: skip
 WRITTEN_OUT = {
-    "methods.gaps.words",
-    "methods.gaps.judgement",
-    "methods.measure.answer",
-    "methods.flag.answer",
+    "_compare.words",
+    "_compare.judgement",
+    "_compare.measure.answer",
+    "_compare.flag.answer",
 }
-OF_THE_TRIAL = ("trial.family", "trial.in_people", "trial.report.one_gap")
-LISTED = {*(f"methods.{name}" for names in MODULES.values() for name in names), *OF_THE_TRIAL}
+OF_THE_TRIAL = ("_trial.family", "_trial.in_people", "_report.one_gap")
+LISTED = {*(f"_{name}" for names in MODULES.values() for name in names), *OF_THE_TRIAL}
 FAULTS = {"Fault", "Words", "InputError", "NotApplicable", "add"}  # refusals have tests of their own
 SOURCE = Path(ft.__file__).parent
 
@@ -549,7 +549,7 @@ SEVERAL_RATES = [
 ]  # fmt: skip
 
 
-@pytest.mark.filterwarnings("ignore::fairtrial.errors.FairtrialWarning")
+@pytest.mark.filterwarnings("ignore::fairtrial.FairtrialWarning")
 @pytest.mark.parametrize("case", SEVERAL_RATES)
 def test_criteria_and_cuts(case: Any) -> None:
     rates, people, asked = case
@@ -609,14 +609,13 @@ def test_every_method_with_templates_is_listed() -> None:
     assert set(MODULES) == set(declared_methods())
     made = {
         ".".join(path.relative_to(SOURCE).with_suffix("").parts)
-        for layer in ("methods", "trial")
-        for path in (SOURCE / layer).rglob("*.py")
+        for path in SOURCE.glob("_*/**/*.py")
         if "Verdict(" in path.read_text() or path.stem in ("words", "sentences")
     }
     assert made - LISTED - WRITTEN_OUT == set()
 
 
-@pytest.mark.filterwarnings("ignore::fairtrial.errors.FairtrialWarning")
+@pytest.mark.filterwarnings("ignore::fairtrial.FairtrialWarning")
 def test_no_template_goes_unsaid(request: pytest.FixtureRequest) -> None:
     said: set[tuple[str, str, int]] = set()
 

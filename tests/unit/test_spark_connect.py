@@ -19,7 +19,7 @@ from requirements import _present, require_java
 pytestmark = [
     pytest.mark.spark,
     pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore::fairtrial.errors.FairtrialWarning"),
+    pytest.mark.filterwarnings("ignore::fairtrial.FairtrialWarning"),
 ]
 SCRIPT = """
 import json, sys, warnings

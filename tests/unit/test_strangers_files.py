@@ -81,7 +81,7 @@ BAD = {
     "an infinite number": ('{"schema": 1e999}', "1e999 is no number that a trial writes"),
     "a number of 400 digits": ('{"schema": ' + "9" * 400 + "}", "is no number that a trial writes"),
     "another schema": ('{"schema": "x/1"}', "not a result"),
-    "parts missing": ('{"schema": "fairtrial/trial/2"}', "does not keep to its schema"),
+    "parts missing": ('{"schema": "fairtrial/_trial/2"}', "does not keep to its schema"),
 }
 
 

@@ -124,7 +124,7 @@ def test_wilson_at_the_effective_size():
     assert row[2:4] == pytest.approx(expected, rel=0.02)
 
 
-@pytest.mark.filterwarnings("ignore:Every decision is:fairtrial.errors.FairtrialWarning")
+@pytest.mark.filterwarnings("ignore:Every decision is:fairtrial.FairtrialWarning")
 def test_no_events_is_no_certainty():
     """Linearisation alone would give [0, 0]."""
     data = frame(d=0)

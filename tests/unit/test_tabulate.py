@@ -143,7 +143,7 @@ def test_who_lacks_one_category_is_in_the_lines_of_the_other() -> None:
     assert "in no line that needs what is unknown" in found["(unknown)"]["state_reason"]
 
 
-@pytest.mark.filterwarnings("ignore::fairtrial.errors.FairtrialWarning")
+@pytest.mark.filterwarnings("ignore::fairtrial.FairtrialWarning")
 def test_where_there_is_no_impact_ratio_the_table_says_why() -> None:
     """A law's table is made all the same: numbers and rates are asked for as well."""
     from inside.results import reason

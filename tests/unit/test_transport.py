@@ -578,7 +578,7 @@ def test_a_linear_rule_is_read_from_a_file_and_other_texts_stay(tmp_path: Path) 
 
 def test_the_declaration_is_light() -> None:
     heavy = ("numba", "sklearn", "scipy", "altair", "pandas", "pyarrow", "duckdb", "pydantic")
-    code = f"import sys, fairtrial.methods.transport.method; print([m for m in {heavy} if m in sys.modules])"
+    code = f"import sys, fairtrial._transport.method; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

@@ -393,7 +393,7 @@ def test_words() -> None:
     assert all(metric in METRICS for metric in RATES)
 
 
-@pytest.mark.filterwarnings("ignore::fairtrial.errors.FairtrialWarning")
+@pytest.mark.filterwarnings("ignore::fairtrial.FairtrialWarning")
 def test_improve_takes_what_the_audit_says() -> None:
     frame = lending(n=600).assign(rule=lambda people: 1 - people["d"])
     asked = {

@@ -13,7 +13,7 @@ from fairtrial import Audit, FairtrialWarning
 
 MOST = 600
 # that a tree of one feature is another system than these decisions is not what is tested
-pytestmark = pytest.mark.filterwarnings("ignore::fairtrial.errors.FairtrialWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::fairtrial.FairtrialWarning")
 
 
 def people(n: int = 1500) -> pd.DataFrame:
@@ -26,7 +26,7 @@ def people(n: int = 1500) -> pd.DataFrame:
 
 @pytest.fixture
 def audit(monkeypatch: pytest.MonkeyPatch) -> Audit:
-    monkeypatch.setattr("fairtrial.data.columns.MOST_ROWS", MOST)
+    monkeypatch.setattr("fairtrial._audit.columns.MOST_ROWS", MOST)
     return Audit(people(), decision="d", outcome="y", groups="g", features="level")
 
 
@@ -83,7 +83,7 @@ def test_rows_or_sums_is_decided_by_the_audit_and_not_by_the_question(audit: Aud
 
 def test_real_values_are_hashed_where_the_rows_lie(monkeypatch: pytest.MonkeyPatch) -> None:
     """The digest sees a value that moves to another group, and not the order of the rows."""
-    monkeypatch.setattr("fairtrial.data.columns.MOST_ROWS", MOST)
+    monkeypatch.setattr("fairtrial._audit.columns.MOST_ROWS", MOST)
     frame = people().assign(cost=lambda rows: np.sqrt(rows.index.to_numpy(dtype=float)))
 
     def digest(data: pd.DataFrame) -> str:
@@ -98,7 +98,7 @@ def test_real_values_are_hashed_where_the_rows_lie(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_fingerprint_of_very_many_rows_sees_values_and_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fairtrial.data.columns.MOST_ROWS", MOST)
+    monkeypatch.setattr("fairtrial._audit.columns.MOST_ROWS", MOST)
     frame = people()
     turned, changed = (
         frame.iloc[::-1].reset_index(drop=True),

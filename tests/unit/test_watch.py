@@ -298,7 +298,7 @@ CHILD = """
 import sys
 from pathlib import Path
 import numpy as np
-from fairtrial.methods.watch.state_file import open_state
+from fairtrial._watch.state_file import open_state
 path = Path(sys.argv[1])
 while True:
     with open_state(path) as file:
@@ -330,7 +330,7 @@ def test_killed_at_any_moment(state: str) -> None:
 
 
 def test_one_writer_at_a_time(state: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fairtrial.methods.watch.state_file.PATIENCE", 0.1)
+    monkeypatch.setattr("fairtrial._watch.state_file.PATIENCE", 0.1)
     with (
         open_state(Path(state)) as file,
         pytest.raises(fairtrial.InputError, match="is being written by another process"),

@@ -154,10 +154,10 @@ def test_a_line_of_power_stands_beside_a_rival() -> None:
 
 
 def test_a_line_depends_on_the_code_it_imports() -> None:
-    assert "fairtrial/methods/plan/answer.py" in _reached("validity.plan")
-    assert "fairtrial/inference/rates/proportions.py" in _reached("validity.plan")
-    assert "fairtrial/methods/scan/method.py" not in _reached("validity.plan")
-    assert "fairtrial/methods/scan/method.py" in _reached("validity.trial")
+    assert "fairtrial/_plan/answer.py" in _reached("validity.plan")
+    assert "fairtrial/_inference/rates/proportions.py" in _reached("validity.plan")
+    assert "fairtrial/_scan/method.py" not in _reached("validity.plan")
+    assert "fairtrial/_scan/method.py" in _reached("validity.trial")
 
 
 def _run(folder, monkeypatch, form="short", seed=0):
@@ -200,9 +200,12 @@ def test_a_line_depends_on_what_runs_it() -> None:
         return certify, repeats
 
     bound = partial(inner, 3, [holm], design={"value": Fraction(1, 2)})
-    assert modules_of(bound, None) >= {"fairtrial.inference.multiplicity", "fairtrial.methods.certify.method"}
+    assert modules_of(bound, None) >= {
+        "fairtrial._inference.multiplicity",
+        "fairtrial._compare.certify.method",
+    }
     few, more = (
-        frozenset({name}) for name in ("fairtrial.inference.multiplicity", "fairtrial.methods.scan.method")
+        frozenset({name}) for name in ("fairtrial._inference.multiplicity", "fairtrial._scan.method")
     )
     assert code_digest("validity.watch", few) != code_digest("validity.watch", few | more)
     assert code_digest("validity.watch", few) != code_digest("validity.plan", few)

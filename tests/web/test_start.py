@@ -18,8 +18,8 @@ LOADED = """
 import sys
 from pathlib import Path
 import uvicorn
-from fairtrial.web.app import create_app
-from fairtrial.web.settings import Settings
+from fairtrial._web.app import create_app
+from fairtrial._web.settings import Settings
 create_app(Settings(home=Path(sys.argv[1])))
 print([name for name in sys.argv[2:] if name in sys.modules])
 """

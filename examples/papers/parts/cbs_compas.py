@@ -14,16 +14,11 @@ from parts.keeping import each, kept
 
 import fairtrial
 from fairtrial import METRICS
-from fairtrial.inference.numeric import logistic
-from fairtrial.methods.scan.solver.expectation import Designs, Expectations, odds_weights
-from fairtrial.methods.scan.solver.scan_table import (
-    CountedRows,
-    build_table,
-    log_odds,
-    observed_moments,
-)
-from fairtrial.methods.scan.solver.statistic import SearchedCells, find_subgroups, plan_search
-from fairtrial.results.charts.theme import CATEGORIES, finish
+from fairtrial._inference.numeric import logistic
+from fairtrial._results.charts.theme import CATEGORIES, finish
+from fairtrial._scan.solver.expectation import Designs, Expectations, odds_weights
+from fairtrial._scan.solver.scan_table import CountedRows, build_table, log_odds, observed_moments
+from fairtrial._scan.solver.statistic import SearchedCells, find_subgroups, plan_search
 
 ATTRIBUTES = ["race", "sex", "age", "c_charge_degree", "priors_count"]
 SCANS = {

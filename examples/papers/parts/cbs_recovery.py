@@ -12,16 +12,16 @@ from parts.cbs_compas import ATTRIBUTES, audit_of, compas
 from parts.cbs_rivals import gerryfair, multiaccuracy, one_hot
 from parts.keeping import each, kept
 
-from fairtrial.methods.scan.solver.found import Direction
-from fairtrial.methods.scan.solver.scan_table import CountedRows, build_table, log_odds
-from fairtrial.methods.scan.solver.statistic import (
+from fairtrial._results.charts.theme import CATEGORIES, finish
+from fairtrial._scan.solver.found import Direction
+from fairtrial._scan.solver.scan_table import CountedRows, build_table, log_odds
+from fairtrial._scan.solver.statistic import (
     SearchedCells,
     find_subgroups,
     plan_search,
     prepare,
     scan_observed,
 )
-from fairtrial.results.charts.theme import CATEGORIES, finish
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Bools = np.ndarray[Any, np.dtype[np.bool_]]

@@ -10,8 +10,8 @@ import pandas as pd
 from parts.elfa_certifying import PRINTED
 
 import fairtrial
-from fairtrial.inference.multiplicity import benjamini_hochberg
-from fairtrial.results.charts.theme import COLOURS, finish
+from fairtrial._inference.multiplicity import benjamini_hochberg
+from fairtrial._results.charts.theme import COLOURS, finish
 
 AGES = ["Less than 25", "25 - 45", "Greater than 45"]
 CAUCASIAN = {"race": "Caucasian"}

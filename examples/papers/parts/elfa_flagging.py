@@ -10,9 +10,9 @@ from parts.elfa_certifying import PRINTED
 from parts.keeping import each, kept
 from scipy import special, stats
 
-from fairtrial.inference.means.empirical_likelihood import Sample, el_log_ratio
-from fairtrial.inference.multiplicity import benjamini_hochberg
-from fairtrial.results.charts.theme import CATEGORIES, COLOURS, finish
+from fairtrial._inference.means.empirical_likelihood import Sample, el_log_ratio
+from fairtrial._inference.multiplicity import benjamini_hochberg
+from fairtrial._results.charts.theme import CATEGORIES, COLOURS, finish
 
 BOUND = 0.05
 TESTS = {

@@ -13,10 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from fairtrial.cli import apply, demo, diff, init, report, run, serve
-from fairtrial.cli.method_commands import Question, questions
-from fairtrial.cli.speech import CommandSpeech
-from fairtrial.errors import (
+from fairtrial._errors import (
     PYTHON,
     Cancelled,
     FairtrialError,
@@ -27,6 +24,9 @@ from fairtrial.errors import (
     Speech,
     did_you_mean,
 )
+from fairtrial.cli import apply, demo, diff, init, report, run, serve
+from fairtrial.cli.method_commands import Question, questions
+from fairtrial.cli.speech import CommandSpeech
 
 # command -> its application; the first line of its help is what the program's help shows
 OWN = {

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from fairtrial._results.output import check_output_file
 from fairtrial.cli.printing import write_text
-from fairtrial.results.output import check_output_file
 
 app = typer.Typer(add_completion=False)
 
@@ -28,7 +28,7 @@ def apply(
     """Decide about new people by a saved rule."""
     import json
 
-    from fairtrial.methods.improve.candidates.rules import load_rule
+    from fairtrial._improve.candidates.rules import load_rule
 
     if csv is not None:
         check_output_file("output", csv)

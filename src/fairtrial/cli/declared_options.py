@@ -11,9 +11,9 @@ from typing import Annotated, Any
 
 import typer
 
+from fairtrial._metrics.table import CRITERIA, METRICS
+from fairtrial._options import Argument
 from fairtrial.cli.speech import typed_texts
-from fairtrial.metrics.table import CRITERIA, METRICS
-from fairtrial.options import Argument
 
 METRICAL = ("metric", "criterion", "accuracy", "fairness")  # flags that a metric or a criterion follows
 

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
+from fairtrial._results.output import make_output_folder
+from fairtrial._work.whole_files import write_whole
 from fairtrial.cli.printing import QUIET, on_terminal
 from fairtrial.cli.run import finish, run_shown
-from fairtrial.results.output import make_output_folder
-from fairtrial.work.whole_files import write_whole
 
 app = typer.Typer(add_completion=False)
 

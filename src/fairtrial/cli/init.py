@@ -11,17 +11,15 @@ from typing import Annotated, Any
 
 import typer
 
-from fairtrial.cli.declared_options import completing
-from fairtrial.cli.init_questions import ask, needs_labels, threshold
-from fairtrial.data import arguments
-from fairtrial.data.audit import Audit
-from fairtrial.data.files import Files
-from fairtrial.data.schema import column_fault
-from fairtrial.errors import Fault, Faults, InputError, Set, Words, check_choice
-from fairtrial.methods.gaps.known_outcomes import selective_labels
-from fairtrial.results.output import check_output_file
-from fairtrial.trial.spec.compose import PRESET_WORDS, compose
-from fairtrial.trial.spec.guess import (
+from fairtrial._audit import arguments
+from fairtrial._audit.audit import Audit
+from fairtrial._audit.files import Files
+from fairtrial._audit.schema import column_fault
+from fairtrial._compare.known_outcomes import selective_labels
+from fairtrial._errors import Fault, Faults, InputError, Set, Words, check_choice
+from fairtrial._results.output import check_output_file
+from fairtrial._trial.spec.compose import PRESET_WORDS, compose
+from fairtrial._trial.spec.guess import (
     Guess,
     binary_columns,
     comparable,
@@ -36,11 +34,13 @@ from fairtrial.trial.spec.guess import (
     speaks_for_a_group,
     speaks_for_a_role,
 )
-from fairtrial.trial.spec.one_hot import families
-from fairtrial.trial.spec.people import no_names, not_one_person
-from fairtrial.trial.spec.profile import MAX_CATEGORIES, Profile, profile_file
-from fairtrial.trial.spec.tables import PRESETS
-from fairtrial.work.whole_files import write_whole
+from fairtrial._trial.spec.one_hot import families
+from fairtrial._trial.spec.people import no_names, not_one_person
+from fairtrial._trial.spec.profile import MAX_CATEGORIES, Profile, profile_file
+from fairtrial._trial.spec.tables import PRESETS
+from fairtrial._work.whole_files import write_whole
+from fairtrial.cli.declared_options import completing
+from fairtrial.cli.init_questions import ask, needs_labels, threshold
 
 app = typer.Typer(add_completion=False)
 ROLES = ("decision", "outcome", "score")

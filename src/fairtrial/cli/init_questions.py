@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import typer
 
-from fairtrial.errors import Fault, InputError, did_you_mean
-from fairtrial.trial.spec.compose import PRESET_WORDS
-from fairtrial.trial.spec.guess import (
+from fairtrial._errors import Fault, InputError, did_you_mean
+from fairtrial._trial.spec.compose import PRESET_WORDS
+from fairtrial._trial.spec.guess import (
     Guess,
     answerable_presets,
     comparable,
@@ -18,10 +18,10 @@ from fairtrial.trial.spec.guess import (
     fitting_preset,
     settle_favourable,
 )
-from fairtrial.trial.spec.label_words import positive_label
-from fairtrial.trial.spec.one_hot import families
-from fairtrial.trial.spec.profile import Profile
-from fairtrial.trial.spec.tables import PRESETS
+from fairtrial._trial.spec.label_words import positive_label
+from fairtrial._trial.spec.one_hot import families
+from fairtrial._trial.spec.profile import Profile
+from fairtrial._trial.spec.tables import PRESETS
 
 QUESTIONS = {
     "decision": "What was decided about each person, such as approved or hired",

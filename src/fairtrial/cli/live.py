@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
 
-from fairtrial.work import COMPILING, time_left
+from fairtrial._work import COMPILING, time_left
 
 if TYPE_CHECKING:
-    from fairtrial.trial import Event
+    from fairtrial._trial import Event
 
 _SIGNS = {
     "waiting": ("·", "dim"),

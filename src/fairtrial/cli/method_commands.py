@@ -10,7 +10,14 @@ from typing import Annotated, Any
 
 import typer
 
-from fairtrial import work
+from fairtrial import _work as work
+from fairtrial._audit.audit import Audit
+from fairtrial._errors import FairtrialWarning, check_choice
+from fairtrial._method.declaration import Method, declared_methods
+from fairtrial._options import Argument
+from fairtrial._results.result import Result
+from fairtrial._trial.spec.argument_kinds import is_attributes
+from fairtrial._trial.spec.tables import role_keys
 from fairtrial.cli.declared_options import (
     fail_on_parameter,
     option_parameter,
@@ -22,13 +29,6 @@ from fairtrial.cli.declared_options import (
 from fairtrial.cli.live import show_progress
 from fairtrial.cli.printing import MORE_OUTPUTS, OUTPUT_OPTIONS, QUIET, OutputFiles
 from fairtrial.cli.speech import CommandSpeech
-from fairtrial.data.audit import Audit
-from fairtrial.errors import FairtrialWarning, check_choice
-from fairtrial.methods.declaration import Method, declared_methods
-from fairtrial.options import Argument
-from fairtrial.results.result import Result
-from fairtrial.trial.spec.argument_kinds import is_attributes
-from fairtrial.trial.spec.tables import role_keys
 
 CONDITION_MET = 3  # exit code of a gate that closes
 DATA = Annotated[str, typer.Argument(help="CSV or Parquet file, or a glob of them.", metavar="DATA")]

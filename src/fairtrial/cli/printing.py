@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairtrial.errors import Fault, InputError, Named, Words
-from fairtrial.results.output import check_output_file
-from fairtrial.work.whole_files import write_whole
+from fairtrial._errors import Fault, InputError, Named, Words
+from fairtrial._results.output import check_output_file
+from fairtrial._work.whole_files import write_whole
 
 if TYPE_CHECKING:
-    from fairtrial.results.result import Result
+    from fairtrial._results.result import Result
 
 _PANEL = "Output"
 # parameter of a command -> what Typer reads it from
@@ -79,11 +79,11 @@ class OutputFiles:
                 cure = Words("only {} writes to the terminal", Named("json"))
                 raise InputError("output", Fault(name, "must be a file", got="-", cure=cure))
         if self.chart is not None:
-            from fairtrial.results.charts.files import check_chart_file
+            from fairtrial._results.charts.files import check_chart_file
 
             check_chart_file(self.chart)
         if self.save is not None:
-            from fairtrial.methods.improve.rule_file import skops_io
+            from fairtrial._improve.rule_file import skops_io
 
             skops_io()  # a missing extra is told before any work
         for path in (self.json, self.csv, self.chart, self.save, self.moved):
@@ -98,17 +98,17 @@ class OutputFiles:
         if self.json not in (None, "-"):
             written.append(write_text(str(self.json), content + "\n"))
         if self.csv is not None:
-            from fairtrial.trial.report.tables import csv_text
+            from fairtrial._report.tables import csv_text
 
             written.append(write_text(self.csv, csv_text(result)))
         if self.chart is not None:
-            from fairtrial.results.charts.files import save_chart
+            from fairtrial._results.charts.files import save_chart
 
             written.append(save_chart(result, self.chart))
         if self.save is not None:
             written.append(result.objects["rule"].save(self.save))
         if self.moved is not None:
-            from fairtrial.trial.report.tables import frame_csv
+            from fairtrial._report.tables import frame_csv
 
             written.append(write_text(self.moved, frame_csv(result.moved("pyarrow"))))  # type: ignore[attr-defined]
         for path in [] if quiet else written:

@@ -12,17 +12,17 @@ from typing import Annotated, Any
 
 import typer
 
+from fairtrial._errors import GateClosed, check_choice
+from fairtrial._options import arguments_of
+from fairtrial._report.pdf import print_pdf
+from fairtrial._trial import Trial
+from fairtrial._trial import run as run_trial
+from fairtrial._trial.record import GATES
 from fairtrial.cli.declared_options import option_parameter, read, set_signature, writable
 from fairtrial.cli.live import show_trial
 from fairtrial.cli.method_commands import CONDITION_MET
 from fairtrial.cli.printing import QUIET
 from fairtrial.cli.report import Open, Pdf, chromium_for_pdf, open_in_browser
-from fairtrial.errors import GateClosed, check_choice
-from fairtrial.options import arguments_of
-from fairtrial.trial import Trial
-from fairtrial.trial import run as run_trial
-from fairtrial.trial.record import GATES
-from fairtrial.trial.report.pdf import print_pdf
 
 app = typer.Typer(add_completion=False)
 

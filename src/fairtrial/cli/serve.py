@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fairtrial.errors import Fault, InputError, MissingExtra
+from fairtrial._errors import Fault, InputError, MissingExtra
 
 app = typer.Typer(add_completion=False)
 
@@ -42,7 +42,7 @@ def serve(
     """Audit files in the browser; nothing leaves this machine."""
     if any(find_spec(name) is None for name in ("fastapi", "uvicorn")):
         raise MissingExtra("serve: needs the extra 'web': pip install 'fairtrial[web]'.")
-    from fairtrial.web.settings import MEGABYTE, Settings, check_open
+    from fairtrial._web.settings import MEGABYTE, Settings, check_open
 
     check_open(host, token, no_auth=no_auth)
     if folder is not None and not Path(folder).is_dir():
@@ -79,8 +79,8 @@ def _run(settings: Any, listening: socket.socket, *, open_browser: bool) -> None
         typer.launch(settings.ticket_address)  # first, so that the browser starts while the rest is loaded
     import uvicorn
 
-    from fairtrial.web.app import create_app
-    from fairtrial.web.connections import MOST_CONNECTIONS, patient_protocol
+    from fairtrial._web.app import create_app
+    from fairtrial._web.connections import MOST_CONNECTIONS, patient_protocol
 
     config = uvicorn.Config(
         create_app(settings),

@@ -6,10 +6,10 @@ import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from fairtrial import options
-from fairtrial.errors import NOTHING, PYTHON
-from fairtrial.methods.declaration import declared_methods
-from fairtrial.options import Argument
+from fairtrial import _options as options
+from fairtrial._errors import NOTHING, PYTHON
+from fairtrial._method.declaration import declared_methods
+from fairtrial._options import Argument
 
 
 class CommandSpeech:
@@ -24,8 +24,8 @@ class CommandSpeech:
 
     Examples
     --------
-    >>> from fairtrial.data.audit import Audit
-    >>> from fairtrial.options import arguments_of
+    >>> from fairtrial._audit.audit import Audit
+    >>> from fairtrial._options import arguments_of
     >>> speech = CommandSpeech(arguments_of(Audit.__init__))
     >>> speech.setting("positive", {"outcome": "yes, late"}, "Audit"), speech.subject("groups")
     ("--positive 'outcome=yes, late'", '--by')

@@ -9,12 +9,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fairtrial.data.audit import Audit
-from fairtrial.errors import Fault, InputError, MissingExtra
-from fairtrial.methods.measure.method import measure
-from fairtrial.metrics.metric import Metric
-from fairtrial.metrics.table import METRICS, find_metric
-from fairtrial.results.column import scalar
+from fairtrial._audit.audit import Audit
+from fairtrial._compare.measure.method import measure
+from fairtrial._errors import Fault, InputError, MissingExtra
+from fairtrial._metrics.metric import Metric
+from fairtrial._metrics.table import METRICS, find_metric
+from fairtrial._results.column import scalar
 
 WHO = "MetricFrame"
 # What fairlearn's and scikit-learn's functions are called here.

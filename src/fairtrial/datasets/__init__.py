@@ -6,8 +6,8 @@ from importlib.resources import as_file, files
 from importlib.util import find_spec
 from typing import Any, Literal, get_args
 
+from fairtrial._errors import MissingExtra, check_choice
 from fairtrial.datasets.extracts import load_acs, load_hmda
-from fairtrial.errors import MissingExtra, check_choice
 
 __all__ = ["DATASETS", "list_datasets", "load", "load_acs", "load_hmda"]
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from fairtrial.errors import Fault, InputError
+from fairtrial._errors import Fault, InputError
 
 HMDA = """
 select

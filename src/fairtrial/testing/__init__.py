@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairtrial.errors import Fault, GateClosed, InputError
+from fairtrial._errors import Fault, GateClosed, InputError
 
 __all__ = ["assert_certified", "assert_not_violated"]
 
@@ -85,10 +85,10 @@ def _require(audit: Any, metric: Any, options: dict[str, Any], refused: tuple[st
 
 
 def _answer(audit: Any, metric: Any, options: dict[str, Any]) -> Any:
-    from fairtrial.data.audit import Audit
-    from fairtrial.methods.certify.method import certify
-    from fairtrial.methods.certify.result import CertifyResult
-    from fairtrial.trial.record import Trial
+    from fairtrial._audit.audit import Audit
+    from fairtrial._compare.certify.method import certify
+    from fairtrial._compare.certify.result import CertifyResult
+    from fairtrial._trial.record import Trial
 
     if isinstance(audit, Audit):
         if metric is None:

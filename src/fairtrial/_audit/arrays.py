@@ -1,0 +1,231 @@
+"""An Audit from what scikit-learn users hold: arrays, series and fitted estimators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import narwhals as nw
+import numpy as np
+
+from fairtrial._audit.source import Frame, from_arrow, is_frame
+from fairtrial._errors import Fault, Faults, InputError
+
+# Which role each of scikit-learn's names for arrays plays.
+ROLE_OF = {"y_true": "outcome", "y_pred": "decision", "y_score": "score"}
+# Arguments of an Audit that name one column, and may be given as that column here.
+PER_ROW = ("weight", "unit", "pair")
+
+
+class FromArrays:
+    """What is made into an Audit's table and roles."""
+
+    @classmethod
+    def from_arrays(
+        cls,
+        *,
+        y_true: Any = None,
+        y_pred: Any = None,
+        y_score: Any = None,
+        groups: Any = (),
+        features: Any = None,
+        **options: Any,
+    ) -> Self:
+        """An Audit from arrays or series, one entry per person.
+
+        Parameters
+        ----------
+        y_true : array-like, optional
+            What really happened: the outcome.
+        y_pred : array-like, optional
+            The decision; not together with a threshold of `y_score`.
+        y_score : array-like, optional
+            The score that the decision rests on.
+        groups : array-like, dataframe or dict of array-like
+            Whose groups are compared. An array without a name is called "group".
+        features : dataframe or two-dimensional array, optional
+            What models see; the columns of an array are called "0", "1", ….
+        **options
+            Every other argument of `Audit`; `weight`, `unit` and `pair` are arrays here.
+
+        Returns
+        -------
+        Audit
+            Its columns are called "outcome", "decision", "score" and by the names of groups and features.
+
+        Examples
+        --------
+        >>> import fairtrial
+        >>> audit = fairtrial.Audit.from_arrays(y_true=[1, 0, 1, 0], y_pred=[1, 0, 0, 0], groups=list("aabb"))
+        >>> audit.groups, audit.levels("group")
+        (('group',), ('a', 'b'))
+        """
+        parts = _Parts("Audit.from_arrays")
+        for argument, values in {"y_true": y_true, "y_pred": y_pred, "y_score": y_score}.items():
+            if values is not None:
+                options[ROLE_OF[argument]] = parts.column(argument, values, ROLE_OF[argument])
+        for argument in PER_ROW:
+            if options.get(argument) is not None:
+                options[argument] = parts.column(argument, options[argument], argument)
+        options["groups"] = parts.columns("groups", groups, "group")
+        if features is not None:
+            options["features"] = parts.columns("features", features, "feature")
+        return cls(parts.table(), **options)  # type: ignore[call-arg]
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, X: Any, y: Any = None, *, groups: Any = (), features: Any = None, **options: Any
+    ) -> Self:
+        """An Audit of what a fitted scikit-learn estimator decides on these rows.
+
+        Rows that the model was fitted on flatter it: give rows it has not seen.
+
+        Parameters
+        ----------
+        model : estimator
+            Fitted; a classifier of two classes, whose second class counts as 1, or a regressor, whose predictions
+            are the score.
+        X : dataframe or array
+            What the model predicts from, and the audit's features.
+        y : array-like, optional
+            What really happened.
+        groups : str, list of str, array-like, dataframe or dict of array-like
+            Columns of `X` by name, or values beside it.
+        features : dataframe or array, optional
+            What the audit knows as features, where that is not `X`.
+        **options
+            Every other argument of `Audit`. With a `threshold` the decision comes from the score.
+
+        Returns
+        -------
+        Audit
+            With the model's decisions, its scores where it has any, and the columns of `X` as features.
+
+        Examples
+        --------
+        >>> import fairtrial
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> people = fairtrial.load("compas", backend="pandas")
+        >>> X, y = people[["age", "priors_count"]], people["two_year_recid"]
+        >>> model = LogisticRegression().fit(X[::2], y[::2])
+        >>> audit = fairtrial.Audit.from_estimator(model, X[1::2], y[1::2], groups=people["race"][1::2])
+        >>> audit.decision, audit.score, audit.features
+        ('decision', 'score', ('age', 'priors_count'))
+        """
+        who = "Audit.from_estimator"
+        decided, score = _predicted(who, model, X)
+        if options.get("threshold") is not None:
+            decided = None
+        elif decided is not None and "positive" not in options:
+            options["positive"] = model.classes_[1]
+        groups = _named_columns(who, X, groups)
+        own = X if features is None else features
+        made: Self = cls.from_arrays(
+            y_true=y, y_pred=decided, y_score=score, groups=groups, features=own, **options
+        )
+        return made
+
+
+def _predicted(who: str, model: Any, X: Any) -> tuple[Any, Any]:
+    """The decisions of a classifier, and the score where there is one."""
+    from sklearn.base import is_classifier
+
+    if not is_classifier(model):
+        return None, np.asarray(model.predict(X), dtype=float)
+    classes = getattr(model, "classes_", ())
+    if len(classes) != 2:
+        required = f"must be fitted and have two classes, got {len(classes)}"
+        raise InputError(who, Fault("model", required))
+    score = np.asarray(model.predict_proba(X))[:, 1] if hasattr(model, "predict_proba") else None
+    if score is None and hasattr(model, "decision_function"):
+        score = np.asarray(model.decision_function(X))
+    return np.asarray(model.predict(X)), score
+
+
+def _named_columns(who: str, X: Any, groups: Any) -> Any:
+    """Columns of X where groups are names; anything else, as many texts as rows too, as it is."""
+    listed = [groups] if isinstance(groups, str) else groups
+    if not isinstance(listed, list | tuple) or not all(isinstance(name, str) for name in listed):
+        return groups
+    columns = _by_name(X, "feature") if is_frame(X) else {}
+    lacking = [name for name in listed if name not in columns]
+    if not lacking:
+        return {name: columns[name] for name in listed}
+    if len(listed) == len(X):
+        return groups
+    cure = "name columns of X, or give the values of the groups, one per row"
+    raise InputError(who, Fault("groups", f"names {lacking[0]!r}, which X does not have", cure=cure))
+
+
+def _by_name(values: Any, unnamed: str) -> dict[str, Any]:
+    """Each column by its name."""
+    if is_frame(values):
+        frame = nw.from_native(values, eager_only=True)
+        return {str(name): frame.get_column(name).to_native() for name in frame.columns}
+    if isinstance(values, Mapping):
+        return {str(name): column for name, column in values.items()}
+    if isinstance(values, np.ndarray) and values.ndim == 2:
+        return {str(place): values[:, place] for place in range(values.shape[1])}
+    return {str(getattr(values, "name", None) or unnamed): values}
+
+
+class _Parts:
+    """Columns of one table, gathered from several arguments."""
+
+    def __init__(self, who: str) -> None:
+        self.who = who
+        self.arrays: dict[str, Any] = {}
+        self.lengths: dict[str, int] = {}
+        self.kind: Frame | None = None
+
+    def column(self, argument: str, values: Any, name: str) -> str:
+        """One array under a name of ours."""
+        self._add(argument, name, values)
+        return name
+
+    def columns(self, argument: str, values: Any, unnamed: str) -> list[str]:
+        """A frame, a dict, a table of values or one array, under its own names."""
+        if isinstance(values, tuple | list) and not len(values):
+            return []
+        named = _by_name(values, unnamed)
+        for name, column in named.items():
+            self._add(argument, name, column)
+        return list(named)
+
+    def _add(self, argument: str, name: str, values: Any) -> None:
+        if isinstance(values, str) or not hasattr(values, "__len__"):
+            required = "must have one value per row"
+            raise InputError(self.who, Fault(argument, required, got=values))
+        array = self._arrow(argument, values)
+        if name in self.arrays and not self.arrays[name].equals(array):
+            required = (
+                f"has a column called {name!r}, and so has another argument, with other values; rename one"
+            )
+            raise InputError(self.who, Fault(argument, required))
+        self.arrays[name] = array
+        self.lengths.setdefault(argument, len(array))
+
+    def _arrow(self, argument: str, values: Any) -> Any:
+        from fairtrial._audit.source import arrow_of, series_kind
+
+        kind = series_kind(values)
+        self.kind = self.kind or kind
+        if np.ndim(values) > 1 and kind is None:
+            if np.shape(values)[1:] != (1,):
+                required = f"must have one dimension, got {np.ndim(values)}"
+                raise InputError(self.who, Fault(argument, required))
+            values = np.ravel(values)
+        return arrow_of(argument, values)
+
+    def table(self) -> Any:
+        """All columns as one table, of the kind that the first series came in."""
+        import pyarrow as pa
+
+        faults = Faults(self.who)
+        if not self.arrays:
+            faults.add(Fault("y_pred", "is missing", cure="give y_true, y_pred or y_score, and groups"))
+        if len(set(self.lengths.values())) > 1:
+            shown = ", ".join(f"{argument}: {length:,}" for argument, length in self.lengths.items())
+            faults.add(Fault("", f"every argument must have one value per row, got lengths {shown}"))
+        faults.raise_any()
+        return from_arrow(pa.table(self.arrays), self.kind or "pyarrow")

@@ -1,0 +1,226 @@
+"""Groups that the caller defines: by conditions on columns, by a mask of the rows, a function of them, an expression.
+
+A definition is a column of its own with two labels, its name and "not" its name, so that every method takes it as it
+takes any other attribute; a row of which it cannot be told lacks a label, as where a column is missing. Defined groups
+may overlap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Protocol
+
+import narwhals as nw
+import numpy as np
+
+from fairtrial._audit.expressions import bin_labels, clean_number, present
+from fairtrial._audit.schema import column_fault, is_number, labels_of
+from fairtrial._audit.source import Kind, Source, collect
+from fairtrial._errors import Fault, Faults, InputError, did_you_mean
+from fairtrial._labels import canonical, is_missing
+
+RANGES: dict[str, Callable[[Any, float], Any]] = {
+    "least": lambda number, edge: number >= edge,
+    "most": lambda number, edge: number <= edge,
+    "above": lambda number, edge: number > edge,
+    "below": lambda number, edge: number < edge,
+}
+RANGE_WORDS = {"least": "at least", "most": "at most", "above": "above", "below": "below"}
+
+
+class Roles(Protocol):
+    """What a definition needs to know of the columns: the audit does."""
+
+    define: dict[str, Any]
+    bins: dict[str, Any]
+
+    def kind(self, column: str) -> Kind: ...
+    def lazy(self, columns: Iterable[str]) -> nw.LazyFrame[Any]: ...
+    def label_column(self, name: str) -> str: ...
+    def bin_edges(self, name: str) -> list[float]: ...
+    def attribute_expression(self, name: str) -> nw.Expr: ...
+    def not_numbers(self, column: str, use: str) -> Fault: ...
+
+
+def outside(name: str) -> str:
+    """The label of everyone who is not in a defined group."""
+    return f"not {name}"
+
+
+def register(source: Source, data: object, define: object) -> dict[str, Any]:
+    """The definitions, each a column of the source from now on; all their faults at once."""
+    faults = Faults("Audit")
+    if not isinstance(define, Mapping):
+        required = "must be a table of group names, each with its conditions, mask or function"
+        raise InputError("Audit", Fault("define", required, got=define))
+    known = source.columns
+    for name, definition in define.items():
+        for fault in _faults(name, definition, known):
+            faults.add(fault)
+    faults.raise_any()
+    for name, definition in define.items():
+        if isinstance(definition, Mapping):
+            source.derive(name, tuple(definition))
+        elif isinstance(definition, nw.Expr):
+            source.derive(name, known)
+        else:
+            source.add_labels(name, _mask(source, data, name, definition), outside(name))
+        source.orders[name] = (name, outside(name))
+    return dict(define)
+
+
+def _faults(name: object, definition: object, known: tuple[str, ...]) -> Iterator[Fault]:
+    subject = f"{name!r}"
+    if not isinstance(name, str) or not name.strip():
+        yield Fault("define", "must name each group by a text", got=name)
+    elif name.lower() in {column.lower() for column in known}:
+        yield Fault("define", "is also a column: choose another name", subject=subject)
+    if isinstance(definition, Mapping):
+        if not definition:
+            required = "must name columns and their values, such as sex = Female"
+            yield Fault("define", required, subject=subject)
+        for column, condition in definition.items():
+            fault = column_fault("define", column, known) or _condition_fault(subject, column, condition)
+            if fault is not None:
+                yield fault
+
+
+def _condition_fault(subject: str, column: str, condition: object) -> Fault | None:
+    if not isinstance(condition, Mapping):
+        return (
+            None
+            if labels_of(condition)
+            else Fault("define", f"names no value of {column!r}", subject=subject, cure="name at least one")
+        )
+    required = f"takes numbers for {', '.join(RANGES)} of {column!r}"
+    if not condition or not set(condition) <= set(RANGES):
+        return Fault(
+            "define",
+            required,
+            got=dict(condition),
+            subject=subject,
+            cure=f"write one or more of {', '.join(RANGES)}, each with a number",
+        )
+    wrong = [edge for edge in condition.values() if not is_number(edge)]
+    return Fault("define", required, got=wrong[0], subject=subject, cure="write a number") if wrong else None
+
+
+def _mask(source: Source, data: object, name: str, definition: object) -> Any:
+    """One true or false for each row, null where it is missing."""
+    subject = repr(name)
+    if not source.rows_in_memory:
+        required = "is a mask or a function of rows, and these data are not rows in memory"
+        cure = "define it by conditions on columns or by a narwhals expression"
+        raise InputError("Audit", Fault("define", required, cure=cure, subject=subject))
+    mask: Any = definition(data) if callable(definition) else definition
+    if type(mask).__module__.startswith("pandas") and not mask.index.equals(
+        getattr(data, "index", mask.index)
+    ):
+        required = "is a Series whose index is not that of the data"
+        raise InputError(
+            "Audit",
+            Fault(
+                "define",
+                required,
+                subject=subject,
+                cure="give it the data's index, or turn it into an array with to_numpy()",
+            ),
+        )
+    return _told(subject, np.asarray(mask), source.count())
+
+
+def _told(subject: str, values: Any, rows: int) -> Any:
+    """The values of a mask, checked."""
+    if values.shape != (rows,):
+        required = f"must have one true or false for each of {rows:,} rows, got shape {values.shape}"
+        raise InputError("Audit", Fault("define", required, subject=subject))
+    if values.dtype == bool:
+        return values
+    told = [None if is_missing(value) else value for value in values.tolist()]
+    strange = [value for value in told if not isinstance(value, bool | None)]
+    if strange:
+        required = "must hold true or false for each row"
+        raise InputError("Audit", Fault("define", required, got=strange[0], subject=subject))
+    return told
+
+
+def definition_expression(roles: Roles, name: str) -> nw.Expr:
+    """The group's label of each row: its name where every condition holds, "not" it where one does not."""
+    definition = roles.define[name]
+    if isinstance(definition, nw.Expr):
+        holds = [nw.when(definition).then(nw.lit(1)).otherwise(nw.when(~definition).then(nw.lit(0)))]
+    else:
+        holds = [_holds(roles, name, column, condition) for column, condition in definition.items()]
+    result: nw.Expr = nw.lit(name)
+    for one in holds:  # only where all hold; null where one cannot be told and none fails
+        result = nw.when(one == 1).then(result)
+    for one in holds:
+        result = nw.when(one == 0).then(nw.lit(outside(name))).otherwise(result)
+    return result
+
+
+def _holds(roles: Roles, name: str, column: str, condition: Any) -> nw.Expr:
+    """1 where a column meets its condition, 0 where it does not, null where it is missing."""
+    kind = roles.kind(column)
+    known = present(column, kind)
+    if isinstance(condition, Mapping):
+        if kind not in ("bool", "int", "float"):
+            raise InputError("Audit", roles.not_numbers(column, "define"))
+        number = clean_number(column, kind)
+        known = ~number.is_null()
+        met = known
+        for word, edge in condition.items():
+            met = met & RANGES[word](number, float(edge))
+    else:
+        met = _is_label(roles, name, column, {canonical(label) for label in labels_of(condition)})
+    return nw.when(known & met).then(nw.lit(1)).otherwise(nw.when(known).then(nw.lit(0)))
+
+
+def _is_label(roles: Roles, name: str, column: str, labels: set[str]) -> nw.Expr:
+    if column in roles.bins:
+        levels = bin_labels(roles.bin_edges(column), roles.kind(column))
+        _check_labels(name, column, labels, levels)
+        return roles.attribute_expression(column).is_in(sorted(labels))
+    written = roles.label_column(column)
+    found = collect(roles.lazy([written]).select(nw.col(written).alias("x")).unique())["x"].to_pylist()
+    raw = {value: canonical(value) for value in found if not is_missing(value)}
+    _check_labels(name, column, labels, sorted(set(raw.values())))
+    return nw.col(written).is_in([value for value, label in raw.items() if label in labels])
+
+
+def _check_labels(name: str, column: str, labels: set[str], levels: list[str]) -> None:
+    for label in sorted(labels - set(levels)):
+        listed = ", ".join(repr(level) for level in levels[:20])
+        required = f"names {column} = {label!r}, which is not in the data"
+        hint = f"Levels: {listed}.{did_you_mean(label, levels)}"
+        raise InputError("Audit", Fault("define", required, hint=hint, subject=repr(name)))
+
+
+def definition_words(definition: Any) -> str:
+    """'sex is Female and age is below 25', or what else the group was defined by."""
+    if isinstance(definition, nw.Expr):
+        return "as given by an expression"
+    if not isinstance(definition, Mapping):
+        return (
+            "as given by a function of the rows" if callable(definition) else "as given by a mask of the rows"
+        )
+    return " and ".join(_condition_words(column, condition) for column, condition in definition.items())
+
+
+def _condition_words(column: str, condition: Any) -> str:
+    if isinstance(condition, Mapping):
+        bounds = [f"{RANGE_WORDS[word]} {float(edge):g}" for word, edge in condition.items()]
+        return f"{column} is {' and '.join(bounds)}"
+    return f"{column} is {' or '.join(canonical(label) for label in labels_of(condition))}"
+
+
+def recorded_definition(definition: Any) -> Any:
+    """A definition as results record it."""
+    if not isinstance(definition, Mapping):
+        return definition_words(definition)
+    return {
+        column: dict(condition)
+        if isinstance(condition, Mapping)
+        else [canonical(v) for v in labels_of(condition)]
+        for column, condition in definition.items()
+    }

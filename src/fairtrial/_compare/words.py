@@ -1,0 +1,125 @@
+"""Gaps in words, once for every method: what is compared, on which scale, with which tolerance and level.
+
+Every template is listed with extreme values in tests/unit/test_sentences.py.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Literal
+
+from fairtrial._results.text import in_a_sentence
+
+Unit = Literal["points", "number", "ratio"]
+MOST_NAMED = 4  # groups named in one sentence
+# How every method that states a gap infers it, as their results say.
+HOW_GAPS_ARE_INFERRED = (
+    "Each group's mean is compared with its target by profile likelihood: the target's own uncertainty is part of "
+    "it. Binary metrics: likelihood ratio (of ratios: score) from counts, never sharper than the score, its "
+    "correction for skewness and, with few events, binomial tails; within strata the Mantel–Haenszel score; "
+    "weighted rows and repeated people by the score at effective sizes, Student's t. "
+    "Real-valued metrics: empirical likelihood of the rows, compared with Student's t and never sharper than "
+    "skewness, permutation and bootstrap allow (against a known number skewness alone; above 1,000,000 rows, and in "
+    "Spark, Student's t from sums and skewness)."
+)
+
+
+def unit_of(binary: bool, scale: str = "difference") -> Unit:
+    """How a gap is said: a ratio as times, a difference of rates in points, of means as it is."""
+    return "ratio" if scale == "ratio" else "points" if binary else "number"
+
+
+def number_words(value: float, unit: Unit) -> str:
+    """A number without its unit; nothing is ever minus zero.
+
+    >>> number_words(-0.00001, "points"), number_words(0.05, "points"), number_words(-0.0, "number")
+    ('0.0', '5.0', '0')
+    """
+    text = (
+        f"{100.0 * value:,.1f}" if unit == "points" else f"{value:.2f}" if unit == "ratio" else _digits(value)
+    )
+    return text.removeprefix("-") if not text.strip("-0.,") else text
+
+
+def measured(value: float, unit: str) -> str:
+    """A number with a unit that is written in the plural.
+
+    >>> measured(1.0, "units of the score"), measured(2.5, "units of the score"), measured(1.0, "log-odds of the score")
+    ('1 unit of the score', '2.5 units of the score', '1 log-odds of the score')
+    """
+    text = number_words(value, "number")
+    return f"{text} {unit.replace('units', 'unit', 1) if text == '1' else unit}"
+
+
+def _digits(value: float) -> str:
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
+def disparity_words(value: float, binary: bool) -> str:
+    """A disparity in words: '5.0 points' of a rate, '0.2' of a mean."""
+    return f"{number_words(value, 'points')} points" if binary else number_words(value, "number")
+
+
+def band_words(band: tuple[float, float], binary: bool, scale: str = "difference") -> str:
+    """A tolerance in words: '5.0 points', or both its ends.
+
+    >>> band_words((-0.05, 0.05), True), band_words((0.8, 1.25), True, "ratio"), band_words((0.8, inf), True, "ratio")
+    ('5.0 points', 'a ratio of 0.8 to 1.25', 'a ratio of at least 0.8')
+    """
+    if scale == "ratio":
+        return _ratio_band(band)
+    if inf in (-band[0], band[1]):
+        ends = ("no limit" if abs(end) == inf else disparity_words(end, binary) for end in band)
+        return f"[{', '.join(ends)}]"
+    if band[0] == -band[1]:
+        return disparity_words(abs(band[1]), binary)
+    return f"[{disparity_words(band[0], binary)}, {disparity_words(band[1], binary)}]"
+
+
+def _ratio_band(band: tuple[float, float]) -> str:
+    if band[1] == inf:
+        return f"a ratio of at least {band[0]:.3g}"
+    return (
+        f"a ratio of at most {band[1]:.3g}" if band[0] <= 0 else f"a ratio of {band[0]:.3g} to {band[1]:.3g}"
+    )
+
+
+def groups_words(labels: list[str]) -> str:
+    """The groups by name, or how many there are and the first of them.
+
+    >>> groups_words(["a", "b"]), groups_words(list("abcdef"))
+    ('a and b', 'a, b, c, d and 2 more')
+    """
+    if len(labels) > MOST_NAMED:
+        return f"{', '.join(labels[:MOST_NAMED])} and {len(labels) - MOST_NAMED} more"
+    return in_a_sentence(labels)
+
+
+def place_words(gap: float, target: str, unit: Unit) -> str:
+    """Where a rate lies: '21.4 points above B', '0.67 times that of B', 'the same as that of B'."""
+    if unit == "ratio":
+        return f"{number_words(gap, unit)} times that of {target}"
+    text = number_words(abs(gap), unit)
+    if not text.strip("0.,"):
+        return f"the same as that of {target}" if gap == 0 else f"hardly different from that of {target}"
+    points = " points" if unit == "points" else ""
+    return f"{text}{points} {'above' if gap > 0 else 'below'} {target}"
+
+
+def sentence(
+    label: str, group: str, target: str, gap: float, low: float, high: float, level: float, unit: Unit,
+    effect: str = "",
+) -> str:  # fmt: skip
+    """'false positive rate of A is 21.4 points above B, 95% interval 18.2 to 24.5'.
+
+    A gap below is told from below, its interval too; `effect` says whether the group is harmed or favoured.
+    """
+    if unit != "ratio" and gap < 0:
+        low, high = -high, -low
+    told = f" ({effect})" if effect else ""
+    interval = f"{100 * level:g}% interval {_limit(low, unit)} to {_limit(high, unit)}"
+    return f"{label} of {group} is {place_words(gap, target, unit)}{told}, {interval}"
+
+
+def _limit(value: float, unit: Unit) -> str:
+    return "no limit" if value != value or abs(value) == float("inf") else number_words(value, unit)

@@ -1,0 +1,317 @@
+"""Which features carry a disparity, and how that changed between two decision rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairtrial import _options as options
+from fairtrial._audit.audit import Audit
+from fairtrial._explain.result import CompareResult, ExplainResult
+from fairtrial._method import arguments as a
+from fairtrial._method.declaration import Cost, method
+from fairtrial._metrics.groups import A_GROUP
+from fairtrial._metrics.metric import Metric
+from fairtrial._options import Option
+
+
+class Classifier(Protocol):
+    """What a scikit-learn classifier has."""
+
+    def fit(self, features: Any, outcome: Any, /) -> Any: ...
+    def predict(self, features: Any, /) -> Any: ...
+    def get_params(self, deep: bool = True) -> Any: ...
+
+
+# b_1, b_2, … over the "groups" and over the "features"
+Sequences = Mapping[str, str | Sequence[float] | Callable[[int, int], float]]
+
+MetricOrCriterion = Annotated[
+    str | Metric | Mapping[str, Any],
+    Option(
+        "The metric by name, such as fpr, or one of your own; or a criterion that joins some, such as separation or "
+        "sufficiency.",
+        must="the name of a metric, such as fpr, or of a criterion, such as separation, or a metric of your own",
+    ),
+]
+Model = Annotated[
+    Literal["logistic", "tree", "forest", "boosting"] | Classifier | Callable[[Any], Any] | None,
+    Option(
+        "The system that is explained: in Python a fitted model or a function of the features, as it is; a classifier "
+        "to be fitted here: logistic, tree, forest, boosting or, in Python, any of scikit-learn's; without one, a "
+        "copy learned from the audited decisions or scores."
+    ),
+]
+Features = Annotated[
+    str | Sequence[str] | Mapping[str, str | Sequence[str]] | None,
+    Option(
+        "Columns the model sees, or players with their columns; default: the audit's features.",
+        many=True,
+        flag="feature",
+        must="a column, a list of columns or a table of players and their columns",
+    ),
+]
+AllocationChoice = Annotated[
+    Literal["shapley", "equal_surplus", "solidarity", "consensus", "lsp"]
+    | Sequences
+    | Callable[[int, int], float],
+    Option("How the gap is shared out: one of the five ESL members, or sequences of your own."),
+]
+Coalitions = Annotated[
+    Literal["retrain", "marginal"]
+    | Callable[[tuple[str, ...]], Any]
+    | Mapping[Any, Any]
+    | NDArray[Any]
+    | Sequence[Sequence[float]]
+    | None,
+    Option(
+        "What leaving a feature out means: impute it (marginal, the default where the system is there already) or "
+        "refit the model without it (retrain, the default for a model fitted here); in Python also decisions made "
+        "elsewhere: a function of the feature names, a matrix of rows × 2^features (bit k of the column for feature "
+        "k), or a dict of tuples of names."
+    ),
+]
+Sensitive = Annotated[
+    Literal["player", "always", "absent"] | None,
+    Option(
+        "Whether models see the attributes of the groups: as a player (default when it is a feature), always, or not "
+        "at all."
+    ),
+]
+BaselineChoice = Annotated[
+    Literal["random", "prior"] | float,
+    Option(
+        "What rates are divided by: those of a coin (random), of a coin that shows 1 as often as the outcome (prior), "
+        "or a number.",
+        above=0,
+        form=options.number_or_text,
+    ),
+]
+Reference = Annotated[
+    Mapping[str, Any] | None,
+    Option(
+        "The group that the others are compared with, such as sex=Female.", form=options.group, must=A_GROUP
+    ),
+]
+TestRows = Annotated[
+    float | str | Sequence[bool] | NDArray[np.bool_] | None,
+    Option(
+        "Rows that are evaluated: a share, a column of train/test, or booleans; default 0.3 when models are fitted.",
+        above=0,
+        below=1,
+        form=options.number_or_text,
+        must="a number between 0 and 1, a column of train and test, or one true or false for each row",
+    ),
+]
+Budget = Annotated[
+    int | None,
+    Option(
+        "Coalitions to evaluate when there are too many features for all of them (more than 12): at least 2 for each "
+        "feature and 49 more; default 129 more.",
+        least=1,
+        most=1_000_000,
+    ),
+]
+Averaged = Annotated[
+    Literal["decisions", "probabilities"],
+    Option("What is averaged over the background rows when features are imputed."),
+]
+Background = Annotated[
+    int | None,
+    Option(
+        "Rows whose values stand in for the features that are left out when imputing; default 100, fewer (at least 10) "
+        "where the model would be asked more than 10 million times.",
+        least=1,
+    ),
+]
+Better = Annotated[
+    Literal["higher", "lower"] | None,
+    Option("Which side of the metric is better for people; default: what the audit or the metric says."),
+]
+GapInterval = Annotated[
+    Literal["certify", "paper"],
+    Option("Of the whole gap: as certify gives it, or the paper's, which does not hold its level."),
+]
+OneExplanation = Annotated[
+    ExplainResult, Option("A result of explain.", python_only="it is a result of this session")
+]
+
+
+@method(
+    question="Which features carry it?",
+    short="Drivers",
+    help="Which features carry the disparity? Contributions with intervals, from refitted or imputed models.",
+    order=60,
+    shows="carrier",
+    cost=Cost(2, 20),
+    result=ExplainResult,
+    refusal="what features contribute rests on single rows, each a person of its own who counts like all others",
+    of_groups=True,
+)
+def explain(
+    audit: Audit,
+    metric: MetricOrCriterion,
+    *,
+    by: a.By = None,
+    model: Model = None,
+    features: Features = None,
+    allocation: AllocationChoice = "shapley",
+    coalitions: Coalitions = None,
+    sensitive: Sensitive = None,
+    baseline: BaselineChoice = "random",
+    reference: Reference = None,
+    test: TestRows = None,
+    budget: Budget = None,
+    averaged: Averaged = "decisions",
+    background: Background = None,
+    better: Better = None,
+    interval: GapInterval = "certify",
+    confidence_level: a.AnyLevel = 0.95,
+    seed: a.Seed = 0,
+    jobs: a.Jobs = None,
+    progress: a.Tell = None,
+) -> ExplainResult:
+    """Share the gap between groups out over the features of a model.
+
+    Two stages of efficient, symmetric and linear (ESL) values, with intervals that hold.
+
+    Parameters
+    ----------
+    audit : Audit
+        The data and their roles.
+    metric : str or Metric or dict
+        The metric by name, such as fpr, or one of your own; or a criterion that joins some, such as
+        separation or sufficiency.
+    by : str or dict or list or None, default None
+        Attributes whose groups are compared, or groups such as race=Caucasian; default: the audit's
+        groups.
+    model : {'logistic', 'tree', 'forest', 'boosting'} or Classifier or callable or None, default None
+        The system that is explained: in Python a fitted model or a function of the features, as it is; a
+        classifier to be fitted here: logistic, tree, forest, boosting or, in Python, any of scikit-
+        learn's; without one, a copy learned from the audited decisions or scores.
+    features : str or list or dict or None, default None
+        Columns the model sees, or players with their columns; default: the audit's features.
+    allocation : {'shapley', 'equal_surplus', 'solidarity', 'consensus', 'lsp'} or dict or callable, default 'shapley'
+        How the gap is shared out: one of the five ESL members, or sequences of your own.
+    coalitions : {'retrain', 'marginal'} or callable or dict or ndarray or list or None, default None
+        What leaving a feature out means: impute it (marginal, the default where the system is there
+        already) or refit the model without it (retrain, the default for a model fitted here); in Python
+        also decisions made elsewhere: a function of the feature names, a matrix of rows × 2^features (bit
+        k of the column for feature k), or a dict of tuples of names.
+    sensitive : {'player', 'always', 'absent'} or None, default None
+        Whether models see the attributes of the groups: as a player (default when it is a feature),
+        always, or not at all.
+    baseline : {'random', 'prior'} or float, default 'random'
+        What rates are divided by: those of a coin (random), of a coin that shows 1 as often as the
+        outcome (prior), or a number.
+    reference : dict or None, default None
+        The group that the others are compared with, such as sex=Female.
+    test : float or str or list or ndarray or None, default None
+        Rows that are evaluated: a share, a column of train/test, or booleans; default 0.3 when models are
+        fitted.
+    budget : int or None, default None
+        Coalitions to evaluate when there are too many features for all of them (more than 12): at least 2
+        for each feature and 49 more; default 129 more.
+    averaged : {'decisions', 'probabilities'}, default 'decisions'
+        What is averaged over the background rows when features are imputed.
+    background : int or None, default None
+        Rows whose values stand in for the features that are left out when imputing; default 100, fewer
+        (at least 10) where the model would be asked more than 10 million times.
+    better : {'higher', 'lower'} or None, default None
+        Which side of the metric is better for people; default: what the audit or the metric says.
+    interval : {'certify', 'paper'}, default 'certify'
+        Of the whole gap: as certify gives it, or the paper's, which does not hold its level.
+    confidence_level : float, default 0.95
+        Of the intervals.
+    seed : int, default 0
+        Same seed, same numbers.
+    jobs : int or None, default None
+        Parallel workers; numbers do not depend on it.
+    progress : callable or None, default None
+        Called as long loops go on. Python only: it is a function; the command line shows a progress bar.
+
+    Returns
+    -------
+    ExplainResult
+        Every gap, each feature's contribution to it and to each group's rate, and what mitigation would do.
+
+    Examples
+    --------
+    >>> import fairtrial
+    >>> audit = fairtrial.Audit(fairtrial.load("compas"), outcome="two_year_recid", groups="sex",
+    ...                         features=["priors_count", "age"])
+    >>> result = fairtrial.explain(audit, "fpr", model="logistic", reference={"sex": "Female"})
+    >>> [(row["feature"], round(100 * row["difference"], 1)) for row in result.drivers]
+    [('priors_count', 9.9), ('age', -0.3)]
+    """
+    from fairtrial._explain.answer import answer
+    from fairtrial._explain.criterion import judge_together
+    from fairtrial._explain.wanted import Wanted
+    from fairtrial._metrics.harm import harmed_side
+    from fairtrial._metrics.table import find_metrics
+
+    sides = {"above": "lower", "below": "higher", None: None}
+    parts = [
+        answer(
+            audit,
+            Wanted(
+                metric=part, by=by, features=features, sensitive=sensitive, test=test, reference=reference,
+                model=model, coalitions=coalitions, averaged=averaged, background=background, allocation=allocation,
+                baseline=baseline, budget=budget, favourable=better or sides[harmed_side(part, audit.favourable)],
+                interval=interval, confidence_level=confidence_level, seed=seed, jobs=jobs, progress=progress,
+            ),
+        )
+        for part in find_metrics("explain", metric)
+    ]  # fmt: skip
+    return parts[0] if len(parts) == 1 else judge_together(str(metric), parts)
+
+
+@method(
+    question="How did the drivers change?",
+    short="Change of drivers",
+    help="How did the disparity and its drivers change from one decision rule to another?",
+    order=61,
+    shows=None,
+    result=CompareResult,
+    refusal="what features contribute rests on single rows, each a person of its own who counts like all others",
+    no_command="it compares two results of one session",
+)
+def compare(
+    explanation: OneExplanation, other: OneExplanation, *, confidence_level: a.AnyLevel = 0.95
+) -> CompareResult:
+    """The change from one explanation to another (e.g. before and after a mitigation), with paired intervals.
+
+    Both must explain the same metric, groups and features on the same rows, and come from this session: the rows'
+    influence values are not saved with a result.
+
+    Parameters
+    ----------
+    explanation : ExplainResult
+        A result of explain. Python only: it is a result of this session.
+    other : ExplainResult
+        A result of explain. Python only: it is a result of this session.
+    confidence_level : float, default 0.95
+        Of the intervals.
+
+    Returns
+    -------
+    CompareResult
+        The change of every gap, rate and contribution.
+
+    Examples
+    --------
+    >>> import fairtrial
+    >>> table = fairtrial.load("compas", backend="pandas")
+    >>> audit = fairtrial.Audit(table, outcome="two_year_recid", groups="sex", features=["priors_count", "age"])
+    >>> before, after = (
+    ...     fairtrial.explain(audit, "fpr", model=model, reference={"sex": "Female"}) for model in ("tree", "logistic")
+    ... )
+    >>> fairtrial.compare(before, after).verdict.code
+    'no change shown'
+    """
+    from fairtrial._explain.two_rules import compare_rules
+
+    return compare_rules(explanation, other, confidence_level)

@@ -1,0 +1,133 @@
+"""First stage: group values and the tests that all groups have the same rate.
+
+Amri-Jouidel, Kemel and Mussard, "Shapley meets Rawls", Sections 3.2 and 4.1 and Appendix B.1. With v(S) the pooled
+rate of the groups in S over a baseline, two groups have φ_1 − φ_2 = b_1·(p_1 − p_2)/baseline, so the test of equal
+φ is that of equal rates: b_1 and the baseline cancel. The paper's own pooled test and interval are kept by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from fairtrial._explain.solver.coalitions import RowForm, Targets
+from fairtrial._explain.solver.esl import (
+    Floats,
+    Masks,
+    all_coalitions,
+    cells_in,
+    coefficients,
+    tensor_coefficients,
+)
+from fairtrial._inference.rates.proportions import normal_quantile
+
+
+class WaldTest(NamedTuple):
+    """A statistic, its degrees of freedom and its p-value."""
+
+    statistic: float
+    df: int
+    p_value: float
+
+
+def pooled_z(k1: float, n1: float, k2: float, n2: float) -> tuple[float, float]:
+    """Z of Proposition B.1 and its two-sided p-value; 0 and 1 when everybody or nobody succeeds."""
+    pooled = (k1 + k2) / (n1 + n2)
+    variance = pooled * (1.0 - pooled) * (1.0 / n1 + 1.0 / n2)
+    if variance <= 0:
+        return 0.0, 1.0
+    z = (k1 / n1 - k2 / n2) / np.sqrt(variance)
+    return float(z), float(2.0 * special.ndtr(-abs(z)))
+
+
+def paper_interval(k1: float, n1: float, k2: float, n2: float, level: float) -> tuple[float, float]:
+    """The paper's interval for the gap, with the variance pooled as if the null were true.
+
+    It is kept to reproduce the paper's tables; away from the null it does not hold its level.
+    """
+    pooled = (k1 + k2) / (n1 + n2)
+    half = normal_quantile(level) * np.sqrt(pooled * (1.0 - pooled) * (1.0 / n1 + 1.0 / n2))
+    gap = k1 / n1 - k2 / n2
+    return float(gap - half), float(gap + half)
+
+
+def linear_wald(matrix: Floats, rates: Floats, variances: Floats) -> WaldTest | None:
+    """matrix·rates = 0 with independent rates; None when a contrast has no variance to be judged by."""
+    covariance = (matrix * variances[None, :]) @ matrix.T
+    rank = int(np.linalg.matrix_rank(covariance))
+    if rank < matrix.shape[0]:
+        return None
+    estimate = matrix @ rates
+    statistic = float(estimate @ np.linalg.solve(covariance, estimate))
+    return WaldTest(statistic, rank, float(special.chdtrc(rank, statistic)))
+
+
+def group_targets(sequences: Sequence[Floats], baseline: float) -> Targets:
+    """φ_g for every group and value: weights c_g(J)/baseline on the pooled rates of the unions J."""
+    groups = sequences[0].size - 1
+    unions = all_coalitions(groups)[1:]
+    weights = np.stack([coefficients(b, unions) / baseline for b in sequences], axis=1)
+    return Targets(unions, weights)
+
+
+def multi_attribute_targets(sequences: Sequence[Floats], baseline: float) -> Targets:
+    """φ of every cell of several attributes (Theorem A.1) as weights on pooled rates of unions of cells."""
+    levels = [b.size - 1 for b in sequences]
+    tuples, product = tensor_coefficients(sequences)
+    unions = np.array(
+        [sum(1 << cell for cell in cells_in(levels, masks)) for masks in tuples], dtype=np.int64
+    )
+    return Targets(unions, (product / baseline)[:, None, :])
+
+
+def pair_targets(groups: int, pairs: Sequence[tuple[int, int]], first_b: Floats, baseline: float) -> Targets:
+    """b_1·(p_g − p_h)/baseline for every pair of groups, b_1 of the two-player game of that pair alone."""
+    unions = np.left_shift(np.int64(1), np.arange(groups, dtype=np.int64))
+    weights = np.zeros((len(pairs), first_b.size, groups))
+    for t, (g, h) in enumerate(pairs):
+        weights[t, :, g] = first_b / baseline
+        weights[t, :, h] = -first_b / baseline
+    return Targets(unions, weights)
+
+
+def interaction_contrasts(levels: Sequence[int]) -> Floats:
+    """Contrasts of cell rates that vanish when no attribute's gap depends on the others (full interaction).
+
+    For one attribute: the first level minus each other. For two with two levels: p11 − p12 − p21 + p22.
+    """
+    matrix: Floats = np.ones((1, 1))
+    for count in levels:
+        differences = np.hstack([np.ones((count - 1, 1)), -np.eye(count - 1)])
+        matrix = np.asarray(np.kron(matrix, differences), dtype=np.float64)
+    return matrix
+
+
+def merge_targets(parts: Sequence[Targets]) -> Targets:
+    """Several lists of targets over one list of unions."""
+    unions: Masks = np.unique(np.concatenate([part.unions for part in parts]))
+    pieces = []
+    for part in parts:
+        widened = np.zeros((*part.weights.shape[:2], unions.size))
+        for j, place in enumerate(np.searchsorted(unions, part.unions)):
+            widened[:, :, place] += part.weights[:, :, j]
+        pieces.append(widened)
+    return Targets(unions, np.concatenate(pieces))
+
+
+def baseline_of(form: RowForm, share: Floats | float, slope: Floats | None = None) -> tuple[float, Floats]:
+    """The metric of a classifier that decides 1 with probability `share` for everybody, and its rows' influence.
+
+    `slope` is the rows' influence on an estimated share (the prior), whose error moves the baseline too.
+    """
+    value, weight = form.at(share)
+    total = float(weight.sum())
+    rate = float(value.sum()) / total
+    influence = (value - rate * weight) / total
+    if slope is not None:
+        value_slope = float((form.value1 - form.value0).sum())
+        weight_slope = float((form.weight1 - form.weight0).sum())
+        influence = influence + (value_slope - rate * weight_slope) / total * slope
+    return rate, influence

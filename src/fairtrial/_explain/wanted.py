@@ -1,0 +1,95 @@
+"""What explain is asked, in one piece."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fairtrial._explain.readiness import is_ready
+from fairtrial._metrics.metric import Metric
+from fairtrial._metrics.values import Role
+from fairtrial._work import Progress
+
+WHO = "explain"
+# Background rows where none are asked for: fewer when the model would be asked about more rows than MOST_ASKED.
+USUAL_BACKGROUND = 100
+FEWEST_BACKGROUND = 10
+MOST_ASKED = 10_000_000
+_MEANING = {
+    "retrain": "A coalition's classifier is refitted on its features alone: contributions answer what the features are "
+    "worth to a system built with them.",
+    "marginal": "A coalition's decisions are those of the one fitted model with the absent features imputed from a "
+    "background sample: contributions answer how this model uses its features.",
+    "imitated": "No model was given: the explained system is a boosted-tree copy of the audited {outputs}, learned "
+    "from the features on the rows that are not evaluated, with absent features imputed from a background sample. "
+    "Contributions answer how the features carry what could be learned of the audited system.",
+    "callable": "Coalition decisions come from the caller's function, which says what leaving a feature out means.",
+    "given": "Coalition decisions were given: what leaving a feature out means is the caller's.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Wanted:
+    """The arguments of explain, and what they mean for where a coalition's decisions (or scores) come from."""
+
+    metric: Metric
+    by: Any
+    features: Any
+    sensitive: str | None
+    test: Any
+    reference: Mapping[str, Any] | None
+    model: Any
+    coalitions: Any
+    averaged: str
+    background: int | None
+    allocation: Any
+    baseline: str | float
+    budget: int | None
+    favourable: str | None
+    interval: str
+    confidence_level: float
+    seed: int
+    jobs: int | None
+    progress: Callable[[Progress], None] | None
+
+    @property
+    def scores(self) -> bool:
+        """Whether the metric is one of scores."""
+        return isinstance(self.metric.value, Role) and "score" in self.metric.value.needs
+
+    @property
+    def from_model(self) -> bool:
+        """Whether models are fitted or asked here, rather than decisions brought along."""
+        return isinstance(self.coalitions, str)
+
+    @property
+    def imitates(self) -> bool:
+        """Whether a copy of the audited decisions (or scores) is explained, for want of a model."""
+        return self.from_model and self.model is None
+
+    @property
+    def learns_the_outcome(self) -> bool:
+        """Whether models are fitted to the outcome here."""
+        return (
+            self.from_model and not self.imitates and not (self.kind == "marginal" and is_ready(self.model))
+        )
+
+    @property
+    def kind(self) -> str:
+        """'retrain', 'marginal', 'callable' or 'given'."""
+        if isinstance(self.coalitions, str):
+            return self.coalitions
+        return "callable" if callable(self.coalitions) else "given"
+
+    def background_rows(self, people: int, coalitions: int) -> int:
+        """How many rows stand in for what is left out: 100, or fewer where that would ask the model too often."""
+        if self.background is not None:
+            return self.background
+        return max(FEWEST_BACKGROUND, min(USUAL_BACKGROUND, MOST_ASKED // max(1, people * coalitions)))
+
+    @property
+    def meaning(self) -> str:
+        """What leaving a feature out means here."""
+        outputs = "scores" if self.scores else "decisions"
+        return _MEANING["imitated" if self.imitates else self.kind].format(outputs=outputs)

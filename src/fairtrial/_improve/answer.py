@@ -1,0 +1,388 @@
+"""From the question to the answer of improve: prepare, test every split, refit after a rejection."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from fairtrial._audit.audit import Audit
+from fairtrial._errors import Note
+from fairtrial._improve.arguments import Wanted
+from fairtrial._improve.candidates.adapters import identity
+from fairtrial._improve.candidates.contest import Contest
+from fairtrial._improve.candidates.preparation import Prepared, prepare
+from fairtrial._improve.candidates.stated import Stated
+from fairtrial._improve.candidates.utilities import Area, Worth
+from fairtrial._improve.claim_tests import MARGINS
+from fairtrial._improve.estimate_rows import estimates_of, is_rate
+from fairtrial._improve.result import ImproveResult
+from fairtrial._improve.rule_card import card_of, listed
+from fairtrial._improve.search_log import log_of, seconds_of
+from fairtrial._improve.sentences import null_of, question_of, verdict_of
+from fairtrial._improve.solver.all_splits import (
+    ASSUMES,
+    Corner,
+    combine_p_values,
+    splits_against_manipulation,
+    staircase,
+)
+from fairtrial._improve.splits import (
+    FEWEST,
+    Settings,
+    TestedSplits,
+    gaps,
+    refit_rule,
+    run_challenge,
+    run_splits,
+)
+from fairtrial._options import recorded
+from fairtrial._results.text import counted
+from fairtrial._work.sameness import sameness
+
+PAPER = (
+    "The article's fairness component rejects up to four times too often when gaps are one or two standard errors from "
+    "zero; the smooth method does not."
+)
+ADVERSE = (
+    "Accuracy is tested with one more row, the worst change that a decision could have brought anybody in these data; "
+    "against a larger loss, which no row shows and nobody stated, there is no protection."
+)
+UNSTATED = (
+    "The direction of the status quo's gap was not stated beforehand, so the p-value of the gap is the smallest of {} "
+    "directions times their number."
+)
+OTHER_WAY = (
+    "The {} under the status quo was stated, or found in the earlier sample, to be higher for {} than for {}; in these "
+    "rows it is lower, so that no smaller gap in that direction can be shown."
+)
+SURFACE = (
+    "The largest fairness gain at an accuracy loss fixed in advance is valid at the level asked for; a point picked "
+    "freely off the surface only at twice that level."
+)
+
+
+REPEATED = (
+    "A person may have several rows: halves and draws are of persons, each with the sums of their rows, and n counts "
+    "persons. Decisions that change are rows."
+)
+
+# How many standard errors the adverse row must cost before a claim is said to rest on few losses.
+FEW_LOSSES_COST = 0.25
+
+
+def answer(audit: Audit, wanted: Wanted, settings: Settings) -> ImproveResult:
+    """Every split's test of the best candidate, or the fixed rules' on all rows, and what follows from all of them."""
+    ready = prepare(audit.sampled(settings.seed), wanted)
+    contest, candidates = ready.contest, ready.candidates
+    settings = _decided(settings, ready)
+    tried = [identity(candidate) for candidate in candidates]
+    how = (settings.train_share, settings.bootstrap, settings.aggregate, settings.alpha)
+    settings = replace(settings, key=sameness((ready.rows.digest, wanted, tried, how)))
+    found = None
+    if ready.stated is None:
+        tested, found = run_splits(contest, candidates, settings)
+    else:
+        tested = run_challenge(contest, candidates, settings, ready.stated)
+    best = int(tested.arrays["chosen"][int(np.argmin(tested.p_values))])
+    rule, refitted, on_all = refit_rule(contest, candidates, settings, ready.stated, best)
+    details = {
+        **details_of(tested, contest, refitted),
+        **log_of(contest, tested, found, on_all, listed(wanted.independent_given)),
+    }
+    result = ImproveResult(
+        question=question_of(details),
+        null=null_of(details),
+        verdict=verdict_of(details),
+        estimates=estimates_of(tested, contest),
+        details=details,
+        notes=(*ready.audit.notes(), *ready.notes, *_notes(tested, contest, ready.stated)),
+        provenance=audit.provenance(ready.rows, arguments=_resolved(details, wanted), seed=settings.seed),
+        objects={"rule": rule, "seconds": seconds_of(found)},
+    )
+    rule.card = card_of(result, wanted)
+    return result
+
+
+def _decided(settings: Settings, ready: Prepared) -> Settings:
+    """How many tests there are and how they become one: one split is its own p-value."""
+    if ready.stated is not None:
+        count = sum(len(candidate.variants(ready.contest)) for candidate in ready.candidates)
+        return replace(settings, splits=count, aggregate="all rows")
+    if settings.aggregate == "single" or settings.splits == 1:
+        return replace(settings, splits=1, aggregate="single")
+    return settings
+
+
+def _resolved(details: Mapping[str, Any], wanted: Wanted) -> dict[str, Any]:
+    """What the arguments came to: the claim with its groups and numbers, every rule that was tried."""
+    return {
+        **details["claim"],
+        "candidates": details["candidates"],
+        "splits": None if details["all_rows"] else len(details["splits"]),
+        "candidate_threshold": wanted.threshold,
+        "sign": recorded(wanted.sign),
+        "banned": list(wanted.banned),
+        "monotone": dict(wanted.monotone),
+    }
+
+
+def _notes(tested: TestedSplits, contest: Contest, stated: Stated | None) -> list[Note]:
+    """How the p-value was made, and every weakening."""
+    settings, claim = tested.settings, contest.claim
+    notes = [Note("aggregation", f"The p-value is {ASSUMES[settings.aggregate]}.")]
+    if settings.aggregate in ("median", "running-median"):
+        notes.append(_splits_note(settings))
+    if stated is not None and None in stated.pairs and len(claim.pairs) > 1 and claim.method != "paper":
+        notes.append(Note("direction-not-stated", UNSTATED.format(len(claim.pairs))))
+    notes += _other_way_round(tested, contest, stated)
+    notes += _few_people(tested)
+    if contest.person is not None:
+        notes.append(Note("repeated-people", REPEATED))
+    for worth in claim.accuracies:
+        if getattr(worth.what, "hurts", "below") is None:
+            notes.append(Note("higher-is-better", f"A higher {worth.label} is taken as better."))
+    paper = claim.method == "paper"
+    notes.append(Note("paper-fairness", PAPER) if paper else Note("adverse-row", ADVERSE))
+    return [*notes, Note("surface", SURFACE)]
+
+
+def _other_way_round(tested: TestedSplits, contest: Contest, stated: Stated | None) -> list[Note]:
+    """Gaps of the status quo that the rows show in the direction opposite to the one stated."""
+    notes = []
+    for m, pair in enumerate([] if stated is None else stated.pairs):
+        levels = tested.arrays["estimate"][0, len(contest.claim.accuracies) + m, 0]
+        if pair is not None and contest.claim.method != "paper" and levels[pair[0]] < levels[pair[1]]:
+            above, below = (contest.names[code] for code in pair)
+            text = OTHER_WAY.format(contest.claim.fairness[m].label, above, below)
+            notes.append(Note("other-direction", text))
+    return notes
+
+
+def _few_people(tested: TestedSplits) -> list[Note]:
+    few = int(np.count_nonzero(tested.arrays["enough"] == 0))
+    what = counted(few, "test" if tested.settings.aggregate == "all rows" else "split")
+    cannot = "it cannot" if few == 1 else "they cannot"
+    text = f"In {what} a level rests on fewer than {FEWEST} people: {cannot} reject."
+    return [Note("few-people", text)] if few else []
+
+
+def _splits_note(settings: Settings) -> Note:
+    needed = splits_against_manipulation(settings.alpha)
+    verb = "at least" if settings.splits >= needed else "fewer than"
+    return Note(
+        "splits",
+        f"{counted(settings.splits, 'split')}, {verb} the {needed} from which re-running cannot pay at this level "
+        "(Proposition 1, independent p-values).",
+    )
+
+
+def details_of(tested: TestedSplits, contest: Contest, refitted: dict[str, Any]) -> dict[str, Any]:
+    """The claim, every split, levels, gaps and surface, and the refitted rule."""
+    settings, levels = tested.settings, _levels(tested, contest)
+    return {
+        "p_value": tested.p_value,
+        "p_value_delta_method": _delta_method(tested),
+        "alpha": round(settings.alpha, 12),
+        "aggregate": settings.aggregate,
+        "aggregate_assumes": ASSUMES[settings.aggregate],
+        "all_rows": settings.aggregate == "all rows",
+        "splits_against_manipulation": splits_against_manipulation(settings.alpha),
+        "rows": contest.rows,
+        "unlabelled": _unlabelled(tested, contest),
+        "candidates": tested.variants,
+        "claim": _claim(contest),
+        "few_losses": _few_losses(tested),
+        "margins": _margins(tested, contest),
+        "splits": [_split(tested, k) for k in range(settings.splits)],
+        "levels": levels,
+        "gaps": _gaps(tested, contest),
+        "surface": _surface(tested),
+        "refit": {**refitted, "shown": tested.rejected, "expected_levels": _expected(levels)},
+    }
+
+
+def _claim(contest: Contest) -> dict[str, Any]:
+    claim = contest.claim
+    return {
+        **_accuracy_claim(contest),
+        "fairness": [worth.name for worth in claim.fairness],
+        "fairness_labels": [worth.label for worth in claim.fairness],
+        "fairness_is_rate": is_rate(contest, claim.fairness[0]),
+        "groups": list(contest.names),
+        "margin_kind": claim.kind,
+        "reduction": claim.fairness_delta,
+        "scale": claim.scale,
+        "one_sided": claim.one_sided,
+        "method": claim.method,
+    }
+
+
+def _accuracy_claim(contest: Contest) -> dict[str, Any]:
+    claim = contest.claim
+    weighted = "everyone" if claim.pooled else "groups"
+    return {
+        "accuracy": [worth.name for worth in claim.accuracies],
+        "accuracy_labels": [worth.label for worth in claim.accuracies],
+        "better_lower": [worth.label for worth in claim.accuracies if worth.sign < 0],
+        "rates": [worth.label for worth in claim.accuracies if is_rate(contest, worth)],
+        "margins": [(0.0 - np.array(deltas)).tolist() for deltas in claim.accuracy_delta],
+        "weighted": None if claim.weights is None else weighted,
+    }
+
+
+def _unlabelled(tested: TestedSplits, contest: Contest) -> dict[str, Any] | None:
+    """Whose outcome is unknown, which parts of the claim need it, and the p-value were it at its best."""
+    found = contest.unlabelled
+    if found is None:
+        return None
+    best = combine_p_values([float(p) for p in tested.arrays["p_best"]], tested.settings.aggregate)
+    odds = found.assumed.odds
+    return {
+        "unknown": found.unknown,
+        "assumed": "bounds" if math.isinf(odds) else "odds",
+        "odds": None if math.isinf(odds) else odds,
+        "alike": ["group", *(["decision"] if found.assumed.by_decision else []), *found.assumed.alike],
+        "needed_by": list(
+            dict.fromkeys(worth.label for worth in contest.claim.worths if found.matters(worth))
+        ),
+        "p_value_at_best": best,
+    }
+
+
+def _few_losses(tested: TestedSplits) -> int | None:
+    """On how many losses the accuracy rests, where normal theory would show the claim and the adverse row does not.
+
+    Only where the adverse row costs a good part of a standard error: at the edge of the level the two also disagree
+    about hundreds of losses, and by the chance of the draws.
+    """
+    from scipy.stats import norm
+
+    accuracy = [i for i, b in enumerate(tested.block) if b < tested.accuracies]
+    p, plain = tested.arrays["p"], tested.arrays["delta"]
+    naive = p.copy()
+    naive[:, accuracy] = np.where(np.isnan(plain[:, accuracy]), 1.0, plain[:, accuracy])
+    would = combine_p_values([float(v) for v in naive.max(axis=1)], tested.settings.aggregate)
+    if tested.rejected or would >= tested.settings.alpha:
+        return None
+    splits, weakest = np.arange(len(p)), p[:, accuracy].argmax(axis=1)
+    cost = norm.isf(naive[:, accuracy][splits, weakest]) - norm.isf(p[:, accuracy][splits, weakest])
+    if np.median(np.nan_to_num(cost)) < FEW_LOSSES_COST:
+        return None
+    losses = tested.arrays["losses"][splits, weakest]
+    return int(np.sort(losses)[(len(losses) - 1) // 2])
+
+
+def _margins(tested: TestedSplits, contest: Contest) -> list[dict[str, Any]]:
+    """The p-value had another margin been conceded, in the units of the first accuracy."""
+    unit = contest.margin_units[0]
+    return [
+        {
+            "margin": margin * unit,
+            "p_value": combine_p_values(
+                [float(v) for v in tested.arrays["margins"][:, i]], tested.settings.aggregate
+            ),
+        }
+        for i, margin in enumerate(MARGINS)
+    ]
+
+
+def _split(tested: TestedSplits, k: int) -> dict[str, Any]:
+    arrays = tested.arrays
+    components = [
+        {"name": name, "p_value": float(p), "statistic": _finite(t)}
+        for name, p, t in zip(tested.names, arrays["p"][k], arrays["statistic"][k], strict=True)
+    ]
+    return {
+        "split": k + 1,
+        "candidate": tested.chosen(k),
+        "merit": _finite(float(arrays["merit"][k])),
+        "p_value": tested.p_values[k],
+        "enough_people": bool(arrays["enough"][k]),
+        "proved": str(arrays["statement"][k]),
+        "components": components,
+    }
+
+
+def _levels(tested: TestedSplits, contest: Contest) -> list[dict[str, Any]]:
+    """Mean level over the splits of each metric, rule and group, and each split's own."""
+    rows = []
+    for m, worth in enumerate(contest.claim.worths):
+        for g, name in _whose(contest, m, worth):
+            for rule, label in enumerate(("status quo", "alternative")):
+                values = worth.sign * np.asarray(tested.arrays["estimate"][:, m, rule, g], dtype=np.float64)
+                rows.append(
+                    {
+                        "metric": worth.label,
+                        "use": "accuracy" if m < len(contest.claim.accuracies) else "fairness",
+                        "rule": label,
+                        "group": name,
+                        "mean": _finite(float(np.mean(values))),
+                        "splits": [_finite(float(v)) for v in values],
+                    }
+                )
+    return rows
+
+
+def _whose(contest: Contest, m: int, worth: Worth) -> list[tuple[int, str]]:
+    """The groups whose levels mean something, and everybody where the claim is about them."""
+    groups = [] if isinstance(worth.what, Area) else list(enumerate(contest.names))
+    everyone = contest.claim.pooled and m < len(contest.claim.accuracies)
+    return [*groups, *([(-1, "everyone")] if everyone else [])]
+
+
+def _expected(levels: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the refitted rule can be expected to reach: mean levels on test halves, where nothing was fitted."""
+    means = {(row["use"], row["metric"], row["group"], row["rule"]): row["mean"] for row in levels}
+    return [
+        {
+            "use": key[0],
+            "metric": key[1],
+            "group": key[2],
+            "status_quo": means[*key, "status quo"],
+            "alternative": means[*key, "alternative"],
+        }
+        for key in dict.fromkeys(key[:3] for key in means)
+    ]
+
+
+def _gaps(tested: TestedSplits, contest: Contest) -> list[dict[str, Any]]:
+    """Gap of both rules in every split, per fairness metric."""
+    rows = []
+    for m, worth in enumerate(contest.claim.fairness, start=len(contest.claim.accuracies)):
+        estimates = np.asarray(tested.arrays["estimate"], dtype=np.float64)
+        old, new = zip(*(gaps(contest, estimate, m) for estimate in estimates), strict=True)
+        rows.append(
+            {
+                "metric": worth.label,
+                "status_quo": [_finite(value) for value in old],
+                "alternative": [_finite(value) for value in new],
+                "mean_status_quo": _finite(float(np.mean(old))),
+                "mean_alternative": _finite(float(np.mean(new))),
+            }
+        )
+    return rows
+
+
+def _surface(tested: TestedSplits) -> list[dict[str, Any]]:
+    """The staircase of every level that is kept."""
+    found = []
+    for i, level in enumerate(tested.settings.levels):
+        rectangles = [Corner(float(a), float(f)) for a, f in tested.arrays["thresholds"][:, i]]
+        steps = staircase(rectangles, level, tested.settings.aggregate)
+        corners = [{"accuracy": c.accuracy, "fairness": c.fairness} for c in steps.corners]
+        found.append({"level": level, "corners": corners})
+    return found
+
+
+def _delta_method(tested: TestedSplits) -> float | None:
+    """The same combination of delta-method p-values; undefined components count as 1."""
+    values = np.where(np.isnan(tested.arrays["delta"]), 1.0, tested.arrays["delta"]).max(axis=1)
+    return combine_p_values([float(v) for v in values], tested.settings.aggregate)
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

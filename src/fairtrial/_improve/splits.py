@@ -1,0 +1,360 @@
+"""The loops of improve: choose on each training half, test on each other half, refit after a rejection."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from fairtrial._errors import Fault, InputError
+from fairtrial._improve.candidates.adapters import FixedRule
+from fairtrial._improve.candidates.constraints import check_permissible, check_rule
+from fairtrial._improve.candidates.contest import Candidate, Contest, Decided
+from fairtrial._improve.candidates.rules import Floats, Index, Rule
+from fairtrial._improve.candidates.stated import Stated
+from fairtrial._improve.claim_tests import ClaimTest, examine, gap_levels, status_quo_pairs
+from fairtrial._improve.sampled_levels import Compared
+from fairtrial._improve.search import (
+    Found,
+    fitted,
+    judged_out_of_fold,
+    settings_of,
+    sure_enough,
+    variants_of,
+)
+from fairtrial._improve.solver.all_splits import Aggregation, combine_p_values, split_level, split_thresholds
+from fairtrial._improve.solver.improvement import Pair
+from fairtrial._work import Arrays, Progress, Task, generator, map_batches
+
+# Levels at which the Δ-surface is kept, besides α
+SURFACE_LEVELS = (0.001, 0.01, 0.05, 0.1, 0.2)
+# A level must rest on at least this many people of the test half, or the split cannot reject
+FEWEST = 10
+STATEMENT = 300
+# A status quo of zero is improved by any factor: the surface ends here
+LARGEST = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How the splits are run."""
+
+    splits: int
+    train_share: float
+    bootstrap: int
+    aggregate: Aggregation
+    alpha: float
+    seed: int
+    jobs: int | None
+    progress: Callable[[Progress], None] | None
+    # all that the numbers depend on, so that kept batches are never taken for others
+    key: str = ""
+
+    @property
+    def levels(self) -> list[float]:
+        return sorted({*SURFACE_LEVELS, round(self.alpha, 12)})
+
+    @property
+    def sure(self) -> float:
+        """The z out of fold that a candidate needs to be tested for its gap."""
+        return sure_enough(split_level(self.alpha, self.aggregate, self.splits), self.train_share)
+
+    def split(self, contest: Contest, k: int) -> tuple[Index, Index]:
+        """Split k is the same for every candidate."""
+        rng = generator(self.seed, "improve/split", k)
+        if contest.person is None:
+            return split_rows(contest.rows, self.train_share, rng)
+        trained, _ = split_rows(int(contest.person.max()) + 1, self.train_share, rng)
+        inside = np.isin(contest.person, trained)  # nobody is in both halves
+        return np.flatnonzero(inside), np.flatnonzero(~inside)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TestedSplits:
+    """Arrays with one entry per split, and what follows from them."""
+
+    settings: Settings
+    variants: list[str]
+    arrays: Arrays
+    block: list[int]
+    names: list[str]
+    accuracies: int
+
+    @property
+    def p_values(self) -> list[float]:
+        """The p-value of each split: its largest component (intersection-union)."""
+        return [float(value) for value in self.arrays["p"].max(axis=1)]
+
+    @property
+    def p_value(self) -> float:
+        return combine_p_values(self.p_values, self.settings.aggregate)
+
+    @property
+    def rejected(self) -> bool:
+        return self.p_value < self.settings.alpha
+
+    def chosen(self, k: int) -> str:
+        return self.variants[int(self.arrays["chosen"][k])]
+
+    def positions(self, metric: int) -> list[int]:
+        """Which components belong to one metric of the claim."""
+        return [i for i, b in enumerate(self.block) if b == metric]
+
+
+def run_splits(
+    contest: Contest, candidates: Sequence[Candidate], settings: Settings
+) -> tuple[TestedSplits, Found | None]:
+    """Steps 1 to 5 of Section 3.1 for all splits, and what the search found in each; None when nothing was chosen."""
+    variants = variants_of(contest, candidates)
+    parts = [settings.split(contest, k) for k in range(settings.splits)]
+    found = search(contest, candidates, parts, settings)
+
+    def task(part: range, rng: np.random.Generator) -> Arrays:
+        (k,) = part
+        best = 0 if found is None else found.best(k)
+        merit = math.nan if found is None else float(found.arrays["merit"][k, best])
+        numbers = test_split(contest, settings, variants[best], k, rng)
+        return {"chosen": np.array([best]), "merit": np.array([merit]), **numbers}
+
+    name = "improve: testing on the other half of each split"
+    arrays = _loop(task, settings.splits, name, settings.key, settings)
+    return _tested(contest, settings, variants, arrays, _any_pairs(contest)), found
+
+
+def _any_pairs(contest: Contest) -> list[Pair | None]:
+    """A pair for each fairness metric, only so that the components can be listed."""
+    return [contest.claim.pairs[0]] * len(contest.claim.fairness)
+
+
+def run_challenge(
+    contest: Contest, candidates: Sequence[Candidate], settings: Settings, stated: Stated
+) -> TestedSplits:
+    """Section 3.2 on all rows: each rule that was fixed beforehand is tested on everybody, without splits."""
+    variants = variants_of(contest, candidates)
+    everyone = np.arange(contest.rows)
+
+    def task(part: range, rng: np.random.Generator) -> Arrays:
+        (k,) = part
+        candidate, name = variants[k]
+        rule = fitted(contest if stated.earlier is None else stated.earlier, candidate, None, rng)[name]
+        check_rule(rule, contest, everyone)
+        check_permissible(rule, contest, everyone)
+        old, new = stated.status_quo(contest), rule.outcome_of(contest.inputs)
+        numbers = _tested_ends(contest, Compared(everyone, old, new), stated.pairs, settings, rng, (old, new))
+        statement = np.array([rule.statement[:STATEMENT]], dtype=f"<U{STATEMENT}")
+        return {"chosen": np.array([k]), "merit": np.array([np.nan]), "statement": statement, **numbers}
+
+    arrays = _loop(task, len(variants), "improve: testing on all rows", settings.key, settings)
+    return _tested(contest, settings, variants, arrays, stated.pairs)
+
+
+def _tested(
+    contest: Contest,
+    settings: Settings,
+    variants: Sequence[tuple[Candidate, str]],
+    arrays: Arrays,
+    pairs: Sequence[Pair | None],
+) -> TestedSplits:
+    few = np.arange(min(contest.rows, 2))
+    old = contest.status_quo_of(few)
+    claimed = examine(contest, Compared(few, old, old), pairs, 0, generator(0, ""))
+    return TestedSplits(
+        settings=settings,
+        variants=[name for _, name in variants],
+        arrays=arrays,
+        block=claimed.block,
+        names=[component.name for component in claimed.components],
+        accuracies=len(contest.claim.accuracies),
+    )
+
+
+def test_split(
+    contest: Contest, settings: Settings, variant: tuple[Candidate, str], k: int, rng: np.random.Generator
+) -> Arrays:
+    """The numbers of one split, each with a first axis of length one."""
+    (candidate, name), (train, test) = variant, settings.split(contest, k)
+    rule = fitted(contest, candidate, train, rng)[name]
+    check_rule(rule, contest, train)
+    new, new_score = rule.outcome_of(contest.inputs)
+    old, old_score = contest.status_quo(train)
+    numbers = _tested_ends(
+        contest,
+        Compared(test, contest.status_quo_of(test, train), (new[test], new_score[test])),
+        status_quo_pairs(contest, contest.status_quo_of(train), train),
+        settings,
+        rng,
+        ((old, old_score), (new, new_score)),
+    )
+    statement = np.array([rule.statement[:STATEMENT]], dtype=f"<U{STATEMENT}")
+    return {"statement": statement, **numbers}
+
+
+def _tested_ends(
+    contest: Contest,
+    compared: Compared,
+    pairs: Sequence[Pair | None],
+    settings: Settings,
+    rng: np.random.Generator,
+    everyone: tuple[Decided, Decided],
+) -> Arrays:
+    """The test's numbers, and its p-value were everything that is unknown at its best for the claim."""
+    tested = examine(contest, compared, pairs, settings.bootstrap, rng, everyone)
+    numbers = _numbers_of(tested, contest, settings)
+    best = float(numbers["p"].max())
+    if contest.unlabelled is not None and any(map(contest.unlabelled.matters, contest.claim.worths)):
+        hoped = examine(contest, compared, pairs, settings.bootstrap, rng, everyone, optimistic=True)
+        best = max(c.p_value(d) for c, d in hoped.pairs) if enough_people(hoped, contest) else 1.0
+    return {**numbers, "p_best": np.array([best])}
+
+
+def _numbers_of(tested: ClaimTest, contest: Contest, settings: Settings) -> Arrays:
+    """What is kept of one test, each with a first axis of length one."""
+    enough = enough_people(tested, contest)
+    pairs = tested.pairs
+    margins = tested.margin_p_values(contest.margin_units)
+    return {
+        "estimate": tested.levels.estimate[None],
+        "support": tested.levels.support[None],
+        "p": np.array([[c.p_value(d) if enough else 1.0 for c, d in pairs]]),
+        "delta": np.array([[c.delta_method(d) for c, d in pairs]], dtype=np.float64),
+        "statistic": np.array([[c.statistic(d) for c, d in pairs]]),
+        "error": np.array([[c.standard_error(d) for c, d in pairs]]),
+        "losses": np.array([tested.losses]),
+        "margins": np.array([[p if enough else 1.0 for p in margins]]),
+        "thresholds": np.array([_corners(tested, settings, enough)]),
+        "enough": np.array([enough]),
+    }
+
+
+def _corners(tested: ClaimTest, settings: Settings, enough: bool) -> list[tuple[float, float]]:
+    """What each kept level rejects: the corner of its rectangle."""
+    found = []
+    for level in settings.levels:
+        each = split_level(level, settings.aggregate, settings.splits)
+        corner = split_thresholds(tested.components, each)
+        found.append((min(corner.accuracy, LARGEST), corner.fairness) if enough else (-math.inf, -math.inf))
+    return found
+
+
+def enough_people(tested: ClaimTest, contest: Contest) -> bool:
+    """Whether every level that is tested rests on enough people."""
+    claim, support = contest.claim, tested.levels.support
+    first = len(claim.accuracies)
+    accuracy = support[:first, :, -1:] if claim.pooled else support[:first, :, :-1]
+    return bool((accuracy >= FEWEST).all() and (support[first:, :, :-1] >= FEWEST).all())
+
+
+def refit_rule(
+    contest: Contest, candidates: Sequence[Candidate], settings: Settings, stated: Stated | None, best: int
+) -> tuple[Rule, dict[str, Any], Found | None]:
+    """The selection rule applied to all data (Section 3.1), or the fixed rule `best`, and whose decision changes."""
+    everyone = np.arange(contest.rows)
+    found = None
+    if stated is None:
+        found = search(contest, candidates, [(everyone, None)], settings)
+        best = 0 if found is None else found.best(0)
+    candidate, name = variants_of(contest, candidates)[best]
+    fitted_on = contest if stated is None or stated.earlier is None else stated.earlier
+    with threadpool_limits(1):
+        rule = fitted(fitted_on, candidate, None, generator(settings.seed, "improve/refit"))[name]
+    decision, _ = rule.outcome_of(contest.inputs)
+    if isinstance(candidate, FixedRule):
+        rule = candidate.taken_away(rule.threshold)
+    old, _ = contest.status_quo(everyone) if stated is None else stated.status_quo(contest)
+    return rule, _told(contest, rule, old, decision), found
+
+
+def _told(contest: Contest, rule: Rule, old: Floats, new: Floats) -> dict[str, Any]:
+    """Which rule it is and whose decision changes; no decision does where the claim is about scores alone."""
+    told = {"candidate": rule.name, "threshold": rule.threshold, "proved": rule.statement}
+    if not contest.decides:
+        return {**told, "threshold": None, "changes": [], "decides": False}
+    changes = [_changed(contest, code, old, new) for code in range(len(contest.names))]
+    return {**told, "changes": changes}
+
+
+def _changed(contest: Contest, code: int, old: Floats, new: Floats) -> dict[str, Any]:
+    """Whose decision would change in one group."""
+    inside = contest.group == code
+    return {
+        "group": contest.names[code],
+        "n": int(inside.sum()) if contest.person is None else int(np.unique(contest.person[inside]).size),
+        "gain_decision": int(np.count_nonzero(inside & (old == 0) & (new == 1))),
+        "lose_decision": int(np.count_nonzero(inside & (old == 1) & (new == 0))),
+        "selected_status_quo": int(old[inside].sum()),
+        "selected_alternative": int(new[inside].sum()),
+    }
+
+
+def search(
+    contest: Contest,
+    candidates: Sequence[Candidate],
+    parts: Sequence[tuple[Index, Index | None]],
+    settings: Settings,
+) -> Found | None:
+    """Every variant in every training part, out of fold and on the rows kept for testing; None for a single one."""
+    widths = [len(candidate.variants(contest)) for candidate in candidates]
+    if sum(widths) == 1 and contest.constraints.permissible is None and contest.strata is None:
+        return None
+
+    def task(part: range, rng: np.random.Generator) -> Arrays:
+        (i,) = part
+        half, which = divmod(i, len(candidates))
+        train, test = parts[half]
+        found = judged_out_of_fold(contest, candidates[which], train, test, rng)
+        room = [(0, max(widths) - widths[which])]
+        return {key: np.pad(v, room + [(0, 0)] * (v.ndim - 1))[None] for key, v in found.items()}
+
+    key = f"{settings.key}|{[train.size for train, _ in parts]}"
+    name = "improve: choosing among candidates in each training half"
+    arrays = _loop(task, len(parts) * len(candidates), name, key, settings)
+    kept = {
+        name: np.array(
+            [
+                np.concatenate([row[:width] for row, width in zip(half, widths, strict=True)])
+                for half in values.reshape(len(parts), len(candidates), *values.shape[1:])
+            ]
+        )
+        for name, values in arrays.items()
+    }
+    names = [name for _, name in variants_of(contest, candidates)]
+    return Found(kept, names, settings.sure, settings_of(contest, candidates))
+
+
+def _loop(task: Task, steps: int, name: str, key: str, settings: Settings) -> Arrays:
+    """One batch per step. Models run on one thread each: parallel work is over steps, and spinning threads of small
+    fits cost more than they bring."""
+    with threadpool_limits(1):
+        return map_batches(
+            task,
+            steps,
+            name=name,
+            seed=settings.seed,
+            batch_size=1,
+            key=key,
+            jobs=settings.jobs,
+            progress=settings.progress,
+        )
+
+
+def split_rows(rows: int, share: float, rng: np.random.Generator) -> tuple[Index, Index]:
+    """⌊β·n⌋ training rows uniformly at random, and the rest (Section 3.1, step 1)."""
+    order = rng.permutation(rows)
+    train = math.floor(share * rows)
+    if not 0 < train < rows:
+        required = f"must leave somebody of {rows:,} to fit on and somebody to test on"
+        raise InputError("improve", Fault("train_share", required, got=share))
+    return np.sort(order[:train]), np.sort(order[train:])
+
+
+def gaps(contest: Contest, estimate: NDArray[np.float64], m: int) -> tuple[float, float]:
+    """Gap, or impact ratio, of the status quo and of the alternative in the claim's metric m in one split."""
+    old, new = gap_levels(contest, estimate)[:, m - len(contest.claim.accuracies)]
+    if contest.claim.scale == "ratio":
+        return math.exp(-old), math.exp(-new)
+    return float(old), float(new)

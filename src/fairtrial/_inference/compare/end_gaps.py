@@ -1,0 +1,247 @@
+"""Gaps of which only the two ends are known: limits and tests that hold for all that lies between them.
+
+The gap is smallest where the group's rate is smallest and the target's is largest. 'The gap is at most v' is tested at
+that end and 'at least v' at the other; an interval covers every gap between the ends (Imbens and Manski 2004).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from scipy import special
+
+from fairtrial._inference.compare.gaps import Gaps, KnownRateGaps, blank, no_ratio
+from fairtrial._inference.evidence.atoms import Bools, Comparison
+from fairtrial._inference.evidence.partly_labelled import PartlyLabelled, RateEnd
+from fairtrial._inference.evidence.probable_groups import Estimate, ProbableGap, ProbableRows, probable_gap
+from fairtrial._inference.joint.joint_test import JointTest
+from fairtrial._inference.numeric.roots import Floats
+from fairtrial._inference.rates.binary_gaps import no_gap
+from fairtrial._inference.rates.laws import Law, quantile_of, signed_root, tail_of
+from fairtrial._inference.rates.linear import LinearKnownLaw, LinearLaw
+from fairtrial._inference.rates.proportions import rate_interval
+from fairtrial._inference.rates.two_rates import TwoRateLaw, TwoRates
+from fairtrial._inference.ways import Scale
+
+NOBODY_FOR_SURE = "nobody is sure to meet the metric's condition, so that the rate may be anything"
+RULE = "both ends of what unknown outcomes allow"
+PROBABLE_RULE = "both ends of what the probabilities allow, chosen on one half of the rows, Student's t"
+NO_SPREAD = "nothing varies, so that there is nothing to infer from"
+
+
+class End(ABC):
+    """All gaps at one end: estimates, errors (of a ratio those of its logarithm), tails and limits."""
+
+    estimate: Floats
+    error: Floats
+
+    @abstractmethod
+    def tails(self, gap: Floats) -> tuple[Floats, Floats]: ...
+
+    @abstractmethod
+    def limits(self, level: Floats) -> tuple[Floats, Floats]: ...
+
+
+class LawEnd(End):
+    """By a law of two rates."""
+
+    def __init__(self, law: Law) -> None:
+        self.law, self.error = law, law.error
+        self.estimate = law.to_gap(law.centre)
+
+    def tails(self, gap: Floats) -> tuple[Floats, Floats]:
+        return self.law.tails(gap)
+
+    def limits(self, level: Floats) -> tuple[Floats, Floats]:
+        return self.law.limits(level)
+
+
+class KnownEnd(End):
+    """Counts against a known rate."""
+
+    def __init__(self, end: RateEnd, known: Floats, scale: Scale) -> None:
+        self.gaps = KnownRateGaps(end.people, end.events, known, "bounded", scale)
+        self.known, self.scale = known, scale
+        self.estimate, self.error = self.gaps.estimate, self.gaps.error
+
+    def tails(self, gap: Floats) -> tuple[Floats, Floats]:
+        return self.gaps.tails(gap)
+
+    def limits(self, level: Floats) -> tuple[Floats, Floats]:
+        sides = [
+            rate_interval(k, n, float(at))
+            for k, n, at in zip(self.gaps.successes, self.gaps.count, level, strict=True)
+        ]
+        low, high = (np.array([float(side[which]) for side in sides]) for which in (0, 1))
+        if self.scale == "difference":
+            return low - self.known, high - self.known
+        return low / self.known, high / self.known
+
+
+class EstimateEnd(End):
+    """Estimates with their errors, by Student's t."""
+
+    def __init__(self, estimate: Floats, error: Floats, df: Floats) -> None:
+        self.estimate, self.error, self.df = estimate, error, df
+
+    def tails(self, gap: Floats) -> tuple[Floats, Floats]:
+        root = (self.estimate - gap) / np.maximum(self.error, 1e-300)
+        return tail_of(-root, self.df), tail_of(root, self.df)
+
+    def limits(self, level: Floats) -> tuple[Floats, Floats]:
+        half = -quantile_of((1.0 - level) / 2.0, self.df) * self.error
+        return np.clip(self.estimate - half, -1.0, 1.0), np.clip(self.estimate + half, -1.0, 1.0)
+
+
+class EndGaps(Gaps):
+    """Gaps anywhere between two ends; `estimate` is the one between them that is nearest to no gap."""
+
+    def __init__(self, least: End, most: End, reason: list[str | None], scale: Scale) -> None:
+        self.least, self.most, self.reason, self.scale = least, most, reason, scale
+        nothing = no_gap(scale)
+        self.estimate = np.where(self.defined, np.clip(nothing, least.estimate, most.estimate), nothing)
+        self.error = np.maximum(least.error, most.error)
+        self.df = np.full(self.estimate.shape, np.inf)
+        self.rule = np.full(self.estimate.shape, RULE)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ends = (least.estimate, most.estimate)
+            low, high = ends if scale == "difference" else (np.log(ends[0]), np.log(ends[1]))
+            width = (high - low) / self.error
+        # how far apart the ends are, in standard errors
+        self.width = np.where(np.isfinite(width), np.maximum(width, 0.0), np.inf)
+
+    def critical(self, level: float) -> Floats:
+        """Imbens and Manski's c, with Φ(c + Δ/se) − Φ(−c) = level: 1.96 for a point at 95%, 1.64 for distant ends."""
+        low, high = np.zeros(self.width.shape), np.full(self.width.shape, 40.0)
+        for _ in range(80):
+            middle = (low + high) / 2.0
+            enough = special.ndtr(middle + self.width) - special.ndtr(-middle) >= level
+            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+        return high
+
+    def limits(self, level: float) -> tuple[Floats, Floats]:
+        """Limits that hold for every gap between the ends."""
+        return self._at(1.0 - 2.0 * special.ndtr(-self.critical(level)))
+
+    def certificate_limits(self, level: float) -> tuple[Floats, Floats]:
+        """Each end by itself: both one-sided tests of a certificate hold theirs."""
+        return self._at(np.full(self.estimate.shape, level))
+
+    def _at(self, level: Floats) -> tuple[Floats, Floats]:
+        low, high = self.least.limits(level)[0], self.most.limits(level)[1]
+        return blank(low, self.defined), blank(high, self.defined)
+
+    def tails(self, gap: Floats) -> tuple[Floats, Floats]:
+        return self._guard(self.least.tails(gap)[0]), self._guard(self.most.tails(gap)[1])
+
+    def root(self, gap: Floats) -> Floats:
+        return signed_root(*self.tails(gap))
+
+    def p_equal(self, gap: float | None = None) -> Floats:
+        value = no_gap(self.scale) if gap is None else gap
+        return self.p_inside(value, value)
+
+    def p_at_most(self, gap: float) -> Floats:
+        above, _ = self.tails(np.full(self.estimate.shape, gap))
+        return np.where(self.defined & (self.least.estimate > gap), above, 1.0)
+
+    def p_at_least(self, gap: float) -> Floats:
+        _, below = self.tails(np.full(self.estimate.shape, gap))
+        return np.where(self.defined & (self.most.estimate < gap), below, 1.0)
+
+    def p_inside(self, low: float, high: float) -> Floats:
+        """1 where some gap between the ends lies inside; else the near end's tail, and the chance of being as far out
+        on the other side, which is the band's width and that of what lies between the ends away."""
+        above, below = self.p_at_most(high), self.p_at_least(low)
+        p = np.minimum(above, below)
+        one_sided = np.isinf(high) or low == (-np.inf if self.scale == "difference" else 0.0)
+        if one_sided:
+            return below if np.isinf(high) else above
+        band = high - low if self.scale == "difference" else np.log(high / low)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            far = -special.ndtri(np.minimum(p, 0.5)) + self.width + np.where(band > 0, band / self.error, 0.0)
+        return self._guard(np.where(p < 1.0, np.minimum(p + special.ndtr(-far), 1.0), 1.0))
+
+    def joint(self) -> JointTest:
+        """Bonferroni's test over the groups: the smallest of their p-values times how many there are."""
+        told = self.defined
+        if not told.any():
+            return JointTest(np.nan, 0, 1.0, "none", "no group has inference")
+        p = float(min(1.0, told.sum() * self.p_equal()[told].min()))
+        return JointTest(np.nan, int(told.sum()), p, "Bonferroni over the groups' own tests")
+
+
+def label_gaps(labels: PartlyLabelled, comparison: Comparison, scale: Scale = "difference") -> EndGaps:
+    """The gaps of groups to targets apart from them, or to known rates, of which some outcomes are unknown."""
+    rates = RateEnds(labels, comparison)
+    reason: list[str | None] = [NOBODY_FOR_SURE if empty else None for empty in rates.empty]
+    if scale == "ratio" and comparison.known is None:
+        without = rates.reference[1].events == 0
+        reason = [
+            why or (no_ratio(0.0, False) if zero else None) for why, zero in zip(reason, without, strict=True)
+        ]
+    ends = [rates.gap_end(labels, comparison.known, most=most, scale=scale) for most in (False, True)]
+    gaps = EndGaps(ends[0], ends[1], reason, scale)
+    gaps.rates = np.stack([rates.group[0].rate, rates.reference[0].rate])  # the least that are possible
+    return gaps
+
+
+def probable_gaps(rows: ProbableRows, comparison: Comparison) -> tuple[EndGaps, list[ProbableGap]]:
+    """The gaps of groups known with a probability, by their bounds, and every gap by all three answers."""
+    found = [probable_gap(rows, comparison, index) for index in range(comparison.member.shape[0])]
+    least, most = (_estimates([getattr(gap, name) for gap in found]) for name in ("least", "most"))
+    errors = np.maximum(least.error, most.error)
+    reason: list[str | None] = [NO_SPREAD if error <= 0 else None for error in errors]
+    # a branch that was chosen wrongly may make the ends cross where they are nearly the same
+    most.estimate = np.maximum(least.estimate, most.estimate)
+    gaps = EndGaps(least, most, reason, "difference")
+    gaps.rule = np.full(gaps.estimate.shape, PROBABLE_RULE)
+    return gaps, found
+
+
+def _estimates(found: list[Estimate]) -> EstimateEnd:
+    return EstimateEnd(
+        np.array([one.value for one in found]),
+        np.array([one.error for one in found]),
+        np.array([one.df for one in found]),
+    )
+
+
+class RateEnds:
+    """The smallest and the largest rate of every group and of its target."""
+
+    def __init__(self, labels: PartlyLabelled, comparison: Comparison) -> None:
+        self.group = tuple(labels.end(comparison.member, most=most) for most in (False, True))
+        self.reference = tuple(labels.end(comparison.reference, most=most) for most in (False, True))
+        self.apart = comparison.known is None
+
+    @property
+    def empty(self) -> Bools:
+        """Whether an end has nobody."""
+        ends = (*self.group, *(self.reference if self.apart else ()))
+        return np.asarray(np.min([end.people for end in ends], axis=0) <= 0)
+
+    def _filled(self, end: RateEnd) -> RateEnd:
+        """With somebody in every group: laws are asked of all groups, and what has no inference is left out later."""
+        nobody = self.empty | (end.people <= 0)
+        return RateEnd(
+            np.where(nobody, 0.0, end.events),
+            np.where(nobody, 1.0, end.people),
+            np.where(nobody, 0.0, end.variance),
+        )
+
+    def gap_end(self, labels: PartlyLabelled, known: Floats | None, *, most: bool, scale: Scale) -> End:
+        """The group's largest rate with the target's smallest, or the other way round."""
+        own, other = (self._filled(end) for end in (self.group[most], self.reference[not most]))
+        some = own.people, other.people
+        df = np.full(own.people.shape, np.inf)
+        if known is not None:
+            if np.isinf(labels.odds):
+                return KnownEnd(own, known, scale)
+            return LawEnd(LinearKnownLaw(own.rate, some[0], own.variance, df, known, scale, binary=True))
+        if np.isinf(labels.odds):
+            return LawEnd(TwoRateLaw(TwoRates(own.events, some[0], other.events, some[1]), scale))
+        rates, sizes = np.stack([own.rate, other.rate]), np.stack(some)
+        covariance = np.stack([own.variance, other.variance, np.zeros(df.shape)])
+        return LawEnd(LinearLaw(rates, sizes, covariance, df, scale, binary=True))

@@ -1,0 +1,162 @@
+"""Gaps of weighted rows and of repeated units, all groups at once."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from scipy import special
+
+from fairtrial._inference.compare.gaps import LawGaps, no_ratio, nobody
+from fairtrial._inference.evidence.atoms import Comparison
+from fairtrial._inference.evidence.row_powers import OneSide, RowPowers
+from fairtrial._inference.evidence.unit_sums import Side, UnitSums, degrees_of_freedom
+from fairtrial._inference.joint.joint_test import JointTest
+from fairtrial._inference.numeric.roots import Floats
+from fairtrial._inference.rates.binary_gaps import SMALLEST_P
+from fairtrial._inference.rates.laws import Law
+from fairtrial._inference.rates.linear import LinearKnownLaw, LinearLaw
+from fairtrial._inference.ways import Scale
+
+# Of the test of all gaps at once; with fewer each group's own test is asked.
+LEAST_DF = 5.0
+ONE_UNIT = "all its rows belong to one unit, so that there is no variation to infer from"
+NO_VARIATION = "no unit's value differs from the others', so that there is no variation to infer from"
+
+
+class LinearGaps(LawGaps):
+    """Weighted rates by the score at effective sizes, weighted means by their linearised error; Student's t."""
+
+    def __init__(self, sums: UnitSums, comparison: Comparison, scale: Scale = "difference") -> None:
+        self.scale, self.binary = scale, sums.binary
+        self.sums, self.comparison, self.known = sums, comparison, comparison.known
+        groups = comparison.member.shape[0]
+        self.mean, self.size = np.zeros((2, groups)), np.ones((2, groups))
+        self.variances, self.df = np.zeros((3, groups)), np.ones(groups)
+        self.people: Floats = np.zeros(groups)
+        self.reason: list[str | None] = []
+        apart = self.known is not None or not np.any(comparison.parts[0] @ np.ones(sums.atoms))
+        if sums.alone and apart:
+            self._all_at_once()
+        else:
+            for index in range(groups):
+                self._one(index)
+        self.rates = self.mean
+        self.law = self._law(self.known)
+        self.estimate, self.error = self._estimates(self.known), self.law.error
+        name = "score at effective sizes, Student's t" if self.binary else "linearised, Student's t"
+        self.rule = np.full(groups, name)
+
+    @cached_property
+    def covariance(self) -> Floats:  # type: ignore[override]
+        """Of all gaps, from the units' influences on them; worked out where it is asked for."""
+        influences = np.zeros((len(self.reason), self.sums.units))
+        for index in np.flatnonzero(self.defined):
+            first, second, _ = self._sides(int(index))
+            influences[index] = first.influence()
+            if second is not None:
+                influences[index] -= second.influence()
+        return np.asarray((influences * self.sums.times) @ influences.T)
+
+    def _sides(self, index: int) -> tuple[Side, Side | None, Side | None]:
+        """The units of one group, of its target, and of what they share."""
+        member, reference = self.comparison.member[index], self.comparison.reference[index]
+        first = self.sums.side(member)
+        if self.known is not None:
+            return first, None, None
+        both = member & reference
+        return first, self.sums.side(reference), self.sums.side(both) if both.any() else None
+
+    def _all_at_once(self) -> None:
+        """Rows that are units of their own, in groups and targets apart from each other."""
+        powers = RowPowers(self.sums)
+        first = powers.side(self.comparison.member)
+        second = None if self.known is not None else powers.side(self.comparison.reference)
+        self.people = np.rint(first.people)
+        for index in range(self.people.size):
+            other = None if second is None else second.of(index)
+            self.reason.append(self._why_not(first.of(index), other))
+        told, trace, squared = self.defined, first.trace, first.squared
+        sides = (first,) if second is None else (first, second)
+        for place, side in enumerate(sides):
+            self.mean[place], self.variances[place] = np.where(told, [side.mean, side.variance], 0.0)
+            self.size[place] = np.where(told, side.size, 1.0)
+        if second is not None:
+            trace, squared = trace + second.trace, squared + second.squared
+        usable = told & (squared > 0) & np.isfinite(squared)
+        self.df = np.divide(trace**2, squared, out=np.ones(told.size), where=usable)
+        for index in range(told.size):
+            if told[index]:
+                self._find_variation(index, float(self.variances[:2, index].sum()))
+
+    def _one(self, index: int) -> None:
+        """The numbers of one group."""
+        first, second, shared = self._sides(index)
+        self.people[index] = first.people
+        self.reason.append(self._why_not(first, second))
+        if self.reason[-1] is not None:
+            return
+        influence = first.influence()
+        self.mean[0, index], self.size[0, index] = first.mean, first.size
+        self.variances[0, index] = first.sum(influence**2)
+        if second is not None:
+            other = second.influence()
+            self.mean[1, index], self.size[1, index] = second.mean, second.size
+            self.variances[1:, index] = first.sum(other**2), first.sum(influence * other)
+            influence = influence - other
+        self.df[index] = degrees_of_freedom(first, second, shared)
+        self._find_variation(index, first.sum(influence**2))
+
+    def _find_variation(self, index: int, variance: float) -> None:
+        rounding = 1e-12 * float(np.abs(self.mean[:, index]).max())
+        if not self.binary and variance <= rounding**2:
+            self.reason[index] = NO_VARIATION
+
+    def _why_not(self, first: Side | OneSide, second: Side | OneSide | None) -> str | None:
+        why = nobody(first.everyone == 0, second is not None and second.everyone == 0)
+        if why is not None:
+            return why
+        if first.people == 1 or (second is not None and second.people == 1):
+            return ONE_UNIT
+        return None if second is None or self.scale == "difference" else self._no_ratio(first, second)
+
+    def _no_ratio(self, first: Side | OneSide, second: Side | OneSide) -> str | None:
+        if second.mean == 0:
+            return no_ratio(0.0, False)
+        positive = self.binary or min(first.mean, second.mean) > 0
+        return None if positive else "a ratio is for means above zero"
+
+    def _law(self, known: Floats | None) -> Law:
+        if known is not None:
+            return LinearKnownLaw(
+                self.mean[0], self.size[0], self.variances[0], self.df, known, self.scale, binary=self.binary
+            )
+        return LinearLaw(self.mean, self.size, self.variances, self.df, self.scale, binary=self.binary)
+
+    def _estimates(self, known: Floats | None) -> Floats:
+        target = self.mean[1] if known is None else known
+        if self.scale == "difference":
+            return np.where(self.defined, self.mean[0] - target, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.defined, self.mean[0] / target, 1.0)
+
+    def joint(self) -> JointTest:
+        """Hotelling's test that no group has a gap, with the fewest degrees of freedom of the groups; Bonferroni's of
+        their own tests where there are too few for it."""
+        told = self.defined
+        if not told.any():
+            return JointTest(np.nan, 0, 1.0, "none", "no group has inference")
+        target = self.mean[1] if self.known is None else self.known
+        gap = (self.mean[0] - target)[told]
+        values, vectors = np.linalg.eigh(self.covariance[np.ix_(told, told)])
+        used = values > 1e-10 * max(float(values.max()), 1e-300)
+        rank, df = int(used.sum()), float(self.df[told].min())
+        statistic = float(np.sum((vectors[:, used].T @ gap) ** 2 / values[used])) if rank else 0.0
+        own = float(min(1.0, told.sum() * self.p_equal()[told].min()))
+        if rank == 0 or df - rank + 1.0 < LEAST_DF:
+            return JointTest(statistic, rank, own, "Bonferroni over the groups' own tests")
+        f = statistic * (df - rank + 1.0) / (df * rank)
+        p = float(special.fdtrc(rank, df - rank + 1.0, f))
+        return JointTest(
+            statistic, rank, max(p, SMALLEST_P), "Hotelling, degrees of freedom of the smallest group"
+        )

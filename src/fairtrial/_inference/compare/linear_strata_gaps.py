@@ -1,0 +1,326 @@
+"""Gaps among people alike, of weighted rows and of repeated units: rates and means within strata."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairtrial._inference.compare.gaps import LawGaps, no_ratio
+from fairtrial._inference.compare.linear_gaps import NO_VARIATION, ONE_UNIT, LinearGaps
+from fairtrial._inference.compare.strata_gaps import NOBODY_ALIKE
+from fairtrial._inference.evidence.atoms import Comparison, Membership, as_matrix
+from fairtrial._inference.evidence.row_powers import NARROW, RowPowers, series
+from fairtrial._inference.evidence.unit_sums import UnitSums
+from fairtrial._inference.evidence.within_units import Lines, Parts, unit_parts
+from fairtrial._inference.numeric.roots import Floats
+from fairtrial._inference.rates.laws import Law
+from fairtrial._inference.rates.linear import LinearLaw
+from fairtrial._inference.rates.strata import Heterogeneity, StrataLaw, heterogeneity
+from fairtrial._inference.rates.two_rates import TwoRates, at_null, unskewed
+from fairtrial._inference.ways import Scale
+
+Strata = NDArray[np.int64]
+NOT_POSITIVE = "a ratio is for means above zero"
+
+
+class LinearStrataGaps(LawGaps):
+    """Weighted gaps within strata, weighted by Mantel and Haenszel's W1 W2/(W1 + W2); Student's t.
+
+    `compared` is the share of the group's weight in strata with somebody of the target.
+    """
+
+    def __init__(
+        self, sums: UnitSums, comparison: Comparison, stratum: Strata, unadjusted: LinearGaps, scale: Scale
+    ) -> None:
+        self.sums, self.comparison, self.stratum, self.scale = sums, comparison, stratum, scale
+        self.people, self.rates = unadjusted.people, unadjusted.rates
+        strata = int(stratum.max()) + 1
+        columns = np.stack(
+            [
+                np.bincount(sums.atom, of * sums.times, sums.atoms).astype(np.float64)
+                for of in (sums.weight, sums.total, sums.square)
+            ],
+            axis=1,
+        )
+        both = [
+            by_strata(side, columns, stratum, strata) for side in (comparison.member, comparison.reference)
+        ]
+        # weight, weighted sum and sum of squared weights, by group, stratum and side
+        self.w, total, square = np.moveaxis(np.stack(both, axis=2), 3, 0)
+        w1, w2 = self.w[..., 0], self.w[..., 1]
+        self.there = (w1 > 0) & (w2 > 0)
+        everyone = np.where(self.there, w1 + w2, 1.0)
+        self.weight = np.where(self.there, w1 * w2 / everyone, 0.0)
+        share = self.weight / np.maximum(self.weight.sum(axis=1, keepdims=True), 1e-300)
+        there = self.there[..., None]
+        self.mean = np.where(there, total / np.where(there, self.w, 1.0), 0.0)
+        self.sides = np.moveaxis((share[..., None] * self.mean).sum(axis=1), 1, 0)
+        gap = self.sides[0] - self.sides[1]
+        fitted = (total.sum(axis=2) - gap[:, None] * w1) / everyone
+        # what a common difference leaves of each side of each stratum, and how far the side lies from the share
+        self.fitted = np.stack([fitted + gap[:, None], fitted], axis=2) * there
+        self.x = np.stack([w2 / everyone, -w1 / everyone], axis=2) * there
+        self.compared = (w1 * self.there).sum(axis=1) / np.maximum(w1.sum(axis=1), 1e-300)
+        self.variances, self.df = self._variances()
+        self.reason = [self._why_not(index) for index in range(gap.size)]
+        sizes = np.where(there, self.w**2 / np.where(square > 0, square, 1.0), 0.0)
+        self.law = self._law(sizes)
+        self.error = self.law.error
+        nothing = gap * 0.0 if scale == "difference" else gap * 0.0 + 1.0
+        self.estimate = np.where(self.defined, self.law.to_gap(self.law.centre), nothing)
+        name = "score within strata at effective sizes" if sums.binary else "linearised within strata"
+        self.rule = np.full(gap.shape, f"{name}, Student's t")
+
+    # -- variances ----------------------------------------------------------------------------------------------
+    def _variances(self) -> tuple[Floats, Floats]:
+        groups = self.x.shape[0]
+        variances, df, short = np.zeros((3, groups)), np.ones(groups), np.zeros(groups, dtype=bool)
+        if self.sums.alone:
+            powers = RowPowers(self.sums)
+            flat = powers.flat
+            both = [
+                by_strata(side, flat, self.stratum, self.x.shape[1])
+                for side in (self.comparison.member, self.comparison.reference)
+            ]
+            table = np.stack(both, axis=2).reshape(*self.x.shape, len(powers.table), -1)
+            table = np.moveaxis(table, 3, 0)
+            squares = powers.squares(table, self.fitted - powers.centre)
+            self.parts = row_parts(Sides(table[0], squares), self.x)
+            variances, df = self.parts.variances, self.parts.df
+            short = self.parts.step <= SHORT
+            if not self.sums.binary:
+                wide = np.abs(self.fitted - powers.centre).max(axis=(1, 2)) ** 2 * NARROW
+                short &= variances.sum(axis=0) * (self.w.sum(axis=(1, 2)) / powers.unit) > wide
+            self.unit = powers.unit
+        if isinstance(self.sums.times, float):
+            for index in np.flatnonzero(~short & self.there.any(axis=1)):
+                found = self._parts_of(int(index))
+                variances[:, index] = (
+                    (found.own**2).sum(),
+                    (found.other**2).sum(),
+                    (found.own * found.other).sum(),
+                )
+                df[index] = found.df
+        self.short = short
+        return variances, df
+
+    def _lines(self, index: int) -> Lines:
+        """The lines of one group's comparison."""
+        sums = self.sums
+        member, reference = self.comparison.member[index], self.comparison.reference[index]
+        inside = (member | reference)[sums.atom] & self.there[index][self.stratum[sums.atom]]
+        chosen = np.flatnonzero(inside)
+        atom = sums.atom[chosen]
+        stratum, side = self.stratum[atom], np.where(member[atom], 0, 1)
+        fitted, x = self.fitted[index, stratum, side], self.x[index, stratum, side]
+        residual = sums.total[chosen] - fitted * sums.weight[chosen]
+        return Lines(sums.unit[chosen], stratum, x, sums.weight[chosen], sums.square[chosen], residual)
+
+    def _parts_of(self, index: int) -> Parts:
+        return unit_parts(self._lines(index), self.sums.units, self.x.shape[1])
+
+    @cached_property
+    def covariance(self) -> Floats:  # type: ignore[override]
+        """Of the adjusted differences, from the units' parts in them; worked out where it is asked for."""
+        parts = np.zeros((len(self.reason), self.sums.units))
+        for index in np.flatnonzero(self.defined):
+            if self.short[index]:
+                lines = self._lines(int(index))
+                side = np.where(lines.x > 0, 0, 1)
+                least = self.parts.least[index, lines.stratum, side]
+                slope = self.parts.slope[index, lines.stratum, side] / self.unit
+                stretch = 1.0 / np.sqrt(least - slope * lines.weight)
+                total = (self.x[index] ** 2 * self.w[index]).sum()
+                parts[index, lines.unit] = stretch * lines.x * lines.residual / total
+            else:
+                found = self._parts_of(int(index))
+                parts[index] = found.own - found.other
+        return np.asarray((parts * self.sums.times) @ parts.T)
+
+    # -- what is told -------------------------------------------------------------------------------------------
+    def _why_not(self, index: int) -> str | None:
+        if not self.there[index].any():
+            return NOBODY_ALIKE
+        if self.scale == "ratio" and self.sides[1][index] == 0:
+            return no_ratio(0.0, False)
+        if self.scale == "ratio" and not self.sums.binary and self.sides[:, index].min() <= 0:
+            return NOT_POSITIVE
+        variance = self.variances[0, index] + self.variances[1, index] - 2.0 * self.variances[2, index]
+        rounding = 1e-12 * float(np.abs(self.mean[index]).max())
+        if not self.sums.binary and variance <= rounding**2:
+            return NO_VARIATION
+        several = self.sums.alone or np.unique(self._lines(index).unit).size > 1
+        return None if several else ONE_UNIT
+
+    def _law(self, sizes: Floats) -> Law:
+        if not self.sums.binary:
+            return LinearLaw(
+                self.sides, np.ones(self.sides.shape), self.variances, self.df, self.scale, binary=False
+            )
+        n1, n2 = sizes[..., 0], sizes[..., 1]
+        table = TwoRates(self.mean[..., 0] * n1, n1, self.mean[..., 1] * n2, n2)
+        return LinearStrataLaw(table, self.weight, self.variances, self.df, self.scale)
+
+    @cached_property
+    def heterogeneity(self) -> Heterogeneity:
+        """Whether the gap differs between strata; of rates with weights, and not of repeated units or means."""
+        if isinstance(self.law, LinearStrataLaw) and self.sums.alone:
+            return heterogeneity(self.law, self.law.effect(self.law.to_gap(self.law.centre)))
+        none = np.zeros(self.estimate.shape)
+        return Heterogeneity(none, none, none + 1.0)
+
+    def several_strata(self, index: int) -> bool:
+        """Whether two or more strata are compared."""
+        return bool(self.there[index].sum() > 1)
+
+    def one_sided(self, index: int) -> NDArray[np.intp]:
+        """Strata with people of the group and nobody to compare them with."""
+        return np.flatnonzero((self.w[index, :, 0] > 0) & ~self.there[index])
+
+
+def by_strata(member: Membership, columns: Floats, stratum: Strata, strata: int) -> Floats:
+    """The sums of columns, one line per finest group, over each group's part of each stratum."""
+    order = np.argsort(stratum, kind="stable")
+    ends = np.searchsorted(stratum[order], np.arange(strata + 1))
+    inside, sorted_columns = as_matrix(member)[:, order].astype(np.float64), columns[order]
+    found = np.zeros((inside.shape[0], strata, columns.shape[1]))
+    for place, (start, end) in enumerate(pairwise(ends)):
+        found[:, place] = inside[:, start:end] @ sorted_columns[start:end]
+    return found
+
+
+# -- Two weighted rates among people alike, with the covariance of the two: the score over strata at its own
+# variance.
+class LinearStrataLaw(StrataLaw):
+    """Rates of groups (first axis) over strata (last axis) at effective sizes; `covariance` holds, per group, the two
+    variances of the standardised rates and their covariance."""
+
+    def __init__(self, table: TwoRates, weight: Floats, covariance: Floats, df: Floats, scale: Scale) -> None:
+        super().__init__(table, scale, weight)
+        self.covariance, self.df = covariance, df
+        total = np.maximum(self.weight.sum(axis=-1, keepdims=True), 1e-300)
+        self.share = self.weight / total
+        common = (self.sides[0] - self.sides[1])[..., None]
+        rates = at_null(self.table, common, "difference")
+        people = self.table.n1 + self.table.n2
+        spread = self.share**2 * people / np.maximum(people - 1.0, 1.0)
+        # of plain counts of these sizes, at the rates that a common difference leaves
+        self.plain = tuple(
+            (spread * rate * (1.0 - rate) / size).sum(axis=-1)
+            for rate, size in ((rates.p1, self.table.n1), (rates.p2, self.table.n2))
+        )
+        self.error = self.error * np.sqrt(self.effect(self.to_gap(self.centre)))
+
+    def variance(self, slope: Floats) -> Floats:
+        """Of the group's rate less so many times the target's."""
+        own, other, both = self.covariance
+        return np.asarray(own - 2.0 * slope * both + slope**2 * other)
+
+    def effect(self, value: Floats) -> Floats:
+        """The design effect of the contrast at this gap; 1 where it cannot be told."""
+        slope = np.ones(value.shape) if self.scale == "difference" else value
+        variance, plain = self.variance(slope), self.plain[0] + slope**2 * self.plain[1]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where((variance > 0) & (plain > 0), variance / plain, 1.0)
+
+    def roots(self, point: Floats) -> tuple[Floats, Floats]:
+        value = self.to_gap(point)
+        null, effect = at_null(self.table, value[..., None], self.scale), self.effect(value)
+        distance = (self.share * null.distance).sum(axis=-1)
+        spread = effect * (self.share**2 * null.variance).sum(axis=-1)
+        third = effect**2 * (self.share**3 * null.third).sum(axis=-1)
+        linear = self.variance(np.ones(value.shape) if self.scale == "difference" else value)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            score = np.where(distance == 0, 0.0, distance / np.sqrt(spread))
+            skewed = unskewed(score, np.where(spread > 0, third / (6.0 * spread**1.5), 0.0))
+            root = np.where(linear > 0, distance / np.sqrt(linear), score)
+        found = np.stack([score, skewed, np.where(distance == 0, 0.0, root)])
+        return found.min(axis=0), found.max(axis=0)
+
+
+# -- Gaps among people alike, of weighted rows that are units of their own: all groups at once, by sums of
+# powers.
+# The largest step with which the series end in time, about twice the share of the largest weight in its stratum's.
+SHORT = 0.025
+
+
+class Sides(NamedTuple):
+    """Per group, stratum and side (the group's, the target's): sums of w^k, and of w^k (y - fitted)^2."""
+
+    weights: Floats
+    squares: Floats
+
+
+class RowParts(NamedTuple):
+    """Per group the variances of the two standardised means and the degrees of freedom; and what stretches rows."""
+
+    variances: Floats
+    df: Floats
+    least: Floats  # k, by group, stratum and side
+    slope: Floats  # l
+    step: Floats  # the largest l/k of each group
+
+
+def row_parts(sides: Sides, x: Floats) -> RowParts:
+    """`x`: how far a side lies from its stratum's share of the group; zero where nobody is compared."""
+    weights = np.where(x[..., None] != 0, sides.weights, 0.0)
+    w1, w2 = weights[..., 1], weights[..., 2]
+    stratum, squares = (np.where(of > 0, of, 1.0) for of in (w1.sum(axis=2), w2.sum(axis=2)))
+    across = (x * w2).sum(axis=2)
+    total = np.maximum((x**2 * w1).sum(axis=(1, 2)), 1e-300)
+    spread = (x**2 * w2).sum(axis=(1, 2))
+    k, s, q, a = total[:, None, None], stratum[..., None], squares[..., None], across[..., None]
+    least = 1.0 + q / s**2 + 2.0 * x * a / (k * s) + spread[:, None, None] * x**2 / k**2
+    slope = 2.0 / s + 2.0 * x**2 / k
+    step = slope / least
+    summed, residual = series(weights, step), series(sides.squares, step)
+    variances = (x**2 / (least * k**2) * residual(2, 1)).sum(axis=1).T
+    second, third, fourth = (summed(power, 1) / least for power in (2, 3, 4))
+    diagonal = (x**4 * (2.0 * fourth - summed(4, 2) / least**2)).sum(axis=(1, 2))
+    beside = _beside(x, second, third, fourth, k, s, q, a, spread)
+    squared = diagonal + beside
+    usable = (squared > 0) & np.isfinite(squared)
+    df = np.divide(spread**2, squared, out=np.ones(spread.size), where=usable)
+    heavy = np.where(x != 0, step, 0.0).max(axis=(1, 2))
+    return RowParts(np.stack([*variances, np.zeros(df.size)]), df, least, slope, heavy)
+
+
+def _beside(
+    x: Floats,
+    second: Floats,
+    third: Floats,
+    fourth: Floats,
+    k: Floats,
+    s: Floats,
+    q: Floats,
+    a: Floats,
+    spread: Floats,
+) -> Floats:
+    """The trace of the squared covariance of the rows' parts beside its diagonal (see `within_units`)."""
+
+    def both(of: Floats) -> Floats:
+        return np.asarray(of.sum(axis=2))
+
+    bb, bq, qq = both(x**2 * second / s**2), both(x**2 * third / s), both(x**2 * fourth)
+    e = np.stack(
+        [both(x**3 * second / (s * k)), both(x**3 * third / s), both(x**2 * second * a / s**2)], axis=2
+    )
+    f = np.stack([both(x**3 * third / k), both(x**3 * fourth), both(x**2 * third * a / s)], axis=2)
+    hh, ho, hc = x**4 * second / k**2, x**4 * third / k, x**3 * second * a / (s * k)
+    oo, oc, cc = x**4 * fourth, x**3 * third * a / s, x**2 * second * a**2 / s**2
+    corner = np.zeros((spread.size, 3, 3))
+    for (row, column), of in {(0, 0): hh, (0, 1): ho, (0, 2): hc, (1, 1): oo, (1, 2): oc, (2, 2): cc}.items():
+        corner[:, row, column] = corner[:, column, row] = of.sum(axis=(1, 2))
+    inner = np.zeros((spread.size, 3, 3))
+    inner[:, 0, 0] = spread
+    inner[:, 0, 1] = inner[:, 1, 0] = -1.0
+    inner[:, 0, 2] = inner[:, 2, 0] = 1.0
+    q = q[..., 0]
+    blocks = ((q * bb - bq) ** 2 + bq**2 - 2.0 * (q * bq - qq) * bb).sum(axis=1)
+    mixed = np.einsum("gsi,gij,gsj->g", q[..., None] * e - 2.0 * f, inner, e)
+    last = inner @ corner
+    return np.asarray(blocks + 2.0 * mixed + np.einsum("gij,gji->g", last, last))

@@ -1,0 +1,213 @@
+"""Rows with weights, and rows of one person or place: sums per unit and finest group, and what they say of two means.
+
+A unit (a person, a hospital) may have rows in several groups. The influence of unit u on the mean of group g is
+phi = sum w (y - mean)/(W sqrt(1 - w_u/W)), W the group's weight and w_u the unit's part of it; the covariance of the
+means is the sum over units of their products. The degrees of freedom are those of Bell and McCaffrey (2002) for
+independent rows, (tr C)^2 / tr C^2, C the covariance of the influences.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairtrial._inference.evidence.weight_nodes import Nodes, nodes_of_rows
+from fairtrial._inference.numeric.roots import Floats
+
+MANY_ROWS = 20_000
+LITTLE = 0.005  # of a finest group's weight
+Bools = NDArray[np.bool_]
+Codes = NDArray[np.integer]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnitSums:
+    """One line per unit and finest group with rows: sums of weights, of weighted values and of squared weights."""
+
+    unit: NDArray[np.int64]
+    atom: NDArray[np.int64]
+    weight: Floats
+    total: Floats
+    square: Floats
+    units: int
+    atoms: int
+    binary: bool
+    counted: bool  # all weights are equal and every row is a unit of its own: plain counts
+    alone: bool = False  # every line is a row that is a unit of its own
+    times: Floats | float = 1.0  # for how many units a line stands
+
+    @classmethod
+    def of_rows(cls, unit: Codes, atom: Codes, weight: Floats, value: Floats, atoms: int) -> UnitSums:
+        """From rows that count (weights above zero); units are numbered from 0."""
+        units = int(unit.max()) + 1 if unit.size else 0
+        alone = bool(
+            np.array_equal(unit, np.arange(unit.size))
+        )  # every row a unit of its own: nothing to sort
+        keys, line = unit.astype(np.int64) * atoms + atom, np.arange(unit.size)
+        if not alone:
+            keys, line = np.unique(keys, return_inverse=True)
+
+        def sums(of: Floats) -> Floats:
+            return np.bincount(line, of, keys.size).astype(np.float64)
+
+        binary = bool(np.isin(value, (0.0, 1.0)).all())
+        alone = alone or np.unique(unit).size == unit.size
+        counted = alone and bool(np.all(weight == weight[:1]))
+        return cls(
+            keys // atoms, keys % atoms, sums(weight), sums(weight * value), sums(weight**2), units, atoms, binary,
+            counted, alone,
+        )  # fmt: skip
+
+    @classmethod
+    def of_sums(
+        cls,
+        unit: Codes,
+        atom: Codes,
+        sums: tuple[Floats, Floats, Floats],
+        times: Floats,
+        atoms: int,
+        binary: bool,
+    ) -> UnitSums:
+        """From sums (weights, weighted values, squared weights) of units that each stand for `times` people."""
+        units = int(unit.max()) + 1 if unit.size else 0
+        keys, line = np.unique(unit.astype(np.int64) * atoms + atom, return_inverse=True)
+        weight, total, square = (np.bincount(line, of, keys.size).astype(np.float64) for of in sums)
+        for_whom = np.ones(units)
+        for_whom[unit] = times
+        return cls(
+            keys // atoms, keys % atoms, weight, total, square, units, atoms, binary, False, times=for_whom
+        )
+
+    def expanded(self) -> UnitSums | None:
+        """One unit per person; None where units do not stand for whole people, but for moments of many rows."""
+        if self.alone or isinstance(self.times, float):
+            return self
+        times = np.rint(self.times).astype(np.int64)
+        if (times < 1).any() or not np.array_equal(times, self.times):
+            return None
+        line = np.repeat(np.arange(self.unit.size), times[self.unit])
+        first = np.cumsum(times) - times
+        # the copies of a unit's lines, one after the other: the number of the copy is its unit's
+        place = np.arange(line.size) - np.searchsorted(line, line)
+        return replace(
+            self, unit=first[self.unit[line]] + place, atom=self.atom[line], weight=self.weight[line],
+            total=self.total[line], square=self.square[line], units=int(times.sum()), times=1.0,
+        )  # fmt: skip
+
+    def side(self, inside: Bools) -> Side:
+        """The sums of one union of finest groups, unit by unit."""
+        chosen = inside[self.atom]
+        weight, total, square = (
+            np.bincount(self.unit[chosen], of[chosen], self.units).astype(np.float64)
+            for of in (self.weight, self.total, self.square)
+        )
+        return Side(weight, total, square, self.times)
+
+    @classmethod
+    def of_nodes(cls, nodes: Nodes, atoms: int) -> UnitSums:
+        """From few weights that stand for many rows, first those without the event, then those with it."""
+        weight = np.tile(nodes.weight, 2 * atoms)
+        event, atom = np.divmod(np.repeat(np.arange(2 * atoms), nodes.weight.size), atoms)
+        unit = np.arange(weight.size)
+        return cls(
+            unit, atom, weight, weight * event, weight**2, unit.size, atoms, True, False, True, nodes.times.ravel()
+        )  # fmt: skip
+
+    def pooled(self) -> UnitSums:
+        """The same sums by few lines that stand for many rows, where the rows are many and none has much weight."""
+        if not self._poolable():
+            return self
+        event = np.rint(self.total / self.weight).astype(np.int64)
+        cell, cells = event * self.atoms + self.atom, 2 * self.atoms
+        return UnitSums.of_nodes(nodes_of_rows(self.weight, cell, cells), self.atoms)
+
+    def _poolable(self) -> bool:
+        """Events of many rows, each a unit of its own, none with much of its finest group's weight."""
+        if not self.binary or self.counted or not self.alone or self.unit.size < MANY_ROWS:
+            return False
+        totals = np.bincount(self.atom, self.weight, self.atoms).astype(np.float64)
+        return are_little(float(self.weight.max()), totals)
+
+
+def are_little(largest: float, totals: Floats) -> bool:
+    """Whether no row has much of its finest group's weight."""
+    return bool(largest <= LITTLE * totals[totals > 0].min(initial=np.inf))
+
+
+class Side(NamedTuple):
+    """Per unit: weight, weighted sum of values, sum of squared weights; and for how many units it stands."""
+
+    weight: Floats
+    total: Floats
+    square: Floats
+    times: Floats | float = 1.0
+
+    def sum(self, of: Floats) -> float:
+        return float((of * self.times).sum())
+
+    @property
+    def everyone(self) -> float:
+        return self.sum(self.weight)
+
+    @property
+    def people(self) -> int:
+        """Units with rows here."""
+        return round(self.sum((self.weight > 0).astype(np.float64)))
+
+    @property
+    def mean(self) -> float:
+        return self.sum(self.total) / self.everyone if self.everyone > 0 else 0.0
+
+    @property
+    def size(self) -> float:
+        """Kish's effective number of rows, (sum w)^2 / sum w^2."""
+        return self.everyone**2 / self.sum(self.square) if self.everyone > 0 else 0.0
+
+    @property
+    def leverage(self) -> Floats:
+        """Each unit's part of the weight."""
+        return self.weight / self.everyone if self.everyone > 0 else self.weight
+
+    def stretch(self) -> Floats:
+        """What makes a unit's influence unbiased: 1/sqrt(1 - leverage)."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(1.0 / np.sqrt(np.maximum(1.0 - self.leverage, 0.0)))
+
+    def influence(self) -> Floats:
+        """Each unit's influence on the mean."""
+        with np.errstate(invalid="ignore"):
+            found = (self.total - self.mean * self.weight) / self.everyone * self.stretch()
+        return np.where(self.weight > 0, found, 0.0)
+
+
+def degrees_of_freedom(first: Side, second: Side | None, shared: Side | None) -> float:
+    """Bell and McCaffrey's, of the difference of two means (or of one mean); `shared` holds the rows in both."""
+    sides = [(first, 1.0)] if second is None else [(first, 1.0), (second, -1.0)]
+    stretches, leverages = (
+        [of(side) for side, _ in sides] for of in (Side.stretch, lambda one: one.leverage)
+    )
+    diagonal = np.zeros(first.weight.shape)
+    left: list[Floats] = []
+    right: list[Floats] = []
+    for i, (one, sign) in enumerate(sides):
+        for j, (other, turn) in enumerate(sides):
+            square = one.square if i == j else None if shared is None else shared.square
+            if square is None:
+                continue
+            scale = sign * turn / (one.everyone * other.everyone)
+            # units without rows here have neither weight nor leverage, so that their stretch does not count
+            a, b = scale * stretches[i], stretches[j]
+            own, theirs, part = a * leverages[i], b * leverages[j], a * square
+            diagonal += part * b
+            left += [-part, own, first.sum(square) * own]
+            right += [theirs, -b * square, theirs]
+    on_diagonal = sum(row * column for row, column in zip(left, right, strict=True))
+    mixed = np.array(
+        [[column @ row for row in left] for column in (column * first.times for column in right)]
+    )
+    trace = first.sum(diagonal + on_diagonal)
+    squared = first.sum(diagonal * (diagonal + 2.0 * on_diagonal)) + float(np.trace(mixed @ mixed))
+    return trace**2 / squared if squared > 0 and np.isfinite(squared) else 1.0

@@ -1,0 +1,195 @@
+"""Gaps of real-valued metrics by empirical likelihood of the rows."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from fairtrial._inference.compare.gaps import Gaps, blank
+from fairtrial._inference.evidence.atoms import Atoms, Comparison, gap_errors
+from fairtrial._inference.evidence.enough import find_reasons
+from fairtrial._inference.means.batched_likelihood import EndToEnd, mean_limits_of_many
+from fairtrial._inference.means.empirical_likelihood import (
+    PathPoint,
+    Sample,
+    nested_point,
+    path_limits,
+    path_log_ratio,
+    two_sample_point,
+)
+from fairtrial._inference.means.from_moments import critical_value
+from fairtrial._inference.means.known_targets import known_limits, known_log_ratio
+from fairtrial._inference.numeric.made import Made
+from fairtrial._inference.numeric.roots import Floats, secant_limits
+from fairtrial._inference.rates.overlap import overlap_root
+from fairtrial._inference.ways import Refinement
+
+# Near the edge of the convex hull the want of values beyond it, not the data, drives the likelihood's root up: it may
+# exceed Student's by this factor, no more.
+HULL_EXCESS = 1.5
+
+
+class OneGap(Protocol):
+    """Log ratio and limits of one group's gap."""
+
+    def log_ratio(self, gap: float) -> float: ...
+
+    def limits(self, critical: float) -> tuple[float, float]: ...
+
+
+class PathGap:
+    """Two disjoint samples, or a part against the whole it belongs to: a path in one multiplier."""
+
+    def __init__(self, point: PathPoint, variance: float, sign: float = 1.0) -> None:
+        self.point, self.variance, self.sign = point, variance, sign
+
+    def log_ratio(self, gap: float) -> float:
+        return path_log_ratio(self.point, self.sign * gap, self.variance)
+
+    def limits(self, critical: float) -> tuple[float, float]:
+        low, high = path_limits(self.point, critical, self.variance)
+        return (low, high) if self.sign > 0 else (-high, -low)
+
+
+class OverlapGap:
+    """A group and a reference that share some members but not all."""
+
+    def __init__(self, both: Floats, group: Floats, reference: Floats, error: float) -> None:
+        sizes = [both.size, group.size, reference.size]
+        self.value = np.concatenate([both, group, reference])[None]
+        self.in_group = np.repeat([1.0, 1.0, 0.0], sizes)[None]
+        self.in_reference = np.repeat([1.0, 0.0, 1.0], sizes)[None]
+        self.centre = float(np.concatenate([both, group]).mean() - np.concatenate([both, reference]).mean())
+        self.error = error
+
+    def _root(self, gap: Floats) -> Floats:
+        shape = (*gap.shape, self.value.shape[-1])
+        value, group, reference = (
+            np.broadcast_to(column, shape) for column in (self.value, self.in_group, self.in_reference)
+        )
+        return overlap_root(value, group, reference, np.ones(shape), gap, np.zeros(1, dtype=bool))
+
+    def log_ratio(self, gap: float) -> float:
+        return float(self._root(np.array([gap]))[0] ** 2)
+
+    def limits(self, critical: float) -> tuple[float, float]:
+        centre, error = np.array([self.centre]), np.array([self.error])
+        far = np.array([1e6 * self.error])
+        quantile = np.sqrt(np.array([critical]))
+        low, high = secant_limits(self._root, centre, error, quantile, (centre - far, centre + far))
+        return float(low[0]), float(high[0])
+
+
+class KnownGap:
+    """One sample against a known value."""
+
+    def __init__(self, sample: Sample, target: float, refinement: Refinement) -> None:
+        self.sample, self.target, self.refinement = sample, target, refinement
+
+    def log_ratio(self, gap: float) -> float:
+        return known_log_ratio(self.sample, self.target + gap, self.refinement)
+
+    def limits(self, critical: float) -> tuple[float, float]:
+        low, high = known_limits(self.sample, critical, self.refinement)
+        return low - self.target, high - self.target
+
+
+class RowGaps(Gaps):
+    """Profile empirical likelihood of every group's gap, compared with Student's t; refinements as published."""
+
+    def __init__(self, atoms: Atoms, comparison: Comparison, refinement: Refinement | None = None) -> None:
+        known = comparison.known
+        target = known if known is not None else atoms.pooled(comparison.reference)[1]
+        self.estimate = np.nan_to_num(atoms.pooled(comparison.member)[1] - target)
+        self.error, df = gap_errors(atoms, comparison)
+        self.reason = find_reasons(atoms, comparison)
+        self.df = df if refinement is None else np.full(df.shape, np.inf)
+        plain = refinement in (None, "none")
+        usual = "empirical likelihood" if plain else f"{refinement} empirical likelihood"
+        self.rule = np.full(df.shape, usual)
+        self.known = known is not None
+
+        def one_gap(index: int) -> OneGap | None:
+            if self.reason[index]:
+                return None
+            return _one_gap(atoms, comparison, index, refinement or "none", float(self.error[index]))
+
+        self.each = Made(one_gap, len(self.reason), int(atoms.count.sum()))
+
+    def root(self, gap: Floats) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            student = np.where(self.defined, (self.estimate - gap) / self.error, 0.0)
+        root = student.copy()
+        for index, one in enumerate(self.each):
+            if one is None:
+                continue
+            statistic = one.log_ratio(float(gap[index]))
+            if np.isfinite(self.df[index]):
+                size = min(np.sqrt(statistic), HULL_EXCESS * abs(student[index]))
+                root[index] = np.copysign(size, student[index])
+            elif np.isfinite(statistic):
+                # Outside the convex hull the ratio is infinite for want of support, not of doubt.
+                root[index] = np.copysign(np.sqrt(statistic), student[index])
+        return root
+
+    def limits(self, level: float) -> tuple[Floats, Floats]:
+        low, high = np.full(self.estimate.shape, np.nan), np.full(self.estimate.shape, np.nan)
+        batch = self._batch()
+        if batch:
+            several = np.array([critical_value(float(self.df[index]), level) for index, _ in batch])
+            limits = mean_limits_of_many(EndToEnd.of_samples([gap.sample for _, gap in batch]), several)
+            places = np.array([index for index, _ in batch])
+            target = np.array([gap.target for _, gap in batch])
+            low[places], high[places] = limits[0] - target, limits[1] - target
+        done = {index for index, _ in batch}
+        for index, one in enumerate(self.each):
+            if index in done:
+                continue
+            if one is not None:
+                low[index], high[index] = one.limits(critical_value(float(self.df[index]), level))
+        self._widen(low, high, level)
+        return blank(low, self.defined), blank(high, self.defined)
+
+    def _widen(self, low: Floats, high: Floats, level: float) -> None:
+        """Limits where the root, bounded by Student's, meets its quantile."""
+        for index in np.flatnonzero(np.isfinite(self.df) & self.defined):
+            half = np.sqrt(critical_value(float(self.df[index]), level)) * self.error[index] / HULL_EXCESS
+            low[index] = min(low[index], self.estimate[index] - half)
+            high[index] = max(high[index], self.estimate[index] + half)
+
+    def _batch(self) -> list[tuple[int, KnownGap]]:
+        """Groups against a known value, whose limits are found together."""
+        return [
+            (index, one)
+            for index, one in enumerate(self.each if self.known else ())
+            if isinstance(one, KnownGap) and one.refinement == "none"
+        ]
+
+
+def _one_gap(
+    atoms: Atoms, comparison: Comparison, index: int, refinement: Refinement, error: float
+) -> OneGap:
+    member, reference = comparison.member[index], comparison.reference[index]
+    if comparison.known is not None:
+        sample = Sample.of(atoms.gather(member))
+        return KnownGap(sample, float(comparison.known[index]), refinement)
+    both, group, other = (
+        atoms.gather(part) for part in (member & reference, member & ~reference, reference & ~member)
+    )
+    if both.size == 0:
+        return _disjoint(Sample.of(group), Sample.of(other))
+    if group.size == 0:
+        return _nested(Sample.of(both), Sample.of(other), error, 1.0)
+    if other.size == 0:
+        return _nested(Sample.of(both), Sample.of(group), error, -1.0)
+    return OverlapGap(both, group, other, error)
+
+
+def _disjoint(first: Sample, second: Sample) -> PathGap:
+    variance = first.variance / first.size + second.variance / second.size
+    return PathGap(lambda multiplier: two_sample_point(first, second, multiplier), variance)
+
+
+def _nested(inner: Sample, rest: Sample, error: float, sign: float) -> PathGap:
+    return PathGap(lambda multiplier: nested_point(inner, rest, multiplier), error**2, sign)

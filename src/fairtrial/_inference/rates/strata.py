@@ -1,0 +1,93 @@
+"""Two rates among people alike: a score over strata with Mantel and Haenszel's weights, as difference or as ratio.
+
+z = sum w (p1 - p2 - v) / sqrt(sum w^2 V(v)), w = n1 n2/N and V the two-rate score variance of the stratum. At no gap
+this is the test of Cochran, Mantel and Haenszel without correction; with one stratum it is the plain score. From strata
+of one against three to rare events in large ones it misses .040 to .058 at 95%; Wald's limits with the same weights
+.012 to .097.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from fairtrial._inference.numeric.roots import Floats
+from fairtrial._inference.rates.laws import ScaledLaw
+from fairtrial._inference.rates.two_rates import LOGARITHM_ENDS, TwoRates, at_null
+from fairtrial._inference.ways import Scale
+
+
+class StrataLaw(ScaledLaw):
+    """Gaps of groups (first axis) over strata (last axis) in which both sides have people; others weigh nothing."""
+
+    def __init__(self, table: TwoRates, scale: Scale, weight: Floats | None = None) -> None:
+        self.scale = scale
+        with np.errstate(divide="ignore", invalid="ignore"):
+            usual = table.n1 * table.n2 / (table.n1 + table.n2) if weight is None else weight
+            self.weight = np.where((table.n1 > 0) & (table.n2 > 0), usual, 0.0)
+        # a stratum with one side only holds one person of each here, and weighs nothing
+        there = self.weight > 0
+        self.table = TwoRates(
+            *(np.where(there, column, fill) for column, fill in zip(table, (0.0, 1.0, 0.0, 1.0), strict=True))
+        )
+        first, second = (
+            (self.weight * k / n).sum(axis=-1)
+            for k, n in ((self.table.k1, self.table.n1), (self.table.k2, self.table.n2))
+        )
+        total = np.maximum(self.weight.sum(axis=-1), 1e-300)
+        self.sides = first / total, second / total
+        self.few = np.zeros(first.shape, dtype=bool)
+        half = TwoRates(self.table.k1 + 0.5, self.table.n1 + 1.0, self.table.k2 + 0.5, self.table.n2 + 1.0)
+        rates = half.k1 / half.n1, half.k2 / half.n2
+        spreads = [
+            ((self.weight**2 * rate * (1 - rate) / n).sum(axis=-1)) / total**2
+            for rate, n in zip(rates, (half.n1, half.n2), strict=True)
+        ]
+        if scale == "difference":
+            self.centre, self.error = (first - second) / total, np.sqrt(spreads[0] + spreads[1])
+            end = np.ones(first.shape)
+        else:
+            means = [(self.weight * rate).sum(axis=-1) / total for rate in rates]
+            filled = (first > 0) & (second > 0)
+            ratio = np.where(
+                filled, np.where(filled, first, 1.0) / np.where(filled, second, 1.0), means[0] / means[1]
+            )
+            self.centre = np.log(ratio)
+            self.error = np.sqrt(spreads[0] / means[0] ** 2 + spreads[1] / means[1] ** 2)
+            end = np.full(first.shape, LOGARITHM_ENDS)
+        self.ends = -end, end
+
+    def roots(self, point: Floats) -> tuple[Floats, Floats]:
+        null = at_null(self.table, self.to_gap(point)[..., None], self.scale)
+        distance = (self.weight * null.distance).sum(axis=-1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            root = distance / np.sqrt((self.weight**2 * null.variance).sum(axis=-1))
+        root = np.where(distance == 0, 0.0, root)
+        return root, root
+
+
+class Heterogeneity(NamedTuple):
+    """Does the gap differ between strata? Statistic, degrees of freedom and p-value."""
+
+    statistic: Floats
+    df: Floats
+    p_value: Floats
+
+
+def heterogeneity(law: StrataLaw, effect: Floats | float = 1.0) -> Heterogeneity:
+    """Sum of (d - mean d)^2 / V with V at the common gap: .048 at 40 and 80 people a stratum, less in small ones.
+
+    `effect` is the design effect of the gap, by which the strata's variances are multiplied.
+    """
+    common = law.to_gap(law.centre)
+    null = at_null(law.table, common[..., None], law.scale)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        precision = np.where((law.weight > 0) & (null.variance > 0), 1.0 / null.variance, 0.0)
+    total = np.maximum(precision.sum(axis=-1, keepdims=True), 1e-300)
+    mean = (precision * null.distance).sum(axis=-1, keepdims=True) / total
+    statistic = (precision * (null.distance - mean) ** 2).sum(axis=-1) / effect
+    df = np.maximum((precision > 0).sum(axis=-1) - 1.0, 0.0)
+    p = np.where(df > 0, special.chdtrc(np.maximum(df, 1.0), statistic), 1.0)
+    return Heterogeneity(statistic, df, p)

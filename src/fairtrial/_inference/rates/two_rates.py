@@ -1,0 +1,261 @@
+"""Two rates compared, as a difference or as a ratio: a base law and the bounds it is never sharper than.
+
+The contrast is p1 - p2 - v for 'the difference is v' and p1 - v p2 for 'the ratio is v', so that no difference and a
+ratio of one are one question. Base law: the two-binomial likelihood ratio of a difference, the score of a ratio.
+Bounds: the score, and the score corrected for its skewness, always; the exact tail where a count is small. The largest
+tail counts.
+
+Exact one-sided errors of a difference at the levels .05 / .01 / .001, the worst of 169 pairs of rates from .005 to .97
+and sizes from 30 and 30 to 50 and 1,000: likelihood ratio alone .22 / .042 / .006, score alone .095 / .055 / .010; all
+of these .057 / .012 / .0012. Without the plain score .072 / .012 / .0012.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fairtrial._inference.numeric.roots import Floats, floats
+from fairtrial._inference.rates.exact_tails import contrast_tail
+from fairtrial._inference.rates.laws import Bools, Law
+from fairtrial._inference.rates.proportions import (
+    binomial_deviance,
+    constrained_rates,
+    difference_error,
+    over,
+)
+from fairtrial._inference.ways import Scale
+
+Only = Literal["likelihood", "score"]  # one law alone, without bounds
+
+# A table with a count below the second number is bounded by its exact tail. From the first number on less and less of
+# the observed table's own probability is in that tail, down to half of it, where the bound stops to matter: no p-value
+# jumps because a tenth event has come.
+ALL_OF_IT, HALF_OF_IT = 5.0, 10.0
+# Ratios are searched for between exp(-60) and exp(60).
+LOGARITHM_ENDS = 60.0
+
+
+class TwoRates(NamedTuple):
+    """Events and people of the group and of its target, arrays of one shape; sizes may be effective ones."""
+
+    k1: Floats
+    n1: Floats
+    k2: Floats
+    n2: Floats
+
+    def take(self, index: NDArray[np.intp] | Bools) -> TwoRates:
+        return TwoRates(*(column[index] for column in self))
+
+    @property
+    def smallest(self) -> Floats:
+        """The smallest of the four counts."""
+        return np.asarray(
+            np.minimum(np.minimum(self.k1, self.n1 - self.k1), np.minimum(self.k2, self.n2 - self.k2))
+        )
+
+    @property
+    def few(self) -> Bools:
+        """Whether the exact tail is asked."""
+        return np.asarray((self.smallest < HALF_OF_IT) & (self.n1 > 0) & (self.n2 > 0))
+
+
+class Null(NamedTuple):
+    """The two rates' most likely values under 'the gap is v', the slope of the second one in the contrast, and the
+    contrast's distance, variance and third central moment."""
+
+    p1: Floats
+    p2: Floats
+    slope: Floats
+    distance: Floats
+    variance: Floats
+    third: Floats
+
+
+def at_null(table: TwoRates, value: Floats, scale: Scale) -> Null:
+    """The constrained maximum and the moments of the contrast there, with Miettinen and Nurminen's N/(N - 1)."""
+    k1, n1, k2, n2 = table
+    if scale == "difference":
+        p1, p2 = constrained_rates(k1, n1, k2, n2, value)
+        slope, shift = np.ones_like(p1), np.asarray(value)
+    else:
+        p1, p2 = constrained_by_ratio(k1, n1, k2, n2, value)
+        slope, shift = value * np.ones_like(p1), np.zeros(1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        distance = k1 / n1 - slope * (k2 / n2) - shift
+        spread1, spread2 = p1 * (1 - p1) / n1, slope**2 * p2 * (1 - p2) / n2
+        third = spread1 * (1 - 2 * p1) / n1 - slope * spread2 * (1 - 2 * p2) / n2
+        total = n1 + n2
+        variance = (spread1 + spread2) * (total / np.maximum(total - 1.0, 1.0))
+    return Null(p1, p2, slope, distance, variance, third)
+
+
+def constrained_by_ratio(
+    k1: Floats, n1: Floats, k2: Floats, n2: Floats, ratio: Floats
+) -> tuple[Floats, Floats]:
+    """Maximum likelihood of two rates whose ratio is given (Koopman 1984): a quadratic's smaller root."""
+    leading = (n1 + n2) * ratio
+    middle = n1 * ratio + k1 + n2 + k2 * ratio
+    with np.errstate(divide="ignore", invalid="ignore"):
+        root = np.sqrt(np.maximum(middle**2 - 4.0 * leading * (k1 + k2), 0.0))
+        # The quotient form of the smaller root: subtracting two near-equal numbers would lose it.
+        most = np.minimum(1.0, 1.0 / ratio)
+        second = np.clip(2.0 * (k1 + k2) / (middle + root), 0.0, most)
+        # where the likelihood still rises at the largest rate, that is the maximum: the root loses its digits there
+        above = ratio >= 1.0
+        alike = np.where(above, k1 == n1, k2 == n2)
+        others = np.where(above, over(n2 - k2, 1.0 - most), over(ratio * (n1 - k1), 1.0 - ratio))
+        second = np.where(alike & ((k1 + k2) / most >= others), most, second)
+    return np.clip(ratio * second, 0.0, 1.0), second
+
+
+def score_roots(null: Null) -> tuple[Floats, Floats]:
+    """The score's root, and the same corrected for the skewness of its law (Cornish and Fisher, one term)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        root = np.where(null.distance == 0, 0.0, null.distance / np.sqrt(null.variance))
+        skewness = np.where(null.variance > 0, null.third / (6.0 * null.variance**1.5), 0.0)
+    return root, unskewed(root, skewness)
+
+
+def unskewed(root: Floats, sixth: Floats) -> Floats:
+    """The z with root = z + A (z^2 - 1), A a sixth of the skewness: (-1 + sqrt(1 + 4A(root + A))) / 2A.
+
+    Where no such z exists the tail is a short one, and the root is left as it is.
+    """
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        inside = 1.0 + 4.0 * sixth * (root + sixth)
+        # The quotient form keeps its digits where the skewness is nearly zero.
+        corrected = 2.0 * (root + sixth) / (1.0 + np.sqrt(np.maximum(inside, 0.0)))
+    return np.where((inside < 0) | ~np.isfinite(corrected), root, corrected)
+
+
+def likelihood_root(table: TwoRates, null: Null) -> Floats:
+    """Signed root of the likelihood ratio at the constrained maximum."""
+    deviance = binomial_deviance(table.k1, table.n1, null.p1) + binomial_deviance(table.k2, table.n2, null.p2)
+    return np.asarray(np.sign(null.distance) * np.sqrt(deviance))
+
+
+class TwoRateLaw(Law):
+    """The gap of two independent rates, as a difference or as a ratio (searched on the logarithm)."""
+
+    def __init__(self, table: TwoRates, scale: Scale, only: Only | None = None) -> None:
+        self.table, self.scale, self.only = table, scale, only
+        self.centre, self.error = estimate_and_error(table, scale)
+        end = np.full(table.k1.shape, 1.0 if scale == "difference" else LOGARITHM_ENDS)
+        self.ends = -end, end
+        self.few = table.few & (only is None)
+
+    def roots(self, point: Floats) -> tuple[Floats, Floats]:
+        null = at_null(self.table, self.to_gap(point), self.scale)
+        score, skewed = score_roots(null)
+        if self.scale == "ratio" and self.only is None:
+            return np.minimum(score, skewed), np.maximum(score, skewed)
+        return bounded(likelihood_root(self.table, null), score, skewed, self.only)
+
+    def exact_tail(self, point: Floats, chosen: Bools, *, above: bool) -> Floats:
+        return exact_tail(self.table.take(chosen), self.to_gap(point), self.scale, above=above)
+
+    def to_point(self, gap: Floats) -> Floats:
+        if (
+            self.scale == "difference"
+        ):  # a tolerance to everyone may be more to the rest than two rates can differ
+            return np.clip(gap, *self.ends)
+        with np.errstate(divide="ignore"):
+            return np.clip(np.log(gap), *self.ends)
+
+    def to_gap(self, point: Floats) -> Floats:
+        return point if self.scale == "difference" else np.exp(point)
+
+    def limits(self, level: Floats | float) -> tuple[Floats, Floats]:
+        low, high = super().limits(level)
+        if self.scale == "ratio":
+            low, high = np.where(self.table.k1 > 0, low, 0.0), np.where(self.table.k2 > 0, high, np.inf)
+        return low, high
+
+
+def bounded(base: Floats, score: Floats, skewed: Floats, only: Only | None) -> tuple[Floats, Floats]:
+    """The smallest and the largest of the three roots, or one of them twice."""
+    if only is not None:
+        return (base, base) if only == "likelihood" else (score, score)
+    return np.minimum(base, np.minimum(score, skewed)), np.maximum(base, np.maximum(score, skewed))
+
+
+def exact_tail(table: TwoRates, value: Floats, scale: Scale, *, above: bool) -> Floats:
+    """A binomial tail at the constrained maximum, ordered by the contrast; ties count in part from five events on."""
+    null = at_null(table, value, scale)
+    ties = share_of_ties(table.smallest)
+    k1, n1, k2, n2 = table
+    if above:
+        return contrast_tail(k1, n1, null.p1, k2, n2, null.p2, null.slope, ties)
+    return contrast_tail(k2, n2, null.p2, k1, n1, null.p1, 1.0 / null.slope, ties)
+
+
+def share_of_ties(smallest: Floats) -> Floats:
+    """How much of the observed table's own probability is in its exact tail."""
+    return np.asarray(1.0 - 0.5 * np.clip((smallest - ALL_OF_IT) / (HALF_OF_IT - ALL_OF_IT), 0.0, 1.0))
+
+
+def estimate_and_error(table: TwoRates, scale: Scale) -> tuple[Floats, Floats]:
+    """The gap (of a ratio its logarithm) and its standard error with half a count added on each side: never zero."""
+    k1, n1, k2, n2 = table
+    if scale == "difference":
+        return k1 / n1 - k2 / n2, difference_error(k1, n1, k2, n2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        filled = (k1 > 0) & (k2 > 0)
+        plain = np.log(np.where(filled, k1 * n2, 1.0) / np.where(filled, k2 * n1, 1.0))
+        half = np.log((k1 + 0.5) / (n1 + 0.5) / ((k2 + 0.5) / (n2 + 0.5)))
+    return np.where(filled, plain, half), log_ratio_error(table)
+
+
+def log_ratio_error(table: TwoRates) -> Floats:
+    """Standard error of the logarithm of a ratio, half a count added."""
+    k1, n1, k2, n2 = table
+    variance = 1 / (k1 + 0.5) - 1 / (n1 + 1.0) + 1 / (k2 + 0.5) - 1 / (n2 + 1.0)
+    return np.asarray(np.sqrt(variance))
+
+
+class Interval(NamedTuple):
+    """Limits of a gap."""
+
+    low: Floats
+    high: Floats
+
+
+def difference_interval(
+    k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike, level: float = 0.95, only: Only | None = None
+) -> Interval:
+    """Limits for the first rate minus the second, both estimated; [-1, 1] when a side has nobody."""
+    return _interval(TwoRates(*floats(k1, n1, k2, n2)), level, "difference", only)
+
+
+def ratio_interval(
+    k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike, level: float = 0.95
+) -> Interval:
+    """Limits for the first rate over the second, both estimated; the upper one is infinite without an event there."""
+    return _interval(TwoRates(*floats(k1, n1, k2, n2)), level, "ratio", None)
+
+
+def _interval(table: TwoRates, level: float, scale: Scale, only: Only | None) -> Interval:
+    low, high = (
+        np.full(table.k1.shape, end) for end in ((-1.0, 1.0) if scale == "difference" else (0.0, np.inf))
+    )
+    known = (table.n1 > 0) & (table.n2 > 0)
+    if known.any():
+        low[known], high[known] = TwoRateLaw(table.take(known), scale, only).limits(level)
+    return Interval(low, high)
+
+
+def difference_root(
+    k1: ArrayLike,
+    n1: ArrayLike,
+    k2: ArrayLike,
+    n2: ArrayLike,
+    delta: ArrayLike = 0.0,
+    only: Only | None = None,
+) -> Floats:
+    """Normal root of the test of 'first rate minus second = delta', positive where the estimate is above it."""
+    *counts, value = floats(k1, n1, k2, n2, delta)
+    law = TwoRateLaw(TwoRates(*(np.ravel(column) for column in counts)), "difference", only)
+    return law.root(np.ravel(value)).reshape(value.shape)

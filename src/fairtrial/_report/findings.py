@@ -1,0 +1,178 @@
+"""The findings of a trial and all its tests, as the page, the summary and the workbook show them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fairtrial._method.declaration import find_method
+from fairtrial._report.column_room import kept, width
+from fairtrial._report.one_gap import row_of
+from fairtrial._report.tables import SHORT, Cell, TableColumn, number_class, off_paper, shown
+from fairtrial._results.column import scalar
+from fairtrial._trial.family import CORRECTIONS, shows
+
+SHOWN = 5
+
+
+def findings(content: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The five significant entries with the smallest adjusted p-values, one per metric and subject, mirrors once."""
+    chosen: list[dict[str, Any]] = []
+    seen: set[tuple[str, ...]] = set()
+    for entry in content["family"]:
+        if not entry["significant"]:
+            continue
+        row = row_of(content, entry)
+        about = (entry["metric"], entry["subject"], *_adjusted(content, entry))
+        rates = _rates(entry, row)
+        if about in seen or (entry["metric"], *rates[::-1]) in seen:
+            continue
+        seen |= {about, (entry["metric"], *rates)}
+        chosen.append(_finding(entry, row))
+        if len(chosen) == SHOWN:
+            break
+    return chosen
+
+
+def _adjusted(content: Mapping[str, Any], entry: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a finding is adjusted for: with and without, it is not the same finding."""
+    section = next(one for one in content["sections"] if one["id"] == entry["section"])
+    within = section["result"]["details"].get("within") if section["result"] else None
+    return ("adjusted",) if within else ()
+
+
+def _rates(entry: Mapping[str, Any], row: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """Its own and the others' rate: the other way round they are the same gap of two groups that are each other's
+    target, which is told once."""
+    if row is None or entry["against"] != "everyone else":
+        return (entry["section"], entry["subject"])
+    return tuple(str(scalar(row.get(name))) for name in ("rate", "target_rate"))
+
+
+def _finding(entry: Mapping[str, Any], row: Mapping[str, Any] | None) -> dict[str, Any]:
+    kind = entry["kind"]
+    effect, unit = effect_text(entry)
+    interval = "masked" if is_hidden(entry) else ""
+    if entry["low"] is not None and entry["high"] is not None:
+        interval = f"{shown(entry['low'], kind)} to {shown(entry['high'], kind)}"
+    return {
+        "section": entry["section"],
+        "what": what(entry, row),
+        "effect": effect,
+        "unit": unit,
+        "interval": interval,
+        "level": "" if entry["level"] is None else f"{100 * entry['level']:g}%",
+        "adjusted": shown(entry["adjusted"], "p"),
+        "n": "" if entry["n"] is None else f"{entry['n']:,}",
+        "question": find_method(entry["method"]).short,
+        "harm": {"harmed": "harmed", "favoured": "favoured"}.get(str((row or {}).get("effect")), ""),
+    }
+
+
+def is_hidden(entry: Mapping[str, Any]) -> bool:
+    """Whether the numbers of an entry were masked, rather than there being none."""
+    return bool(entry.get("masked"))
+
+
+def what(entry: Mapping[str, Any], row: Mapping[str, Any] | None = None) -> str:
+    """Whose number it is: 'False positive rate: race: African-American, compared with race: Caucasian'.
+
+    The `row` that it is about names groups with their attributes.
+    """
+    named = row or {}
+    subject, against = named.get("group") or entry["subject"], named.get("target") or entry["against"]
+    compared = f", compared with {against}" if against else ""
+    metric = entry["metric"][:1].upper() + entry["metric"][1:]
+    return f"{metric}: {subject}{compared}" if subject else f"{metric}{compared}"
+
+
+def effect_text(entry: Mapping[str, Any]) -> tuple[str, str]:
+    """The effect and its unit."""
+    if entry["effect"] is None:
+        return ("masked" if is_hidden(entry) else ""), ""
+    unit = {"points": "points", "ratio": "times"}.get(entry["kind"], "")
+    return shown(entry["effect"], entry["kind"]), unit
+
+
+def correction_text(content: Mapping[str, Any]) -> str:
+    """How the p-values were corrected, in one sentence."""
+    correction = content["correction"]
+    if not correction["tests"]:
+        return "This trial holds no p-value that would have to be corrected."
+    tests, how = correction["tests"], CORRECTIONS[correction["method"]]
+    significant = sum(entry["significant"] for entry in content["family"])
+    if tests == 1:
+        found = "significant" if significant else "not significant"
+        return f"This trial holds one test, which needs no correction: it is {found} at {correction['alpha']:.0%}."
+    disparity = sum(shows(entry["method"]) == "disparity" for entry in content["family"])
+    others = "" if disparity == tests else f", {disparity:,} of them of a disparity,"
+    return (
+        f"All {tests:,} tests of this trial{others} were corrected together ({how}, {correction['alpha']:.0%}); "
+        f"{significant:,} {'is' if significant == 1 else 'are'} significant. Intervals are not corrected, and "
+        "certifications are outside the correction."
+    )
+
+
+def family_text(content: Mapping[str, Any]) -> str:
+    """Why all p-values are corrected together, and which are not."""
+    how = CORRECTIONS[content["correction"]["method"]]
+    if how != "Holm":
+        known = content["correction"]["known"]
+        how += f", from how {known:,} of them that share people depend on each other; Holm for the others"
+    return (
+        "Each question asked of each metric and group gives one primary p-value. Many tests find "
+        f"something by luck, so all of them are corrected together ({how}), which keeps the chance of even "
+        f"one false finding in the whole trial at or below {content['correction']['alpha']:.0%}. "
+        "Certifications are not part of it: that all of them hold needs no correction."
+    )
+
+
+_COLUMNS = (
+    ("Who", "text"),
+    ("Metric", "text"),
+    ("Compared with", "text"),
+    ("Question", "text"),
+    ("Effect", "number"),
+    ("p", "p"),
+    ("Adjusted p", "p"),
+    ("After correction", "state"),
+)
+_WANTED = ("Effect", "Adjusted p", "Metric", "Compared with", "Question")  # the corrected p is what judges
+
+
+def family_table(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Every entry of the family, strongest first."""
+    lines = []
+    for entry in content["family"]:
+        effect, unit = effect_text(entry)
+        lines.append(
+            [
+                _cell(entry["subject"], "text"),
+                _cell(entry["metric"], "text"),
+                _cell(entry["against"], "text"),
+                _cell(find_method(entry["method"]).short, "text"),
+                Cell(
+                    f"{effect} {unit}".strip() or "–",
+                    entry["effect"] if entry["effect"] is not None else "",
+                    "num",
+                ),
+                _cell(entry["p_value"], "p"),
+                _cell(entry["adjusted"], "p"),
+                _cell("significant" if entry["significant"] else "not significant", "state"),
+            ]
+        )
+    titles = [title for title, _ in _COLUMNS]
+    below = zip(*lines, strict=True)
+    widths = {
+        title: width(title, [(cell.text, cell.css) for cell in cells])
+        for title, cells in zip(titles, below, strict=True)
+    }
+    stay = kept(_WANTED, [titles[0], titles[-1]], widths)
+    columns = [TableColumn(title, number_class(kind), title not in stay) for title, kind in _COLUMNS]
+    printed = off_paper([entry["significant"] for entry in content["family"]])
+    return {"columns": columns, "lines": lines, "off_paper": printed}
+
+
+def _cell(value: Any, kind: Any) -> Cell:
+    text = shown(value, kind) if value != "" else "–"
+    return Cell(text, value, number_class(kind) + (" short" if len(text) <= SHORT else ""))

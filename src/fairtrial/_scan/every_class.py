@@ -1,0 +1,191 @@
+"""Many scans as one table, with one correction over all of them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fairtrial._audit.audit import Audit
+from fairtrial._audit.groups import check_not_continuous
+from fairtrial._errors import FairtrialWarning, NotApplicable, Note
+from fairtrial._inference.multiplicity import holm
+from fairtrial._metrics.groups import Group
+from fairtrial._metrics.harm import harmed_side
+from fairtrial._metrics.metric import Metric
+from fairtrial._results.column import State, Verdict, undefined
+from fairtrial._results.text import counted
+from fairtrial._scan.answer import answer
+from fairtrial._scan.arguments import DrawSettings, ScanSettings
+from fairtrial._scan.question import ask, named
+from fairtrial._scan.result import ScanAllResult, ScanResult
+
+WHO = "scan_all"
+
+
+@dataclass(frozen=True, slots=True)
+class EveryClass:
+    """What is scanned: a metric, for every value of the attributes, with subgroups of the others and of `features`."""
+
+    metric: Metric
+    attributes: tuple[str, ...]
+    features: tuple[str, ...]
+    within: tuple[str, ...] = ()
+
+    def features_for(self, group: Group) -> list[str]:
+        every = dict.fromkeys([*self.attributes, *self.features])
+        return [name for name in every if name not in (*group.attributes, *self.within)]
+
+    def within_for(self, group: Group) -> list[str]:
+        """What is controlled for, but for what defines the class."""
+        return [name for name in self.within if name not in group.attributes]
+
+
+def named_features(audit: Audit, features: Sequence[str] | str | None) -> tuple[str, ...]:
+    """The features asked for; the audit's when none are."""
+    if features is None:
+        return tuple(audit.features)
+    return listed(features)
+
+
+def listed(names: Sequence[str] | str | None) -> tuple[str, ...]:
+    """One name or several as a tuple."""
+    if names is None:
+        return ()
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def scan_every_class(
+    audit: Audit, asked: EveryClass, settings: ScanSettings, draws: DrawSettings
+) -> ScanAllResult:
+    """Scan every value of every attribute."""
+    for name in asked.attributes:
+        audit.check_column(WHO, "by", name)
+        check_not_continuous(WHO, audit, name)
+    groups = [Group(((name, (label,)),)) for name in asked.attributes for label in audit.levels(name)]
+    needed = int(np.ceil(20 * len(groups) / (1.0 - settings.confidence_level))) - 1
+    draws = replace(draws, permutations=draws.permutations or needed)
+    scans = {group: _scanned(audit, asked, group, settings, draws) for group in groups}
+    return _joined(audit, asked, settings, draws, scans, needed)
+
+
+def _scanned(
+    audit: Audit, asked: EveryClass, group: Group, settings: ScanSettings, draws: DrawSettings
+) -> ScanResult | str:
+    """The scan of one class, or why there is none."""
+    try:
+        attributes = (asked.features_for(group), asked.within_for(group))
+        question = ask(WHO, audit, asked.metric, (group, None), attributes, settings)
+        return answer(audit, question, settings, draws)
+    except NotApplicable as error:
+        return str(
+            replace(error.faults[0], cure="")
+        )  # of one class among many, it is a reason and no refusal
+
+
+def _joined(
+    audit: Audit,
+    asked: EveryClass,
+    settings: ScanSettings,
+    draws: DrawSettings,
+    scans: dict[Group, ScanResult | str],
+    needed: int,
+) -> ScanAllResult:
+    """One table over all scans, best first, with Holm's adjustment."""
+    label = asked.metric.label
+    arguments = {
+        "metric": asked.metric.to_dict(), "by": list(asked.attributes), **settings.recorded_models(),
+        "permutations": draws.permutations,
+    }  # fmt: skip
+    tested = {group: scan for group, scan in scans.items() if not isinstance(scan, str)}
+    rows = _tested_rows(tested, 1.0 - settings.confidence_level)
+    rows += [_untested_row(group, scan) for group, scan in scans.items() if isinstance(scan, str)]
+    notes = [
+        *audit.notes(complete=False),
+        Note("holm", f"P-values are adjusted by Holm over {counted(len(tested), 'scan')}."),
+    ]
+    if draws.permutations < needed:
+        notes.append(_few_draws(draws.permutations, needed, len(scans)))
+    return ScanAllResult(
+        question=f"Which subgroups have a deviating {label}, over every value of {', '.join(asked.attributes)}?",
+        null=(
+            f"Given the other features and the metric's condition, the {label} does not depend on "
+            "the protected class."
+        ),
+        verdict=_verdict(asked.metric, rows),
+        estimates=tuple(rows),
+        details={
+            "metric": asked.metric.name,
+            "label": label,
+            "harmed": harmed_side(asked.metric, audit.favourable),
+            "confidence_level": settings.confidence_level,
+            "draws": draws.permutations,
+            "subgroups": {
+                f"{group.attributes[0]}={group.label}": result.subgroup for group, result in tested.items()
+            },
+        },
+        notes=tuple(notes),
+        provenance=audit.provenance(seed=draws.seed, arguments=arguments),
+        objects={"scans": {named(group): result for group, result in tested.items()}},
+    )
+
+
+def _tested_rows(tested: dict[Group, ScanResult], alpha: float) -> list[dict[str, Any]]:
+    """The best subgroup of every class, strongest first."""
+    p_values = [float(result.estimates[0]["p_value"]) for result in tested.values()]
+    adjusted = holm(p_values) if p_values else np.empty(0)
+    names = [column.name for column in ScanAllResult.columns]
+    rows = []
+    for (group, result), p in zip(tested.items(), adjusted, strict=True):
+        best = result.estimates[0]
+        state = "nothing found" if best["score"] <= 0 else "found" if p <= alpha else "not shown"
+        rows.append(
+            {name: best[name] for name in names if name in best}
+            | {
+                "attribute": group.attributes[0],
+                "search": result.search,
+                "draws": result.details["null_draws"],
+                "p_adjusted": float(p),
+                **State(state).cells(),
+            }
+        )
+    return sorted(rows, key=lambda row: (row["p_adjusted"], -row["score"]))
+
+
+def _untested_row(group: Group, why: str) -> dict[str, Any]:
+    return {
+        **{column.name: undefined(why) for column in ScanAllResult.columns},
+        **dict.fromkeys(("subgroup", "direction", "search")),
+        "protected": named(group),
+        "attribute": group.attributes[0],
+        **State("not tested", why).cells(),
+    }
+
+
+def _few_draws(draws: int, needed: int, scans: int) -> Note:
+    text = (
+        f"{counted(draws, 'draw')} {'is' if draws == 1 else 'are'} fewer than the {needed:,} that an adjustment over "
+        f"{counted(scans, 'scan')} needs: "
+        "clear findings may be missed."
+    )
+    warnings.warn(f"scan_all: {text}", FairtrialWarning, stacklevel=6)  # the line that called scan_all
+    return Note("few-draws", text)
+
+
+def _verdict(metric: Metric, rows: list[dict[str, Any]]) -> Verdict:
+    shown = [row for row in rows if row["state"] == "found"]
+    if shown:
+        best = shown[0]
+        return Verdict(
+            "found",
+            f"found: {len(shown)} of {counted(len(rows), 'protected class', 'protected classes')} "
+            f"{'has' if len(shown) == 1 else 'have'} a subgroup with a deviating {metric.label}; "
+            f"strongest: {best['protected']} ({best['subgroup']}, n {best['n']:,}), "
+            f"adjusted p = {best['p_adjusted']:.3g}",
+            ({"protected": best["protected"]},),
+        )
+    none = "no bias shown: no scan remains after adjustment (this is not a certificate of fairness)"
+    return Verdict("not-shown", none)

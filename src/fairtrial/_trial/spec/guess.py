@@ -1,0 +1,376 @@
+"""Which column plays which part: guesses from names and values, for a person to check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from fairtrial._trial.spec import name_words as words
+from fairtrial._trial.spec.label_words import good_for_a_person, meaning_yes, positive_label, readable
+from fairtrial._trial.spec.one_hot import Family, families
+from fairtrial._trial.spec.profile import MAX_CATEGORIES, ROWS, Profile
+from fairtrial._trial.spec.tables import PRESETS
+
+MAX_GROUPS = 3
+MANY = 10  # more numbers than this are no labels
+PARTS = 4  # a number that people are compared by is cut into quarters
+NEEDS_OUTCOME = ("risk-score", "healthcare")
+
+
+@dataclass(slots=True)
+class Guess:
+    """A proposal: roles, preset, and why each is uncertain."""
+
+    preset: str
+    outcome: str | None = None
+    decision: str | None = None
+    score: str | None = None
+    threshold: float | str | None = None
+    attributes: list[str] = field(
+        default_factory=list
+    )  # as they are named; what they are to an audit follows:
+    groups: list[str] = field(default_factory=list)
+    define: dict[str, dict[str, int]] = field(default_factory=dict)
+    bins: dict[str, int] = field(default_factory=dict)
+    features: list[str] = field(default_factory=list)
+    positive: dict[str, str | list[str]] = field(default_factory=dict)
+    missing: str = "error"
+    favourable: int | str | None = None
+    remarks: dict[str, str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+
+def guess(profiles: Sequence[Profile], preset: str | None = None) -> Guess:
+    """The most likely parts of the columns; what no name speaks for is left open."""
+    grouped = families(profiles)
+    found = Guess(preset=preset or _preset(profiles, grouped))
+    compare_by(found, _groups(profiles, grouped), profiles)
+    _guess_roles(found, _spoken(profiles, grouped))
+    if found.decision is None and found.score is None and found.outcome is None:
+        left = binary_columns(profiles, compared_columns(found))
+        if len(left) == 1 and any(p.name == left[0] and readable(p) for p in profiles):
+            found.outcome = left[0]  # among several, or where neither label means yes, nothing is guessed
+            found.remarks["outcome"] = "a guess: the only other column of two values"
+    _settle(found, profiles)
+    return found
+
+
+def _guess_roles(found: Guess, named: Sequence[tuple[str, Profile]]) -> None:
+    """Decision, score and outcome by their names, each another column."""
+    taken = compared_columns(found)
+    real = found.preset == "healthcare"  # need is often a number
+    fits: dict[str, Callable[[Profile], bool]] = {
+        "decision": lambda profile: profile.binary,
+        "score": _is_score,
+        "outcome": lambda profile: (profile.binary or (real and profile.numeric)) and not profile.identifier,
+    }
+    for role, fit in fits.items():
+        best = _best([(name, p) for name, p in named if p.name not in taken and fit(p)], role)
+        setattr(found, role, best)
+        taken |= {best} if best else set()
+
+
+def compared_columns(found: Guess) -> set[str]:
+    """The columns that people are compared by, those behind a definition among them."""
+    plain = {name for name in found.groups if name not in found.define}
+    return plain.union(*found.define.values())
+
+
+def make_answerable(found: Guess) -> None:
+    """A guessed preset must find what it needs: what is written has to run as it stands."""
+    if found.decision is None and found.score is not None and found.threshold is None:
+        found.threshold = "median"
+        found.remarks["threshold"] = "a guess: the decision is a score above the sample's median"
+    if found.decision is None and found.threshold in (None, "median"):
+        found.favourable = None  # whether more of a score is good for a person is not to be guessed
+    found.preset = fitting_preset(found)
+
+
+def fitting_preset(found: Guess) -> str:
+    """The guessed field where its questions can be asked; that of health asks about an outcome that is a need."""
+    needless = found.preset == "healthcare" and words.rank(str(found.outcome), words.NEED) is None
+    return "general" if needless or found.preset not in answerable_presets(found) else found.preset
+
+
+def answerable_presets(found: Guess) -> list[str]:
+    """The kinds of audit that find what they need."""
+    decided = found.decision is not None or found.score is not None
+    able = [name for name in PRESETS if name == "general" or decided]
+    return [name for name in able if found.outcome is not None or name not in NEEDS_OUTCOME]
+
+
+def compare_by(found: Guess, named: Sequence[str], profiles: Sequence[Profile]) -> None:
+    """People are compared by these: columns, numbers in quarters, or attributes written as columns of 0 and 1."""
+    by_name = {profile.name: profile for profile in profiles}
+    written = {family.name: family for family in families(profiles)}
+    found.attributes = list(dict.fromkeys(named))
+    found.groups, found.define, found.bins = [], {}, {}
+    for name in found.attributes:
+        if name not in by_name and name in written:
+            defined = written[name].definitions()
+            found.define |= defined
+            found.groups += defined
+            continue
+        found.groups.append(name)
+        if name in by_name and by_name[name].numeric and not by_name[name].category:
+            found.bins[name] = PARTS
+
+
+def comparable(profiles: Sequence[Profile]) -> list[str]:
+    """What people could be compared by."""
+    grouped = families(profiles)
+    inside = _inside(grouped)
+    columns = [profile.name for profile in profiles if profile.category and profile.name not in inside]
+    return columns + [family.name for family in grouped if family.category]
+
+
+def binary_columns(profiles: Sequence[Profile], taken: Collection[str]) -> list[str]:
+    """Columns that could hold a decision or an outcome."""
+    inside = _inside(families(profiles))
+    return [p.name for p in profiles if p.binary and p.name not in inside and p.name not in taken]
+
+
+def numbers(profiles: Sequence[Profile]) -> list[str]:
+    """Columns that could hold a real outcome, a score, or a number to cut into quarters."""
+    return [p.name for p in profiles if p.numeric and not p.category and not p.identifier and p.low < p.high]
+
+
+def speaks_for_a_group(name: str) -> bool:
+    """Whether people may be compared by what the name says."""
+    return any(words.rank(name, listed) is not None for listed in (words.GROUPS, words.GROUPS_ELSE))
+
+
+def speaks_for_a_role(profile: Profile) -> bool:
+    """Whether a column of several labels is named as a decision or an outcome is; a count of many values is neither."""
+    named = any(words.rank(profile.name, words.ROLES[role]) is not None for role in ("decision", "outcome"))
+    most = MANY if profile.numeric else MAX_CATEGORIES
+    return named and 2 < len(profile.labels) <= most
+
+
+def settle(found: Guess, profiles: Sequence[Profile]) -> None:
+    """What follows from parts that somebody named."""
+    found.positive, found.features, found.missing, found.threshold = {}, [], "error", None
+    _settle(found, profiles)
+
+
+def _settle(found: Guess, profiles: Sequence[Profile]) -> None:
+    """What follows from the parts: a decision from the score, labels, missing values, features."""
+    by_name = {profile.name: profile for profile in profiles}
+    _settle_decision(found, by_name)
+    for role in ("decision", "outcome"):
+        profile = by_name.get(str(getattr(found, role)))
+        label = None if profile is None or profile.zero_one else positive_label(profile)
+        if label is not None:
+            found.positive[role] = label
+            found.remarks["positive"] = "the labels that count as 1: check them"
+    find_missing(found, by_name)
+    settle_favourable(found)
+    find_features(found, profiles)
+
+
+def find_features(found: Guess, profiles: Sequence[Profile]) -> None:
+    """The features are what is left once everything else has its part."""
+    taken = {*_role_columns(found), *compared_columns(found)}
+    written = [set(family.columns.values()) for family in families(profiles)]
+    taken = taken.union(*(family for family in written if family & taken))
+    found.features = [
+        profile.name for profile in profiles if profile.name not in taken and _is_feature(profile)
+    ]
+
+
+def _role_columns(found: Guess) -> list[str]:
+    return [name for name in (found.decision, found.outcome, found.score) if name]
+
+
+def find_missing(found: Guess, by_name: Mapping[str, Profile]) -> None:
+    """What is done with rows that lack a value of a part."""
+    found.missing, found.warnings = "error", []
+    roles = [by_name[name] for name in _role_columns(found)]
+    lacking = [f"{profile.name!r} is missing in {_share(profile)}" for profile in roles if profile.missing]
+    compared = [by_name[name] for name in compared_columns(found) if name in by_name]
+    if lacking:
+        found.missing = "drop"
+        found.warnings.append(
+            f'{"; ".join(lacking)}: such rows are left out of every answer that needs the value (missing = "drop").'
+        )
+    elif found.preset == "employment" or any(profile.missing for profile in compared):
+        found.missing = "category"
+
+
+def settle_favourable(found: Guess) -> None:
+    """Whether decision 1 is good for a person, where the names say it; it is asked for where they do not."""
+    found.remarks.pop("favourable", None)
+    counted = found.positive.get("decision", "")
+    labels = [counted] if isinstance(counted, str) else counted
+    decided = found.decision is not None or found.threshold is not None
+    said = {good_for_a_person(str(found.decision or found.score), label) for label in labels if decided}
+    found.favourable = said.pop() if len(said) == 1 else None
+    if found.favourable is not None:
+        found.remarks["favourable"] = (
+            "a guess: the decision that is good for a person; findings say who is harmed"
+        )
+
+
+def _share(profile: Profile) -> str:
+    about = "about " if profile.rows >= ROWS else ""  # the others were not looked at
+    return f"{about}{100 * profile.missing / max(profile.rows, 1):.3g}% of the rows"
+
+
+def _settle_decision(found: Guess, by_name: Mapping[str, Profile]) -> None:
+    """Where no column of decisions was found, the score stands for them."""
+    if found.decision is None and found.score is not None:
+        found.threshold, found.remarks["threshold"] = _threshold(found.preset, by_name[found.score])
+    if found.decision is not None and found.score is not None and found.preset == "employment":
+        found.score = None  # the decision says all that is asked
+
+
+def _is_feature(profile: Profile) -> bool:
+    usable = profile.numeric or profile.category
+    return usable and len(profile.labels) > 1 and not profile.missing and not profile.identifier
+
+
+def _preset(profiles: Sequence[Profile], grouped: Sequence[Family]) -> str:
+    """The field that most names speak for; none where none speaks."""
+    inside = _inside(grouped)
+    names = [*(p.name for p in profiles if p.name not in inside), *(family.name for family in grouped)]
+    votes = {
+        field: sum(words.rank(name, listed) is not None for name in names)
+        for field, listed in words.FIELDS.items()
+    }
+    best = max(votes, key=lambda name: votes[name])
+    return best if votes[best] else "general"
+
+
+def _groups(profiles: Sequence[Profile], grouped: Sequence[Family]) -> list[str]:
+    """The attributes whose names speak; not those that join others, such as race-sex."""
+    single = _single(profiles, grouped)
+    by_name = {profile.name: profile for profile in profiles}
+    named: list[str] = []
+    for name in [*_ranked(single, words.GROUPS), *_held(single, by_name)]:
+        named += [] if any(_says_the_same(by_name, name, other) for other in named) else [name]
+    named = named[:MAX_GROUPS]
+    return named + _labels(single, named, profiles) or _ranked(single, words.GROUPS_ELSE)[:1]
+
+
+def _held(names: Sequence[str], by_name: Mapping[str, Profile]) -> list[str]:
+    """Columns whose labels are groups of people though their names do not say so."""
+    held = {name: words.held_by(by_name[name].labels) for name in names if name in by_name}
+    lacking = _not_held(_ranked(names, words.GROUPS))
+    return [name for name, of in held.items() if of in lacking]
+
+
+def _says_the_same(by_name: Mapping[str, Profile], name: str, other: str) -> bool:
+    """Whether one column is the other in a code, as SexCode is Sex; by the counts, as elsewhere."""
+    one, two = by_name.get(name), by_name.get(other)
+    if one is None or two is None or words.rank(name, words.GROUPS) != words.rank(other, words.GROUPS):
+        return False
+    return sorted(one.counts) == sorted(two.counts)
+
+
+def left_out(found: Guess, profiles: Sequence[Profile]) -> list[str]:
+    """What is not compared although its name says that people may be compared by it."""
+    single = _single(profiles, families(profiles))
+    taken = {*found.attributes, *_role_columns(found)}
+    several = {profile.name for profile in profiles if profile.category and not profile.binary}
+    labels = [name for name in single if name in several and words.label_of(name) is not None]
+    listed = dict.fromkeys([*_ranked(single, words.GROUPS), *labels])
+    by_name = {profile.name: profile for profile in profiles}
+    said = [name for name in listed if any(_says_the_same(by_name, name, other) for other in taken)]
+    return [name for name in listed if name not in taken and name not in said]
+
+
+def _single(profiles: Sequence[Profile], grouped: Sequence[Family]) -> list[str]:
+    known = {words.spoken(name) for name in (*(p.name for p in profiles), *(f.name for f in grouped))}
+    return [name for name in comparable(profiles) if not _joins(name, known)]
+
+
+def _ranked(names: Sequence[str], listed: Sequence[str]) -> list[str]:
+    ranked = [(place, name) for name in names if (place := words.rank(name, listed)) is not None]
+    return [name for _, name in sorted(ranked)]
+
+
+def _labels(names: Sequence[str], named: Sequence[str], profiles: Sequence[Profile]) -> list[str]:
+    """Columns of two values that say who is in one group of an attribute that no column of its own holds.
+
+    Of two that say the same of everybody, as male and female do, the rarer's is taken; by the counts, as elsewhere.
+    """
+    labels = {name for name in names if words.label_of(name) in _not_held(named)}
+    found: list[Profile] = []
+    for profile in sorted((p for p in profiles if p.binary and p.name in labels), key=_said_yes):
+        found += [] if _mirrored(profile, found) else [profile]
+    return [profile.name for profile in profiles if profile in found]
+
+
+_HELD_BY = {"sex": ("sex", "gender"), "race": ("race", "ethnic"), "ethnic": ("ethnic",)}
+
+
+def _not_held(named: Sequence[str]) -> list[str]:
+    """The attributes that no column of their own holds."""
+    return [of for of, held in _HELD_BY.items() if all(words.rank(name, held) is None for name in named)]
+
+
+def _mirrored(profile: Profile, others: Sequence[Profile]) -> bool:
+    """Whether one of the others is 0 wherever it is 1, and 1 wherever it is 0."""
+    alike = [other for other in others if words.label_of(other.name) == words.label_of(profile.name)]
+    lacking = profile.rows - _said_yes(profile)
+    return not profile.missing and any(_said_yes(other) == lacking for other in alike)
+
+
+def _said_yes(profile: Profile) -> int:
+    counts = dict(zip(profile.labels, profile.counts, strict=True))
+    return counts.get(positive_label(profile) or "", 0)
+
+
+def _joins(name: str, known: Collection[str]) -> bool:
+    """Whether a name is made of other columns' names."""
+    parts = words.parts(name)
+    return len(parts) > 1 and all(part in known for part in parts)
+
+
+def _inside(grouped: Sequence[Family]) -> set[str]:
+    return {column for family in grouped for column in family.columns.values()}
+
+
+def _spoken(profiles: Sequence[Profile], grouped: Sequence[Family]) -> list[tuple[str, Profile]]:
+    """Columns with the names that speak for them: of an attribute written as several, the column that means yes."""
+    inside = _inside(grouped)
+    meant = {column: family.name for family in grouped if (column := _meaning_yes(family))}
+    return [
+        (meant.get(profile.name, profile.name), profile)
+        for profile in profiles
+        if profile.name not in inside or profile.name in meant
+    ]
+
+
+def _meaning_yes(family: Family) -> str | None:
+    """The column of the label that means yes."""
+    label = meaning_yes(tuple(family.columns), family.name)
+    return None if label is None else family.columns[label]
+
+
+def _best(named: Sequence[tuple[str, Profile]], part: str) -> str | None:
+    listed = words.ROLES[part]
+    ranked = [
+        (place, not readable(profile), name.lower() != listed[place].lstrip("="), index, profile.name)
+        for index, (name, profile) in enumerate(named)
+        if (place := words.rank(name, listed)) is not None
+    ]
+    return min(ranked)[-1] if ranked else None
+
+
+def _is_score(profile: Profile) -> bool:
+    return (
+        profile.numeric
+        and len(profile.labels) > 4
+        and not (profile.identifier and profile.low >= 0 and profile.high > 1000)
+    )
+
+
+def _threshold(preset: str, profile: Profile) -> tuple[float | str, str]:
+    if preset == "employment":
+        return "median", "the share above the sample median is compared, as Local Law 144 asks for scores"
+    if profile.low >= 1 and profile.high == 10:
+        return 5, "a guess: the middle of a score from 1 to 10; put the cut-off that is used"
+    if profile.low >= 0 and profile.high <= 1:
+        return 0.5, "a guess: put the cut-off that is used"
+    return "median", "a guess: scores above the sample median; put the cut-off that is used"
