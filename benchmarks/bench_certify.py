@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from harness import Growth, Row, interleaved, limit, missing, peer, row
+from inside.direct_calls import el_mean_intervals
 from inside.inference import (
     Atoms,
     Comparison,
@@ -17,7 +18,6 @@ from inside.inference import (
     TwoMeans,
     UnsharedSkewness,
     benjamini_hochberg,
-    el_mean_intervals,
     gap_covariance,
     make_gaps,
     simultaneous_level,

@@ -5,8 +5,6 @@ from fairtrial._improve import answer as answer
 from fairtrial._improve import sentences as sentences
 from fairtrial._improve import splits as splits
 from fairtrial._improve.arguments import Wanted as Wanted
-from fairtrial._improve.candidates import Inputs as Inputs
-from fairtrial._improve.candidates import Payoff as Payoff
 from fairtrial._improve.candidates import Rule as Rule
 from fairtrial._improve.candidates import listing as listing
 from fairtrial._improve.candidates import preparation as preparation
@@ -17,6 +15,7 @@ from fairtrial._improve.candidates.frontier import gain_of as gain_of
 from fairtrial._improve.candidates.portfolio import Scored as Scored
 from fairtrial._improve.candidates.portfolio import reweighing as reweighing
 from fairtrial._improve.candidates.preparation import prepare as prepare
+from fairtrial._improve.candidates.rules import Inputs as Inputs
 from fairtrial._improve.candidates.rules import capacity_threshold as capacity_threshold
 from fairtrial._improve.candidates.scorers import SignedLinear as SignedLinear
 from fairtrial._improve.candidates.unlabelled import find_unlabelled as find_unlabelled
@@ -25,6 +24,7 @@ from fairtrial._improve.candidates.utilities import Worth as Worth
 from fairtrial._improve.candidates.utilities import evaluate as evaluate
 from fairtrial._improve.candidates.utilities import find_worth as find_worth
 from fairtrial._improve.claim_tests import examine as examine
+from fairtrial._improve.payoff import Payoff as Payoff
 from fairtrial._improve.sampled_levels import Compared as Compared
 from fairtrial._improve.search import Found as Found
 from fairtrial._improve.search import fitted as fitted

@@ -27,10 +27,6 @@ from fairtrial._report.tables import build_table as build_table
 from fairtrial._report.tables import csv_text as csv_text
 from fairtrial._report.tables import safe_cell as safe_cell
 from fairtrial._report.tables import write_parquet as write_parquet
-from fairtrial._trial import Event as Event
-from fairtrial._trial import Trial as Trial
-from fairtrial._trial import load_results as load_results
-from fairtrial._trial import run as run
 from fairtrial._trial.difference import difference as difference
 from fairtrial._trial.family import Entry as Entry
 from fairtrial._trial.family import conclude as conclude
@@ -49,12 +45,15 @@ from fairtrial._trial.publishing.joining import join_levels as join_levels
 from fairtrial._trial.publishing.scrubbing import scrub as scrub
 from fairtrial._trial.publishing.scrubbing import three_digits as three_digits
 from fairtrial._trial.publishing.solvable import Known as Known
+from fairtrial._trial.record import Trial as Trial
 from fairtrial._trial.rederived import contradictions as contradictions
 from fairtrial._trial.results_file import check_schema as check_schema
+from fairtrial._trial.results_file import load_results as load_results
+from fairtrial._trial.running import Event as Event
+from fairtrial._trial.running import run as run
 from fairtrial._trial.shared_people import correlation_of as correlation_of
 from fairtrial._trial.shared_people import find_dependence as find_dependence
 from fairtrial._trial.shared_people import influence_of as influence_of
-from fairtrial._trial.spec import load_spec as load_spec
 from fairtrial._trial.spec import open_audit as open_audit
 from fairtrial._trial.spec.argument_kinds import admits_groups as admits_groups
 from fairtrial._trial.spec.argument_kinds import admits_metrics as admits_metrics
@@ -64,6 +63,7 @@ from fairtrial._trial.spec.key_lines import KeyLines as KeyLines
 from fairtrial._trial.spec.key_lines import describe as describe
 from fairtrial._trial.spec.label_words import good_for_a_person as good_for_a_person
 from fairtrial._trial.spec.label_words import meaning_yes as meaning_yes
+from fairtrial._trial.spec.load import load_spec as load_spec
 from fairtrial._trial.spec.name_words import held_by as held_by
 from fairtrial._trial.spec.profile import ROWS as ROWS
 from fairtrial._trial.spec.profile import profile_file as profile_file

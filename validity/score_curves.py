@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from inside.inference import Areas, band, delong_limits, gap_p_value, gap_width
+from inside.direct_calls import delong_limits
+from inside.inference import Areas, band, gap_p_value, gap_width
 from inside.inference import areas_gap_limits as gap_limits
 from inside.inference import areas_gap_p as gap_p
 from validity.board import Cell

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from inside.data import Cells, Unlabelled
+from inside.direct_calls import difference_interval
 from inside.gaps import certified, labels_needed, outcome_bounds
-from inside.inference import Comparison, EndGaps, Floats, PartlyLabelled, difference_interval, label_gaps
+from inside.inference import Comparison, EndGaps, Floats, PartlyLabelled, label_gaps
 from validity.board import Cell
 from validity.measure_designs import Errors, Random
 

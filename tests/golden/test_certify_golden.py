@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import fairtrial
-from inside.inference import benjamini_hochberg, difference_interval, el_log_ratio, joint_test, log_ratio_p
+from inside.direct_calls import difference_interval, log_ratio_p
+from inside.inference import benjamini_hochberg, el_log_ratio, joint_test
 from oracles.two_rates import largest_tail
 from validity.certify_designs import atoms_of
 

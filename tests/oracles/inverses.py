@@ -6,16 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from inside.inference import (
-    Floats,
-    Only,
-    Sample,
-    difference_root,
-    el_log_ratio,
-    el_multiplier,
-    log_ratio_p,
-    student_df,
-)
+from inside.direct_calls import difference_root, log_ratio_p, student_df
+from inside.inference import Floats, Only, Sample, el_log_ratio, el_multiplier
 
 
 def el_weights(g: Floats) -> Floats:

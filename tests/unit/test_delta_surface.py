@@ -43,7 +43,6 @@ def test_corners_are_outer_and_ordered():
     assert steps.largest_fairness_gain(-0.2) == 0.3
     assert steps.largest_fairness_gain(-0.05) == 0.1
     assert steps.largest_fairness_gain(0.05) == -math.inf
-    assert steps.largest_accuracy_gain(0.2) == -0.1
 
 
 def test_a_looser_level_rejects_more():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
+from inside.direct_calls import difference_root, difference_tails
 from inside.inference import (
     Atoms,
     Comparison,
@@ -15,8 +16,6 @@ from inside.inference import (
     binomial_deviance,
     binomial_tails,
     constrained_rates,
-    difference_root,
-    difference_tails,
     el_log_ratio,
     el_mean_limits,
     estimate_gaps,

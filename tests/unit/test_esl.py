@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
+from inside.direct_calls import difference_interval
 from inside.explain import (
     MEMBERS,
     all_coalitions,
@@ -24,7 +25,6 @@ from inside.explain import (
     tells_groups_apart,
     tensor_coefficients,
 )
-from inside.inference import difference_interval
 from oracles.esl import DEFINITIONS, esl_by_sum
 
 

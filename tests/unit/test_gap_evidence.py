@@ -9,6 +9,7 @@ import pytest
 from scipy import optimize, stats
 from statsmodels.stats.contingency_tables import StratifiedTable, mcnemar
 
+from inside.direct_calls import difference_interval
 from inside.inference import (
     Comparison,
     LinearGaps,
@@ -16,7 +17,6 @@ from inside.inference import (
     StrataLaw,
     TwoRates,
     UnitSums,
-    difference_interval,
     heterogeneity,
     mcnemar_mid_p,
     pairs_of_groups,

@@ -6,14 +6,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from inside.inference import (
-    Sample,
+from inside.direct_calls import (
     difference_interval,
     difference_limits,
     difference_log_ratio,
     difference_root,
+    el_mean_difference_interval,
+    el_mean_difference_p,
+    el_mean_interval,
+    el_mean_intervals,
+    welch,
 )
-from inside.inference import from_moments as means
+from inside.inference import Sample
 from oracles.elfa_intervals import el_statistic, two_sample_el_statistic
 from oracles.inverses import el_mean_p
 
@@ -31,7 +35,7 @@ def samples():
 def test_welch_equals_scipy(samples):
     x, y = samples
     test = stats.ttest_ind(x, y, equal_var=False)
-    gap, error, df = means.welch(*summary(x), *summary(y))
+    gap, error, df = welch(*summary(x), *summary(y))
     assert gap / error == pytest.approx(test.statistic, rel=1e-12)
     assert df == pytest.approx(test.df, rel=1e-12)
 
@@ -39,10 +43,10 @@ def test_welch_equals_scipy(samples):
 def test_empirical_likelihood_limits_reach_the_critical_value(samples):
     x, y = samples
     critical = stats.t.isf(0.025, x.size - 1) ** 2
-    for limit in means.el_mean_interval(x):
+    for limit in el_mean_interval(x):
         assert el_statistic(x, limit) == pytest.approx(critical, rel=1e-9)
     critical = stats.t.isf(0.025, stats.ttest_ind(x, y, equal_var=False).df) ** 2
-    for limit in means.el_mean_difference_interval(x, y):
+    for limit in el_mean_difference_interval(x, y):
         assert two_sample_el_statistic(x, y, limit) == pytest.approx(critical, rel=1e-8)
 
 
@@ -67,19 +71,19 @@ def test_binary_profile_equals_the_two_binomial_likelihood_ratio():
 def test_small_samples_are_t_calibrated():
     rng = np.random.default_rng(4)
     x, y = rng.normal(size=20), rng.normal(size=30)
-    _, _, df = means.welch(*summary(x), *summary(y))
+    _, _, df = welch(*summary(x), *summary(y))
     assert df == pytest.approx(stats.ttest_ind(x, y, equal_var=False).df, rel=1e-12)
-    low, high = means.el_mean_difference_interval(x, y)
+    low, high = el_mean_difference_interval(x, y)
     critical = stats.t.isf(0.025, df) ** 2
     for limit in (low, high):
         assert difference_log_ratio(Sample.of(x), Sample.of(y), limit) == pytest.approx(critical, rel=1e-9)
-        assert means.el_mean_difference_p(x, y, limit) == pytest.approx(0.05, rel=1e-9)
+        assert el_mean_difference_p(x, y, limit) == pytest.approx(0.05, rel=1e-9)
 
 
 def test_many_means_at_once(samples):
     groups = [*samples, samples[0][:30], np.ones(4), np.array([2.0])]
-    together = np.array(means.el_mean_intervals(groups, 0.9)).T
-    alone = np.array([means.el_mean_interval(x, 0.9) for x in groups])
+    together = np.array(el_mean_intervals(groups, 0.9)).T
+    alone = np.array([el_mean_interval(x, 0.9) for x in groups])
     assert together == pytest.approx(alone, rel=1e-9, nan_ok=True)
 
 
@@ -87,10 +91,10 @@ def test_undefined_is_nan_and_never_an_exception():
     constant, one, nobody = np.ones(5), np.array([2.0]), np.array([])
     fine = np.array([1.0, 2.0, 4.0])
     for x in (constant, one, nobody):
-        assert np.isnan(means.el_mean_interval(x)).all()
-        assert np.isnan(means.el_mean_difference_interval(x, fine)).all()
+        assert np.isnan(el_mean_interval(x)).all()
+        assert np.isnan(el_mean_difference_interval(x, fine)).all()
         assert np.isnan(el_mean_p(x, 0.0))
-    assert np.isnan(means.welch(1, 2.0, 0.0, 9, 1.0, 4.0)[1])
+    assert np.isnan(welch(1, 2.0, 0.0, 9, 1.0, 4.0)[1])
 
 
 def test_outside_the_hull_the_ratio_is_infinite():

@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 from fairtrial import Audit, InputError, certify, flag, measure, read_result, run
+from inside.direct_calls import ratio_interval
 from inside.gaps import certified
 from inside.ground import NotApplicable
-from inside.inference import CountedGaps, KnownRateGaps, PartLaw, TwoRates, ratio_interval
+from inside.inference import CountedGaps, KnownRateGaps, PartLaw, TwoRates
 from inside.results import reason, scalar
 
 A = {"g": "a"}

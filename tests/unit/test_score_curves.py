@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 
 from fairtrial import Audit, InputError, measure
 from inside.cli import program
-from inside.inference import Areas, SortedScores, areas_of, band, delong_limits, largest_gap, local_level
+from inside.direct_calls import delong_limits
+from inside.inference import Areas, SortedScores, areas_of, band, largest_gap, local_level
 from inside.inference import areas_gap_limits as gap_limits
 from inside.inference import areas_gap_p as gap_p
 from inside.measure import STEP

@@ -519,7 +519,8 @@ def test_every_method_reads_as_english(tmp_path: Path) -> None:
 # -- no template goes unsaid ------------------------------------------------------------------------------------------
 # Where each method's sentences are made; those of measure, certify and flag are written out in test_sentences.py.
 MODULES = {
-    "measure": (), "certify": ("compare.certify.criterion", "compare.certify.ordered"), "flag": ("compare.flag.criterion",),
+    "measure": (), "certify": ("compare.certify.criterion", "compare.certify.ordered"),
+    "flag": ("compare.flag.criterion",),
     "scan": ("scan.answer", "scan.close_up", "scan.result", "scan.rungs"),
     "scan_all": ("scan.every_class",),
     "explain": ("explain.answer", "explain.verdict_and_notes", "explain.words", "explain.criterion"),

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from inside.inference import FEWEST, Sample, _tilt, difference_limits
+from inside.direct_calls import difference_limits
+from inside.inference import FEWEST, Sample, _tilt
 
 SHAPES = {
     "normal": lambda generator, size: generator.normal(size=size),

@@ -9,6 +9,7 @@ import pytest
 from scipy import optimize, special, stats
 from statsmodels.stats.proportion import confint_proportions_2indep
 
+from inside.direct_calls import difference_interval, difference_root, ratio_interval
 from inside.inference import (
     Mirrored,
     PartLaw,
@@ -17,10 +18,7 @@ from inside.inference import (
     at_null,
     constrained_by_ratio,
     constrained_rates,
-    difference_interval,
-    difference_root,
     exact_tail,
-    ratio_interval,
     score_roots,
 )
 from oracles import two_rates as oracle

@@ -84,11 +84,6 @@ def group_rows(metric: Metric, asked: Asked, monitor: Monitor) -> list[dict[str,
     return rows
 
 
-def _any_look(top: float) -> float:
-    """The p-value that holds at any look: one over the largest e-value so far."""
-    return max(math.exp(-max(top, 0.0)), SMALLEST_P)
-
-
 def _state(asked: Asked, compared: bool, violated: bool) -> State:
     if not compared:
         return State("waiting", NOT_YET)

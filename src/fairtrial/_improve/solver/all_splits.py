@@ -104,10 +104,6 @@ class Staircase:
         """
         return max((c.fairness for c in self.corners if accuracy < c.accuracy), default=-math.inf)
 
-    def largest_accuracy_gain(self, fairness: float) -> float:
-        """Supremum of the Δa rejected at this Δf; −inf where none is."""
-        return max((c.accuracy for c in self.corners if fairness < c.fairness), default=-math.inf)
-
     def rejects(self, accuracy: float, fairness: float) -> bool:
         """Whether this pair of gains is rejected."""
         return any(accuracy < c.accuracy and fairness < c.fairness for c in self.corners)

@@ -216,18 +216,6 @@ def path_limits(point: PathPoint, critical: float, variance: float) -> tuple[flo
     return limit(1.0), limit(-1.0)
 
 
-def difference_log_ratio(first: Sample, second: Sample, gap: float) -> float:
-    """Profile log ratio of 'difference of means = gap' (the second sample's mean left free)."""
-    variance = first.variance / first.size + second.variance / second.size
-    return path_log_ratio(lambda multiplier: two_sample_point(first, second, multiplier), gap, variance)
-
-
-def difference_limits(first: Sample, second: Sample, critical: float) -> tuple[float, float]:
-    """The differences of means whose profile log ratio is at most `critical`."""
-    variance = first.variance / first.size + second.variance / second.size
-    return path_limits(lambda multiplier: two_sample_point(first, second, multiplier), critical, variance)
-
-
 def solve_increasing(function: Callable[[float], float], guess: float) -> float:
     """The positive root of an increasing function that is negative at zero; infinite when it has none.
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv, ndtr, ndtri, stdtrit
+from scipy.special import betaincinv, ndtr, stdtrit
 
 Floats = NDArray[np.float64]
 SMALLEST = 1e-300
@@ -96,15 +96,3 @@ def gap_p(first: Areas, second: Areas) -> Floats:
         beyond = np.where(gap > 0, low > 0, high < 0)
         inner, outer = np.where(beyond, root, inner), np.where(beyond, outer, root)
     return np.asarray(np.where(gap == 0, 1.0, np.clip(2.0 * ndtr(-inner), SMALLEST, 1.0)))
-
-
-def delong_limits(first: Areas, second: Areas, level: float) -> tuple[Floats, Floats]:
-    """DeLong's limits of the difference, as usually printed: they do not hold in small samples or near 1."""
-    variance = sum(
-        (square - one.area**2) / (n - 1.0)
-        for one in (first, second)
-        for n, square in ((one.positives, one.square_of_positives), (one.negatives, one.square_of_negatives))
-    )
-    away = ndtri((1.0 + level) / 2.0) * np.sqrt(np.maximum(variance, 0.0))
-    gap = first.area - second.area
-    return gap - away, gap + away

@@ -10,7 +10,6 @@ import numpy as np
 from scipy import special
 
 from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.rates.proportions import constrained_rates
 
 # Terms further out than this many standard deviations do not change the sum.
 REACH = 8.0
@@ -21,15 +20,6 @@ MOST_TERMS = 2_000_000
 def binomial_tails(k: Floats, n: Floats, rate: Floats) -> tuple[Floats, Floats]:
     """P(X >= k) and P(X <= k) for X binomial."""
     return _binomial_from(k, n, rate), _binomial_below(k, n, rate)
-
-
-def difference_tails(k1: Floats, n1: Floats, k2: Floats, n2: Floats, delta: Floats) -> tuple[Floats, Floats]:
-    """P(difference >= observed) and P(difference <= observed) at the constrained maximum, table by table."""
-    first, second = constrained_rates(k1, n1, k2, n2, delta)
-    one = np.ones(np.shape(k1))
-    return contrast_tail(k1, n1, first, k2, n2, second, one), contrast_tail(
-        k2, n2, second, k1, n1, first, one
-    )
 
 
 def contrast_tail(

@@ -15,9 +15,9 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from fairtrial._inference.numeric.roots import Floats, floats
+from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.rates.exact_tails import contrast_tail
 from fairtrial._inference.rates.laws import Bools, Law
 from fairtrial._inference.rates.proportions import (
@@ -214,48 +214,3 @@ def log_ratio_error(table: TwoRates) -> Floats:
     k1, n1, k2, n2 = table
     variance = 1 / (k1 + 0.5) - 1 / (n1 + 1.0) + 1 / (k2 + 0.5) - 1 / (n2 + 1.0)
     return np.asarray(np.sqrt(variance))
-
-
-class Interval(NamedTuple):
-    """Limits of a gap."""
-
-    low: Floats
-    high: Floats
-
-
-def difference_interval(
-    k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike, level: float = 0.95, only: Only | None = None
-) -> Interval:
-    """Limits for the first rate minus the second, both estimated; [-1, 1] when a side has nobody."""
-    return _interval(TwoRates(*floats(k1, n1, k2, n2)), level, "difference", only)
-
-
-def ratio_interval(
-    k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike, level: float = 0.95
-) -> Interval:
-    """Limits for the first rate over the second, both estimated; the upper one is infinite without an event there."""
-    return _interval(TwoRates(*floats(k1, n1, k2, n2)), level, "ratio", None)
-
-
-def _interval(table: TwoRates, level: float, scale: Scale, only: Only | None) -> Interval:
-    low, high = (
-        np.full(table.k1.shape, end) for end in ((-1.0, 1.0) if scale == "difference" else (0.0, np.inf))
-    )
-    known = (table.n1 > 0) & (table.n2 > 0)
-    if known.any():
-        low[known], high[known] = TwoRateLaw(table.take(known), scale, only).limits(level)
-    return Interval(low, high)
-
-
-def difference_root(
-    k1: ArrayLike,
-    n1: ArrayLike,
-    k2: ArrayLike,
-    n2: ArrayLike,
-    delta: ArrayLike = 0.0,
-    only: Only | None = None,
-) -> Floats:
-    """Normal root of the test of 'first rate minus second = delta', positive where the estimate is above it."""
-    *counts, value = floats(k1, n1, k2, n2, delta)
-    law = TwoRateLaw(TwoRates(*(np.ravel(column) for column in counts)), "difference", only)
-    return law.root(np.ravel(value)).reshape(value.shape)

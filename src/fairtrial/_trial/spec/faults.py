@@ -35,11 +35,6 @@ class SpecFaults:
         for fault in faults:
             self.add(path, fault)
 
-    def extend_table(self, path: Path, keys: Collection[str], faults: Iterable[Fault]) -> None:
-        """Faults that another part found with the table at `path`, each at the key of its argument."""
-        for fault in faults:
-            self.add((*path, fault.argument) if fault.argument in keys else path, fault)
-
     def raise_any(self) -> None:
         """Raise one InputError of all faults, in the order of the file."""
         if self.found:
