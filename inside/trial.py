@@ -12,8 +12,6 @@ from fairtrial.trial.family import Entry as Entry
 from fairtrial.trial.family import conclude as conclude
 from fairtrial.trial.family import correct as correct
 from fairtrial.trial.family import corrected_claims as corrected_claims
-from fairtrial.trial.folder_lock import NAME as NAME
-from fairtrial.trial.folder_lock import locked as locked
 from fairtrial.trial.forms import form_schema as form_schema
 from fairtrial.trial.forms import property_schema as property_schema
 from fairtrial.trial.in_people import in_people as in_people
@@ -54,6 +52,8 @@ from fairtrial.trial.report.tables import csv_text as csv_text
 from fairtrial.trial.report.tables import safe_cell as safe_cell
 from fairtrial.trial.report.tables import write_parquet as write_parquet
 from fairtrial.trial.results_file import check_schema as check_schema
+from fairtrial.trial.running import LOCK as LOCK
+from fairtrial.trial.running import locked as locked
 from fairtrial.trial.shared_people import correlation_of as correlation_of
 from fairtrial.trial.shared_people import find_dependence as find_dependence
 from fairtrial.trial.shared_people import influence_of as influence_of
