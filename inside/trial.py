@@ -32,8 +32,6 @@ from fairtrial._trial.family import Entry as Entry
 from fairtrial._trial.family import conclude as conclude
 from fairtrial._trial.family import correct as correct
 from fairtrial._trial.family import corrected_claims as corrected_claims
-from fairtrial._trial.folder_lock import NAME as NAME
-from fairtrial._trial.folder_lock import locked as locked
 from fairtrial._trial.in_people import in_people as in_people
 from fairtrial._trial.in_people import plain_metric as plain_metric
 from fairtrial._trial.keeping import FOLDER as FOLDER
@@ -49,7 +47,9 @@ from fairtrial._trial.record import Trial as Trial
 from fairtrial._trial.rederived import contradictions as contradictions
 from fairtrial._trial.results_file import check_schema as check_schema
 from fairtrial._trial.results_file import load_results as load_results
+from fairtrial._trial.running import LOCK as LOCK
 from fairtrial._trial.running import Event as Event
+from fairtrial._trial.running import locked as locked
 from fairtrial._trial.running import run as run
 from fairtrial._trial.shared_people import correlation_of as correlation_of
 from fairtrial._trial.shared_people import find_dependence as find_dependence

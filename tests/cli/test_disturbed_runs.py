@@ -20,7 +20,7 @@ import pytest
 
 import fairtrial
 from inside.ground import NotWritten
-from inside.trial import FOLDER, NAME, Keeper
+from inside.trial import FOLDER, LOCK, Keeper
 
 SPEC = """\
 [data]
@@ -107,7 +107,7 @@ def test_a_full_disk(kilobytes: int, folder: Path, undisturbed: dict[str, Any]) 
         full = run(folder, out)
         one_message(full, "no space left on device", "finished sections are kept", "go on with --resume")
         kept = {path.stem.split("-")[0] for path in (out / FOLDER).glob("*-*.json")} - {"made"}
-        assert not (out / NAME).exists()
+        assert not (out / LOCK).exists()
         if kilobytes == 400:
             assert kept == {"measure", "flag", "scan"}
             assert written(out) == undisturbed, "the numbers come before the pictures"
@@ -156,7 +156,7 @@ def test_whatever_the_system_says_is_one_fault(number: int, tmp_path: Path, monk
         patch.setattr(Keeper, "save", refuse)
         with pytest.raises(NotWritten, match="run: cannot write .*: finished sections are kept.*resume=True"):
             fairtrial.run(spec, out=tmp_path / "out")
-    assert not (tmp_path / "out" / NAME).exists()
+    assert not (tmp_path / "out" / LOCK).exists()
     assert fairtrial.run(spec, out=tmp_path / "out", resume=True).complete
 
 
@@ -166,7 +166,7 @@ def test_two_runs_in_one_folder(folder: Path) -> None:
     first = subprocess.Popen(
         [*COMMAND, "--out", "out"], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    while first.poll() is None and not (folder / "out" / NAME).exists():
+    while first.poll() is None and not (folder / "out" / LOCK).exists():
         time.sleep(0.005)
     os.kill(first.pid, signal.SIGSTOP)  # it cannot be through before the second has looked
     try:
@@ -183,7 +183,7 @@ def test_a_stopped_run_says_how_to_go_on(
     number: int, moment: str, folder: Path, undisturbed: dict[str, Any]
 ) -> None:
     out = folder / "out"
-    sign = out / NAME if moment == "early" else out / FOLDER / "batches"
+    sign = out / LOCK if moment == "early" else out / FOLDER / "batches"
     process = subprocess.Popen(
         [*COMMAND, "--out", "out"], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored in the background of a shell

@@ -18,7 +18,9 @@ from sklearn.linear_model import LogisticRegression
 import fairtrial
 from fairtrial import InputError
 from inside.ground import FileStore, checksum
-from inside.trial import FOLDER, MADE_FROM, NAME, Keeper, locked, mentioned
+from inside.trial import FOLDER, LOCK, MADE_FROM, Keeper, locked, mentioned
+
+ROOT = Path(__file__).parents[2]
 
 
 def flip(path: Path) -> None:
@@ -115,19 +117,41 @@ def test_two_runs_in_one_folder(tmp_path: Path) -> None:
         locked(tmp_path),
     ):
         pass
-    assert not (tmp_path / NAME).exists()
+    assert not (tmp_path / LOCK).exists()
 
 
-def test_the_lock_of_a_dead_process_is_taken_over(tmp_path: Path) -> None:
-    gone = subprocess.run(
-        [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True
-    )
-    (tmp_path / NAME).write_text(gone.stdout.decode().strip())
-    with locked(tmp_path):
-        assert (tmp_path / NAME).read_text() == str(os.getpid())
-    (tmp_path / NAME).write_text("not a number")
-    with locked(tmp_path):
+HOLD = """
+import sys, time
+from pathlib import Path
+from inside.trial import locked
+
+with locked(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(300)
+"""
+
+
+def test_the_lock_of_a_killed_process_is_free(tmp_path: Path) -> None:
+    """Also where every run has the same process number, as in a container: the file then names the run itself."""
+    for _ in range(2):
+        with subprocess.Popen(
+            [sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True, cwd=ROOT
+        ) as holder:
+            try:
+                assert holder.stdout is not None
+                assert holder.stdout.readline() == "held\n"
+                with (
+                    pytest.raises(InputError, match=f"used by another run .process {holder.pid}"),
+                    locked(tmp_path),
+                ):
+                    pass
+            finally:
+                holder.kill()
+        assert (tmp_path / LOCK).read_text() == str(holder.pid)
+        (tmp_path / LOCK).write_text(str(os.getpid()))
+    with locked(tmp_path), pytest.raises(InputError, match="used by another run"), locked(tmp_path):
         pass
+    assert not (tmp_path / LOCK).exists()
 
 
 @pytest.fixture

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
+
+from filelock import FileLock, Timeout
 
 from fairtrial import _work as work
 from fairtrial._audit.audit import Audit
@@ -23,7 +26,6 @@ from fairtrial._results.output import make_output_folder
 from fairtrial._results.result import Result
 from fairtrial._results.result import versions as result_versions
 from fairtrial._trial.data_facts import data_facts
-from fairtrial._trial.folder_lock import locked
 from fairtrial._trial.keeping import Keeper, identity_of, section_key
 from fairtrial._trial.presets import complete
 from fairtrial._trial.publishing.checking import tells_of_few
@@ -33,7 +35,7 @@ from fairtrial._trial.record import Answer, Status, Trial
 from fairtrial._trial.spec import Section, Spec, load_spec, open_audit
 from fairtrial._trial.spec.open_audit import check_sections
 from fairtrial._trial.spec.speech import TOML
-from fairtrial._trial.spec.tables import ALPHA, CORRECTION, JOBS, PARALLEL, PUBLISH, SEED, Correction, Run
+from fairtrial._trial.spec.tables import ALPHA, CORRECTION, JOBS, PARALLEL, PUBLISH, SEED, Correction
 from fairtrial._work.cluster import cluster
 from fairtrial._work.notebook import notebook_bar
 from fairtrial._work.whole_files import not_written
@@ -52,6 +54,7 @@ class Event:
     seconds: float = 0.0
 
 
+LOCK = ".lock"
 Tell = Callable[[Event], None]
 Rows = Annotated[
     object, Option("A dataframe in place of the spec's source.", python_only="it is held in memory")
@@ -157,7 +160,8 @@ def run(
         loaded, audit = plan.translated(loaded), plan.audit
         sections, notes = _questions(loaded, audit)
         sections = plan.admitted(sections)
-    folder = None if out is None else _folder(out)
+    written = {"files": ("results.json", "report.html", "summary.md"), "folders": ("tables", "charts")}
+    folder = None if out is None else make_output_folder("run", "out", out, **written)
     runner = _Runner(
         loaded, audit, data is not None, progress or _shown_in_notebook(), cancel or (lambda: False), plan
     )
@@ -173,6 +177,28 @@ def run(
     except (NotWritten, OSError) as error:
         raise _not_written(folder, error) from None
     return trial
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """One run at a time in a folder. The lock is the system's, which frees it however its process ends."""
+    path = folder / LOCK
+    required = "is used by another run"
+    try:
+        held = FileLock(path).acquire(timeout=0)
+    except Timeout:
+        with contextlib.suppress(OSError):  # it may just have ended
+            required += f" (process {path.read_text()})"
+        cure = Words("wait for it or choose another folder with {}", Set("out"))
+        raise InputError("run", Fault("out", required, cure=cure, subject=f"the folder {folder}")) from None
+    with held:
+        with contextlib.suppress(OSError):  # only a help to who comes second
+            path.write_text(str(os.getpid()))
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):  # while it is held, so that no other run's is taken away
+                path.unlink()
 
 
 def _shown_in_notebook() -> Tell:
@@ -213,8 +239,7 @@ def _loaded(
     """The checked spec, with what the call gives in place of its own [run]."""
     loaded = load_spec(spec, rows_at_hand=rows_at_hand)
     own = {name: value for name, value in given.items() if value is not None}
-    chosen: Run = replace(loaded.run, **own)
-    return replace(loaded, run=chosen)
+    return replace(loaded, run=replace(loaded.run, **own))
 
 
 def _questions(spec: Spec, audit: Audit) -> tuple[tuple[Section, ...], list[str]]:
@@ -224,13 +249,6 @@ def _questions(spec: Spec, audit: Audit) -> tuple[tuple[Section, ...], list[str]
     check_sections(audit, sections, faults)
     faults.raise_any()
     return sections, notes
-
-
-def _folder(out: str | os.PathLike[str]) -> Path:
-    """The folder of the run, made before any work is done for it."""
-    return make_output_folder(
-        "run", "out", out, files=("results.json", "report.html", "summary.md"), folders=("tables", "charts")
-    )
 
 
 def _told(plan: Plan, answers: list[Answer]) -> list[Answer]:
