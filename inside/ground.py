@@ -37,3 +37,4 @@ from fairtrial.work.compiled import _Compiling as _Compiling
 from fairtrial.work.whole_files import write_whole as write_whole
 
 declared_arguments_of = fairtrial.options.declared.arguments_of
+recorded = fairtrial.options.declared.recorded
