@@ -24,6 +24,7 @@ from fairtrial.options import Option as Option
 from fairtrial.options import arguments_of as arguments_of
 from fairtrial.options import checked as checked
 from fairtrial.options import cuts as cuts
+from fairtrial.options.declared import recorded as recorded
 from fairtrial.work import FileStore as FileStore
 from fairtrial.work import MemoryStore as MemoryStore
 from fairtrial.work import checksum as checksum
@@ -37,4 +38,3 @@ from fairtrial.work.compiled import _Compiling as _Compiling
 from fairtrial.work.whole_files import write_whole as write_whole
 
 declared_arguments_of = fairtrial.options.declared.arguments_of
-recorded = fairtrial.options.declared.recorded

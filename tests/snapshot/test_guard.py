@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -25,7 +25,7 @@ from snapshot.take import rename
 
 
 @pytest.fixture
-def add_option(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
+def add_option(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, str], None]]:
     """Declares a method anew, from its own source, with one more option in its signature."""
 
     def add(folder: str, method: str) -> None:
@@ -44,9 +44,10 @@ def add_option(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
         monkeypatch.setitem(sys.modules, module.__name__, module)
         exec(compile(source, module.__name__, "exec"), module.__dict__)
         monkeypatch.setattr(fairtrial, method, getattr(module, method))
-        monkeypatch.setattr(record, "_defaults", record._defaults.__wrapped__)
+        record._defaults.cache_clear()
 
-    return add
+    yield add
+    record._defaults.cache_clear()
 
 
 @pytest.mark.parametrize(
