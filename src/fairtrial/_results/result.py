@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from altair import TopLevelMixin
 
     from fairtrial._results.charts.picture import Picture
-    from fairtrial._results.close_up import CloseUp
+    from fairtrial._results.column import CloseUp
 
 SCHEMA = "fairtrial/result/2"
 PARTS = ("question", "null", "verdict", "estimates", "details", "notes", "provenance")
