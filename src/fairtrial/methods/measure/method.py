@@ -116,7 +116,6 @@ def measure(
     from fairtrial.methods.gaps.within import within_columns
     from fairtrial.methods.measure.answer import answer, each_bin
     from fairtrial.methods.measure.lines import Plan
-    from fairtrial.methods.measure.thresholds_answer import answer_thresholds
     from fairtrial.metrics.groups import find_target
     from fairtrial.metrics.table import find_metrics
 
@@ -133,4 +132,8 @@ def measure(
     plan = Plan(
         audit, asked, attributes, by, depth, compared, interval, minimum, confidence_level, inference, bands
     )
-    return answer(plan) if thresholds is None else answer_thresholds(plan)
+    if thresholds is None:
+        return answer(plan)
+    from fairtrial.methods.measure.thresholds_answer import answer_thresholds  # its loops are compiled
+
+    return answer_thresholds(plan)
