@@ -289,8 +289,8 @@ class Note(str):
         note.code, note.people = code, people
         return note
 
-    def __getnewargs__(self) -> tuple[str, str, int | None]:
-        return self.code, self.text, self.people
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Note, (self.code, self.text, self.people)
 
     @property
     def text(self) -> str:

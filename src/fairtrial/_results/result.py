@@ -224,7 +224,7 @@ class Result:
         ]
 
     def __eq__(self, other: object) -> bool:
-        """Whether both say the same: same method, rows, notes, and the same data, arguments and versions behind them."""
+        """Whether both say the same, of the same data, with the same arguments and versions."""
         if not isinstance(other, Result):
             return NotImplemented
         return type(self) is type(other) and self.to_dict() == other.to_dict()
