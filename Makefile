@@ -91,16 +91,17 @@ bench-check: ## a small race that fails when fairtrial has become much slower
 
 validity: ## thousands of repeats per line of the validity board, write docs/validity.md (goes on after a stop)
 	@$(PYTHON) scripts/environment.py test
-	@$(RUN) -m validity --long --jobs 2 --keep .cache/validity --out docs
+	@$(RUN) -m validity --long --jobs 2 --keep .cache/validity --publish
 	@$(PYTHON) scripts/readme_numbers.py
 
-truth: ## whole audits of worlds whose truth is known; writes docs/truth.md
+truth: ## whole audits of worlds whose truth is known: the board's lines of truth/ anew, in docs/validity.md
 	@$(PYTHON) scripts/environment.py test
-	@$(RUN) -m truth --long --out docs
+	@$(RUN) -m validity --method audits --long --publish
 
+# Every property on many more inputs than in `make test`.
 fuzz: ## thousands of odd inputs: the right answer or one clear fault; writes docs/odd-inputs.md
 	@$(PYTHON) scripts/environment.py test
-	@$(RUN) -m fuzz --out docs
+	@FAIRTRIAL_MORE_INPUTS=40 $(RUN) $(PYTEST) tests/properties/test_odd_inputs.py tests/properties/test_any_value.py
 
 # Smaller: `make cost SIZES=1e6,1e7`. Goes on after a stop; the files of rows are deleted at the end.
 cost: SIZES ?= 1e6,1e7,1e8
@@ -112,7 +113,7 @@ cost: ## what an audit costs: constants, 1e6 to 1e8 rows beside the bare query, 
 soak: MINUTES ?= 20
 soak: ## 20 minutes of kills of workers and of the main process: the numbers stay those of undisturbed runs
 	@$(PYTHON) scripts/environment.py test
-	@$(RUN) -m fuzz.soak --minutes $(MINUTES)
+	@FAIRTRIAL_SOAK_MINUTES=$(MINUTES) $(RUN) -m pytest -s tests/properties/test_soak.py
 
 attack: ## 200 random audits published, and an attacker who solves for every small count
 	@$(PYTHON) scripts/environment.py test
