@@ -105,3 +105,9 @@ def test_every_line_is_on_its_page() -> None:
 
 def test_all_five_papers_are_told() -> None:
     assert tuple(COVERAGE.written()) == COVERAGE.PAPERS
+
+
+def test_figures_are_small() -> None:
+    """`parts/drawing.py` writes them."""
+    large = [path.name for path in (ROOT / "docs").rglob("*.svg") if path.stat().st_size > 150_000]
+    assert large == []
