@@ -93,14 +93,15 @@ bench-check: ## a small race that fails when fairtrial has become much slower
 	@.venv-bench/bin/python benchmarks/run.py --check $(PARTS)
 
 validity: dev ## thousands of repeats per line of the validity board, write docs/validity.md (goes on after a stop)
-	@$(RUN) -m validity --long --jobs 2 --keep .cache/validity --out docs
+	@$(RUN) -m validity --long --jobs 2 --keep .cache/validity --publish
 	@$(PYTHON) scripts/readme_numbers.py
 
-truth: dev ## whole audits of worlds whose truth is known; writes docs/truth.md
-	@$(RUN) -m truth --long --out docs
+truth: dev ## whole audits of worlds whose truth is known: the board's lines of truth/ anew, in docs/validity.md
+	@$(RUN) -m validity --method audits --long --publish
 
+# Every property on many more inputs than in `make test`.
 fuzz: dev ## thousands of odd inputs: the right answer or one clear fault; writes docs/odd-inputs.md
-	@$(RUN) -m fuzz --out docs
+	@FAIRTRIAL_MANY_INPUTS=1 $(RUN) $(PYTEST) tests/properties/test_odd_inputs.py tests/properties/test_any_value.py
 
 # Smaller: `make cost SIZES=1e6,1e7`. Goes on after a stop; the files of rows are deleted at the end.
 cost: SIZES ?= 1e6,1e7,1e8
@@ -110,7 +111,7 @@ cost: dev ## what an audit costs: constants, 1e6 to 1e8 rows beside the bare que
 # Shorter: `make soak MINUTES=2`.
 soak: MINUTES ?= 20
 soak: dev ## 20 minutes of kills of workers and of the main process: the numbers stay those of undisturbed runs
-	@$(RUN) -m fuzz.soak --minutes $(MINUTES)
+	@FAIRTRIAL_SOAK_MINUTES=$(MINUTES) $(RUN) -m pytest -s tests/properties/test_soak.py
 
 attack: dev ## 200 random audits published, and an attacker who solves for every small count
 	@FAIRTRIAL_ATTACKS=200 $(RUN) $(PYTEST) tests/attack

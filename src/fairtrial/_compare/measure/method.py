@@ -134,5 +134,6 @@ def measure(
     )
     if thresholds is None:
         return answer(plan)
+    from fairtrial._compare.measure.thresholds_answer import answer_thresholds  # its loops are compiled
 
     return answer_thresholds(plan)
