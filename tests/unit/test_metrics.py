@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairtrial import CRITERIA, METRICS, Audit, InputError, Metric, certify, improve, measure, role
+from fairtrial import CRITERIA, METRICS, Audit, InputError, Metric, certify, improve, load, measure, role
 from inside.data import EXPRESSIONS
 from inside.metrics import ALIASES, ROLES, MetricName, find_metric, find_metrics
 
