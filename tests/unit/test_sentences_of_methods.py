@@ -35,7 +35,14 @@ from inside.results import Verdict, counted, undefined
 from inside.scan import Rung, _blocks, every_class
 from inside.scan import answer as scan_words
 from inside.transport import sentences as transport_words
-from inside.trial import Entry, conclude, in_people, plain_metric, strongest_in_people, why_numbers_differ
+from inside.trial import (
+    FamilyEntry,
+    conclude,
+    in_people,
+    plain_metric,
+    strongest_in_people,
+    why_numbers_differ,
+)
 from inside.watch import sentences as watch_words
 
 NUMBERS = (0.0, -0.0, 1.0, -1.0, 1e-9, -1e-9, 1e9)
@@ -358,8 +365,8 @@ def test_plan(groups: int, reached: int, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 # -- the trial --------------------------------------------------------------------------------------------------------
-def entry(effect: float, **changes: Any) -> Entry:
-    given = Entry(
+def entry(effect: float, **changes: Any) -> FamilyEntry:
+    given = FamilyEntry(
         "s", "measure", "accuracy", "A", "B", 0.0, 0.0, True, effect, None, None, "points", 1, 0.95, False
     )
     return replace(given, **changes)
