@@ -148,13 +148,10 @@ def best_of(value: float, people: int, state: str = "found") -> dict[str, Any]:
 
 @pytest.mark.parametrize(("value", "people"), list(product((0.0, 1.0, 1e-9), COUNTS)))
 def test_scan(value: float, people: int) -> None:
-    question = Like(who_is="sex: f", metric=METRICS["accuracy"], on_score=False)
-    scan = Like(rung=Like(name="stratified"), by_models=False)
-    ridges = [{"subgroup": "x", "score": value, "ridge": 1.0}]
-    for matched, found in product((True, False), ([1], [1, 2])):
-        describer = Like(
-            question=question, scan=scan, matched=matched, found=found, ridge_rows=lambda: ridges
-        )
+    request = Like(who_is="sex: f", metric=METRICS["accuracy"], on_score=False, confidence_level=0.95)
+    for by_models, found in product((True, False), ([1], [1, 2])):
+        scan = Like(rung=Like(name="stratified"), by_models=by_models, driven=": the score is driven by them")
+        describer = Like(request=request, scan=scan, found=found)
         for state, luck in product(
             ("found", "nothing found", "not shown"), (None, Like(p_value=1.0, draws=people))
         ):
@@ -162,7 +159,7 @@ def test_scan(value: float, people: int) -> None:
         best = best_of(value, people)
         reads(scan_words.verdict_of(describer, {**best, "unsupported": 0}, None).text)
         reads(scan_words.verdict_of(describer, {**best, "expected": undefined("why")}, None).text)
-        noted(scan_words.notes_of(describer, Like(confidence_level=0.95), best))
+        noted(scan_words.notes_of(describer, best))
     result = ScanResult(
         question="?", null="", verdict=Verdict("found", "found: so"), estimates=(best_of(1.0, people),),
         details={"search": "exact", "label": "accuracy", "confidence_level": 0.95, "null_draws": people},
@@ -190,11 +187,11 @@ def test_scan_all(count: int) -> None:
         assert all(whole(text) for text in result.reading()[1:])
 
 
-@pytest.mark.parametrize("name", ["stratified", "bootstrap", "propensity", "global"])
+@pytest.mark.parametrize("name", ["stratified", "propensity"])
 def test_nulls_of_scan(name: Any) -> None:
     for strata, share, yes in product((0, 1, 10**6), (0.0, 1.0), (True, False)):
         moved = Like(strata=strata, moves=lambda strata=strata: np.ones(strata))
-        rung: Any = Rung(name=name, by_ladder=yes, matched=moved, share=share, on_score=yes, looked_for=yes)  # type: ignore[arg-type]
+        rung: Any = Rung(name=name, by_ladder=yes, matched=moved, share=share, on_score=yes)
         whole(rung.note(_blocks(((0, 1),), ("X",)) if yes else _blocks((), ())).text)
 
 
@@ -528,7 +525,7 @@ def test_every_method_reads_as_english(tmp_path: Path) -> None:
 MODULES = {
     "measure": (), "certify": ("compare.certify.criterion", "compare.certify.ordered"),
     "flag": ("compare.flag.criterion",),
-    "scan": ("scan.answer", "scan.close_up", "scan.result", "scan.rungs"),
+    "scan": ("scan.answer", "scan.matched_scan", "scan.result"),
     "scan_all": ("scan.every_class",),
     "explain": ("explain.answer", "explain.verdict_and_notes", "explain.words", "explain.criterion"),
     "compare": ("explain.two_rules",),
@@ -586,7 +583,7 @@ def test_scan_with_people_of_several_rows() -> None:
     data["g"] = ["a" if i // 2 % 2 else "b" for i in range(120)]
     audit = ft.Audit(data, decision="d", groups="g", features=["x"], unit="person")
     with pytest.raises(ft.InputError, match="draws row by row"):
-        ft.scan(audit, "selection_rate", protected={"g": "a"}, direction="above", null="bootstrap")
+        ft.scan(audit, "selection_rate", protected={"g": "a"}, direction="above", null="propensity")
 
 
 def parts_of(node: ast.AST) -> Iterator[ast.AST]:
@@ -668,12 +665,12 @@ def test_notes_of_a_scan_about_one() -> None:
     data = {"d": [0, 1] * 40 + [1], "g": ["a", "a", "b", "b"] * 20 + ["c"], "X": ["u"] * 80 + [None]}
     roles = {"decision": "d", "groups": ["g"], "missing": "drop"}
     lacks = ft.scan(
-        ft.Audit(data, features=["X"], **roles), "selection_rate", protected={"g": "a"}, reference={"g": "b"},
+        ft.Audit(data, features=["X"], **roles), "selection_rate", protected={"g": "a"}, target={"g": "b"},
         permutations=19,
     )  # fmt: skip
     noted(lacks.notes)
     left = ft.scan(
-        ft.Audit(data, **roles), "selection_rate", protected={"g": "a"}, reference={"g": "b"}, permutations=19
+        ft.Audit(data, **roles), "selection_rate", protected={"g": "a"}, target={"g": "b"}, permutations=19
     )
     noted(left.notes)
     texts = " ".join(note.text for note in (*lacks.notes, *left.notes))
