@@ -170,7 +170,7 @@ def test_weights_and_repeated_people_by_grouping(
     )
     rows: Any = pq.read_table(people).append_column("equal", pa.array(np.full(ROWS, 2.5)))
     rows = pa.concat_tables([rows] * times)
-    monkeypatch.setattr(Audit, "_check_fetchable", _never)  # rows are asked of DuckDB alone
+    monkeypatch.setattr(Audit, "check_fetchable", _never)  # rows are asked of DuckDB alone
     here = flag(Audit(rows, **ROLES, **extra), metric, depth=2, target="rest")
     watched = Watched(spark, monkeypatch)
     there = flag(Audit(frame, **ROLES, **extra), metric, depth=2, target="rest")
@@ -182,7 +182,7 @@ def test_weights_and_repeated_people_by_grouping(
 def test_strata_of_repeated_people_by_grouping(
     spark: Any, people: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Audit, "_check_fetchable", _never)
+    monkeypatch.setattr(Audit, "check_fetchable", _never)
     asked = {"by": "race", "within": "region", "target": "rest"}
     here, there = (
         flag(Audit(rows, **ROLES, unit="person"), "selection_rate", **asked)

@@ -49,7 +49,7 @@ def find_groups(
     for name in attributes:
         check_not_continuous(who, audit, name, argument)
     found = list(dict.fromkeys([*intersections(audit, attributes, depth), *explicit]))
-    return told_apart(found, audit.groups) if audit.names_attributes else found
+    return told_apart(found, audit.groups) if audit.roles.names_attributes else found
 
 
 def compared_groups(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -11,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import narwhals as nw
 
+from fairtrial._audit.engine import collect
 from fairtrial._audit.expressions import bin_labels, clean_number
-from fairtrial._audit.source import Kind, collect
+from fairtrial._audit.source import Kind
 from fairtrial._labels import MISSING, canonical
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class ValueOrder:
 def value_order(audit: Audit, name: str, labels: Sequence[str]) -> ValueOrder:
     """The labels that are in the data, in the order that their column has; sorted as texts where it has none."""
     kind = audit.kind(name)
-    if name in audit.joined:
+    if name in audit.roles.joined:
         return ValueOrder(tuple(labels), False, kind)
     if name in audit.bins:
         edges = tuple(audit.bin_edges(name))
@@ -99,14 +99,10 @@ def with_numbers_cut(
         return audit, {}
     edges: dict[int, dict[str, list[float]]] = {}
     for count in (bins, bins * parts):
-        other = copy.copy(audit)
-        other.forget()
-        other.bins = {**audit.bins, **dict.fromkeys(many, count)}
+        other = audit.with_roles(bins={**audit.bins, **dict.fromkeys(many, count)})
         edges[count] = {name: _readable(other.bin_edges(name), audit.kind(name)) for name in many}
     finest = {name: sorted({*edges[bins][name], *edges[bins * parts][name]}) for name in many}
-    other.forget()
-    other.bins = {**audit.bins, **finest}
-    return other, {name: tuple(edges[bins][name]) for name in many}
+    return audit.with_roles(bins={**audit.bins, **finest}), {name: tuple(edges[bins][name]) for name in many}
 
 
 def _readable(edges: list[float], kind: Kind) -> list[float]:

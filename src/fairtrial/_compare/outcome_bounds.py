@@ -58,7 +58,7 @@ def _refuse_metric(who: str, audit: Audit, metric: Metric) -> None:
     """Bounds are of rates whose every part is known but the outcome."""
     why = ""
     if audit.outcome_is_real:
-        why = f"needs an outcome of 0 and 1 where some are unknown, but {audit.subject('outcome')} is real-valued"
+        why = f"needs an outcome of 0 and 1 where some are unknown, but {audit.roles.subject('outcome')} is real-valued"
     elif not isinstance(metric.value, Role) or not (metric.value.binary or metric.value.name == "outcome"):
         why = "averages real values; what unknown outcomes may change is reckoned for rates"
     elif metric.expression is not None:

@@ -192,7 +192,7 @@ class Result:
 
     def to_frame(self, backend: str | None = None) -> Any:
         """The estimates as a dataframe of the kind the data came in ('pandas', 'polars', 'pyarrow')."""
-        from fairtrial._audit.source import to_native
+        from fairtrial._audit.frames import to_native
 
         table = {
             column.name: [scalar(row.get(column.name)) for row in self.estimates] for column in self.columns

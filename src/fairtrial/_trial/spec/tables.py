@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, get_args
 
 from fairtrial._audit.audit import Audit
-from fairtrial._audit.probable_groups import split_groups
+from fairtrial._audit.schema import split_groups
 from fairtrial._options import Argument, Option, arguments_of
 
 Preset = Literal["general", "employment", "lending", "insurance", "risk-score", "healthcare", "public-sector"]
