@@ -27,7 +27,7 @@ from fairtrial import (
     transport,
     watch,
 )
-from inside.data import columns, spark_units
+from inside.data import Query, columns, spark_units
 from inside.ground import NotApplicable
 
 pytestmark = [
@@ -330,7 +330,7 @@ def test_weighted_rates_need_no_row(spark: Any, tmp_path: Path, monkeypatch: pyt
     random, n = np.random.default_rng(5), 24_000
     table = {"g": random.choice(["A", "B"], n), "d": random.integers(0, 2, n), "w": random.gamma(3.0, 1.0, n)}
     pq.write_table(pa.table(table), tmp_path / "weighted.parquet")
-    monkeypatch.setattr(Audit, "rows", lambda *_, **__: pytest.fail("rows were fetched"))
+    monkeypatch.setattr(Query, "plain", lambda *_, **__: pytest.fail("rows were fetched"))
     roles = {"decision": "d", "groups": "g", "weight": "w"}
     there, here = (
         flag(Audit(data, **roles), "selection_rate")

@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-import hashlib
-import operator
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from html import escape
 from typing import Any, Self
 
-import numpy as np
-
 from fairtrial._audit import arguments as a
 from fairtrial._audit.arrays import from_columns, from_model
-from fairtrial._audit.cells import Cells, Design, Floats, Rows, digest_of
+from fairtrial._audit.cells import Cells, Design, Rows
 from fairtrial._audit.columns import Columns
-from fairtrial._audit.counting import count_cells, outcome_is_real, probable_rows, read_rows
-from fairtrial._audit.definitions import definition_expression, recorded_definition, register
-from fairtrial._audit.engine import collect
-from fairtrial._audit.frames import frame_for_estimators
-from fairtrial._audit.notes import data_notes
-from fairtrial._audit.query import Query
+from fairtrial._audit.counting import (
+    check_data,
+    count_cells,
+    count_labelled,
+    feature_matrix,
+    features_frame,
+    outcome_is_real,
+    read_rows,
+)
+from fairtrial._audit.definitions import definition_expression, register
+from fairtrial._audit.notes import data_notes, digest, provenance
 from fairtrial._audit.roles import ROLE_NAMES, Roles
 from fairtrial._audit.schema import column_list, positive_labels, split_groups
 from fairtrial._audit.source import Source
-from fairtrial._errors import Elsewhere, Fault, Faults, InputError, NotApplicable, Note, Set, Use, Words
+from fairtrial._errors import Fault, InputError, Note, Set, Words
 from fairtrial._metrics.metric import Metric
 from fairtrial._options import plain
-from fairtrial._work.memory import check_memory
 
-Kept = list[tuple[tuple[Any, ...], tuple[Metric, ...], Cells]]
+Kept = dict[tuple[Any, ...], tuple[tuple[Metric, ...], Cells]]
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -228,7 +228,7 @@ class Audit(Columns):
     def keeping_cells(self) -> Self:
         """The same audit, which counts nothing twice; what is kept is this audit's alone."""
         other = self.with_roles()
-        vars(other)["kept"] = []
+        vars(other)["kept"] = {}
         return other
 
     # -- what it is -----------------------------------------------------------------------------------------
@@ -249,18 +249,7 @@ class Audit(Columns):
         return outcome_is_real(self)
 
     def levels(self, attribute: str) -> tuple[str, ...]:
-        """The labels an attribute takes, sorted.
-
-        Parameters
-        ----------
-        attribute : str
-            A column; its bins where it is cut.
-
-        Returns
-        -------
-        tuple of str
-            The labels in the data, as one canonical text each.
-        """
+        """The labels an attribute takes in the data, sorted, as one canonical text each; its bins where it is cut."""
         if attribute in self.probable:
             return tuple(self.probable[attribute])
         if attribute not in self.levels_read:
@@ -275,145 +264,45 @@ class Audit(Columns):
         if not self.roles.keeps_unlabelled or self.outcome is None or not self.has("decision"):
             return ()
         key = ("labelled", *self.decision_key, self.outcome, repr(self.positive.get("outcome")))
-        found: tuple[tuple[int, int], ...] = self.source.once(key, self._labelled)
+        found: tuple[tuple[int, int], ...] = self.source.once(key, lambda: count_labelled(self))
         return found
 
-    def _labelled(self) -> tuple[tuple[int, int], ...]:
-        cells = self.cells((), roles=("decision", "outcome"), unknown=True)
-        known = ~np.isnan(cells.roles["outcome"])
-        sides = [cells.roles["decision"] == value for value in (0.0, 1.0)]
-        return tuple((int(cells.rows[side & known].sum()), int(cells.rows[side].sum())) for side in sides)
-
     def check(self) -> None:
-        """Look for all faults of the data now, in one message.
-
-        Raises
-        ------
-        InputError
-            With every fault of the groups, roles and features.
-        """
-        roles = [name for name in ("decision", "outcome", "score") if self.has(name)]
-        looks: list[Callable[[], object]] = []
-        if self.order is not None:
-            roles.remove("decision")
-            looks.append(self.cuts)
-        looks.append(lambda: self.favourable)
-        looks += [partial(probable_rows, "Audit", self, name) for name in self.probable]
-        looks += [partial(self.cells, (name,)) for name in self.groups if name not in self.probable]
-        looks += [partial(self.cells, (), roles=(name,)) for name in roles]
-        looks.append(self._check_features)
-        faults = Faults("Audit")
-        for look in looks:
-            try:
-                look()
-            except InputError as error:
-                faults.extend(error)
-        faults.raise_any()
-
-    def _check_features(self) -> None:
-        """Look for all faults of the features where the rows lie: numbers by their sums, labels by those there are."""
-        faults, numeric = Faults("Audit"), self._numeric(self.features)
-        parts = [numeric, *([name] for name in self.features if name not in numeric)]
-        for part in filter(None, parts):
-            query = Query(self, "Audit", complete=True)
-            for name in part:
-                self.check_column("Audit", "features", name)
-                query.number_column(name) if part is numeric else query.attribute(name)
-            try:
-                query.grouped()
-            except InputError as error:
-                faults.extend(error)
-        faults.raise_any()
+        """Look for all faults of groups, roles and features in the data now; an InputError names every one."""
+        check_data(self)
 
     def digest(self) -> str:
         """A fingerprint of the data: every value of the columns that the audit names.
 
-        Returns
-        -------
-        str
-            The same for the same rows, whatever their order and the kind of frame; Spark's is its own, and so is
-            that of more than a million rows, which DuckDB makes where they lie.
+        It is the same for the same rows, whatever their order and the kind of frame; Spark's is its own, and so is that
+        of more than a million rows, which DuckDB makes where they lie.
         """
-        return self.fingerprint([name for name in self.bins if name in self.source.columns]).content
-
-    def _digest_of(self, data: Cells | Rows) -> str:
-        """Counts of labels and binary values are all that there is to know of them; real values are looked at."""
-        counts = data.digest if isinstance(data, Rows) else digest_of(data)
-        if isinstance(data, Rows) or all(data.binary.values()) or data.hashes is not None:
-            return counts
-        values = self.fingerprint(data.columns, declared=False).content
-        return hashlib.sha256(f"{counts} {values}".encode()).hexdigest()[:16]
+        return digest(self)
 
     def provenance(self, data: Cells | Rows | None = None, **facts: Any) -> dict[str, Any]:
         """The fingerprint of what the numbers were made from, the roles and rules, and the facts a method adds."""
-        digest = self.digest() if data is None else self._digest_of(data)
-        roles = {name: getattr(self, name) for name in (*ROLE_NAMES, "threshold")}
-        roles = {name: value for name, value in roles.items() if value is not None}
-        about = {"data": digest, "roles": roles, "missing": self.missing, "frame": self.frame}
-        if self.probable:
-            about["probable"] = self.probable
-        if self.unlabelled is not None:
-            about["unlabelled"] = self.unlabelled.to_dict()
-        if self.order is not None:
-            about["order"] = list(self.order)
-        if self.define:
-            about["define"] = {name: recorded_definition(part) for name, part in self.define.items()}
-        return {**about, "favourable": self.favourable, **facts}
+        return provenance(self, data, facts)
 
     def notes(self, *, complete: bool = True) -> tuple[Note, ...]:
         """What every reader must know about these data; `complete` where only rows without missing values were used."""
         return data_notes(self, complete=complete)
 
     def refuse(self, who: str, *roles: str, why: str = "") -> None:
-        """Refuse survey weights, repeated rows, pairs or unknown outcomes by name, for methods that do not honour them.
-
-        Roles are 'weight', 'unit', 'pair', 'order', 'unlabelled' or 'probable'; `why` goes on after "because".
-        """
-        for name in roles:
-            because = f", because {why}" if why else " yet"
-            if name == "probable" and self.probable:
-                text = f"known with a probability are not honoured by {{}}{because}; {{}} does"
-                required = Words(text, Use(who), Use("measure"))
-                raise NotApplicable(who, Fault("groups", required, cure="Make an Audit without them"))
-            if name != "probable" and getattr(self, name) is not None:
-                required = Words(f"is not honoured by {{}}{because}; {{}} does", Use(who), Use("measure"))
-                raise NotApplicable(who, Fault(name, required, cure="Make an Audit without it"))
+        """Refuse weights, repeated rows, pairs or unknown outcomes by name, for methods that do not honour them."""
+        self.roles.refuse(who, *roles, why=why)
 
     def cuts(self) -> list[tuple[str, Self]]:
-        """An ordered decision cut between any two of its labels: 'refer or above', and the audit of that decision.
-
-        From the lowest cut to the highest; cuts that part the same people are one.
-        """
-        assert self.order is not None
-        told = self.decision_labels()
-        strange = [label for label in told if label not in self.order]
-        if strange:
-            required = (
-                f"lacks labels of {self.roles.subject('decision')}: {', '.join(map(repr, strange[:6]))}"
-            )
-            raise InputError("Audit", Fault("order", required, cure="Give every label its place"))
-        present = [label for label in self.order if label in told]
-        found = []
-        for place in range(1, max(len(present), 2)):
-            counted = {**self.positive, "decision": present[place:] or present}
-            other = self.with_roles(order=None, positive=counted, favourable_label=self.favourable)
-            name = f"{present[min(place, len(present) - 1)]}{' or above' if place < len(present) - 1 else ''}"
-            found.append((name, other))
+        """An ordered decision cut between any two of its labels: 'refer or above', and the audit of that decision."""
+        cuts, found = self.decision_cuts(), []
+        good = self.favourable
+        for name, labels in cuts:
+            counted = {**self.positive, "decision": labels}
+            cut = self.with_roles(order=None, positive=counted, favourable_label=good)
+            found.append((name, cut))
         return found
 
     def at(self, threshold: float) -> Self:
-        """The same audit, decided at another threshold of its score.
-
-        Parameters
-        ----------
-        threshold : float
-            The decision is 1 where the score is at or above it.
-
-        Returns
-        -------
-        Audit
-            Of the same data.
-        """
+        """The same data with another threshold: the decision is 1 where the score is at or above it."""
         if self.score is None or self.threshold is None:
             cure = Words("name the score with {} and its threshold with {}", Set("score"), Set("threshold"))
             raise InputError(
@@ -444,32 +333,13 @@ class Audit(Columns):
         weights: bool = False,
         who: str = "Audit",
     ) -> Cells:
-        """Counts per distinct combination, by one grouping query where the data lives.
+        """Counts per distinct combination, by one grouping query where the data lives; a line each, sorted by labels.
 
-        Where missing values drop their row, it is left out for want of an attribute or a role asked for, and of the
-        metrics that need what it lacks; `left_out` counts them.
-
-        Parameters
-        ----------
-        by : sequence of str
-            Attributes whose labels the cells tell apart.
-        metrics : sequence of Metric
-            What is counted and summed in each cell.
-        roles : sequence of str
-            Roles whose values the cells tell apart as well.
-        unknown : bool
-            Whether rows that lack such a role are kept, with NaN for it.
-        complete : bool
-            Whether rows that lack anything the audit names are left out.
-        weights : bool
-            Whether sums of weights are wanted, where rows have weights and are people of their own.
-        who : str
-            Whom a fault names.
-
-        Returns
-        -------
-        Cells
-            One line per combination, sorted by labels.
+        Cells tell apart the labels of the attributes in `by` and the values of the `roles`, and count and sum what the
+        metrics are the means of. Where missing values drop their row, it is left out for want of an attribute or a role
+        asked for, and of the metrics that need what it lacks; `left_out` counts them. Rows that lack a role are kept,
+        with NaN for it, where they are `unknown`; `complete` rows lack nothing that the audit names. `weights` asks for
+        sums of weights, where rows have weights and are people of their own. `who` is whom a fault names.
         """
 
         def count() -> Cells:
@@ -479,13 +349,10 @@ class Audit(Columns):
 
         if self.kept is None:
             return count()
-        question = (tuple(by), tuple(roles), unknown, complete, weights)
-        cells = next(
-            (cells for asked, about, cells in self.kept if asked == question and _same(about, metrics)), None
-        )
-        if cells is None:
-            cells = count()
-            self.kept.append((question, tuple(metrics), cells))
+        key = (tuple(by), tuple(roles), unknown, complete, weights, *map(id, metrics))
+        if key not in self.kept:
+            self.kept[key] = (tuple(metrics), count())  # held with their cells, metrics keep their ids
+        _, cells = self.kept[key]
         return replace(cells, left_out=dict(cells.left_out))  # methods add to what was left out
 
     def rows(
@@ -500,35 +367,12 @@ class Audit(Columns):
         complete: bool = True,
         who: str = "Audit",
     ) -> Rows:
-        """The chosen columns as arrays, one entry per row, always in the same order.
+        """The chosen columns as arrays, one entry per row, always in the same order, with a fingerprint of them.
 
-        Where missing values drop their row, complete rows lack nothing that the audit names, so that several calls
-        give the same rows; otherwise a row is left out for want of what is asked for here, and of the metrics that
-        need what it lacks.
-
-        Parameters
-        ----------
-        attributes : sequence of str
-            Columns read as labels.
-        metrics : sequence of Metric
-            Metrics whose value and condition are evaluated for each row.
-        roles : sequence of str
-            Roles read as numbers.
-        columns : sequence of str
-            Columns read as numbers.
-        units : bool
-            Whether the person of each row is wanted.
-        pairs : bool
-            Whether the person whose answers are compared is wanted.
-        complete : bool
-            Whether rows that lack anything the audit names are left out.
-        who : str
-            Whom a fault names.
-
-        Returns
-        -------
-        Rows
-            The arrays, with a fingerprint of them.
+        Attributes are read as labels, roles and columns as numbers, metrics as their value and condition of each row;
+        `units` and `pairs` ask for the person of each row. Where missing values drop their row, `complete` rows lack
+        nothing that the audit names, so that several calls give the same rows; otherwise a row is left out for want of
+        what is asked for here, and of the metrics that need what it lacks. `who` is whom a fault names.
         """
         return read_rows(
             self, attributes=attributes, metrics=metrics, roles=roles, numbers=columns, complete=complete, who=who,
@@ -536,79 +380,15 @@ class Audit(Columns):
         )  # fmt: skip
 
     def design(self, features: Sequence[str] | None = None, *, who: str = "Audit") -> Design:
-        """Features as a numeric matrix in the order of rows().
+        """Features (the audit's by default) as a numeric matrix in the order of rows().
 
-        Parameters
-        ----------
-        features : sequence of str, optional
-            Columns; the audit's features by default.
-        who : str
-            Whom a fault names.
-
-        Returns
-        -------
-        Design
-            Numbers as they are, labels as one column of 0 and 1 each.
+        Numbers are as they are, labels one column of 0 and 1 each.
         """
-        chosen = self._features(who, features)
-        numeric = self._numeric(chosen)
-        rows = self.rows(
-            attributes=[name for name in chosen if name not in numeric], columns=numeric, who=who
-        )
-        width = len(numeric) + sum(len(coded.labels) for coded in rows.attributes.values())
-        check_memory(who, 16 * rows.n * width, f"a matrix of {rows.n:,} rows and {width:,} columns")
-        blocks: list[Floats] = []
-        names: list[str] = []
-        for name in chosen:
-            if name in numeric:
-                blocks.append(rows.columns[name][:, None])
-                names.append(name)
-            else:
-                coded = rows.attributes[name]
-                blocks.append((coded.codes[:, None] == np.arange(len(coded.labels))).astype(float))
-                names += [f"{name}={label}" for label in coded.labels]
-        feature_of = np.repeat(np.arange(len(chosen), dtype=np.int32), [block.shape[1] for block in blocks])
-        return Design(np.hstack(blocks), tuple(names), feature_of, chosen)
+        return feature_matrix(self, features, who)
 
     def features_frame(self, features: Sequence[str] | None = None, *, who: str = "Audit") -> Any:
-        """Features as a dataframe that scikit-learn takes, in the order of rows().
+        """Features (the audit's by default) as a dataframe that scikit-learn takes, in the order of rows().
 
-        Parameters
-        ----------
-        features : sequence of str, optional
-            Columns; the audit's features by default.
-        who : str
-            Whom a fault names.
-
-        Returns
-        -------
-        object
-            A frame of the kind the data came in, or pandas or Polars where one is installed.
+        It is of the kind the data came in, or of pandas or Polars where one is installed.
         """
-        import pyarrow as pa
-
-        chosen = self._features(who, features)
-        expressions = [self.attribute_expression(name).alias(name) for name in chosen]
-        frame = self.lazy(chosen, complete=self.roles.needed, in_order=True).select(*expressions)
-        return frame_for_estimators(pa.table(self.drawn(collect(frame))), self.frame)
-
-    def _numeric(self, features: Sequence[str]) -> list[str]:
-        """Those that a model sees as numbers: not cut, and no labels."""
-        return [
-            name for name in features if name not in self.bins and self.kind(name) in ("bool", "int", "float")
-        ]
-
-    def _features(self, who: str, features: Sequence[str] | None) -> tuple[str, ...]:
-        listed = self.features if features is None else features
-        chosen = (listed,) if isinstance(listed, str) else tuple(listed)
-        if not chosen:
-            cure = Words("name columns{}", Elsewhere("features", "features", of="Audit"))
-            raise InputError(who, Fault("features", "is missing", cure=cure))
-        for name in chosen:
-            self.check_column(who, "features", name)
-        return chosen
-
-
-def _same(some: Sequence[Metric], others: Sequence[Metric]) -> bool:
-    """Whether metrics are the same objects: roles in a metric do not compare as values do."""
-    return len(some) == len(others) and all(map(operator.is_, some, others))
+        return features_frame(self, features, who)

@@ -257,6 +257,25 @@ class Columns:
             raise InputError("Audit", Fault("favourable", required, got=self.roles.favourable_label))
         return 0
 
+    def decision_cuts(self) -> list[tuple[str, list[str]]]:
+        """Cuts of an ordered decision between any two of its labels: 'refer or above', and the labels from there on.
+
+        From the lowest cut to the highest; cuts that part the same people are one.
+        """
+        assert self.order is not None
+        told = self.decision_labels()
+        strange = [label for label in told if label not in self.order]
+        if strange:
+            listed = ", ".join(map(repr, strange[:6]))
+            required = f"lacks labels of {self.roles.subject('decision')}: {listed}"
+            raise InputError("Audit", Fault("order", required, cure="Give every label its place"))
+        present = [label for label in self.order if label in told]
+        last = len(present) - 1
+        return [
+            (f"{present[min(place, last)]}{' or above' if place < last else ''}", present[place:] or present)
+            for place in range(1, max(len(present), 2))
+        ]
+
     # -- expressions that queries are built from ------------------------------------------------------------
     def label_column(self, name: str) -> str:
         """The column that an attribute's labels are read from."""

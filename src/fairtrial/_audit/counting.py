@@ -1,8 +1,9 @@
-"""The two ways to the data: counts per combination of labels, and rows as arrays; each by one query."""
+"""The ways to the data: counts per combination of labels, rows as arrays, features as a matrix; each by one query."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from fairtrial._audit import columns as limits
 from fairtrial._audit.cells import (
     Cells,
     Coded,
+    Design,
     Floats,
     Ints,
     LeftOut,
@@ -22,10 +24,13 @@ from fairtrial._audit.cells import (
     sum_hashes,
 )
 from fairtrial._audit.columns import Columns
+from fairtrial._audit.engine import collect
+from fairtrial._audit.frames import frame_for_estimators
 from fairtrial._audit.query import Query, check_asked
 from fairtrial._audit.reading import QueryAnswer, count_lacking, evaluate, refuse_real_outcome, weigh
-from fairtrial._errors import Fault, Faults, InputError, NotApplicable, Use, Words
+from fairtrial._errors import Elsewhere, Fault, Faults, InputError, NotApplicable, Use, Words
 from fairtrial._metrics.metric import Metric
+from fairtrial._work.memory import check_memory
 
 MOST_LINES = 200_000  # of rows that are alike, which a cluster sends with their number
 # Rows whose probabilities sum to something this near to 1 are divided by their sum; others are a fault.
@@ -107,6 +112,14 @@ def _needed(columns: Columns, metric: Metric) -> tuple[str, ...]:
     roles = {f"the {name}": columns.roles.role_columns(name) for name in sorted(metric.needs)}
     named = {**roles, **{repr(name): [name] for name in metric.columns}}
     return tuple(name for name, of in named.items() if any(map(columns.lacks, of)))
+
+
+def count_labelled(columns: Columns) -> tuple[tuple[int, int], ...]:
+    """How many outcomes are known, and how many people there are, among decisions of 0 and of 1."""
+    cells = count_cells(columns, (), roles=("decision", "outcome"), unknown=True)
+    known = ~np.isnan(cells.roles["outcome"])
+    sides = [cells.roles["decision"] == value for value in (0.0, 1.0)]
+    return tuple((int(cells.rows[side & known].sum()), int(cells.rows[side].sum())) for side in sides)
 
 
 # -- rows -----------------------------------------------------------------------------------------------------------
@@ -203,3 +216,96 @@ def counted_rows(
     )
     object.__setattr__(found, "digest", digest_of(found))
     return found
+
+
+# -- features -------------------------------------------------------------------------------------------------------
+def feature_matrix(columns: Columns, features: Sequence[str] | None, who: str) -> Design:
+    """Features as a numeric matrix in the order of the rows."""
+    chosen = _chosen(columns, who, features)
+    numeric = _numeric(columns, chosen)
+    rows = read_rows(
+        columns, attributes=[name for name in chosen if name not in numeric], numbers=numeric, who=who
+    )
+    width = len(numeric) + sum(len(coded.labels) for coded in rows.attributes.values())
+    check_memory(who, 16 * rows.n * width, f"a matrix of {rows.n:,} rows and {width:,} columns")
+    blocks: list[Floats] = []
+    names: list[str] = []
+    for name in chosen:
+        if name in numeric:
+            blocks.append(rows.columns[name][:, None])
+            names.append(name)
+        else:
+            coded = rows.attributes[name]
+            blocks.append((coded.codes[:, None] == np.arange(len(coded.labels))).astype(float))
+            names += [f"{name}={label}" for label in coded.labels]
+    feature_of = np.repeat(np.arange(len(chosen), dtype=np.int32), [block.shape[1] for block in blocks])
+    return Design(np.hstack(blocks), tuple(names), feature_of, chosen)
+
+
+def features_frame(columns: Columns, features: Sequence[str] | None, who: str) -> Any:
+    """Features as a dataframe that scikit-learn takes, in the order of the rows."""
+    import pyarrow as pa
+
+    chosen = _chosen(columns, who, features)
+    expressions = [columns.attribute_expression(name).alias(name) for name in chosen]
+    frame = columns.lazy(chosen, complete=columns.roles.needed, in_order=True).select(*expressions)
+    return frame_for_estimators(pa.table(columns.drawn(collect(frame))), columns.frame)
+
+
+def _numeric(columns: Columns, features: Sequence[str]) -> list[str]:
+    """Those that a model sees as numbers: not cut, and no labels."""
+    return [
+        name
+        for name in features
+        if name not in columns.bins and columns.kind(name) in ("bool", "int", "float")
+    ]
+
+
+def _chosen(columns: Columns, who: str, features: Sequence[str] | None) -> tuple[str, ...]:
+    listed = columns.features if features is None else features
+    chosen = (listed,) if isinstance(listed, str) else tuple(listed)
+    if not chosen:
+        cure = Words("name columns{}", Elsewhere("features", "features", of="Audit"))
+        raise InputError(who, Fault("features", "is missing", cure=cure))
+    for name in chosen:
+        columns.check_column(who, "features", name)
+    return chosen
+
+
+# -- checks ---------------------------------------------------------------------------------------------------------
+def check_data(columns: Columns) -> None:
+    """Look for all faults of the data now, in one message."""
+    roles = [name for name in ("decision", "outcome", "score") if columns.has(name)]
+    looks: list[Callable[[], object]] = [lambda: columns.favourable]
+    if columns.order is not None:
+        roles.remove("decision")
+        looks.insert(0, columns.decision_cuts)
+    looks += [partial(probable_rows, "Audit", columns, name) for name in columns.probable]
+    looks += [
+        partial(count_cells, columns, (name,)) for name in columns.groups if name not in columns.probable
+    ]
+    looks += [partial(count_cells, columns, (), roles=(name,)) for name in roles]
+    looks.append(partial(_check_features, columns))
+    faults = Faults("Audit")
+    for look in looks:
+        try:
+            look()
+        except InputError as error:
+            faults.extend(error)
+    faults.raise_any()
+
+
+def _check_features(columns: Columns) -> None:
+    """Look for all faults of the features where the rows lie: numbers by their sums, labels by those there are."""
+    faults, numeric = Faults("Audit"), _numeric(columns, columns.features)
+    parts = [numeric, *([name] for name in columns.features if name not in numeric)]
+    for part in filter(None, parts):
+        query = Query(columns, "Audit", complete=True)
+        for name in part:
+            columns.check_column("Audit", "features", name)
+            query.number_column(name) if part is numeric else query.attribute(name)
+        try:
+            query.grouped()
+        except InputError as error:
+            faults.extend(error)
+    faults.raise_any()

@@ -1,12 +1,17 @@
-"""What every reader must know about the data of an audit."""
+"""What every reader must know about the data of an audit: assumptions, what was left out, and where they come from."""
 
 from __future__ import annotations
 
+import hashlib
 import warnings
+from collections.abc import Mapping
+from typing import Any
 
+from fairtrial._audit.cells import Cells, Rows, digest_of
 from fairtrial._audit.columns import Columns
-from fairtrial._audit.definitions import definition_words
+from fairtrial._audit.definitions import definition_words, recorded_definition
 from fairtrial._audit.role_expressions import constant_note
+from fairtrial._audit.roles import ROLE_NAMES
 from fairtrial._errors import FairtrialWarning, Note
 
 
@@ -47,3 +52,37 @@ def data_notes(columns: Columns, *, complete: bool) -> tuple[Note, ...]:
         text = f"{dropped:,} of {total:,} rows had missing values and were dropped."
         notes.append(Note("dropped-missing", text, dropped))
     return tuple(notes)
+
+
+def digest(columns: Columns) -> str:
+    """A fingerprint of every value of the columns that the audit names."""
+    return columns.fingerprint([name for name in columns.bins if name in columns.source.columns]).content
+
+
+def provenance(columns: Columns, data: Cells | Rows | None, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The fingerprint of what the numbers were made from, the roles and rules, and the facts a method adds."""
+    roles = {name: getattr(columns, name) for name in (*ROLE_NAMES, "threshold")}
+    about: dict[str, Any] = {
+        "data": digest(columns) if data is None else _digest_of(columns, data),
+        "roles": {name: value for name, value in roles.items() if value is not None},
+        "missing": columns.missing,
+        "frame": columns.frame,
+    }
+    if columns.probable:
+        about["probable"] = columns.probable
+    if columns.unlabelled is not None:
+        about["unlabelled"] = columns.unlabelled.to_dict()
+    if columns.order is not None:
+        about["order"] = list(columns.order)
+    if columns.define:
+        about["define"] = {name: recorded_definition(part) for name, part in columns.define.items()}
+    return {**about, "favourable": columns.favourable, **facts}
+
+
+def _digest_of(columns: Columns, data: Cells | Rows) -> str:
+    """Counts of labels and binary values are all that there is to know of them; real values are looked at."""
+    counts = data.digest if isinstance(data, Rows) else digest_of(data)
+    if isinstance(data, Rows) or all(data.binary.values()) or data.hashes is not None:
+        return counts
+    values = columns.fingerprint(data.columns, declared=False).content
+    return hashlib.sha256(f"{counts} {values}".encode()).hexdigest()[:16]

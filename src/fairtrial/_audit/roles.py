@@ -15,7 +15,7 @@ from fairtrial._audit.schema import (
     probable_faults,
     unlabelled_faults,
 )
-from fairtrial._errors import Fault, Faults, Set, Words
+from fairtrial._errors import Fault, Faults, NotApplicable, Set, Use, Words
 from fairtrial._labels import canonical
 from fairtrial._options import arguments_of, faults_of
 
@@ -149,6 +149,21 @@ class Roles:
             "missing": None if self.missing == "error" else self.missing,
         }
         return [(name, str(text)) for name, text in parts.items() if text]
+
+    def refuse(self, who: str, *roles: str, why: str = "") -> None:
+        """Refuse survey weights, repeated rows, pairs or unknown outcomes by name, for methods that do not honour them.
+
+        Roles are 'weight', 'unit', 'pair', 'order', 'unlabelled' or 'probable'; `why` goes on after "because".
+        """
+        for name in roles:
+            because = f", because {why}" if why else " yet"
+            if name == "probable" and self.probable:
+                text = f"known with a probability are not honoured by {{}}{because}; {{}} does"
+                required = Words(text, Use(who), Use("measure"))
+                raise NotApplicable(who, Fault("groups", required, cure="Make an Audit without them"))
+            if name != "probable" and getattr(self, name) is not None:
+                required = Words(f"is not honoured by {{}}{because}; {{}} does", Use(who), Use("measure"))
+                raise NotApplicable(who, Fault(name, required, cure="Make an Audit without it"))
 
     # -- faults of their values -----------------------------------------------------------------------------
     def subject(self, *names: str) -> str:
