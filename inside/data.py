@@ -12,5 +12,5 @@ from fairtrial._audit.groups import check_target as check_target
 from fairtrial._audit.groups import find_groups as find_groups
 from fairtrial._audit.query import Query as Query
 from fairtrial._audit.roles import ROLE_NAMES as ROLE_NAMES
-from fairtrial._audit.schema import Unlabelled as Unlabelled
+from fairtrial._audit.schema import UnknownOutcomes as UnknownOutcomes
 from fairtrial._audit.source import Counted as Counted

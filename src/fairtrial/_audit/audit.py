@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from fairtrial._audit import arguments as a
 from fairtrial._audit.arrays import from_columns, from_model
-from fairtrial._audit.cells import Cells, Design, Rows
+from fairtrial._audit.cells import Cells, FeatureMatrix, Rows
 from fairtrial._audit.columns import Columns
 from fairtrial._audit.counting import (
     check_data,
@@ -379,7 +379,7 @@ class Audit(Columns):
             persons=[role for role, wanted in (("unit", units), ("pair", pairs)) if wanted],
         )  # fmt: skip
 
-    def design(self, features: Sequence[str] | None = None, *, who: str = "Audit") -> Design:
+    def design(self, features: Sequence[str] | None = None, *, who: str = "Audit") -> FeatureMatrix:
         """Features (the audit's by default) as a numeric matrix in the order of rows().
 
         Numbers are as they are, labels one column of 0 and 1 each.

@@ -21,7 +21,7 @@ from fairtrial._audit.expressions import (
 from fairtrial._audit.fingerprint import Fingerprint
 from fairtrial._audit.frames import Frame
 from fairtrial._audit.roles import Roles
-from fairtrial._audit.schema import Unlabelled, column_fault, is_number
+from fairtrial._audit.schema import UnknownOutcomes, column_fault, is_number
 from fairtrial._audit.source import Kind, Source
 from fairtrial._errors import Fault, InputError, NotApplicable, Use, Words
 from fairtrial._labels import MISSING, canonical, is_missing
@@ -50,7 +50,7 @@ class Columns:
     positive: dict[str, Any]
     bins: dict[str, Any]
     missing: str
-    unlabelled: Unlabelled | None
+    unlabelled: UnknownOutcomes | None
     define: dict[str, Any]
     probable: dict[str, dict[str, str]]
     order: tuple[str, ...] | None

@@ -12,11 +12,11 @@ from fairtrial._audit import columns as limits
 from fairtrial._audit.cells import (
     Cells,
     Coded,
-    Design,
+    FeatureMatrix,
     Floats,
     Ints,
     LeftOut,
-    Moments,
+    MetricMoments,
     Rows,
     digest_of,
     distinct,
@@ -44,7 +44,7 @@ def outcome_is_real(columns: Columns) -> bool:
     return bool(columns.found_real_outcome)
 
 
-def _moments(who: str, columns: Columns, metric: Metric, table: QueryAnswer) -> Moments:
+def _moments(who: str, columns: Columns, metric: Metric, table: QueryAnswer) -> MetricMoments:
     real = "outcome" in metric.needs and outcome_is_real(columns)
     if real:
         refuse_real_outcome(who, columns, metric)
@@ -219,7 +219,7 @@ def counted_rows(
 
 
 # -- features -------------------------------------------------------------------------------------------------------
-def feature_matrix(columns: Columns, features: Sequence[str] | None, who: str) -> Design:
+def feature_matrix(columns: Columns, features: Sequence[str] | None, who: str) -> FeatureMatrix:
     """Features as a numeric matrix in the order of the rows."""
     chosen = _chosen(columns, who, features)
     numeric = _numeric(columns, chosen)
@@ -239,7 +239,7 @@ def feature_matrix(columns: Columns, features: Sequence[str] | None, who: str) -
             blocks.append((coded.codes[:, None] == np.arange(len(coded.labels))).astype(float))
             names += [f"{name}={label}" for label in coded.labels]
     feature_of = np.repeat(np.arange(len(chosen), dtype=np.int32), [block.shape[1] for block in blocks])
-    return Design(np.hstack(blocks), tuple(names), feature_of, chosen)
+    return FeatureMatrix(np.hstack(blocks), tuple(names), feature_of, chosen)
 
 
 def features_frame(columns: Columns, features: Sequence[str] | None, who: str) -> Any:

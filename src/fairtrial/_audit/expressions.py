@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import narwhals as nw
 import numpy as np
 
-from fairtrial._audit.cells import Floats, Moments
+from fairtrial._audit.cells import Floats, MetricMoments
 from fairtrial._audit.engine import collect, read_floats, read_ints
 from fairtrial._audit.source import Kind, Source
 from fairtrial._labels import INFINITE
@@ -180,7 +180,7 @@ def power_sums(alias: str) -> list[nw.Expr]:
     ]
 
 
-def read_moments(alias: str, answer: dict[str, Any]) -> Moments:
+def read_moments(alias: str, answer: dict[str, Any]) -> MetricMoments:
     """Central sums from those about the centre; zeros where there is no value."""
     count, variance = read_ints(answer[f"{alias}_count"]), read_floats(answer[f"{alias}_var"])
     some = count > 0
@@ -191,4 +191,4 @@ def read_moments(alias: str, answer: dict[str, Any]) -> Moments:
     total, low, high = (
         np.where(some, read_floats(answer[f"{alias}_{name}"]), 0.0) for name in ("sum", "min", "max")
     )
-    return Moments(count, total, m2, np.where(m2 > 0, third, 0.0), low, high)
+    return MetricMoments(count, total, m2, np.where(m2 > 0, third, 0.0), low, high)

@@ -11,6 +11,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from fairtrial._audit.cells import MetricMoments
 from fairtrial._audit.columns import Columns
 from fairtrial._audit.engine import collect, read_floats, read_hashes, read_ints
 from fairtrial._audit.expressions import (
@@ -192,10 +193,7 @@ class Query:
         if scale is not None:
             table.weights = read_powers(answer, *scale)
         for alias, name in zip(named, self.values, strict=True):
-            read = read_moments(alias, answer)
-            table.count[name], table.total[name] = read.count, read.total
-            table.m2[name], table.m3[name] = read.m2, read.m3
-            table.low[name], table.high[name] = read.low, read.high
+            table.values[name] = read_moments(alias, answer)
             table.others[name] = int(read_ints(answer[f"{alias}_others"]).sum())
         return self._read_keys(table, answer)
 
@@ -239,11 +237,9 @@ class Query:
         for alias, name in zip(named, self.values, strict=True):
             values = read_floats(answer[alias])
             present = ~np.isnan(values)
-            table.count[name] = present.astype(np.int64)
-            table.total[name] = np.where(present, values, 0.0)
-            table.m2[name] = np.zeros(length)
-            table.m3[name] = np.zeros(length)
-            table.low[name] = table.high[name] = table.total[name]
+            table.values[name] = MetricMoments.constant(
+                present.astype(np.int64), np.where(present, values, 0.0)
+            )
             table.others[name] = int((present & (values != 0) & (values != 1)).sum())
         return self._read_keys(table, answer)
 
@@ -324,14 +320,14 @@ class Query:
         part = self.parts.get(name)
         needs = (name,) if part is None else part.needs
         if part is not None and part.wants:
-            if not np.isfinite(table.total[name]).all():
+            if not np.isfinite(table.values[name].total).all():
                 required = f"needs {part.wants}, but {self.data.roles.subject('score')} has others"
                 faults.add(Fault("score", required, subject=name.replace("_", " ")))
         else:
             made = part is not None and needs != (name,)
-            for fault in size_faults(self.data, needs, table.low[name], table.high[name], made):
+            for fault in size_faults(self.data, needs, table.values[name], made):
                 faults.add(fault)
-        missing = int((table.n - table.count[name]).sum())
+        missing = int((table.n - table.values[name].count).sum())
         if (
             missing
             and not self._partial(*self._columns_of(name))

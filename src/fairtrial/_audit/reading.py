@@ -8,7 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from fairtrial._audit.cells import Bools, Coded, Floats, Hashes, Ints, Moments, WeightPowers, WeightSides
+from fairtrial._audit.cells import (
+    Bools,
+    Coded,
+    Floats,
+    Hashes,
+    Ints,
+    MetricMoments,
+    WeightPowers,
+    WeightSides,
+)
 from fairtrial._audit.columns import Columns
 from fairtrial._audit.engine import read_floats
 from fairtrial._audit.role_expressions import OTHER, label_number, text_role
@@ -34,12 +43,7 @@ class QueryAnswer:
     labels: dict[str, Coded] = field(default_factory=dict)
     binary: dict[str, Floats] = field(default_factory=dict)
     numbers: dict[str, Floats] = field(default_factory=dict)
-    count: dict[str, Ints] = field(default_factory=dict)
-    total: dict[str, Floats] = field(default_factory=dict)
-    m2: dict[str, Floats] = field(default_factory=dict)
-    m3: dict[str, Floats] = field(default_factory=dict)
-    low: dict[str, Floats] = field(default_factory=dict)
-    high: dict[str, Floats] = field(default_factory=dict)
+    values: dict[str, MetricMoments] = field(default_factory=dict)
     others: dict[str, int] = field(default_factory=dict)
     hashes: Hashes | None = None  # sums of hashes of the values, where the engine has made them
     weights: WeightPowers | None = None
@@ -53,7 +57,7 @@ class QueryAnswer:
 
     def value(self, name: str) -> Floats:
         """A number of every row, NaN where there is none."""
-        return np.where(self.count[name] > 0, self.total[name], np.nan)
+        return np.where(self.values[name].count > 0, self.values[name].total, np.nan)
 
     def known(self, value: Role) -> Bools:
         """Which lines have all that a binary value needs."""
@@ -89,13 +93,13 @@ def read_numbers(
 
 
 def size_faults(
-    columns: Columns, names: Iterable[str], low: Floats, high: Floats, made: bool = False
+    columns: Columns, names: Iterable[str], values: MetricMoments, made: bool = False
 ) -> Iterator[Fault]:
-    """What is wrong with the size of real values, of which each line has the smallest and the largest.
+    """What is wrong with the size of real values.
 
     They may be `made` of the roles that are named: then an infinite one need not stand in the data.
     """
-    sizes = np.abs(np.concatenate([low, high]))
+    sizes = np.abs(np.concatenate([values.low, values.high]))
     largest = float(sizes[~np.isnan(sizes)].max(initial=0.0))
     if np.isinf(largest):
         yield columns.roles.fault(names, TOO_LARGE if made else NOT_FINITE)
@@ -255,13 +259,13 @@ def refuse_real_outcome(who: str, columns: Columns, metric: Metric) -> None:
         raise NotApplicable(who, Fault("metric", required, subject=repr(metric.name), cure=cure))
 
 
-def evaluate(metric: Metric, table: QueryAnswer, *, outcome_real: bool) -> Moments:
+def evaluate(metric: Metric, table: QueryAnswer, *, outcome_real: bool) -> MetricMoments:
     """The moments of the metric's value per line of the table."""
     given = _given(metric, table)
     value = metric.value
     if isinstance(value, Role) and (value.binary or (value.name == "outcome" and not outcome_real)):
         known = given & table.known(value)
-        return Moments.constant(
+        return MetricMoments.constant(
             np.where(known, table.n, 0),
             np.where(known, np.nan_to_num(value.of(table.binary)), 0.0),
             binary=True,
@@ -269,13 +273,11 @@ def evaluate(metric: Metric, table: QueryAnswer, *, outcome_real: bool) -> Momen
     name = f"column {value}" if isinstance(value, str) else value.name
     if name == "outcome" and name in table.numbers:
         known = given & ~np.isnan(table.numbers[name])
-        return Moments.constant(
+        return MetricMoments.constant(
             np.where(known, table.n, 0), np.where(known, np.nan_to_num(table.numbers[name]), 0.0)
         )
-    columns = (table.total, table.m2, table.m3, table.low, table.high)
-    total, m2, m3, low, high = (np.where(given, column[name], 0.0) for column in columns)
     binary = isinstance(value, str) and table.others[name] == 0
-    return Moments(np.where(given, table.count[name], 0), total, m2, m3, low, high, binary)
+    return table.values[name].among(given, binary=binary)
 
 
 def weigh(metric: Metric, table: QueryAnswer, *, outcome_real: bool) -> WeightSides | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fairtrial._audit.schema import (
-    Unlabelled,
+    UnknownOutcomes,
     bin_faults,
     column_fault,
     find_unlabelled,
@@ -46,7 +46,7 @@ class Roles:
     favourable_label: object
     bins: dict[str, Any]
     missing: str
-    unlabelled: Unlabelled | None
+    unlabelled: UnknownOutcomes | None
     define: dict[str, Any]
     probable: dict[str, dict[str, str]]  # columns of probabilities by group
     order: tuple[str, ...] | None  # the decision's labels from low to high

@@ -110,7 +110,7 @@ def bin_faults(name: str, cut: Any) -> Iterator[Fault]:
 
 
 @dataclass(frozen=True, slots=True)
-class Unlabelled:
+class UnknownOutcomes:
     """What is assumed of people whose outcome is unknown.
 
     Their odds of outcome 1 are at most `odds` times those of the labelled people of the same group and decision who are
@@ -141,12 +141,12 @@ class Unlabelled:
         return {"odds": self.odds, "alike": list(self.alike)} if self.assumed else "bounds"
 
 
-def find_unlabelled(given: Any) -> Unlabelled | None:
+def find_unlabelled(given: Any) -> UnknownOutcomes | None:
     """What was declared, once it has no faults."""
     if not isinstance(given, Mapping):
-        return None if given is None else Unlabelled()
+        return None if given is None else UnknownOutcomes()
     alike = given.get("alike", ())
-    return Unlabelled(float(given["odds"]), (alike,) if isinstance(alike, str) else tuple(alike))
+    return UnknownOutcomes(float(given["odds"]), (alike,) if isinstance(alike, str) else tuple(alike))
 
 
 def unlabelled_faults(given: Any, outcome: str | None, known: Sequence[str]) -> Iterator[Fault]:

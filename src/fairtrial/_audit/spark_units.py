@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 
-from fairtrial._audit.cells import Bools, Coded, Floats, Ints
+from fairtrial._audit.cells import Bools, Coded, Floats, Ints, MetricMoments
 from fairtrial._audit.engine import collect, read_floats, read_ints
 from fairtrial._audit.query import Query
 from fairtrial._audit.reading import QueryAnswer, evaluate, refuse_real_outcome
@@ -123,13 +123,13 @@ class _Asked:
         table = QueryAnswer(n=rows)
         for name in self.query.values:
             own = name == self.weight
-            table.count[name] = rows if not own and self.value is None else read_ints(
+            count = rows if not own and self.value is None else read_ints(
                 answer["w_count" if own else "y_count"]
             )  # fmt: skip
-            table.total[name] = np.nan_to_num(read_floats(answer["w" if own else "y"]), posinf=np.inf)
-            table.others[name] = 1
+            total = np.nan_to_num(read_floats(answer["w" if own else "y"]), posinf=np.inf)
             nothing = np.zeros(len(rows))
-            table.m2[name] = table.m3[name] = table.low[name] = table.high[name] = nothing
+            table.values[name] = MetricMoments(count, total, nothing, nothing, nothing, nothing)
+            table.others[name] = 1
         return self.query._read_keys(table, answer)
 
 

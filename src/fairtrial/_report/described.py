@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fairtrial._metrics.metric import Metric
+from fairtrial._metrics.metric import Metric, label_text
 from fairtrial._metrics.table import METRICS
-from fairtrial._metrics.told import label_text
 from fairtrial._metrics.values import role
 from fairtrial._report.gap_words import gap_text, interval_of, largest_row, rates_text
 from fairtrial._report.one_gap import described_roles, with_attributes

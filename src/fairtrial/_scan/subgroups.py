@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial._audit.order import ValueOrder
 from fairtrial._labels import MISSING
 from fairtrial._results.column import State, undefined
 from fairtrial._scan.matched_scan import MatchedScan
@@ -20,6 +19,7 @@ from fairtrial._scan.rates import Rates
 from fairtrial._scan.scan_data import ScanData
 from fairtrial._scan.solver.arrays import BoolArray, FloatArray
 from fairtrial._scan.solver.found import Found
+from fairtrial._scan.value_order import ValueOrder
 
 MOST_LISTED = 5
 MOST_CHART_VALUES = 30

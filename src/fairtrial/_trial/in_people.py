@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fairtrial._metrics.metric import Metric
-from fairtrial._metrics.told import label_text
+from fairtrial._metrics.metric import Metric, label_text
 from fairtrial._metrics.values import Role, role
 
 BASES = (100, 1_000, 10_000, 100_000)
