@@ -146,9 +146,11 @@ def count_scores(columns: Columns, rows: int) -> int:
     return int(collect(frame.select(nw.col("x").n_unique()))["x"][0].as_py())
 
 
-def score_bin_expression(columns: Columns) -> nw.Expr:
-    """The score's bins as labels."""
-    return columns.binned(str(columns.score), default=10)
+def count_numbers(columns: Columns, name: str) -> int:
+    """How many different values a column of numbers has."""
+    number = clean_number(name, columns.kind(name)).alias("x")
+    distinct = columns.lazy([name]).select(number).filter(~nw.col("x").is_null()).unique()
+    return int(collect(distinct.select(nw.len().alias("n")))["n"][0].as_py())
 
 
 def label_number(label: object) -> float:

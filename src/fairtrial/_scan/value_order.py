@@ -8,10 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import narwhals as nw
-
-from fairtrial._audit.engine import collect
-from fairtrial._audit.expressions import bin_labels, clean_number
+from fairtrial._audit.expressions import bin_labels
+from fairtrial._audit.role_expressions import count_numbers
 from fairtrial._audit.source import Kind
 from fairtrial._labels import MISSING, canonical
 
@@ -94,7 +92,7 @@ def with_numbers_cut(
     back are those of the bins. Columns that the audit cuts already stay as they are.
     """
     numbers = [name for name in attributes if name not in audit.bins and audit.kind(name) in ("int", "float")]
-    many = [name for name in numbers if _different_values(audit, name) > bins]
+    many = [name for name in numbers if count_numbers(audit, name) > bins]
     if not many:
         return audit, {}
     edges: dict[int, dict[str, list[float]]] = {}
@@ -112,9 +110,3 @@ def _readable(edges: list[float], kind: Kind) -> list[float]:
         if len(set(cuts)) == len(edges):
             return [float(edge) for edge in cuts]
     return sorted({float(edge) for edge in whole})
-
-
-def _different_values(audit: Audit, name: str) -> int:
-    number = clean_number(name, audit.kind(name)).alias("x")
-    distinct = audit.lazy([name]).select(number).filter(~nw.col("x").is_null()).unique()
-    return int(collect(distinct.select(nw.len().alias("n")))["n"][0].as_py())
