@@ -11,13 +11,7 @@ import numpy as np
 
 from fairtrial._audit.cells import Coded, Ints
 from fairtrial._audit.engine import collect
-from fairtrial._audit.expressions import (
-    bin_expression,
-    bin_labels,
-    clean_number,
-    missing_counts,
-    present,
-)
+from fairtrial._audit.expressions import bin_expression, bin_labels, clean_number, missing_counts, present
 from fairtrial._audit.fingerprint import Fingerprint
 from fairtrial._audit.frames import Frame
 from fairtrial._audit.roles import Roles
@@ -345,12 +339,8 @@ class Columns:
         """There is no row to audit."""
         if self.missing == "drop" and self.count_dropped()[1]:
             required = "are left: every row has a missing value in one of the columns used"
-            return Fault(
-                "data",
-                required,
-                subject="no rows",
-                cure="Fill in the column that is missing most, or leave it out of the audit",
-            )
+            cure = "Fill in the column that is missing most, or leave it out of the audit"
+            return Fault("data", required, subject="no rows", cure=cure)
         return Fault("data", "has no rows", cure="look whether a filter or an export left any")
 
     def not_numbers(self, column: str, use: str) -> Fault:

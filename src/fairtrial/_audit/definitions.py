@@ -82,13 +82,8 @@ def _condition_fault(subject: str, column: str, condition: object) -> Fault | No
         )
     required = f"takes numbers for {', '.join(RANGES)} of {column!r}"
     if not condition or not set(condition) <= set(RANGES):
-        return Fault(
-            "define",
-            required,
-            got=dict(condition),
-            subject=subject,
-            cure=f"write one or more of {', '.join(RANGES)}, each with a number",
-        )
+        cure = f"write one or more of {', '.join(RANGES)}, each with a number"
+        return Fault("define", required, got=dict(condition), subject=subject, cure=cure)
     wrong = [edge for edge in condition.values() if not is_number(edge)]
     return Fault("define", required, got=wrong[0], subject=subject, cure="write a number") if wrong else None
 
@@ -105,15 +100,8 @@ def _mask(source: Source, data: object, name: str, definition: object) -> Any:
         getattr(data, "index", mask.index)
     ):
         required = "is a Series whose index is not that of the data"
-        raise InputError(
-            "Audit",
-            Fault(
-                "define",
-                required,
-                subject=subject,
-                cure="give it the data's index, or turn it into an array with to_numpy()",
-            ),
-        )
+        cure = "give it the data's index, or turn it into an array with to_numpy()"
+        raise InputError("Audit", Fault("define", required, subject=subject, cure=cure))
     return _told(subject, np.asarray(mask), source.count_rows())
 
 

@@ -189,14 +189,9 @@ def _find(path: str | os.PathLike[str] | list[str]) -> list[str]:
         raise InputError(WHO, Fault("data", "must be a local file", got=text, cure=cure))
     found = [text] if os.path.exists(text) else sorted(glob.glob(text, recursive=True))
     if not found:
-        raise InputError(
-            WHO,
-            Fault(
-                "data",
-                f"names no file: {text!r} does not exist",
-                cure="Check the spelling and the folder it is looked for in",
-            ),
-        )
+        required = f"names no file: {text!r} does not exist"
+        cure = "Check the spelling and the folder it is looked for in"
+        raise InputError(WHO, Fault("data", required, cure=cure))
     strange = next((file for file in found if not os.path.isdir(file) and not os.path.isfile(file)), None)
     if strange is not None:  # a pipe would be waited for without end, and can be read only once
         raise InputError(WHO, _file_fault(repr(strange), "is no plain file; save its content in one"))

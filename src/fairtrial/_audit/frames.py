@@ -74,15 +74,8 @@ def _fit_array(name: str, column: Any) -> Any:
     kind = getattr(column, "dtype", None)
     if getattr(kind, "kind", "") == "c":
         required = "holds complex numbers, which are neither numbers nor labels here"
-        raise InputError(
-            WHO,
-            Fault(
-                "data",
-                required,
-                subject=repr(name),
-                cure="take their real part or their size, or leave the column out",
-            ),
-        )
+        cure = "take their real part or their size, or leave the column out"
+        raise InputError(WHO, Fault("data", required, subject=repr(name), cure=cure))
     if getattr(kind, "kind", "") == "m":
         return np.asarray(column).astype("timedelta64[us]")
     wide = getattr(kind, "kind", "") == "f" and getattr(kind, "itemsize", 8) > 8

@@ -97,12 +97,8 @@ def _compared_levels(audit: Audit, name: str) -> tuple[str, ...]:
     if name not in audit.define:
         return audit.levels(name)
     if name not in audit.levels(name):
-        raise InputError(
-            "Audit",
-            Fault(
-                "define", "is met by nobody", subject=repr(name), cure="change its conditions or leave it out"
-            ),
-        )
+        cure = "change its conditions or leave it out"
+        raise InputError("Audit", Fault("define", "is met by nobody", subject=repr(name), cure=cure))
     return (name,)
 
 

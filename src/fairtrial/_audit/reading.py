@@ -159,11 +159,8 @@ def _role_fault(columns: Columns, name: str, values: Floats, n: Ints, told: set[
             return None
         listed = " and ".join(repr(label) for label in absent)
         do = f"label {listed} does" if len(absent) == 1 else f"labels {listed} do"
-        return Fault(
-            "positive",
-            f"{do} not occur in {columns.roles.subject(name)}",
-            cure="name labels that do, spelt as in the data",
-        )
+        required = f"{do} not occur in {columns.roles.subject(name)}"
+        return Fault("positive", required, cure="name labels that do, spelt as in the data")
     if name != "decision" or not (values == OTHER).any():
         return None
     if columns.decision is None:

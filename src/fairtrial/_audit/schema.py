@@ -9,16 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fairtrial._errors import (
-    Example,
-    Fault,
-    InputError,
-    Named,
-    Set,
-    Words,
-    did_you_mean,
-    known_columns,
-)
+from fairtrial._errors import Example, Fault, InputError, Named, Set, Words, did_you_mean, known_columns
 from fairtrial._labels import canonical
 
 
@@ -154,11 +145,9 @@ def unlabelled_faults(given: Any, outcome: str | None, known: Sequence[str]) -> 
     if given is None:
         return
     if outcome is None:
-        yield Fault(
-            "unlabelled",
-            "is about people without an outcome, and the audit names no outcome",
-            cure=Words("name its column with {}, or leave {} out", Set("outcome"), Named("unlabelled")),
-        )
+        required = "is about people without an outcome, and the audit names no outcome"
+        cure = Words("name its column with {}, or leave {} out", Set("outcome"), Named("unlabelled"))
+        yield Fault("unlabelled", required, cure=cure)
     if isinstance(given, Mapping):
         yield from _table_faults(given, known)
     elif not (isinstance(given, str) and given == "bounds"):
