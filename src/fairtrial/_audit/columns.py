@@ -254,9 +254,10 @@ class Columns:
     def decision_cuts(self) -> list[tuple[str, list[str]]]:
         """Cuts of an ordered decision between any two of its labels: 'refer or above', and the labels from there on.
 
-        From the lowest cut to the highest; cuts that part the same people are one.
+        From the lowest cut to the highest; cuts that part the same people are one. None without an `order`.
         """
-        assert self.order is not None
+        if self.order is None:
+            return []
         told = self.decision_labels()
         strange = [label for label in told if label not in self.order]
         if strange:
@@ -289,8 +290,9 @@ class Columns:
         return bin_expression(clean_number(name, kind), edges, bin_labels(edges, kind))
 
     def score_bins(self) -> list[str]:
-        """The labels of the score's bins, from low to high: tenths, unless the audit cuts the score otherwise."""
-        assert self.score is not None
+        """The labels of the score's bins, from low to high: tenths, unless the score is cut; none without a score."""
+        if self.score is None:
+            return []
         return bin_labels(self.bin_edges(self.score, default=10), self.kind(self.score))
 
     def bin_edges(self, name: str, default: int | None = None) -> list[float]:

@@ -173,7 +173,8 @@ class Query:
     # -- asking ---------------------------------------------------------------------------------------------
     def grouped(self) -> QueryAnswer:
         """One grouping query; faults of the data found in it are raised together."""
-        assert not self.values or self.data.source.counted is None, "real values need every row"
+        if self.values and self.data.source.counted is not None:
+            raise TypeError("real values need every row")
         named = {f"v{i}": value for i, value in enumerate(self.values.values())}
         scale, more = None, {}
         if self.weighed:
@@ -225,7 +226,8 @@ class Query:
 
     def plain(self) -> QueryAnswer:
         """The rows themselves, in the defined order."""
-        assert self.data.source.counted is None, "lines that stand for several rows are no rows"
+        if self.data.source.counted is not None:
+            raise TypeError("lines that stand for several rows are no rows")
         rows, kept = self.data.count_rows(), self.data.count_read()
         needed = kept * (BYTES_PER_ROW + BYTES_PER_KEY * len(self.keys) + BYTES_PER_VALUE * len(self.values))
         needed += (rows - kept) * BYTES_PER_ROW * (len(self.keys) + len(self.values))
