@@ -145,9 +145,9 @@ def unlabelled_faults(given: Any, outcome: str | None, known: Sequence[str]) -> 
     if given is None:
         return
     if outcome is None:
-        required = "is about people without an outcome, and the audit names no outcome"
+        lacks = "is about people without an outcome, and the audit names no outcome"
         cure = Words("name its column with {}, or leave {} out", Set("outcome"), Named("unlabelled"))
-        yield Fault("unlabelled", required, cure=cure)
+        yield Fault("unlabelled", lacks, cure=cure)
     if isinstance(given, Mapping):
         yield from _table_faults(given, known)
     elif not (isinstance(given, str) and given == "bounds"):
