@@ -59,8 +59,8 @@ def compas() -> Any:
 def compas_setup() -> Any:
     """False positive rates of African-American defendants: table and designs, everything before the first fit."""
     from fairtrial import METRICS
-    from fairtrial.papers.conditional_bias_scan import prepare
     from inside.metrics import Group
+    from inside.papers import prepare
     from inside.scan import ScanRequest, read_data
 
     request = ScanRequest(
@@ -85,7 +85,7 @@ def matched_draws(table: Any, count: int) -> Callable[[], Any]:
 
 
 def draws(setup: Any, count: int) -> Callable[[], Any]:
-    from fairtrial.papers.conditional_bias_scan import scan_draws, stratified
+    from inside.papers import scan_draws, stratified
 
     draw = stratified(setup.table)
 
@@ -97,7 +97,7 @@ def draws(setup: Any, count: int) -> Callable[[], Any]:
 
 
 def on_compas() -> list[Row]:
-    from fairtrial.papers.conditional_bias_scan import scan_observed
+    from inside.papers import scan_observed
 
     setup = compas_setup()
     jobs = {
@@ -117,12 +117,7 @@ def against_bias_scan(restarts: int) -> list[Row]:
     """The same people, events and expectations, one direction, penalty 1; the article takes 500 restarts."""
     import pandas as pd
 
-    from fairtrial.papers.conditional_bias_scan import (
-        SearchedCells,
-        find_subgroups,
-        plan_search,
-        scan_observed,
-    )
+    from inside.papers import SearchedCells, find_subgroups, plan_search, scan_observed
 
     setup = compas_setup()
     seen = scan_observed(setup)
@@ -166,7 +161,7 @@ def against_bias_scan(restarts: int) -> list[Row]:
 
 
 def random_setup(arity: list[int]) -> Any:
-    from fairtrial.papers.conditional_bias_scan import prepare
+    from inside.papers import prepare
     from inside.scan import CountedRows, build_table
 
     generator = np.random.default_rng(7)
@@ -181,7 +176,7 @@ def random_setup(arity: list[int]) -> Any:
 
 def many_subgroups() -> list[Row]:
     """Eight attributes with 2, 2, 2, 2, 3, 3, 4 and 8 values: 59,535 steps for a proof over 15 million subgroups."""
-    from fairtrial.papers.conditional_bias_scan import scan_observed
+    from inside.papers import scan_observed
 
     setup = random_setup([2, 2, 2, 2, 3, 3, 4, 8])
     times = interleaved({"scan": lambda: scan_observed(setup)}, repeats=3)

@@ -7,11 +7,10 @@ from fairtrial._audit.cells import Cells as Cells
 from fairtrial._audit.cells import Coded as Coded
 from fairtrial._audit.cells import LeftOut as LeftOut
 from fairtrial._audit.cells import distinct as distinct
-from fairtrial._audit.counted import Counted as Counted
 from fairtrial._audit.expressions import EXPRESSIONS as EXPRESSIONS
 from fairtrial._audit.groups import check_target as check_target
 from fairtrial._audit.groups import find_groups as find_groups
-from fairtrial._audit.kept_cells import KeptCells as KeptCells
 from fairtrial._audit.query import Query as Query
-from fairtrial._audit.schema import ROLE_NAMES as ROLE_NAMES
-from fairtrial._audit.schema import Unlabelled as Unlabelled
+from fairtrial._audit.roles import ROLE_NAMES as ROLE_NAMES
+from fairtrial._audit.schema import UnknownOutcomes as UnknownOutcomes
+from fairtrial._audit.source import Counted as Counted

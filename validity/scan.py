@@ -175,13 +175,7 @@ def _interval(name: str, design: str, **settings: Any) -> Cell:
 
 def _article_null(name: str) -> Callable[[ScanTable], object]:
     """A model-based null of the article's score."""
-    from fairtrial.papers.conditional_bias_scan import (
-        drawn_class,
-        drawn_events,
-        pooled_propensity,
-        pooled_rates,
-        whole_sample,
-    )
+    from inside.papers import drawn_class, drawn_events, pooled_propensity, pooled_rates, whole_sample
 
     def null(table: ScanTable) -> object:
         if name == "global":

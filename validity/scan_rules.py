@@ -242,13 +242,7 @@ def article_rejects(
     directions: tuple[Direction, ...] = ("above",),
 ) -> FloatArray:
     """The same by the article's score, refitted in every draw; its stratified null unless another is given."""
-    from fairtrial.papers.conditional_bias_scan import (
-        Expectations,
-        prepare,
-        scan_draws,
-        scan_observed,
-        stratified,
-    )
+    from inside.papers import Expectations, prepare, scan_draws, scan_observed, stratified
 
     errors = np.zeros(repeats)
     for repeat in range(repeats):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from inside.data import Cells, Unlabelled
+from inside.data import Cells, UnknownOutcomes
 from inside.direct_calls import difference_interval
 from inside.gaps import certified, labels_needed, outcome_bounds
 from inside.inference import Comparison, EndGaps, Floats, PartlyLabelled, label_gaps
@@ -217,7 +217,7 @@ def _needed(design: Design, band: tuple[float, float]) -> int:
     gaps = label_gaps(labels, comparison)
     nobody = Cells((), {}, np.zeros((0, 0), dtype=np.int32), np.zeros(0, dtype=np.int64))
     decision = np.array([0.0, 1.0, 0.0, 1.0])
-    bounds = outcome_bounds(labels, comparison, Unlabelled(), decision, nobody)
+    bounds = outcome_bounds(labels, comparison, UnknownOutcomes(), decision, nobody)
     needed = labels_needed(bounds, gaps, 0, band, 0.05, 0.8)
     assert needed is not None
     return needed.labels

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pandas as pd
@@ -134,6 +135,17 @@ def test_roles_by_score_and_threshold():
         made.rows(roles=["decision"]).roles["decision"].tolist() == (FRAME["s"] >= 0.6).astype(float).tolist()
     )
     assert not Audit(FRAME, score="s").has("decision")
+
+
+def test_an_audit_is_frozen_and_its_copies_share_the_data():
+    audit = Audit({"s": [0.1, 0.4, 0.8], "g": ["a", "b", "b"]}, score="s", threshold=0.5, groups="g")
+    with pytest.raises(FrozenInstanceError):
+        audit.threshold = 0.3
+    lower = audit.at(0.3)
+    assert (lower.threshold, audit.threshold) == (0.3, 0.5)
+    assert lower.source is audit.source
+    for one, decided in ((audit, [0, 1]), (lower, [0, 2]), (audit, [0, 1])):
+        assert one.cells(("g",), [METRICS["selection_rate"]]).total["selection_rate"].tolist() == decided
 
 
 def test_conditions_on_scores_and_score_bins():

@@ -139,8 +139,9 @@ def test_modules_are_imported_by_name_in_one_place_only() -> None:
 
 def test_only_frames_and_files_know_dataframe_libraries() -> None:
     engines = {"pandas", "polars", "duckdb", "pyspark", "dask"}
-    knows = {"_audit.source": engines, "_audit.files": engines, "datasets": engines}
-    knows |= {"_audit.spark_tables": {"pyspark"}}  # opens a table by its name
+    knows = dict.fromkeys(
+        ("_audit.source", "_audit.frames", "_audit.engine", "_audit.files", "datasets"), engines
+    )
     knows |= {"_audit.spark_units": {"pyspark"}}  # patterns and arc cosines, which narwhals lacks
     knows |= {"compat": {"pandas"}}  # its shapes are those of fairlearn, which are pandas
     offenders = []

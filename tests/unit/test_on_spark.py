@@ -27,7 +27,7 @@ from fairtrial import (
     transport,
     watch,
 )
-from inside.data import columns, spark_units
+from inside.data import Query, columns, spark_units
 from inside.ground import NotApplicable
 
 pytestmark = [
@@ -170,7 +170,7 @@ def test_weights_and_repeated_people_by_grouping(
     )
     rows: Any = pq.read_table(people).append_column("equal", pa.array(np.full(ROWS, 2.5)))
     rows = pa.concat_tables([rows] * times)
-    monkeypatch.setattr(Audit, "_check_fetchable", _never)  # rows are asked of DuckDB alone
+    monkeypatch.setattr(Audit, "check_fetchable", _never)  # rows are asked of DuckDB alone
     here = flag(Audit(rows, **ROLES, **extra), metric, depth=2, target="rest")
     watched = Watched(spark, monkeypatch)
     there = flag(Audit(frame, **ROLES, **extra), metric, depth=2, target="rest")
@@ -182,7 +182,7 @@ def test_weights_and_repeated_people_by_grouping(
 def test_strata_of_repeated_people_by_grouping(
     spark: Any, people: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Audit, "_check_fetchable", _never)
+    monkeypatch.setattr(Audit, "check_fetchable", _never)
     asked = {"by": "race", "within": "region", "target": "rest"}
     here, there = (
         flag(Audit(rows, **ROLES, unit="person"), "selection_rate", **asked)
@@ -330,7 +330,7 @@ def test_weighted_rates_need_no_row(spark: Any, tmp_path: Path, monkeypatch: pyt
     random, n = np.random.default_rng(5), 24_000
     table = {"g": random.choice(["A", "B"], n), "d": random.integers(0, 2, n), "w": random.gamma(3.0, 1.0, n)}
     pq.write_table(pa.table(table), tmp_path / "weighted.parquet")
-    monkeypatch.setattr(Audit, "rows", lambda *_, **__: pytest.fail("rows were fetched"))
+    monkeypatch.setattr(Query, "plain", lambda *_, **__: pytest.fail("rows were fetched"))
     roles = {"decision": "d", "groups": "g", "weight": "w"}
     there, here = (
         flag(Audit(data, **roles), "selection_rate")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairtrial.papers.conditional_bias_scan import (
+from inside.papers import (
     Designs,
     Expectations,
     drawn_class,

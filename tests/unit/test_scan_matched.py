@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import hypergeom
 from tests.oracles.scan_brute_force import bernoulli_score
 
-from fairtrial.papers.conditional_bias_scan import (
+from inside.papers import (
     BERNOULLI,
     CellList,
     CellNumbers,

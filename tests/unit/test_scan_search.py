@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.oracles.scan_brute_force import all_subgroups
 
-from fairtrial.papers.conditional_bias_scan import (
+from inside.papers import (
     BERNOULLI,
     GAUSSIAN,
     CellList,

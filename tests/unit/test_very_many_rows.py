@@ -10,6 +10,7 @@ import pytest
 
 import fairtrial as ft
 from fairtrial import Audit, FairtrialWarning
+from inside.data import Query
 
 MOST = 600
 # that a tree of one feature is another system than these decisions is not what is tested
@@ -114,7 +115,7 @@ def test_the_fingerprint_of_very_many_rows_sees_values_and_order(monkeypatch: py
 
 def test_checking_an_audit_reads_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
     """Faults of features are found by grouping: a file of a hundred million rows is not read to be checked."""
-    monkeypatch.setattr(Audit, "rows", lambda *_, **__: pytest.fail("rows were read"))
+    monkeypatch.setattr(Query, "plain", lambda *_, **__: pytest.fail("rows were read"))
     frame = people().assign(
         s=1.5, t="x", age=lambda rows: rows.index % 60, h=lambda rows: np.where(rows.index == 7, np.inf, 1.0)
     )

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from fairtrial import Audit, InputError, Metric, certify, flag, measure
+from inside.data import Query
 from inside.inference import Comparison, LinearGaps, LinearStrataGaps, UnitSums
 
 STRATA = 4
@@ -173,7 +174,7 @@ def test_sums_in_the_grouping_query_are_the_rows(asked):
 
 
 def test_no_row_is_read_for_weighted_rates(monkeypatch):
-    monkeypatch.setattr(Audit, "rows", lambda *_, **__: pytest.fail("rows were read"))
+    monkeypatch.setattr(Query, "plain", lambda *_, **__: pytest.fail("rows were read"))
     audit = Audit(many(), decision="d", groups="g", weight="w")
     for ask in (measure, certify, flag):
         assert ask(audit, "selection_rate", by="g").estimates

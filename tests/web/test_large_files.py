@@ -12,7 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import fairtrial
-from inside.data import Counted, KeptCells, Query
+from inside.data import Counted, Query
 from inside.web import COPY, LARGE, MEGABYTE, LookRequest, RatesExplorer, ServerSettings, create_app
 from web_server import TOKEN
 
@@ -80,8 +80,8 @@ def test_what_is_asked_at_one_threshold_is_counted_once_and_told_as_the_api_tell
     asked: list[Query] = []
     grouped = Query.grouped
     monkeypatch.setattr(Query, "grouped", lambda query: (asked.append(query), grouped(query))[1])
-    explorer, audit, counts = RatesExplorer(), fairtrial.Audit(frame, **DATA), []
-    audit.names_attributes = True  # as in every trial
+    explorer, counts = RatesExplorer(), []
+    audit = fairtrial.Audit(frame, **DATA).with_roles(names_attributes=True)  # as in every trial
     content = {"data": DATA, "report": {"suppress_below": 0}}
     explorer.see(content, place, LookRequest("fpr", ("g",), threshold=0.5))
     for threshold in (0.6, 0.0, 2.0, 0.6):  # at the ends everyone is decided alike; then back again
@@ -98,10 +98,9 @@ def test_what_is_asked_at_one_threshold_is_counted_once_and_told_as_the_api_tell
 
 
 def test_nothing_of_an_audit_is_kept_for_its_copies(frame: pd.DataFrame) -> None:
-    audit = fairtrial.Audit(frame, **DATA)
-    audit.kept = KeptCells(audit)
+    audit = fairtrial.Audit(frame, **DATA).keeping_cells()
     before = fairtrial.measure(audit, "fpr", by="g").estimates
-    assert len(audit.kept.answers) == 1
+    assert len(audit.kept) == 1
     moved = fairtrial.measure(audit.at(0.9), "fpr", by="g").estimates
     assert (
         moved

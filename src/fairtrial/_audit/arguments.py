@@ -65,8 +65,7 @@ def unlabelled(text: str) -> Any:
 
 
 Data = Annotated[
-    object,
-    Option("A dataframe of any kind, a dict of columns, or a path or glob of CSV or Parquet files."),
+    object, Option("A dataframe of any kind, a dict of columns, or a path or glob of CSV or Parquet files.")
 ]
 Outcome = Annotated[str | None, Option("Column of what really happened: 0 and 1, labels, or numbers.")]
 Decision = Annotated[str | None, Option("Column of the decision: 0 and 1, or labels.")]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 import narwhals as nw
 import numpy as np
 
-from fairtrial._audit.source import Frame, from_arrow, is_frame
+from fairtrial._audit.frames import Frame, arrow_of, from_arrow, is_frame, series_kind
 from fairtrial._errors import Fault, Faults, InputError
 
 # Which role each of scikit-learn's names for arrays plays.
@@ -17,113 +17,35 @@ ROLE_OF = {"y_true": "outcome", "y_pred": "decision", "y_score": "score"}
 PER_ROW = ("weight", "unit", "pair")
 
 
-class FromArrays:
-    """What is made into an Audit's table and roles."""
+def from_columns(
+    y_true: Any, y_pred: Any, y_score: Any, groups: Any, features: Any, options: Mapping[str, Any]
+) -> tuple[Any, dict[str, Any]]:
+    """The table of the arrays, and the arguments that name its columns."""
+    parts, named = _Parts("Audit.from_arrays"), dict(options)
+    for argument, values in {"y_true": y_true, "y_pred": y_pred, "y_score": y_score}.items():
+        if values is not None:
+            named[ROLE_OF[argument]] = parts.column(argument, values, ROLE_OF[argument])
+    for argument in PER_ROW:
+        if named.get(argument) is not None:
+            named[argument] = parts.column(argument, named[argument], argument)
+    named["groups"] = parts.columns("groups", groups, "group")
+    if features is not None:
+        named["features"] = parts.columns("features", features, "feature")
+    return parts.table(), named
 
-    @classmethod
-    def from_arrays(
-        cls,
-        *,
-        y_true: Any = None,
-        y_pred: Any = None,
-        y_score: Any = None,
-        groups: Any = (),
-        features: Any = None,
-        **options: Any,
-    ) -> Self:
-        """An Audit from arrays or series, one entry per person.
 
-        Parameters
-        ----------
-        y_true : array-like, optional
-            What really happened: the outcome.
-        y_pred : array-like, optional
-            The decision; not together with a threshold of `y_score`.
-        y_score : array-like, optional
-            The score that the decision rests on.
-        groups : array-like, dataframe or dict of array-like
-            Whose groups are compared. An array without a name is called "group".
-        features : dataframe or two-dimensional array, optional
-            What models see; the columns of an array are called "0", "1", ….
-        **options
-            Every other argument of `Audit`; `weight`, `unit` and `pair` are arrays here.
-
-        Returns
-        -------
-        Audit
-            Its columns are called "outcome", "decision", "score" and by the names of groups and features.
-
-        Examples
-        --------
-        >>> import fairtrial
-        >>> audit = fairtrial.Audit.from_arrays(y_true=[1, 0, 1, 0], y_pred=[1, 0, 0, 0], groups=list("aabb"))
-        >>> audit.groups, audit.levels("group")
-        (('group',), ('a', 'b'))
-        """
-        parts = _Parts("Audit.from_arrays")
-        for argument, values in {"y_true": y_true, "y_pred": y_pred, "y_score": y_score}.items():
-            if values is not None:
-                options[ROLE_OF[argument]] = parts.column(argument, values, ROLE_OF[argument])
-        for argument in PER_ROW:
-            if options.get(argument) is not None:
-                options[argument] = parts.column(argument, options[argument], argument)
-        options["groups"] = parts.columns("groups", groups, "group")
-        if features is not None:
-            options["features"] = parts.columns("features", features, "feature")
-        return cls(parts.table(), **options)  # type: ignore[call-arg]
-
-    @classmethod
-    def from_estimator(
-        cls, model: Any, X: Any, y: Any = None, *, groups: Any = (), features: Any = None, **options: Any
-    ) -> Self:
-        """An Audit of what a fitted scikit-learn estimator decides on these rows.
-
-        Rows that the model was fitted on flatter it: give rows it has not seen.
-
-        Parameters
-        ----------
-        model : estimator
-            Fitted; a classifier of two classes, whose second class counts as 1, or a regressor, whose predictions
-            are the score.
-        X : dataframe or array
-            What the model predicts from, and the audit's features.
-        y : array-like, optional
-            What really happened.
-        groups : str, list of str, array-like, dataframe or dict of array-like
-            Columns of `X` by name, or values beside it.
-        features : dataframe or array, optional
-            What the audit knows as features, where that is not `X`.
-        **options
-            Every other argument of `Audit`. With a `threshold` the decision comes from the score.
-
-        Returns
-        -------
-        Audit
-            With the model's decisions, its scores where it has any, and the columns of `X` as features.
-
-        Examples
-        --------
-        >>> import fairtrial
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> people = fairtrial.load("compas", backend="pandas")
-        >>> X, y = people[["age", "priors_count"]], people["two_year_recid"]
-        >>> model = LogisticRegression().fit(X[::2], y[::2])
-        >>> audit = fairtrial.Audit.from_estimator(model, X[1::2], y[1::2], groups=people["race"][1::2])
-        >>> audit.decision, audit.score, audit.features
-        ('decision', 'score', ('age', 'priors_count'))
-        """
-        who = "Audit.from_estimator"
-        decided, score = _predicted(who, model, X)
-        if options.get("threshold") is not None:
-            decided = None
-        elif decided is not None and "positive" not in options:
-            options["positive"] = model.classes_[1]
-        groups = _named_columns(who, X, groups)
-        own = X if features is None else features
-        made: Self = cls.from_arrays(
-            y_true=y, y_pred=decided, y_score=score, groups=groups, features=own, **options
-        )
-        return made
+def from_model(
+    model: Any, X: Any, groups: Any, features: Any, options: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The arrays of what a fitted estimator decides, and the other arguments of the audit."""
+    who, others = "Audit.from_estimator", dict(options)
+    decided, score = _predicted(who, model, X)
+    if others.get("threshold") is not None:
+        decided = None
+    elif decided is not None and "positive" not in others:
+        others["positive"] = model.classes_[1]
+    groups, own = _named_columns(who, X, groups), X if features is None else features
+    return {"y_pred": decided, "y_score": score, "groups": groups, "features": own}, others
 
 
 def _predicted(who: str, model: Any, X: Any) -> tuple[Any, Any]:
@@ -206,8 +128,6 @@ class _Parts:
         self.lengths.setdefault(argument, len(array))
 
     def _arrow(self, argument: str, values: Any) -> Any:
-        from fairtrial._audit.source import arrow_of, series_kind
-
         kind = series_kind(values)
         self.kind = self.kind or kind
         if np.ndim(values) > 1 and kind is None:

@@ -2,56 +2,39 @@
 
 from __future__ import annotations
 
-import hashlib
-import warnings
 from collections.abc import Collection, Mapping, Sequence
-from copy import copy
+from dataclasses import dataclass, replace
 from functools import partial
 from html import escape
 from typing import Any, Self
 
-import numpy as np
-
 from fairtrial._audit import arguments as a
-from fairtrial._audit.arrays import FromArrays
-from fairtrial._audit.cells import (
-    Cells,
-    Coded,
-    Ints,
-    LeftOut,
-    Moments,
-    Rows,
-    digest_of,
-    distinct,
-    sum_by,
-    sum_hashes,
+from fairtrial._audit.arrays import from_columns, from_model
+from fairtrial._audit.cells import Cells, FeatureMatrix, Rows
+from fairtrial._audit.columns import Columns
+from fairtrial._audit.counting import (
+    check_data,
+    count_cells,
+    count_labelled,
+    feature_matrix,
+    features_frame,
+    outcome_is_real,
+    read_rows,
 )
-from fairtrial._audit.columns import MOST_ROWS
-from fairtrial._audit.definitions import definition_words, recorded_definition, register
-from fairtrial._audit.evaluated import count_lacking, evaluate, refuse_real_outcome, weigh
-from fairtrial._audit.features import Features
-from fairtrial._audit.kept_cells import KeptCells
-from fairtrial._audit.probable_groups import probable_rows, split_groups
-from fairtrial._audit.query import Query, Table, check_asked
-from fairtrial._audit.schema import ROLE_NAMES, Declared, column_list, positive_labels
-from fairtrial._audit.shown_roles import shown_roles
+from fairtrial._audit.definitions import definition_expression, register
+from fairtrial._audit.notes import data_notes, digest, provenance
+from fairtrial._audit.roles import ROLE_NAMES, Roles
+from fairtrial._audit.schema import column_list, positive_labels, split_groups
 from fairtrial._audit.source import Source
-from fairtrial._errors import (
-    FairtrialWarning,
-    Fault,
-    Faults,
-    InputError,
-    NotApplicable,
-    Note,
-    Set,
-    Use,
-    Words,
-)
+from fairtrial._errors import Fault, InputError, Note, Set, Words
 from fairtrial._metrics.metric import Metric
 from fairtrial._options import plain
 
+Kept = dict[tuple[Any, ...], tuple[tuple[Metric, ...], Cells]]
 
-class Audit(FromArrays, Features):
+
+@dataclass(frozen=True, init=False, repr=False, eq=False)
+class Audit(Columns):
     """Decisions, outcomes or scores of people, and who they are: the input of every method.
 
     Parameters
@@ -102,6 +85,8 @@ class Audit(FromArrays, Features):
     ('under 25', '25–44', '45 and over')
     """
 
+    kept: Kept | None = None  # what was counted, where several questions ask the same
+
     def __init__(
         self,
         data: a.Data,
@@ -123,7 +108,11 @@ class Audit(FromArrays, Features):
         unit: a.Unit = None,
         pair: a.Pair = None,
     ) -> None:
-        given = {name: plain(value) for name, value in locals().items() if name not in ("self", "data")}
+        given = {
+            name: plain(value)
+            for name, value in locals().items()
+            if name not in ("self", "data", "__class__")
+        }
         given["define"] = None  # looked at by itself: a mask is no number
         if not isinstance(bins, Mapping | None):
             required = "must be a table of attributes with their edges or a number of bins"
@@ -131,338 +120,206 @@ class Audit(FromArrays, Features):
         source = Source(data)
         named, probable = split_groups(groups)
         defined = register(source, data, {} if define is None else define)
-        declared = Declared(
-            columns={name: given[name] for name in ROLE_NAMES},
-            threshold=given["threshold"],
+        roles = Roles(
+            **{name: given[name] for name in (*ROLE_NAMES, "threshold", "missing", "unlabelled", "order")},
             groups=column_list("groups", named) or tuple(defined),
             features=column_list("features", features),
             positive=positive_labels(positive),
-            favourable=given["favourable"],
+            favourable_label=given["favourable"],
             bins=dict(bins or {}),
-            missing=given["missing"],
-            unlabelled=given["unlabelled"],
             define=defined,
-            order=given["order"],
             probable=probable,
         )
-        declared.check(source.columns, given, Audit.__init__)
-        super().__init__(source, declared)
-        self._levels: dict[str, tuple[str, ...]] = {}
-        self.names_attributes = (
-            False  # in a trial all groups are in play at once, whatever one section compares
-        )
-        self._labelled: tuple[tuple[int, int], ...] | None = None
-        self.kept: KeptCells | None = None  # what was counted, where several questions ask the same
+        self._hold(source, roles.checked(source.columns, given, Audit.__init__))
+        source.expression_of = partial(definition_expression, self)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        *,
+        y_true: Any = None,
+        y_pred: Any = None,
+        y_score: Any = None,
+        groups: Any = (),
+        features: Any = None,
+        **options: Any,
+    ) -> Self:
+        """An Audit from arrays or series, one entry per person.
+
+        Parameters
+        ----------
+        y_true : array-like, optional
+            What really happened: the outcome.
+        y_pred : array-like, optional
+            The decision; not together with a threshold of `y_score`.
+        y_score : array-like, optional
+            The score that the decision rests on.
+        groups : array-like, dataframe or dict of array-like
+            Whose groups are compared. An array without a name is called "group".
+        features : dataframe or two-dimensional array, optional
+            What models see; the columns of an array are called "0", "1", ….
+        **options
+            Every other argument of `Audit`; `weight`, `unit` and `pair` are arrays here.
+
+        Returns
+        -------
+        Audit
+            Its columns are called "outcome", "decision", "score" and by the names of groups and features.
+
+        Examples
+        --------
+        >>> import fairtrial
+        >>> audit = fairtrial.Audit.from_arrays(y_true=[1, 0, 1, 0], y_pred=[1, 0, 0, 0], groups=list("aabb"))
+        >>> audit.groups, audit.levels("group")
+        (('group',), ('a', 'b'))
+        """
+        table, options = from_columns(y_true, y_pred, y_score, groups, features, options)
+        return cls(table, **options)
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, X: Any, y: Any = None, *, groups: Any = (), features: Any = None, **options: Any
+    ) -> Self:
+        """An Audit of what a fitted scikit-learn estimator decides on these rows.
+
+        Rows that the model was fitted on flatter it: give rows it has not seen.
+
+        Parameters
+        ----------
+        model : estimator
+            Fitted; a classifier of two classes, whose second class counts as 1, or a regressor, whose predictions
+            are the score.
+        X : dataframe or array
+            What the model predicts from, and the audit's features.
+        y : array-like, optional
+            What really happened.
+        groups : str, list of str, array-like, dataframe or dict of array-like
+            Columns of `X` by name, or values beside it.
+        features : dataframe or array, optional
+            What the audit knows as features, where that is not `X`.
+        **options
+            Every other argument of `Audit`. With a `threshold` the decision comes from the score.
+
+        Returns
+        -------
+        Audit
+            With the model's decisions, its scores where it has any, and the columns of `X` as features.
+
+        Examples
+        --------
+        >>> import fairtrial
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> people = fairtrial.load("compas", backend="pandas")
+        >>> X, y = people[["age", "priors_count"]], people["two_year_recid"]
+        >>> model = LogisticRegression().fit(X[::2], y[::2])
+        >>> audit = fairtrial.Audit.from_estimator(model, X[1::2], y[1::2], groups=people["race"][1::2])
+        >>> audit.decision, audit.score, audit.features
+        ('decision', 'score', ('age', 'priors_count'))
+        """
+        arrays, options = from_model(model, X, groups, features, options)
+        return cls.from_arrays(y_true=y, **arrays, **options)
+
+    def with_roles(self, **changes: Any) -> Self:
+        """The same data, some of whose roles are others."""
+        other = object.__new__(type(self))
+        other._hold(self.source, replace(self.roles, **changes))
+        return other
+
+    def keeping_cells(self) -> Self:
+        """The same audit, which counts nothing twice; what is kept is this audit's alone."""
+        other = self.with_roles()
+        vars(other)["kept"] = {}
+        return other
 
     # -- what it is -----------------------------------------------------------------------------------------
     def __repr__(self) -> str:
-        return f"Audit({', '.join(f'{name}: {text}' for name, text in shown_roles(self))})"
+        return f"Audit({', '.join(f'{name}: {text}' for name, text in self.roles.shown())})"
 
     def _repr_html_(self) -> str:
         """The roles as a table, for a notebook; nothing is read from the data, and names are escaped."""
         rows = "".join(
             f"<tr><th scope='row'>{escape(name)}</th><td>{escape(text)}</td></tr>"
-            for name, text in shown_roles(self)
+            for name, text in self.roles.shown()
         )
         return f"<table><caption>Audit</caption><tbody>{rows}</tbody></table>"
 
     @property
     def outcome_is_real(self) -> bool:
         """Whether the outcome holds numbers other than 0 and 1 (known after the first query)."""
-        if self.found_real_outcome is None and self.outcome_may_be_real:
-            self.cells((), roles=("outcome",))
-        return bool(self.found_real_outcome)
+        return outcome_is_real(self)
 
     def levels(self, attribute: str) -> tuple[str, ...]:
-        """The labels an attribute takes, sorted.
-
-        Parameters
-        ----------
-        attribute : str
-            A column; its bins where it is cut.
-
-        Returns
-        -------
-        tuple of str
-            The labels in the data, as one canonical text each.
-        """
+        """The labels an attribute takes in the data, sorted, as one canonical text each; its bins where it is cut."""
         if attribute in self.probable:
             return tuple(self.probable[attribute])
-        if attribute not in self._levels:
+        if attribute not in self.levels_read:
             self.cells((attribute,))
-        return self._levels[attribute]
+        return self.levels_read[attribute]
 
     def labelled(self) -> tuple[tuple[int, int], ...]:
         """How many outcomes are known, and how many people there are, among decisions of 0 and of 1.
 
-        Returns
-        -------
-        tuple of two pairs
-            Empty where no row with a missing outcome is left out.
+        Empty where no row with a missing outcome is left out.
         """
-        if not self.keeps_unlabelled or self.outcome is None or not self.has("decision"):
+        if not self.roles.keeps_unlabelled or self.outcome is None or not self.has("decision"):
             return ()
-        if self._labelled is None:
-            cells = self.cells((), roles=("decision", "outcome"), unknown=True)
-            known = ~np.isnan(cells.roles["outcome"])
-            sides = [cells.roles["decision"] == value for value in (0.0, 1.0)]
-            self._labelled = tuple(
-                (int(cells.rows[side & known].sum()), int(cells.rows[side].sum())) for side in sides
-            )
-        return self._labelled
+        key = ("labelled", *self.decision_key, self.outcome, repr(self.positive.get("outcome")))
+        found: tuple[tuple[int, int], ...] = self.source.once(key, lambda: count_labelled(self))
+        return found
 
     def check(self) -> None:
-        """Look for all faults of the data now, in one message.
-
-        Raises
-        ------
-        InputError
-            With every fault of the groups, roles and features.
-        """
-        roles = [name for name in ("decision", "outcome", "score") if self.has(name)]
-        faults = Faults("Audit")
-        if self.order is not None:
-            roles.remove("decision")
-            try:
-                self.cuts()
-            except InputError as error:
-                faults.extend(error)
-        try:
-            _ = self.favourable  # looks its label up among the data's
-        except InputError as error:
-            faults.extend(error)
-        for name in self.probable:
-            try:
-                probable_rows("Audit", self, name)
-            except InputError as error:
-                faults.extend(error)
-        known = [name for name in self.groups if name not in self.probable]
-        for attributes, chosen in [((name,), ()) for name in known] + [((), (name,)) for name in roles]:
-            try:
-                self.cells(attributes, roles=chosen, who="Audit")
-            except InputError as error:
-                faults.extend(error)
-        try:
-            self.check_features()
-        except InputError as error:
-            faults.extend(error)
-        faults.raise_any()
+        """Look for all faults of groups, roles and features in the data now; an InputError names every one."""
+        check_data(self)
 
     def digest(self) -> str:
         """A fingerprint of the data: every value of the columns that the audit names.
 
-        Returns
-        -------
-        str
-            The same for the same rows, whatever their order and the kind of frame; Spark's is its own, and so is
-            that of more than a million rows, which DuckDB makes where they lie.
+        It is the same for the same rows, whatever their order and the kind of frame; Spark's is its own, and so is that
+        of more than a million rows, which DuckDB makes where they lie.
         """
-        return self.fingerprint([name for name in self.bins if name in self.source.columns]).content
-
-    def _digest_of(self, data: Cells | Rows) -> str:
-        """Counts of labels and binary values are all that there is to know of them; real values are looked at."""
-        counts = data.digest if isinstance(data, Rows) else digest_of(data)
-        if isinstance(data, Rows) or all(data.binary.values()) or data.hashes is not None:
-            return counts
-        values = self.fingerprint(data.columns, declared=False).content
-        return hashlib.sha256(f"{counts} {values}".encode()).hexdigest()[:16]
+        return digest(self)
 
     def provenance(self, data: Cells | Rows | None = None, **facts: Any) -> dict[str, Any]:
-        """The data's fingerprint, roles and rules, and the facts a method adds.
-
-        Parameters
-        ----------
-        data : Cells or Rows, optional
-            What the numbers were made from; the audit's own counts by default.
-        **facts
-            What a method adds, such as its arguments.
-
-        Returns
-        -------
-        dict
-            Plain values, for the record of a result.
-        """
-        digest = self.digest() if data is None else self._digest_of(data)
-        roles = {
-            name: getattr(self, name)
-            for name in (*ROLE_NAMES, "threshold")
-            if getattr(self, name) is not None
-        }
-        about = {"data": digest, "roles": roles, "missing": self.missing, "frame": self.frame}
-        if self.probable:
-            about["probable"] = self.probable
-        if self.unlabelled is not None:
-            about["unlabelled"] = self.unlabelled.to_dict()
-        if self.order is not None:
-            about["order"] = list(self.order)
-        if self.define:
-            about["define"] = {name: recorded_definition(part) for name, part in self.define.items()}
-        return {**about, "favourable": self.favourable, **facts}
+        """The fingerprint of what the numbers were made from, the roles and rules, and the facts a method adds."""
+        return provenance(self, data, facts)
 
     def notes(self, *, complete: bool = True) -> tuple[Note, ...]:
-        """What every reader must know about these data.
-
-        Parameters
-        ----------
-        complete : bool
-            Whether only rows without any missing value were used.
-
-        Returns
-        -------
-        tuple of Note
-            Assumptions, and what was left out.
-        """
-        notes = []
-        if self.pair is not None:
-            text = "People are taken as independent of each other; each person's answers are compared with one another."
-            notes.append(Note("independent-pairs", text))
-        elif self.unit is None:
-            text = "Rows are taken as independent people; a unit names repeated ones."
-            notes.append(Note("independent-rows", text))
-        else:
-            text = "Units are taken as independent of each other; the rows of one unit need not be."
-            notes.append(Note("independent-units", text))
-        if self.has("decision") or self.has("score"):
-            notes.append(Note("not-fitted-here", "The model is taken as not fitted on these rows."))
-        constant = self.constant_note()
-        if constant is not None:
-            notes.append(constant)
-            warnings.warn(constant.text, FairtrialWarning, stacklevel=3)
-        if self.drawn_by is not None:
-            text = f"Of {self.count_rows():,} rows a random sample of {self.count_read():,} was fitted to and tested on"
-            notes.append(Note("sampled-rows", text + "; intervals and p-values are of these."))
-        if self.define:
-            said = "; ".join(f"{name}: {definition_words(part)}" for name, part in self.define.items())
-            notes.append(Note("defined-groups", f"Groups defined for this audit: {said}."))
-        for name, labels in self.alike.items():
-            if labels:
-                shown = ", ".join(repr(label) for label in labels[:6])
-                text = f"{name!r} has the labels {shown}, which differ only by case or blanks: if they mean the same, "
-                note = Note("alike-labels", text + "write them alike in the data.")
-                notes.append(note)
-                warnings.warn(note.text, FairtrialWarning, stacklevel=3)
-        dropped, total = self.count_dropped() if complete else (0, 0)
-        if dropped:
-            text = f"{dropped:,} of {total:,} rows had missing values and were dropped."
-            notes.append(Note("dropped-missing", text, dropped))
-        return tuple(notes)
+        """What every reader must know about these data; `complete` where only rows without missing values were used."""
+        return data_notes(self, complete=complete)
 
     def refuse(self, who: str, *roles: str, why: str = "") -> None:
-        """Refuse survey weights, repeated rows, pairs or unknown outcomes by name, for methods that do not honour them.
-
-        Parameters
-        ----------
-        who : str
-            The method that refuses.
-        *roles : str
-            'weight', 'unit', 'pair', 'order', 'unlabelled' or 'probable'.
-        why : str
-            The reason, as a sentence that goes on after "because".
-        """
-        for name in roles:
-            because = f", because {why}" if why else " yet"
-            if name == "probable" and self.probable:
-                text = f"known with a probability are not honoured by {{}}{because}; {{}} does"
-                required = Words(text, Use(who), Use("measure"))
-                raise NotApplicable(who, Fault("groups", required, cure="Make an Audit without them"))
-            if name != "probable" and getattr(self, name) is not None:
-                required = Words(f"is not honoured by {{}}{because}; {{}} does", Use(who), Use("measure"))
-                raise NotApplicable(who, Fault(name, required, cure="Make an Audit without it"))
+        """Refuse weights, repeated rows, pairs or unknown outcomes by name, for methods that do not honour them."""
+        self.roles.refuse(who, *roles, why=why)
 
     def cuts(self) -> list[tuple[str, Self]]:
-        """An ordered decision cut between any two of its labels: 'refer or above', and the audit of that decision.
-
-        Returns
-        -------
-        list of pairs
-            From the lowest cut to the highest; cuts that part the same people are one. None without an `order`.
-        """
-        if self.order is None:
-            return []
-        told = self.decision_labels()
-        strange = [label for label in told if label not in self.order]
-        if strange:
-            required = f"lacks labels of {self.subject('decision')}: {', '.join(map(repr, strange[:6]))}"
-            raise InputError("Audit", Fault("order", required, cure="Give every label its place"))
-        present = [label for label in self.order if label in told]
-        found = []
-        for place in range(1, max(len(present), 2)):
-            other = copy(self)
-            other.order, other._labelled, other.constant_decision = None, None, None
-            other.positive = {**self.positive, "decision": present[place:] or present}
-            other._favourable = self.favourable
-            name = f"{present[min(place, len(present) - 1)]}{' or above' if place < len(present) - 1 else ''}"
-            found.append((name, other))
+        """An ordered decision cut between any two of its labels: 'refer or above', and the audit of that decision."""
+        cuts, found = self.decision_cuts(), []
+        good = self.favourable
+        for name, labels in cuts:
+            counted = {**self.positive, "decision": labels}
+            cut = self.with_roles(order=None, positive=counted, favourable_label=good)
+            found.append((name, cut))
         return found
 
-    def at(self, threshold: float) -> Audit:
-        """The same audit, decided at another threshold of its score.
-
-        Parameters
-        ----------
-        threshold : float
-            The decision is 1 where the score is at or above it.
-
-        Returns
-        -------
-        Audit
-            Of the same data.
-        """
+    def at(self, threshold: float) -> Self:
+        """The same data with another threshold: the decision is 1 where the score is at or above it."""
         if self.score is None or self.threshold is None:
             cure = Words("name the score with {} and its threshold with {}", Set("score"), Set("threshold"))
             raise InputError(
                 "Audit", Fault("threshold", "of another value needs a score that is cut", cure=cure)
             )
-        other = copy(self)
-        other.threshold = float(threshold)
-        other._labelled, other.constant_decision, other._dropped = None, None, None
-        other.forget()
-        return other
+        return self.with_roles(threshold=float(threshold))
 
-    def lacking(self, columns: Collection[str]) -> Audit:
-        """The same audit, whose rows may lack these columns: they are kept, with NaN.
+    def lacking(self, columns: Collection[str]) -> Self:
+        """The same audit, whose rows may lack these columns: they are kept, with NaN."""
+        return self.with_roles(may_lack=frozenset(columns))
 
-        Parameters
-        ----------
-        columns : collection of str
-            Columns of roles, features or numbers.
-
-        Returns
-        -------
-        Audit
-            Of the same data.
-        """
-        other = copy(self)
-        other.may_lack = frozenset(columns)
-        other._dropped = None
-        other.forget()
-        return other
-
-    def sampled(self, seed: int) -> Audit:
-        """The same audit for methods that fit models to rows: of very many, `rows` reads a random sample.
+    def sampled(self, seed: int) -> Self:
+        """The same audit for methods that fit models to rows: of very many, `rows` reads a sample drawn by the seed.
 
         Cells still count everyone.
-
-        Parameters
-        ----------
-        seed : int
-            Same seed, same rows.
-
-        Returns
-        -------
-        Audit
-            Of the same data.
         """
-        if not self.very_many:
-            return self
-        other = copy(self)
-        other.drawn_by = seed
-        other.forget()
-        return other
-
-    def forget(self) -> None:
-        """Forget what was read so far; for a copy whose bins are others."""
-        self._levels, self._edges = {}, {}
+        return self.with_roles(drawn_by=seed) if self.very_many else self
 
     # -- the two ways to the data ---------------------------------------------------------------------------
     def cells(
@@ -476,93 +333,27 @@ class Audit(FromArrays, Features):
         weights: bool = False,
         who: str = "Audit",
     ) -> Cells:
-        """Counts per distinct combination, by one grouping query where the data lives.
+        """Counts per distinct combination, by one grouping query where the data lives; a line each, sorted by labels.
 
-        Where missing values drop their row, it is left out for want of an attribute or a role asked for, and of the
-        metrics that need what it lacks; `left_out` counts them.
-
-        Parameters
-        ----------
-        by : sequence of str
-            Attributes whose labels the cells tell apart.
-        metrics : sequence of Metric
-            What is counted and summed in each cell.
-        roles : sequence of str
-            Roles whose values the cells tell apart as well.
-        unknown : bool
-            Whether rows that lack such a role are kept, with NaN for it.
-        complete : bool
-            Whether rows that lack anything the audit names are left out.
-        weights : bool
-            Whether sums of weights are wanted, where rows have weights and are people of their own.
-        who : str
-            Whom a fault names.
-
-        Returns
-        -------
-        Cells
-            One line per combination, sorted by labels.
+        Cells tell apart the labels of the attributes in `by` and the values of the `roles`, and count and sum what the
+        metrics are the means of. Where missing values drop their row, it is left out for want of an attribute or a role
+        asked for, and of the metrics that need what it lacks; `left_out` counts them. Rows that lack a role are kept,
+        with NaN for it, where they are `unknown`; `complete` rows lack nothing that the audit names. `weights` asks for
+        sums of weights, where rows have weights and are people of their own. `who` is whom a fault names.
         """
-        check_asked(who, self, by, metrics, roles)
-        question = (tuple(by), tuple(roles), unknown, complete, weights)
-        count = partial(
-            self._counted, by, metrics, roles, unknown=unknown, complete=complete, weights=weights, who=who
-        )
-        return count() if self.kept is None else self.kept.find(self, question, metrics, count)
 
-    def _counted(
-        self, by: Sequence[str], metrics: Sequence[Metric], roles: Sequence[str], *, unknown: bool, complete: bool,
-        weights: bool, who: str,
-    ) -> Cells:  # fmt: skip
-        query = Query(self, who, complete=complete)
-        query.ask(by, metrics, roles, unknown=unknown)
-        alone = self.unit is None and self.drawn_by is None and self.source.counted is None
-        if weights and self.weight is not None and alone:
-            query.weights()
-        table = query.grouped()
-        columns = self.labels_of(table, by)
-        keys = [coded.codes.astype(np.int64) for coded in columns.values()]
-        role_values = [table.role(name) for name in roles]
-        first, inverse = distinct(keys, role_values, len(table.n))
-        cells = Cells(
-            attributes=tuple(by),
-            labels={name: coded.labels for name, coded in columns.items()},
-            codes=np.array([key[first] for key in keys], dtype=np.int32).reshape(len(keys), len(first)).T,
-            rows=sum_by(inverse, table.n, len(first)),
-            roles={name: values[first] for name, values in zip(roles, role_values, strict=True)},
-            columns=tuple(sorted(query.columns)),
-            hashes=None if table.hashes is None else sum_hashes(inverse, table.hashes, len(first)),
-        )
-        for metric in metrics:
-            moments = self._evaluated(who, metric, table)
-            cells.add(metric.name, moments.merged(inverse, len(first)))
-            cells.left_out[metric.name] = self._left_out(metric, table, moments.count, by)
-            sides = weigh(metric, table, outcome_real="outcome" in metric.needs and self.outcome_is_real)
-            if sides is not None:
-                cells.weights[metric.name] = sides.merged(inverse, len(first))
-        return cells
+        def count() -> Cells:
+            return count_cells(
+                self, by, metrics, roles, unknown=unknown, complete=complete, weights=weights, who=who
+            )
 
-    def _left_out(self, metric: Metric, table: Table, count: Ints, by: Sequence[str]) -> LeftOut:
-        if self.missing != "drop":
-            return LeftOut(int(count.sum()), 0, 0)
-        lacking, rows = count_lacking(metric, table, count)
-        ungrouped = self.count_rows() - int(table.n.sum())
-        needed = self._needed(metric) if lacking else ()
-        return LeftOut(
-            rows + ungrouped, ungrouped, lacking, needed, self._unlabelled(by) if ungrouped else ()
-        )
-
-    def _unlabelled(self, by: Sequence[str]) -> tuple[str, ...]:
-        """What rows without a label lack: a group, or a column that is none of the groups."""
-        lacking = [name for name in by if name not in self.groups and self.lacks(name)]
-        groups = any(self.lacks(name) for name in by if name in self.groups) or not lacking
-        return (*(["a group"] if groups else []), *map(repr, lacking))
-
-    def _needed(self, metric: Metric) -> tuple[str, ...]:
-        """What the metric needs and some rows lack."""
-        roles = {f"the {name}": self.role_columns(name) for name in sorted(metric.needs)}
-        named = {**roles, **{repr(name): [name] for name in metric.columns}}
-        return tuple(name for name, columns in named.items() if any(map(self.lacks, columns)))
+        if self.kept is None:
+            return count()
+        key = (tuple(by), tuple(roles), unknown, complete, weights, *map(id, metrics))
+        if key not in self.kept:
+            self.kept[key] = (tuple(metrics), count())  # held with their cells, metrics keep their ids
+        _, cells = self.kept[key]
+        return replace(cells, left_out=dict(cells.left_out))  # methods add to what was left out
 
     def rows(
         self,
@@ -576,73 +367,28 @@ class Audit(FromArrays, Features):
         complete: bool = True,
         who: str = "Audit",
     ) -> Rows:
-        """The chosen columns as arrays, one entry per row, always in the same order.
+        """The chosen columns as arrays, one entry per row, always in the same order, with a fingerprint of them.
 
-        Where missing values drop their row, complete rows lack nothing that the audit names, so that several calls
-        give the same rows; otherwise a row is left out for want of what is asked for here, and of the metrics that
-        need what it lacks.
-
-        Parameters
-        ----------
-        attributes : sequence of str
-            Columns read as labels.
-        metrics : sequence of Metric
-            Metrics whose value and condition are evaluated for each row.
-        roles : sequence of str
-            Roles read as numbers.
-        columns : sequence of str
-            Columns read as numbers.
-        units : bool
-            Whether the person of each row is wanted.
-        pairs : bool
-            Whether the person whose answers are compared is wanted.
-        complete : bool
-            Whether rows that lack anything the audit names are left out.
-        who : str
-            Whom a fault names.
-
-        Returns
-        -------
-        Rows
-            The arrays, with a fingerprint of them.
+        Attributes are read as labels, roles and columns as numbers, metrics as their value and condition of each row;
+        `units` and `pairs` ask for the person of each row. Where missing values drop their row, `complete` rows lack
+        nothing that the audit names, so that several calls give the same rows; otherwise a row is left out for want of
+        what is asked for here, and of the metrics that need what it lacks. `who` is whom a fault names.
         """
-        check_asked(who, self, attributes, metrics, roles)
-        self._check_fetchable(who)
-        query = Query(self, who, complete=complete)
-        query.ask(attributes, metrics, roles, real="outcome" in roles and self.outcome_is_real)
-        for name in columns:
-            self.check_column(who, "columns", name)
-            query.number_column(name)
-        persons = [role for role, wanted in (("unit", units), ("pair", pairs)) if wanted]
-        for role in persons:
-            query.person(role)
-        table = query.plain()
-        found = Rows(n=len(table.n), attributes=self.labels_of(table, attributes))
-        found.roles.update((name, table.role(name)) for name in roles)
-        found.columns.update((name, table.value(f"column {name}")) for name in columns)
-        for metric in metrics:
-            moments = self._evaluated(who, metric, table)
-            found.values[metric.name], found.given[metric.name] = moments.total, moments.count > 0
-        found.attributes.update((role, table.labels[f"{role} {getattr(self, role)}"]) for role in persons)
-        object.__setattr__(found, "digest", digest_of(found))
-        return found
+        return read_rows(
+            self, attributes=attributes, metrics=metrics, roles=roles, numbers=columns, complete=complete, who=who,
+            persons=[role for role, wanted in (("unit", units), ("pair", pairs)) if wanted],
+        )  # fmt: skip
 
-    def _check_fetchable(self, who: str) -> None:
-        """Rows of a cluster are fetched only where they are few: a sample is the caller's to draw and to name."""
-        if self.source.on_cluster and self.very_many:
-            required = f"stays in Spark, and what is asked of {{}} needs its {self.count_rows():,} rows"
-            cure = f"Give a sample of at most {MOST_ROWS:,} rows, drawn with a seed: sample(fraction, seed)"
-            raise NotApplicable(who, Fault("data", Words(required, Use(who)), cure=cure))
+    def design(self, features: Sequence[str] | None = None, *, who: str = "Audit") -> FeatureMatrix:
+        """Features (the audit's by default) as a numeric matrix in the order of rows().
 
-    # -- checks and helpers ---------------------------------------------------------------------------------
-    def labels_of(self, table: Table, attributes: Sequence[str]) -> dict[str, Coded]:
-        """The labels of a query's lines, remembered as the attributes' levels."""
-        found = {name: table.labels[name] for name in attributes}
-        self._levels.update({name: coded.labels for name, coded in found.items()})
-        return found
+        Numbers are as they are, labels one column of 0 and 1 each.
+        """
+        return feature_matrix(self, features, who)
 
-    def _evaluated(self, who: str, metric: Metric, table: Table) -> Moments:
-        real = "outcome" in metric.needs and self.outcome_is_real
-        if real:
-            refuse_real_outcome(who, self, metric)
-        return evaluate(metric, table, outcome_real=real)
+    def features_frame(self, features: Sequence[str] | None = None, *, who: str = "Audit") -> Any:
+        """Features (the audit's by default) as a dataframe that scikit-learn takes, in the order of rows().
+
+        It is of the kind the data came in, or of pandas or Polars where one is installed.
+        """
+        return features_frame(self, features, who)

@@ -57,7 +57,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Moments:
+class MetricMoments:
     """Of a metric's value per line: how many, their sum, M2, M3, smallest and largest; and whether it is binary."""
 
     count: Ints
@@ -69,12 +69,18 @@ class Moments:
     binary: bool = False
 
     @staticmethod
-    def constant(n: Ints, value: Floats, *, binary: bool = False) -> Moments:
+    def constant(n: Ints, value: Floats, *, binary: bool = False) -> MetricMoments:
         """Lines whose rows all have one value."""
         nothing = np.zeros(len(n))
-        return Moments(n, n * value, nothing, nothing, value, value, binary)
+        return MetricMoments(n, n * value, nothing, nothing, value, value, binary)
 
-    def merged(self, inverse: Any, size: int) -> Moments:
+    def among(self, given: Bools, *, binary: bool) -> MetricMoments:
+        """With nobody in the other lines."""
+        sums = (self.total, self.m2, self.m3, self.low, self.high)
+        total, m2, m3, low, high = (np.where(given, part, 0.0) for part in sums)
+        return MetricMoments(np.where(given, self.count, 0), total, m2, m3, low, high, binary)
+
+    def merged(self, inverse: Any, size: int) -> MetricMoments:
         """Lines merged into `size` new ones, line i into inverse[i]; central sums about the new means."""
         count, total = (
             sum_by(inverse, self.count, size),
@@ -93,7 +99,7 @@ class Moments:
         low, high = np.where(count > 0, low, 0.0), np.where(count > 0, high, 0.0)
         # Equal values do not always have exactly equal means: what is left of them is rounding, not spread.
         varies = low < high
-        return Moments(
+        return MetricMoments(
             count, total, np.where(varies, m2, 0.0), np.where(varies, m3, 0.0), low, high, self.binary
         )
 
@@ -170,7 +176,7 @@ class Cells:
     hashes: Hashes | None = None  # of the values, where the engine has hashed them
     weights: dict[str, WeightSides] = field(default_factory=dict)  # of rates, where they were asked for
 
-    def add(self, metric: str, moments: Moments) -> None:
+    def add(self, metric: str, moments: MetricMoments) -> None:
         """A metric's moments, one per cell."""
         self.count[metric], self.total[metric] = moments.count, moments.total
         self.m2[metric], self.m3[metric] = moments.m2, moments.m3
@@ -211,7 +217,7 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Design:
+class FeatureMatrix:
     """Features as a numeric matrix: numbers as they are, categories one-hot with every level."""
 
     matrix: Floats

@@ -7,15 +7,17 @@ may overlap.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import narwhals as nw
 import numpy as np
 
+from fairtrial._audit.columns import Columns
+from fairtrial._audit.engine import collect
 from fairtrial._audit.expressions import bin_labels, clean_number, present
 from fairtrial._audit.schema import column_fault, is_number, labels_of
-from fairtrial._audit.source import Kind, Source, collect
+from fairtrial._audit.source import Source
 from fairtrial._errors import Fault, Faults, InputError, did_you_mean
 from fairtrial._labels import canonical, is_missing
 
@@ -26,20 +28,6 @@ RANGES: dict[str, Callable[[Any, float], Any]] = {
     "below": lambda number, edge: number < edge,
 }
 RANGE_WORDS = {"least": "at least", "most": "at most", "above": "above", "below": "below"}
-
-
-class Roles(Protocol):
-    """What a definition needs to know of the columns: the audit does."""
-
-    define: dict[str, Any]
-    bins: dict[str, Any]
-
-    def kind(self, column: str) -> Kind: ...
-    def lazy(self, columns: Iterable[str]) -> nw.LazyFrame[Any]: ...
-    def label_column(self, name: str) -> str: ...
-    def bin_edges(self, name: str) -> list[float]: ...
-    def attribute_expression(self, name: str) -> nw.Expr: ...
-    def not_numbers(self, column: str, use: str) -> Fault: ...
 
 
 def outside(name: str) -> str:
@@ -94,13 +82,8 @@ def _condition_fault(subject: str, column: str, condition: object) -> Fault | No
         )
     required = f"takes numbers for {', '.join(RANGES)} of {column!r}"
     if not condition or not set(condition) <= set(RANGES):
-        return Fault(
-            "define",
-            required,
-            got=dict(condition),
-            subject=subject,
-            cure=f"write one or more of {', '.join(RANGES)}, each with a number",
-        )
+        cure = f"write one or more of {', '.join(RANGES)}, each with a number"
+        return Fault("define", required, got=dict(condition), subject=subject, cure=cure)
     wrong = [edge for edge in condition.values() if not is_number(edge)]
     return Fault("define", required, got=wrong[0], subject=subject, cure="write a number") if wrong else None
 
@@ -117,16 +100,9 @@ def _mask(source: Source, data: object, name: str, definition: object) -> Any:
         getattr(data, "index", mask.index)
     ):
         required = "is a Series whose index is not that of the data"
-        raise InputError(
-            "Audit",
-            Fault(
-                "define",
-                required,
-                subject=subject,
-                cure="give it the data's index, or turn it into an array with to_numpy()",
-            ),
-        )
-    return _told(subject, np.asarray(mask), source.count())
+        cure = "give it the data's index, or turn it into an array with to_numpy()"
+        raise InputError("Audit", Fault("define", required, subject=subject, cure=cure))
+    return _told(subject, np.asarray(mask), source.count_rows())
 
 
 def _told(subject: str, values: Any, rows: int) -> Any:
@@ -144,13 +120,13 @@ def _told(subject: str, values: Any, rows: int) -> Any:
     return told
 
 
-def definition_expression(roles: Roles, name: str) -> nw.Expr:
+def definition_expression(columns: Columns, name: str) -> nw.Expr:
     """The group's label of each row: its name where every condition holds, "not" it where one does not."""
-    definition = roles.define[name]
+    definition = columns.define[name]
     if isinstance(definition, nw.Expr):
         holds = [nw.when(definition).then(nw.lit(1)).otherwise(nw.when(~definition).then(nw.lit(0)))]
     else:
-        holds = [_holds(roles, name, column, condition) for column, condition in definition.items()]
+        holds = [_holds(columns, name, column, condition) for column, condition in definition.items()]
     result: nw.Expr = nw.lit(name)
     for one in holds:  # only where all hold; null where one cannot be told and none fails
         result = nw.when(one == 1).then(result)
@@ -159,30 +135,30 @@ def definition_expression(roles: Roles, name: str) -> nw.Expr:
     return result
 
 
-def _holds(roles: Roles, name: str, column: str, condition: Any) -> nw.Expr:
+def _holds(columns: Columns, name: str, column: str, condition: Any) -> nw.Expr:
     """1 where a column meets its condition, 0 where it does not, null where it is missing."""
-    kind = roles.kind(column)
+    kind = columns.kind(column)
     known = present(column, kind)
     if isinstance(condition, Mapping):
         if kind not in ("bool", "int", "float"):
-            raise InputError("Audit", roles.not_numbers(column, "define"))
+            raise InputError("Audit", columns.not_numbers(column, "define"))
         number = clean_number(column, kind)
         known = ~number.is_null()
         met = known
         for word, edge in condition.items():
             met = met & RANGES[word](number, float(edge))
     else:
-        met = _is_label(roles, name, column, {canonical(label) for label in labels_of(condition)})
+        met = _is_label(columns, name, column, {canonical(label) for label in labels_of(condition)})
     return nw.when(known & met).then(nw.lit(1)).otherwise(nw.when(known).then(nw.lit(0)))
 
 
-def _is_label(roles: Roles, name: str, column: str, labels: set[str]) -> nw.Expr:
-    if column in roles.bins:
-        levels = bin_labels(roles.bin_edges(column), roles.kind(column))
+def _is_label(columns: Columns, name: str, column: str, labels: set[str]) -> nw.Expr:
+    if column in columns.bins:
+        levels = bin_labels(columns.bin_edges(column), columns.kind(column))
         _check_labels(name, column, labels, levels)
-        return roles.attribute_expression(column).is_in(sorted(labels))
-    written = roles.label_column(column)
-    found = collect(roles.lazy([written]).select(nw.col(written).alias("x")).unique())["x"].to_pylist()
+        return columns.attribute_expression(column).is_in(sorted(labels))
+    written = columns.label_column(column)
+    found = collect(columns.lazy([written]).select(nw.col(written).alias("x")).unique())["x"].to_pylist()
     raw = {value: canonical(value) for value in found if not is_missing(value)}
     _check_labels(name, column, labels, sorted(set(raw.values())))
     return nw.col(written).is_in([value for value, label in raw.items() if label in labels])

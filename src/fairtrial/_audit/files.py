@@ -17,16 +17,14 @@ import os
 import re
 import threading
 import weakref
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fairtrial._audit import row_numbers
+from fairtrial._audit.engine import WHO, check_interrupted, connect, quote
 from fairtrial._errors import Fault, InputError
 from fairtrial._labels import INFINITE
 
-WHO = "Audit"
 LONGEST_NAME = 10_000  # characters
 AS_WRITTEN = (
     "\x1fas written"  # asks for a column's texts although they are numbers: 250.1 and 250.10 are two codes
@@ -36,48 +34,12 @@ _WHOLE = r"^-?(0|[1-9][0-9]{0,17})$"
 _WORD = r"^[+-]?(nan|inf|infinity)$"
 _TOO_LONG = r"[0-9]{16}"  # more digits than a float keeps: such a number is a name, and stays text
 
-
-_numbers = itertools.count()
-_one_database = threading.Lock()
-
-
-@cache
-def _database() -> Any:
-    import duckdb
-
-    connection = duckdb.connect(
-        config={"autoinstall_known_extensions": False, "autoload_known_extensions": False}
-    )
-    # Parquet's statistics leave NaN out, and this optimizer then takes isnan() for always false.
-    connection.execute("SET disabled_optimizers = 'statistics_propagation'")
-    return connection
-
-
-def connect() -> Any:
-    """A connection to an in-memory DuckDB of our own that never downloads an extension."""
-    with _one_database:
-        return _database().cursor()
-
-
-# What DuckDB says of a query that is wrong itself, and of sums beyond all numbers, which the query looks after.
-_NOT_OF_DATA = (
-    "BinderException",
-    "CatalogException",
-    "ParserException",
-    "SyntaxException",
-    "OutOfRangeException",
+NUMBERED_ROWS = 1_000  # looked at; further on it can only be a column that nobody can name
+WITHOUT_NUMBERS = (
+    "name it; or, where it holds row numbers, write the file without them "
+    "(pandas: index=False, R: row.names=FALSE)"
 )
-
-
-def of_the_data(error: Exception) -> bool:
-    """Whether an error of DuckDB is about what it reads: a damaged file has many."""
-    return "duckdb" in type(error).__module__ and type(error).__name__ not in _NOT_OF_DATA
-
-
-def check_interrupted(error: Exception) -> None:
-    """Ctrl-C during a query of DuckDB ends it with an error of its own; it is Ctrl-C all the same."""
-    if isinstance(error, RuntimeError) and str(error) == "Query interrupted":
-        raise KeyboardInterrupt from None
+_numbers = itertools.count()
 
 
 def _drop(names: list[str]) -> None:
@@ -122,7 +84,7 @@ class Files:
         """The chosen columns: a scan for Parquet, a table loaded once for CSV."""
         self._check_case(columns)
         if not self.csv:
-            listed = ", ".join(_quote(name) for name in columns)
+            listed = ", ".join(quote(name) for name in columns)
             return self._run(f"SELECT {listed} FROM {_parquet_scan(self.paths)}")
         wanted = frozenset(columns)
         with self._lock:
@@ -160,7 +122,7 @@ class Files:
             names = self.headers[file].names
             self._check_twice(file, columns)
             places = {name: names.index(name.removesuffix(AS_WRITTEN)) for name in columns}
-            listed = ", ".join(f"column{place} AS {_quote(name)}" for name, place in places.items())
+            listed = ", ".join(f"column{place} AS {quote(name)}" for name, place in places.items())
             parts.append(f"SELECT {listed} FROM {_csv_scan(file, self.headers[file])}")
         own = f"{next(_numbers)}"
         raw, typed = f"raw{own}", f"typed{own}"
@@ -181,7 +143,7 @@ class Files:
         if len({name.lower() for name in names}) < len(names):
             return False
         listed = ", ".join(
-            f"column{place} AS {_quote(name)}" for place, name in enumerate(names, start=header.numbered)
+            f"column{place} AS {quote(name)}" for place, name in enumerate(names, start=header.numbered)
         )
         rows = f"(SELECT {listed} FROM {_csv_scan(file, header)})"
         select = f"SELECT {self._casts(names, rows)} FROM {rows}"
@@ -194,7 +156,7 @@ class Files:
             f"count({name}), count(*) FILTER (regexp_matches({name}, '{_NUMBER}') OR regexp_matches({name}, '{_WORD}',"
             f" 'i')), count(*) FILTER (regexp_matches({name}, '{_WHOLE}')),"
             f" count(*) FILTER (regexp_matches(split_part({name}, '.', 1), '{_TOO_LONG}'))"
-            for name in map(_quote, columns)
+            for name in map(quote, columns)
         )
         counts = self._run(f"SELECT {tests} FROM {raw}", execute=True).fetchone()
         return ", ".join(_cast(name, *counts[4 * i : 4 * i + 4]) for i, name in enumerate(columns))
@@ -227,14 +189,9 @@ def _find(path: str | os.PathLike[str] | list[str]) -> list[str]:
         raise InputError(WHO, Fault("data", "must be a local file", got=text, cure=cure))
     found = [text] if os.path.exists(text) else sorted(glob.glob(text, recursive=True))
     if not found:
-        raise InputError(
-            WHO,
-            Fault(
-                "data",
-                f"names no file: {text!r} does not exist",
-                cure="Check the spelling and the folder it is looked for in",
-            ),
-        )
+        required = f"names no file: {text!r} does not exist"
+        cure = "Check the spelling and the folder it is looked for in"
+        raise InputError(WHO, Fault("data", required, cure=cure))
     strange = next((file for file in found if not os.path.isdir(file) and not os.path.isfile(file)), None)
     if strange is not None:  # a pipe would be waited for without end, and can be read only once
         raise InputError(WHO, _file_fault(repr(strange), "is no plain file; save its content in one"))
@@ -284,22 +241,36 @@ def _header_of(path: str, text: str) -> _Header:
     blank = len(before.replace("\r\n", "\n"))
     if "\r\n" in before and "\r\n" not in lines:  # the rows after it would not be found
         raise _unreadable(path, "its lines end in different ways; save it anew")
-    outside_quotes = re.sub(r'"[^"]*"', "", lines).splitlines()[0]
-    delimiter = max(",;\t|", key=outside_quotes.count)
+    outsidequotes = re.sub(r'"[^"]*"', "", lines).splitlines()[0]
+    delimiter = max(",;\t|", key=outsidequotes.count)
     try:
         rows = csv.reader(io.StringIO(lines, newline=None), delimiter=delimiter)
         names = next(rows)
-        numbered = row_numbers.counts_rows(names, rows)
+        numbered = _counts_rows(names, rows)
     except csv.Error as error:
         raise _unreadable(path, f"the header: {error}") from None
     _check_names(path, names, int(numbered))
     return _Header(names, delimiter, blank, numbered)
 
 
+def _counts_rows(names: Sequence[str], rows: Iterable[Sequence[str]]) -> bool:
+    """Whether the first column has no name and only counts the rows, as R's write.csv and pandas' to_csv put it.
+
+    The last row that is looked at may be cut off, and speaks only where it is the only one.
+    """
+    if len(names) < 2 or names[0].strip():
+        return False
+    numbers = [row[0] for row in itertools.islice(rows, NUMBERED_ROWS) if row]
+    seen = numbers[: max(1, len(numbers) - 1)]
+    return bool(seen) and any(
+        seen == [str(number) for number in range(first, first + len(seen))] for first in (0, 1)
+    )
+
+
 def _check_names(path: str, names: list[str], first: int = 0) -> None:
     nameless = [i for i, name in enumerate(names) if i >= first and not name.strip()]
     if nameless:
-        subject, cure = f"{path}: column {nameless[0] + 1}", "" if nameless[0] else row_numbers.CURE
+        subject, cure = f"{path}: column {nameless[0] + 1}", "" if nameless[0] else WITHOUT_NUMBERS
         raise InputError(WHO, Fault("data", "has no name in the header", subject=subject, cure=cure))
     if max(map(len, names)) > LONGEST_NAME:
         required = f"has a name of more than {LONGEST_NAME:,} characters; rename it"
@@ -388,16 +359,12 @@ def _first_lines(error: Exception) -> str:
     return "; ".join(lines[:4])
 
 
-def _quote(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
 def _cast(column: str, present: int, numbers: int, whole: int, too_long: int) -> str:
     """A column of a CSV file as the numbers that all of its values are, or as their texts.
 
     Of a column of numbers whose texts were asked for, what is no number is missing or infinite, as everywhere.
     """
-    name = _quote(column)
+    name = quote(column)
     if not column.endswith(AS_WRITTEN):
         fits = {"BIGINT": whole == present, "DOUBLE": numbers == present and not too_long}
         kind = next((kind for kind, all_are in fits.items() if present and all_are), "VARCHAR")

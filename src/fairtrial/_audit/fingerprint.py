@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial._audit.source import Source
 from fairtrial._labels import MISSING, canonical
 
 Words = NDArray[np.uint64]
@@ -33,16 +32,10 @@ class Fingerprint(NamedTuple):
     order: str
 
 
-def fingerprint(source: Source, columns: Sequence[str], many: bool = False) -> Fingerprint:
-    """The fingerprint of all values of some columns; of `many` rows the engine hashes them where it can."""
-    names = sorted(columns)
-    elsewhere = source.sums_of_hashes(names, many)
-    if elsewhere is not None:
-        (engine, *hashes), in_order_sum = elsewhere
-        content = _text(engine, names, *hashes)
-        return Fingerprint(content, _text(content, in_order_sum) if in_order_sum else "")
+def row_fingerprint(names: Sequence[str], batches: Iterable[Any], ordered: bool) -> Fingerprint:
+    """The fingerprint of all values of some columns, from their rows as Arrow; `ordered` where their order is told."""
     rows, sums = 0, np.zeros(3, dtype=np.uint64)
-    for batch in source.batches(names):
+    for batch in batches:
         row = np.zeros(batch.num_rows, dtype=np.uint64)
         for place in range(len(names)):
             row = _mixed(row + _mixed(_words(batch.column(place)) + np.uint64(place + 1)))
@@ -51,11 +44,11 @@ def fingerprint(source: Source, columns: Sequence[str], many: bool = False) -> F
         sums += np.array([part.sum() for part in numbers])
         rows += batch.num_rows
     one, other, in_order = (int(total) for total in sums)
-    content = _text("rows", names, rows, one, other)
-    return Fingerprint(content, _text(content, in_order) if source.ordered else "")
+    content = text_fingerprint("rows", names, rows, one, other)
+    return Fingerprint(content, text_fingerprint(content, in_order) if ordered else "")
 
 
-def _text(*parts: object) -> str:
+def text_fingerprint(*parts: object) -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 

@@ -49,7 +49,7 @@ def find_groups(
     for name in attributes:
         check_not_continuous(who, audit, name, argument)
     found = list(dict.fromkeys([*intersections(audit, attributes, depth), *explicit]))
-    return told_apart(found, audit.groups) if audit.names_attributes else found
+    return told_apart(found, audit.groups) if audit.roles.names_attributes else found
 
 
 def compared_groups(
@@ -97,12 +97,8 @@ def _compared_levels(audit: Audit, name: str) -> tuple[str, ...]:
     if name not in audit.define:
         return audit.levels(name)
     if name not in audit.levels(name):
-        raise InputError(
-            "Audit",
-            Fault(
-                "define", "is met by nobody", subject=repr(name), cure="change its conditions or leave it out"
-            ),
-        )
+        cure = "change its conditions or leave it out"
+        raise InputError("Audit", Fault("define", "is met by nobody", subject=repr(name), cure=cure))
     return (name,)
 
 

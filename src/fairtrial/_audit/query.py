@@ -5,30 +5,35 @@ The same keys and values serve two queries: grouped (cells) and plain (rows). No
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
-from fairtrial._audit.cells import Bools, Coded, Floats, Hashes, Ints, WeightPowers
-from fairtrial._audit.expressions import clean_number
-from fairtrial._audit.power_sums import POWER_SUMS, find_centres, power_sums, read_moments, with_cubes
+from fairtrial._audit.cells import MetricMoments
+from fairtrial._audit.columns import Columns
+from fairtrial._audit.engine import collect, read_floats, read_hashes, read_ints
+from fairtrial._audit.expressions import (
+    POWER_SUMS,
+    clean_number,
+    find_centres,
+    power_sums,
+    read_moments,
+    with_cubes,
+)
 from fairtrial._audit.reading import (
     SCORE_BIN,
-    read_floats,
-    read_hashes,
-    read_ints,
+    QueryAnswer,
     read_labels,
     read_numbers,
     read_persons,
     read_role,
     size_faults,
 )
-from fairtrial._audit.roles import Roles
+from fairtrial._audit.role_expressions import column_number, role_key, role_number, role_value
 from fairtrial._audit.schema import column_fault
-from fairtrial._audit.source import collect, with_hash
+from fairtrial._audit.source import with_hash
 from fairtrial._audit.weight_powers import (
     find_scale,
     power_aggregates,
@@ -37,7 +42,6 @@ from fairtrial._audit.weight_powers import (
     with_powers,
 )
 from fairtrial._errors import Fault, Faults, Set, Use, Words
-from fairtrial._labels import MISSING, canonical
 from fairtrial._metrics.metric import Metric
 from fairtrial._metrics.values import ROLES, Role
 from fairtrial._work.memory import check_memory
@@ -47,65 +51,16 @@ HASH = "hash of values"
 BYTES_PER_ROW, BYTES_PER_KEY, BYTES_PER_VALUE = 16, 28, 64
 
 
-@dataclass(slots=True, eq=False)
-class Table:
-    """The answer of a query: per line a weight `n`, coded keys, and moments of the values."""
-
-    n: Ints
-    labels: dict[str, Coded] = field(default_factory=dict)
-    binary: dict[str, Floats] = field(default_factory=dict)
-    numbers: dict[str, Floats] = field(default_factory=dict)
-    count: dict[str, Ints] = field(default_factory=dict)
-    total: dict[str, Floats] = field(default_factory=dict)
-    m2: dict[str, Floats] = field(default_factory=dict)
-    m3: dict[str, Floats] = field(default_factory=dict)
-    low: dict[str, Floats] = field(default_factory=dict)
-    high: dict[str, Floats] = field(default_factory=dict)
-    others: dict[str, int] = field(default_factory=dict)
-    hashes: Hashes | None = None  # sums of hashes of the values, where the engine has made them
-    weights: WeightPowers | None = None
-
-    def role(self, name: str) -> Floats:
-        """A role's value of every line; of the score's bins their codes."""
-        if name == "score_bin":
-            return self.labels[SCORE_BIN].codes.astype(float)
-        known = next((known[name] for known in (self.binary, self.numbers) if name in known), None)
-        return self.value(name) if known is None else known
-
-    def value(self, name: str) -> Floats:
-        """A number of every row, NaN where there is none."""
-        return np.where(self.count[name] > 0, self.total[name], np.nan)
-
-    def known(self, value: Role) -> Bools:
-        """Which lines have all that a binary value needs."""
-        lacks: Bools = np.isnan(np.array([self.binary[need] for need in value.needs])).any(axis=0)
-        return ~lacks
-
-    def unknown(self, part: Role | str) -> Bools:
-        """Which lines lack a role or a column's label."""
-        if isinstance(part, Role) and part.name != "score_bin":
-            return np.isnan(self.numbers["score"] if part.name == "score" else self.binary[part.name])
-        return self.labels[SCORE_BIN if isinstance(part, Role) else part].among({MISSING})
-
-    def among(self, part: Role | str, admitted: Collection[Any]) -> Bools:
-        """Which lines have one of the admitted values of a role, or labels of a column."""
-        if isinstance(part, Role) and part.name != "score_bin":
-            column = self.numbers["score"] if part.name == "score" else self.binary[part.name]
-            return np.isin(column, [float(value) for value in admitted])
-        coded = self.labels[SCORE_BIN if isinstance(part, Role) else part]
-        return coded.among({canonical(value) for value in admitted})
-
-
 class Query:
     """Collects what metrics, attributes and roles need, runs once, and reads the answer."""
 
-    def __init__(self, roles: Roles, who: str, *, complete: bool = False) -> None:
-        self.roles = roles
+    def __init__(self, data: Columns, who: str, *, complete: bool = False) -> None:
+        self.data = data
         self.who = who
         # Rows are left out where an attribute, role or column asked for is missing; what only a metric needs leaves
         # its row out of that metric alone. Complete rows lack nothing that the audit names.
-        self.partial = roles.missing == "drop" and not complete
-        self.required: set[str] = set(roles.needed) if complete else set()
+        self.partial = data.missing == "drop" and not complete
+        self.required: set[str] = set(data.roles.needed) if complete else set()
         self.keys: dict[str, nw.Expr] = {}
         self.values: dict[str, nw.Expr] = {}
         self.parts: dict[str, Role] = {}  # the roles among the values
@@ -129,45 +84,45 @@ class Query:
             self._require(name)
         for name in roles:
             if not unknown:
-                self._require(*self.roles.role_columns(name))
+                self._require(*self.data.roles.role_columns(name))
             self.role_value(ROLES[name]) if real and name == "outcome" else self.role(name)
         for metric in metrics:
             self.metric(metric)
 
     def attribute(self, name: str) -> None:
-        column = self.roles.label_column(name)
+        column = self.data.label_column(name)
         self.columns.add(column)
         self._key(
-            "label", name, lambda: nw.col(column) if column != name else self.roles.attribute_expression(name)
+            "label", name, lambda: nw.col(column) if column != name else self.data.attribute_expression(name)
         )
 
     def person(self, role: str) -> None:
         """Who a row is about: the column of 'unit' or of 'pair'."""
-        column = str(getattr(self.roles, role))
-        self.roles.kind(column)  # refuses what names nobody
+        column = str(getattr(self.data, role))
+        self.data.kind(column)  # refuses what names nobody
         self.columns.add(column)
         self._require(column)
         self._key(role, column, lambda: nw.col(column))
 
     def role(self, name: str) -> None:
-        self.columns.update(self.roles.role_columns(name))
+        self.columns.update(self.data.roles.role_columns(name))
         if name in ("decision", "outcome"):
-            self._key("role", name, lambda: self.roles.role_key(name))
+            self._key("role", name, lambda: role_key(self.data, name))
         elif name == "score":
-            self._key("number", "score", lambda: self.roles.number("score"))
+            self._key("number", "score", lambda: role_number(self.data, "score"))
         elif name == "score_bin":
-            self._key("label", SCORE_BIN, self.roles.score_bin_expression)
+            self._key("label", SCORE_BIN, lambda: self.data.binned(str(self.data.score), default=10))
 
     def column(self, name: str) -> None:
         self.columns.add(name)
-        self.values.setdefault(f"column {name}", self.roles.column_number(self.who, name))
+        self.values.setdefault(f"column {name}", column_number(self.data, self.who, name))
 
     def role_value(self, part: Role) -> None:
         """A role, or what is derived from roles, as a real number."""
         for need in part.needs:
-            self.columns.update(self.roles.role_columns(need))
+            self.columns.update(self.data.roles.role_columns(need))
         if part.name not in self.values:
-            self.values[part.name] = self.roles.derived(part)
+            self.values[part.name] = role_value(self.data, part)
             self.parts[part.name] = part
 
     def metric(self, metric: Metric) -> None:
@@ -175,13 +130,13 @@ class Query:
         for part in metric.conditions:
             self.role(part.name) if isinstance(part, Role) else self.attribute(part)
         if metric.expression is not None:
-            self.columns.update(self.roles.source.columns)
+            self.columns.update(self.data.source.columns)
             self._key("expression", metric.name, lambda: metric.expression.cast(nw.Int64))
         if isinstance(metric.value, str):
             self.column(metric.value)
         elif metric.value.name == "outcome":
             self.role("outcome")
-            if self.roles.outcome_may_be_real and self.roles.kind(str(self.roles.outcome)) == "float":
+            if self.data.outcome_may_be_real and self.data.kind(str(self.data.outcome)) == "float":
                 self.role_value(metric.value)  # whole numbers are keys as they are, and need no sums
         elif metric.value.binary:
             for need in metric.value.needs:
@@ -191,7 +146,7 @@ class Query:
 
     def _require(self, *columns: str) -> None:
         if self.partial:
-            self.required.update(set(columns) - self.roles.may_lack)
+            self.required.update(set(columns) - self.data.roles.may_lack)
 
     def number_column(self, name: str) -> None:
         """A column of numbers that every row must have."""
@@ -202,11 +157,11 @@ class Query:
         """A column of numbers whose different values are told apart."""
         self._require(name)
         self.columns.add(name)
-        self._key("column", name, lambda: self.roles.column_number(self.who, name))
+        self._key("column", name, lambda: column_number(self.data, self.who, name))
 
     def weights(self) -> None:
         """Sums of powers of the rows' weights; a row that lacks its weight stays, and is in none of them."""
-        self.columns.add(str(self.roles.weight))
+        self.columns.add(str(self.data.weight))
         self.weighed = True
 
     def _key(self, kind: str, name: str, build: Any) -> None:
@@ -216,33 +171,30 @@ class Query:
             self.meaning[alias] = (kind, name)
 
     # -- asking ---------------------------------------------------------------------------------------------
-    def grouped(self) -> Table:
+    def grouped(self) -> QueryAnswer:
         """One grouping query; faults of the data found in it are raised together."""
-        if self.values and self.roles.source.counted is not None:
+        if self.values and self.data.source.counted is not None:
             raise TypeError("real values need every row")
         named = {f"v{i}": value for i, value in enumerate(self.values.values())}
         scale, more = None, {}
         if self.weighed:
-            self.roles.column_number(self.who, str(self.roles.weight))  # refuses what is no number
-            scale = find_scale(self.roles)
-            more = weight_columns(self.roles, *scale)
+            column_number(self.data, self.who, str(self.data.weight))  # refuses what is no number
+            scale = find_scale(self.data)
+            more = weight_columns(self.data, *scale)
         frame = self._prepared(named, more)
         frame = frame if scale is None else with_powers(frame)
         centres = find_centres(frame, list(named))
         # Of very many rows the values are hashed on the way: reading them once more would take as long again.
-        hashed = with_hash(frame, list(named), HASH) if named and self.roles.very_many else None
+        hashed = with_hash(frame, list(named), HASH) if named and self.data.very_many else None
         frame = with_cubes(frame if hashed is None else hashed, centres)
         answer = self._answered(frame, list(named), hashed is not None)
-        table = Table(n=read_ints(answer["n"]))
+        table = QueryAnswer(n=read_ints(answer["n"]))
         if hashed is not None:
             table.hashes = read_hashes(answer[HASH])
         if scale is not None:
             table.weights = read_powers(answer, *scale)
         for alias, name in zip(named, self.values, strict=True):
-            read = read_moments(alias, answer)
-            table.count[name], table.total[name] = read.count, read.total
-            table.m2[name], table.m3[name] = read.m2, read.m3
-            table.low[name], table.high[name] = read.low, read.high
+            table.values[name] = read_moments(alias, answer)
             table.others[name] = int(read_ints(answer[f"{alias}_others"]).sum())
         return self._read_keys(table, answer)
 
@@ -250,7 +202,7 @@ class Query:
         def asked(aggregates: list[nw.Expr]) -> nw.LazyFrame[Any]:
             return frame.group_by(*self.keys).agg(*aggregates) if self.keys else frame.select(*aggregates)
 
-        rows = self.roles.rows_expression.alias("n")
+        rows = self.data.source.number_of_rows.alias("n")
         sums, moments = [rows, *(power_aggregates() if self.weighed else [])], []
         for alias in values:
             column = nw.col(alias)
@@ -272,26 +224,24 @@ class Query:
         beyond = [nw.lit(1e290).alias(f"{alias}_{name}") for alias in values for name in POWER_SUMS]
         return collect(asked(sums).with_columns(*beyond))
 
-    def plain(self) -> Table:
+    def plain(self) -> QueryAnswer:
         """The rows themselves, in the defined order."""
-        if self.roles.source.counted is not None:
+        if self.data.source.counted is not None:
             raise TypeError("lines that stand for several rows are no rows")
-        rows, kept = self.roles.count_rows(), self.roles.count_read()
+        rows, kept = self.data.count_rows(), self.data.count_read()
         needed = kept * (BYTES_PER_ROW + BYTES_PER_KEY * len(self.keys) + BYTES_PER_VALUE * len(self.values))
         needed += (rows - kept) * BYTES_PER_ROW * (len(self.keys) + len(self.values))
         check_memory(self.who, needed, f"{rows:,} rows")
         named = {f"v{i}": value for i, value in enumerate(self.values.values())}
-        answer = self.roles.drawn(collect(self._prepared(named, in_order=True).select(*self.keys, *named)))
+        answer = self.data.drawn(collect(self._prepared(named, in_order=True).select(*self.keys, *named)))
         length = len(next(iter(answer.values())))
-        table = Table(n=np.ones(length, dtype=np.int64))
+        table = QueryAnswer(n=np.ones(length, dtype=np.int64))
         for alias, name in zip(named, self.values, strict=True):
             values = read_floats(answer[alias])
             present = ~np.isnan(values)
-            table.count[name] = present.astype(np.int64)
-            table.total[name] = np.where(present, values, 0.0)
-            table.m2[name] = np.zeros(length)
-            table.m3[name] = np.zeros(length)
-            table.low[name] = table.high[name] = table.total[name]
+            table.values[name] = MetricMoments.constant(
+                present.astype(np.int64), np.where(present, values, 0.0)
+            )
             table.others[name] = int((present & (values != 0) & (values != 1)).sum())
         return self._read_keys(table, answer)
 
@@ -299,8 +249,8 @@ class Query:
         self, named: dict[str, nw.Expr], more: Mapping[str, nw.Expr] | None = None, *, in_order: bool = False
     ) -> nw.LazyFrame[Any]:
         """Keys and values as columns of their own first: aggregating conditional expressions is unsafe."""
-        frame = self.roles.lazy(
-            self.roles.and_counts(self.columns), complete=self.required, in_order=in_order
+        frame = self.data.lazy(
+            self.data.source.with_count(self.columns), complete=self.required, in_order=in_order
         )
         floats = self._floats_of_conditions()
         if floats:
@@ -308,7 +258,7 @@ class Query:
         columns = [
             expression.alias(alias) for alias, expression in {**self.keys, **named, **(more or {})}.items()
         ]
-        frame = frame.select(*self.roles.and_counts([]), *columns) if columns else frame
+        frame = frame.select(*self.data.source.with_count([]), *columns) if columns else frame
         other = [
             nw.when((nw.col(alias) == 0) | (nw.col(alias) == 1)).then(nw.lit(0)).otherwise(nw.lit(1))
             .cast(nw.Int64).alias(f"{alias}_other")
@@ -320,14 +270,14 @@ class Query:
         """NaN becomes null before a caller's condition sees it: engines disagree on how NaN compares."""
         if not any(kind == "expression" for kind, _ in self.meaning.values()):
             return []
-        known = sorted(self.columns & set(self.roles.source.columns))
-        return [name for name in known if self.roles.kind(name) == "float"]
+        known = sorted(self.columns & set(self.data.source.columns))
+        return [name for name in known if self.data.kind(name) == "float"]
 
     # -- reading the answer ---------------------------------------------------------------------------------
-    def _read_keys(self, table: Table, answer: dict[str, Any]) -> Table:
+    def _read_keys(self, table: QueryAnswer, answer: dict[str, Any]) -> QueryAnswer:
         faults = Faults(self.who)
         if table.n.sum() == 0:
-            faults.add(self.roles.empty_fault())
+            faults.add(self.data.empty_fault())
             faults.raise_any()
         for alias, (kind, name) in self.meaning.items():
             self._read_key(table, kind, name, answer[alias], faults)
@@ -338,58 +288,58 @@ class Query:
 
     def _partial(self, *columns: str) -> bool:
         """Whether a line without what these columns hold is no fault."""
-        return self.partial or set(columns) <= self.roles.may_lack
+        return self.partial or set(columns) <= self.data.roles.may_lack
 
-    def _read_key(self, table: Table, kind: str, name: str, column: Any, faults: Faults) -> None:
+    def _read_key(self, table: QueryAnswer, kind: str, name: str, column: Any, faults: Faults) -> None:
         if kind == "label":
-            table.labels[name] = read_labels(self.roles, name, column, table.n, faults, self._partial(name))
+            table.labels[name] = read_labels(self.data, name, column, table.n, faults, self._partial(name))
         elif kind in ("unit", "pair"):
             table.labels[f"{kind} {name}"] = read_persons(kind, name, column, faults)
         elif kind == "expression":
             table.binary[f"given {name}"] = np.nan_to_num(read_floats(column))
         elif kind == "column":
-            numbers = read_numbers(self.roles, name, column, table.n, faults, self._partial(name))
+            numbers = read_numbers(self.data, name, column, table.n, faults, self._partial(name))
             table.numbers[f"column {name}"] = numbers
         elif kind == "number":
-            partial = self._partial(*self.roles.role_columns(name))
-            table.numbers[name] = read_numbers(self.roles, name, column, table.n, faults, partial)
+            partial = self._partial(*self.data.roles.role_columns(name))
+            table.numbers[name] = read_numbers(self.data, name, column, table.n, faults, partial)
         else:
-            partial = self._partial(*self.roles.role_columns(name))
-            partial |= name == "outcome" and self.roles.unlabelled is not None
-            table.binary[name] = read_role(self.roles, name, column, table.n, faults, partial)
-            if name == "outcome" and self.roles.kind(str(self.roles.outcome)) == "int":
+            partial = self._partial(*self.data.roles.role_columns(name))
+            partial |= name == "outcome" and self.data.unlabelled is not None
+            table.binary[name] = read_role(self.data, name, column, table.n, faults, partial)
+            if name == "outcome" and self.data.kind(str(self.data.outcome)) == "int":
                 table.numbers[name] = read_floats(column)
 
     def _columns_of(self, name: str) -> list[str]:
         """The columns that a value is read from."""
         part = self.parts.get(name)
         roles = () if part is None else part.needs
-        return [column for need in roles for column in self.roles.role_columns(need)] or [
+        return [column for need in roles for column in self.data.roles.role_columns(need)] or [
             name.removeprefix("column ")
         ]
 
-    def _check_values(self, table: Table, name: str, faults: Faults) -> None:
+    def _check_values(self, table: QueryAnswer, name: str, faults: Faults) -> None:
         part = self.parts.get(name)
         needs = (name,) if part is None else part.needs
         if part is not None and part.wants:
-            if not np.isfinite(table.total[name]).all():
-                required = f"needs {part.wants}, but {self.roles.subject('score')} has others"
+            if not np.isfinite(table.values[name].total).all():
+                required = f"needs {part.wants}, but {self.data.roles.subject('score')} has others"
                 faults.add(Fault("score", required, subject=name.replace("_", " ")))
         else:
             made = part is not None and needs != (name,)
-            for fault in size_faults(self.roles, needs, table.low[name], table.high[name], made):
+            for fault in size_faults(self.data, needs, table.values[name], made):
                 faults.add(fault)
-        missing = int((table.n - table.count[name]).sum())
+        missing = int((table.n - table.values[name].count).sum())
         if (
             missing
             and not self._partial(*self._columns_of(name))
             and not (name == "outcome" and "outcome" in table.binary)
         ):
-            faults.add(self.roles.missing_fault(missing, *needs))
+            faults.add(self.data.roles.missing_fault(missing, *needs))
 
 
 def check_asked(
-    who: str, audit: Roles, by: Sequence[str], metrics: Sequence[Metric], roles: Sequence[str]
+    who: str, audit: Columns, by: Sequence[str], metrics: Sequence[Metric], roles: Sequence[str]
 ) -> None:
     """All that is asked for and not there, in one message, before any query."""
     faults, known = Faults(who), audit.source.columns
@@ -409,7 +359,7 @@ def check_asked(
     faults.raise_any()
 
 
-def _metric_faults(audit: Roles, metric: Metric) -> Iterator[Fault]:
+def _metric_faults(audit: Columns, metric: Metric) -> Iterator[Fault]:
     subject = repr(metric.name)
     if metric.each is not None:
         cure = Words(

@@ -1,149 +1,16 @@
-"""How an audit is declared, and the faults a declaration can have before any data are read."""
+"""Parts of an audit's declaration, and their faults: columns, labels, bins, unknown outcomes, probable groups."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from fairtrial._errors import (
-    Example,
-    Fault,
-    Faults,
-    InputError,
-    Named,
-    Set,
-    Words,
-    did_you_mean,
-    known_columns,
-)
+from fairtrial._errors import Example, Fault, InputError, Named, Set, Words, did_you_mean, known_columns
 from fairtrial._labels import canonical
-from fairtrial._options import arguments_of, faults_of
-
-ROLE_NAMES = (
-    "outcome",
-    "decision",
-    "score",
-    "weight",
-    "unit",
-    "pair",
-)  # the arguments of Audit that name one column each
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Declared:
-    """The arguments of an Audit besides its data; `columns` has the column of each role, or None."""
-
-    columns: dict[str, str | None]
-    threshold: float | None
-    groups: tuple[str, ...]
-    features: tuple[str, ...]
-    positive: dict[str, Any]
-    favourable: object
-    bins: dict[str, Any]
-    missing: str
-    unlabelled: Any = None
-    define: dict[str, Any] = field(default_factory=dict)
-    probable: dict[str, dict[str, str]] = field(default_factory=dict)  # columns of probabilities by group
-    order: Any = None  # the decision's labels from low to high
-
-    def check(self, known: Sequence[str], given: Mapping[str, Any], function: Callable[..., Any]) -> None:
-        """All faults in one message, in the order of the arguments, before any data are read.
-
-        Those that the declaration of the `function` tells of what was `given` come first: a fault of the columns is
-        not told of an argument that is none of its kind.
-        """
-        order = [argument.name for argument in arguments_of(function)]
-        told = faults_of(function, given)
-        wrong = {fault.argument for fault in told}
-        told += [fault for fault in self._faults(known) if fault.argument not in wrong]
-        faults = Faults("Audit")
-        for fault in sorted(told, key=lambda fault: order.index(fault.argument)):
-            faults.add(fault)
-        faults.raise_any()
-
-    def _faults(self, known: Sequence[str]) -> Iterator[Fault]:
-        """Every fault that the names of the known columns show."""
-        yield from self._column_faults(known)
-        for argument, listed in (("groups", self.groups), ("features", self.features)):
-            for name in sorted({name for name in listed if listed.count(name) > 1}, key=str):
-                yield Fault(argument, f"names {name!r} twice", cure="name it once")
-        yield from self._leaking_faults()
-        yield from self._threshold_faults()
-        for key in self.positive:
-            if key not in ("decision", "outcome"):
-                required = f"must be a label or a dict with 'decision' and 'outcome', got the key {key!r}"
-                yield Fault("positive", required)
-            elif not labels_of(self.positive[key]):
-                yield Fault(
-                    "positive", f"names no label of the {key}", cure="name the label that counts as 1"
-                )
-        yield from self._order_faults()
-        if getattr(self.favourable, "ndim", 0):
-            yield Fault("favourable", "must be one label of the decision", got=self.favourable)
-        if self.favourable is not None and not self._decides and self.columns["score"] is None:
-            cure = Words("name the decision's column with {}", Set("decision"))
-            yield Fault("favourable", "needs a decision", cure=cure)
-        for name, cut in self.bins.items():
-            yield from _bin_faults(name, cut)
-        yield from self._partly_faults(known)
-        yield from unlabelled_faults(self.unlabelled, self.columns["outcome"], known)
-
-    def _partly_faults(self, known: Sequence[str]) -> Iterator[Fault]:
-        """What cannot be joined with unknown outcomes, and what is wrong with probable groups."""
-        if self.unlabelled is not None and self.order is not None:
-            yield Fault("unlabelled", "is not for a decision with an order yet", cure="Leave one of them out")
-        if self.unlabelled is not None and self.probable:
-            yield Fault(
-                "unlabelled", "is not for groups known with a probability yet", cure="Leave one of them out"
-            )
-        yield from probable_faults(self.probable, known)
-
-    def _order_faults(self) -> Iterator[Fault]:
-        if self.order is None:
-            return
-        labels = [canonical(label) for label in labels_of(self.order)]
-        if len(labels) < 2 or len(set(labels)) < len(labels):
-            yield Fault("order", "must list two or more labels of the decision, each once", got=self.order)
-        if self.columns["decision"] is None:
-            cure = Words("name the decision's column with {}", Set("decision"))
-            yield Fault("order", "needs a column of decisions", cure=cure)
-        if "decision" in self.positive:
-            cure = Words("keep one of them; {} says it of the outcome alone", Set("positive", {"outcome": 1}))
-            subject = "'order' and 'positive'"
-            yield Fault("order", "both say which decisions count", subject=subject, cure=cure)
-
-    @property
-    def _decides(self) -> bool:
-        return self.columns["decision"] is not None or self.threshold is not None
-
-    def _column_faults(self, known: Sequence[str]) -> Iterator[Fault]:
-        named: list[tuple[str, Any]] = [*self.columns.items()]
-        named += [("groups", name) for name in self.groups if name not in self.probable]
-        named += [("features", name) for name in self.features]
-        named += [("bins", name) for name in self.bins if name != "score"]
-        found = (column_fault(argument, name, known) for argument, name in named if name is not None)
-        yield from (fault for fault in found if fault is not None)
-
-    def _leaking_faults(self) -> Iterator[Fault]:
-        """What is to be explained or learnt explains itself perfectly; a score may well be known beforehand."""
-        for role in ("decision", "outcome"):
-            name = self.columns[role]
-            if name is not None and name in self.features:
-                cure = "leave it out of the features: they are what was known before"
-                yield Fault("features", f"names {name!r}, which is the {role} itself", cure=cure)
-
-    def _threshold_faults(self) -> Iterator[Fault]:
-        if self.threshold is None:
-            return
-        if self.columns["score"] is None:
-            yield Fault("threshold", "needs a score", cure=Words("name its column with {}", Set("score")))
-        if self.columns["decision"] is not None:
-            subject = "'decision' and 'threshold'"
-            yield Fault("threshold", "both define the decision", subject=subject, cure="give one of them")
 
 
 def column_list(argument: str, columns: object) -> tuple[str, ...]:
@@ -213,10 +80,12 @@ def is_number(value: object) -> bool:
         return False
 
 
+Probable = dict[str, dict[str, str]]
+FORM = {"race": {"White": "p_white", "Black": "p_black"}}  # an example
 MOST_EDGES = 200  # each is a condition inside the last one's, and engines nest no thousands of them
 
 
-def _bin_faults(name: str, cut: Any) -> Iterator[Fault]:
+def bin_faults(name: str, cut: Any) -> Iterator[Fault]:
     if isinstance(cut, int | np.integer) and not isinstance(cut, bool):
         if not 2 <= cut <= 100:
             yield Fault("bins", f"of {name!r} must be 2 to 100 quantile bins", got=int(cut))
@@ -232,7 +101,7 @@ def _bin_faults(name: str, cut: Any) -> Iterator[Fault]:
 
 
 @dataclass(frozen=True, slots=True)
-class Unlabelled:
+class UnknownOutcomes:
     """What is assumed of people whose outcome is unknown.
 
     Their odds of outcome 1 are at most `odds` times those of the labelled people of the same group and decision who are
@@ -263,12 +132,12 @@ class Unlabelled:
         return {"odds": self.odds, "alike": list(self.alike)} if self.assumed else "bounds"
 
 
-def find_unlabelled(given: Any) -> Unlabelled | None:
+def find_unlabelled(given: Any) -> UnknownOutcomes | None:
     """What was declared, once it has no faults."""
     if not isinstance(given, Mapping):
-        return None if given is None else Unlabelled()
+        return None if given is None else UnknownOutcomes()
     alike = given.get("alike", ())
-    return Unlabelled(float(given["odds"]), (alike,) if isinstance(alike, str) else tuple(alike))
+    return UnknownOutcomes(float(given["odds"]), (alike,) if isinstance(alike, str) else tuple(alike))
 
 
 def unlabelled_faults(given: Any, outcome: str | None, known: Sequence[str]) -> Iterator[Fault]:
@@ -276,11 +145,9 @@ def unlabelled_faults(given: Any, outcome: str | None, known: Sequence[str]) -> 
     if given is None:
         return
     if outcome is None:
-        yield Fault(
-            "unlabelled",
-            "is about people without an outcome, and the audit names no outcome",
-            cure=Words("name its column with {}, or leave {} out", Set("outcome"), Named("unlabelled")),
-        )
+        lacks = "is about people without an outcome, and the audit names no outcome"
+        cure = Words("name its column with {}, or leave {} out", Set("outcome"), Named("unlabelled"))
+        yield Fault("unlabelled", lacks, cure=cure)
     if isinstance(given, Mapping):
         yield from _table_faults(given, known)
     elif not (isinstance(given, str) and given == "bounds"):
@@ -316,3 +183,25 @@ def probable_faults(probable: dict[str, dict[str, str]], known: Sequence[str]) -
             yield Fault("groups", "name a column twice", subject=subject, cure="name each column once")
         found = (column_fault("groups", column, known) for column in columns.values())
         yield from (fault for fault in found if fault is not None)
+
+
+def split_groups(groups: object) -> tuple[object, Probable]:
+    """The attributes by name, and of those known with a probability the column of each of their groups."""
+    listed = groups if isinstance(groups, list | tuple) else [groups]
+    if not any(isinstance(entry, Mapping) for entry in listed):
+        return groups, {}
+    names: list[Any] = []
+    probable: Probable = {}
+    for entry in listed:
+        if not isinstance(entry, Mapping):
+            names.append(entry)
+            continue
+        for name, columns in entry.items():
+            if not isinstance(columns, Mapping):
+                required = Words(
+                    "must pair an attribute with a column for each group, such as {}", Example(FORM)
+                )
+                raise InputError("Audit", Fault("groups", required, got=columns))
+            names.append(str(name))
+            probable[str(name)] = {canonical(label): column for label, column in columns.items()}
+    return names, probable

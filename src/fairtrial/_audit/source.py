@@ -1,34 +1,47 @@
-"""The only file that knows dataframe libraries: any source in, one lazy narwhals frame out."""
+"""Where the data lie: any dataframe, file or table in, one lazy narwhals frame out; and what was found in it."""
 
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast
 
 import narwhals as nw
-import numpy as np
 
-from fairtrial._audit.counted import Counted
-from fairtrial._audit.databases import arrow_batches, opened
-from fairtrial._audit.odd_kinds import is_name, named_intervals, no_text, readable
-from fairtrial._errors import Fault, InputError, Set, Words
+from fairtrial._audit.engine import WHO, collect, connect, open_table, quote, reading
+from fairtrial._audit.files import AS_WRITTEN, Files
+from fairtrial._audit.fingerprint import Fingerprint, row_fingerprint, text_fingerprint
+from fairtrial._audit.frames import Frame, arrow_column, as_table, frame_kind, is_name, named_intervals
+from fairtrial._errors import Fault, InputError
+from fairtrial._labels import canonical
 
-Frame = Literal["pandas", "polars", "pyarrow"]
 Kind = Literal["bool", "int", "float", "text", "other", "unfit"]
-WHO = "Audit"
-UNREADABLE = "open it in what wrote it and save it again as CSV or Parquet"
 BATCH = 1 << 18  # rows that are looked at together
+
+COUNT = "\x1frows"
+MOST_LINES = 200_000
+TRIED = 100_000  # rows that tell whether there are many alike
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A table, and its column that says how many rows each line stands for.
+
+    Only what counts rows can be asked of it: rates of decisions and outcomes, not means of real values.
+    """
+
+    table: Any
+    column: str
 
 
 class Source:
     """A table wherever it lives. In-memory frames and files are queried through DuckDB, lazy ones in place."""
 
     def __init__(self, data: object) -> None:
-        self._files: Any = None
+        self._files: Files | None = None
         self._eager: nw.DataFrame[Any] | None = None
         self._lazy: nw.LazyFrame[Any] | None = None
         self._arrow: dict[str, Any] = {}
@@ -41,18 +54,18 @@ class Source:
         self.alone: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
         self.counted = data.column if isinstance(data, Counted) else None
         self.columns: tuple[str, ...] = ()
+        self.found: dict[tuple[Any, ...], Any] = {}  # what was read of the data, under all that it depends on
+        self.alike: dict[str, list[str]] = {}  # labels of an attribute that differ only by case or blanks
         self._open(data.table if isinstance(data, Counted) else data)
         if isinstance(data, Counted):
             self.columns = tuple(str(name) for name in data.table.column_names if name != data.column)
 
     def _open(self, data: object) -> None:
         if isinstance(data, str | os.PathLike):
-            from fairtrial._audit.files import Files
-
             self._files = Files(data)
             self.columns = self._files.columns
             return
-        data = opened(as_table(data))
+        data = open_table(as_table(data))
         _check_duplicates(data)
         data = named_intervals(data)
         try:
@@ -71,7 +84,7 @@ class Source:
             self._lazy = _nan_to_null(native) if native.implementation.is_duckdb() else native
             self.alone = threading.RLock()
             self.ordered = False  # a lazy frame may hold a join or a grouping, which return rows as they come
-        self.frame = _frame_kind(native)
+        self.frame = frame_kind(native)
         schema = native.collect_schema()
         self.columns = tuple(filter(is_name, schema.names()))
         self.orders = {name: _order(dtype) for name, dtype in schema.items() if isinstance(dtype, nw.Enum)}
@@ -103,6 +116,12 @@ class Source:
         self.derived[name] = tuple(made_of)
         self.columns = (*self.columns, name)
 
+    def once(self, key: tuple[Any, ...], read: Callable[[], Any]) -> Any:
+        """What is read of the data and never changes: under its key, which names all that it depends on."""
+        if key not in self.found:
+            self.found[key] = read()
+        return self.found[key]
+
     @property
     def rows_in_memory(self) -> bool:
         """Whether the rows are at hand in their order, so that a mask can name some of them."""
@@ -113,11 +132,35 @@ class Source:
         """Whether the rows are in Spark, where they stay."""
         return self._lazy is not None and self._lazy.implementation.is_spark_like()
 
-    def count(self) -> int:
-        """The number of rows in memory."""
-        if self._eager is not None:
-            return len(self._eager)
-        return int(self._lazy_own([self.columns[0]]).select(nw.len()).collect().item())
+    def with_count(self, columns: Iterable[str]) -> list[str]:
+        """Columns, with the one that says how many rows a line stands for."""
+        return [*columns] if self.counted is None else [*columns, self.counted]
+
+    @property
+    def number_of_rows(self) -> nw.Expr:
+        """How many rows the lines are, as an expression."""
+        return nw.len() if self.counted is None else nw.col(self.counted).sum()
+
+    def count_rows(self) -> int:
+        """All rows."""
+        return int(self.once(("rows",), self._count_rows))
+
+    def _count_rows(self) -> int:
+        frame = self.lazy(self.with_count([self.any_column])).select(self.number_of_rows.alias("n"))
+        return int(collect(frame)["n"][0].as_py() or 0)
+
+    def fingerprint(self, columns: Iterable[str], *, many: bool) -> Fingerprint:
+        """The fingerprint of all values of some columns; of `many` rows the engine hashes them where it can."""
+        names = sorted(set(columns) or {self.any_column})
+        return cast(Fingerprint, self.once(("fingerprint", *names), lambda: self._fingerprint(names, many)))
+
+    def _fingerprint(self, names: Sequence[str], many: bool) -> Fingerprint:
+        elsewhere = self._sums_of_hashes(names, many)
+        if elsewhere is None:
+            return row_fingerprint(names, self._batches(names), self.ordered)
+        (engine, *hashes), in_order = elsewhere
+        content = text_fingerprint(engine, names, *hashes)
+        return Fingerprint(content, text_fingerprint(content, in_order) if in_order else "")
 
     def add_labels(self, name: str, mask: Any, otherwise: str) -> None:
         """One more column: `name` where the mask holds, `otherwise` where it does not, null where it is null."""
@@ -144,15 +187,11 @@ class Source:
 
     def label_column(self, name: str, kind: Kind) -> str:
         """Where a column's labels are: beside the numbers in a CSV file, whose labels stay as they are written."""
-        from fairtrial._audit.files import AS_WRITTEN
-
         written = self._files is not None and self._files.csv and kind == "float"
         return name + AS_WRITTEN if written else name
 
     def _relation(self, columns: Sequence[str]) -> Any:
         """In-memory columns as a DuckDB relation; each is converted once."""
-        from fairtrial._audit.files import connect
-
         return connect().from_arrow(self._table(columns))
 
     def _table(self, columns: Sequence[str]) -> Any:
@@ -162,7 +201,7 @@ class Source:
         _check_case(columns)
         for name in columns:
             if name not in self._arrow:
-                self._arrow[name] = _arrow_column(self._eager, name)
+                self._arrow[name] = arrow_column(self._eager, name)
         return pa.table({name: self._arrow[name] for name in columns})
 
     def first(self, name: str, rows: int) -> Any:
@@ -171,7 +210,7 @@ class Source:
             return None
         return self._table([name]).column(0).slice(0, rows).combine_chunks()
 
-    def batches(self, columns: Sequence[str]) -> Iterator[Any]:
+    def _batches(self, columns: Sequence[str]) -> Iterator[Any]:
         """The chosen columns as Arrow, a part of the rows at a time."""
         if self._eager is not None and not set(columns) & set(self.derived):
             yield from self._table(columns).to_batches(max_chunksize=BATCH)
@@ -182,11 +221,11 @@ class Source:
                 yield from _reader(frame.to_native())
         elif frame.implementation.is_ibis():
             with self.alone:
-                yield from arrow_batches(frame.to_native(), BATCH)
+                yield from frame.to_native().to_pyarrow_batches(chunk_size=BATCH)
         else:
             yield from frame.collect("pyarrow").to_native().to_batches(max_chunksize=BATCH)
 
-    def sums_of_hashes(self, columns: Sequence[str], many: bool) -> tuple[list[str], str] | None:
+    def _sums_of_hashes(self, columns: Sequence[str], many: bool) -> tuple[list[str], str] | None:
         """Sums of the hashes that the engine makes of the rows, whatever their order, and one of them in their order.
 
         In Spark, whose rows cannot be fetched, and in DuckDB where there are many; else None.
@@ -196,7 +235,7 @@ class Source:
         frame = self.lazy(columns) if many else None
         if frame is None or not frame.implementation.is_duckdb():
             return None
-        quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
+        quoted = ", ".join(map(quote, columns))
         place = "row_number() OVER ()" if self.ordered else "0"
         with self.alone, reading():
             hashed = frame.to_native().project(f"hash({quoted}) AS h, {place} AS place")
@@ -236,180 +275,19 @@ class Source:
         return tuple(dtype.categories) if isinstance(dtype, nw.Enum) else ()
 
 
-def as_table(data: object) -> object:
-    """A dict of columns, a list of dicts or an array as a PyArrow table; anything else as it is.
-
-    Columns of an array without names are called by their place: "0", "1", ….
-    """
-    if isinstance(data, np.ndarray):
-        data = _array_columns(data)
-    if isinstance(data, list) and data and all(isinstance(row, Mapping) for row in data):
-        names = dict.fromkeys(key for row in data for key in row)
-        data = {str(name): [row.get(name) for row in data] for name in names}
-    if not isinstance(data, Mapping):
-        return data
-    import pyarrow as pa
-
-    columns = {str(name): np.asarray(column, dtype=object).tolist() if isinstance(column, list | tuple) else column
-               for name, column in data.items()}  # fmt: skip
-    if not columns:
-        raise InputError(
-            WHO, Fault("data", "has no columns", cure="give a table with a column for each role")
-        )
-    lengths = {name: len(column) if hasattr(column, "__len__") else None for name, column in columns.items()}
-    if None in lengths.values() or len(set(lengths.values())) > 1:
-        shown = ", ".join(f"{name!r}: {length or 'no list'}" for name, length in list(lengths.items())[:6])
-        raise InputError(
-            WHO, Fault("data", f"must have one value per row in each column, got lengths {shown}")
-        )
-    return pa.table({name: _array(name, column) for name, column in columns.items() if is_name(name)})
-
-
-def _array_columns(data: Any) -> object:
-    if data.dtype.names:
-        return {name: data[name] for name in data.dtype.names}
-    return {str(place): data[:, place] for place in range(data.shape[1])} if data.ndim == 2 else data
-
-
-def _array(name: str, column: Any) -> Any:
-    """One column of a dict; values of several kinds become texts, as in a CSV file."""
-    import pyarrow as pa
-
-    from fairtrial._labels import canonical, is_missing
-
-    column = _fit_array(name, column)
-    for kind in (None, pa.uint64()):  # whole numbers above those that have a sign
-        try:
-            return pa.array(column, type=kind, from_pandas=True)
-        except UnicodeEncodeError:
-            raise no_text(WHO, name) from None
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-            break
-        except OverflowError:
-            continue
-    return pa.array([None if is_missing(value) else canonical(value) for value in column], type=pa.string())
-
-
-def _fit_array(name: str, column: Any) -> Any:
-    """An array of a kind that Arrow has; complex numbers are no values of people."""
-    kind = getattr(column, "dtype", None)
-    if getattr(kind, "kind", "") == "c":
-        required = "holds complex numbers, which are neither numbers nor labels here"
-        raise InputError(
-            WHO,
-            Fault(
-                "data",
-                required,
-                subject=repr(name),
-                cure="take their real part or their size, or leave the column out",
-            ),
-        )
-    if getattr(kind, "kind", "") == "m":
-        return np.asarray(column).astype("timedelta64[us]")
-    wide = getattr(kind, "kind", "") == "f" and getattr(kind, "itemsize", 8) > 8
-    return np.asarray(column, dtype=np.float64) if wide else column
-
-
-@contextlib.contextmanager
-def reading() -> Iterator[None]:
-    """What DuckDB has against the data, as a fault."""
-    try:
-        yield
-    except Exception as error:
-        from fairtrial._audit.files import check_interrupted, of_the_data
-
-        check_interrupted(error)
-        if not of_the_data(error):
-            raise
-        raise InputError(
-            WHO, Fault("data", f"cannot be read: {str(error).splitlines()[0]}", cure=UNREADABLE)
-        ) from None
-
-
-def is_frame(data: object) -> bool:
-    """Whether this is a dataframe in memory."""
-    return isinstance(nw.from_native(data, pass_through=True), nw.DataFrame)
-
-
-def series_kind(values: object) -> Frame | None:
-    """The kind of library a series comes from; None where it is no series."""
-    series = nw.from_native(values, series_only=True, pass_through=True)
-    return _frame_kind(series.to_frame()) if isinstance(series, nw.Series) else None
-
-
-def arrow_of(name: str, values: Any) -> Any:
-    """An array, a list or a series as one Arrow array."""
-    series = nw.from_native(values, series_only=True, pass_through=True)
-    if isinstance(series, nw.Series):
-        return _arrow_column(series.alias("values").to_frame(), "values").combine_chunks()
-    return _array(name, values)
-
-
 def with_hash(frame: nw.LazyFrame[Any], columns: Sequence[str], name: str) -> nw.LazyFrame[Any] | None:
     """The frame with one more column, DuckDB's hash of some others; None where another engine has it."""
     if not frame.implementation.is_duckdb():
         return None
-    quoted = ", ".join('"' + column.replace('"', '""') + '"' for column in columns)
+    quoted = ", ".join(map(quote, columns))
     hashed: nw.LazyFrame[Any] = nw.from_native(frame.to_native().project(f'*, hash({quoted}) AS "{name}"'))
     return hashed
-
-
-def collect(frame: nw.LazyFrame[Any]) -> dict[str, Any]:
-    """Run the query; columns as PyArrow arrays."""
-    with reading():
-        table = frame.collect("pyarrow").to_native()
-    return {name: table.column(name).combine_chunks() for name in table.column_names}
 
 
 def _reader(relation: Any) -> Any:
     """The relation's rows in parts; DuckDB has renamed the call."""
     named = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
     return named(BATCH)
-
-
-def to_native(table: Mapping[str, Sequence[Any]], backend: str, kinds: Mapping[str, str]) -> Any:
-    """A dict of columns as a dataframe of the asked kind; undefined values are null.
-
-    `kinds` says what each column holds ("text", "state", "count", "people", "flag", else numbers), in their order.
-    """
-    import pyarrow as pa
-
-    if backend not in ("pandas", "polars", "pyarrow"):
-        fault = Fault("backend", "must be 'pandas', 'polars' or 'pyarrow'", got=backend)
-        raise InputError("to_frame", fault)
-    types = {"flag": pa.bool_()}
-    types |= dict.fromkeys(("text", "state"), pa.string()) | dict.fromkeys(("count", "people"), pa.int64())
-    arrays = {name: pa.array(table[name], type=types.get(kind, pa.float64())) for name, kind in kinds.items()}
-    return from_arrow(pa.table(arrays), backend)
-
-
-def from_arrow(table: Any, backend: str) -> Any:
-    """A PyArrow table as the asked kind of frame."""
-    if backend == "pandas":
-        _require("pandas")
-        return table.to_pandas()
-    if backend == "polars":
-        _require("polars")
-        import polars as pl
-
-        return pl.from_arrow(table)
-    return table
-
-
-def frame_for_estimators(table: Any, frame: Frame) -> Any:
-    """A frame scikit-learn takes: the caller's kind, or pandas or Polars where one is installed."""
-    if frame != "pyarrow":
-        return from_arrow(table, frame)
-    for backend in ("pandas", "polars"):
-        if importlib.util.find_spec(backend):
-            return from_arrow(table, backend)
-    return np.column_stack([np.asarray(column.to_pylist(), dtype=object) for column in table.columns])
-
-
-def _require(backend: str) -> None:
-    if importlib.util.find_spec(backend) is None:
-        cure = Words(f"use {{}} or install {backend}", Set("backend", "pyarrow"))
-        raise InputError("to_frame", Fault("backend", "is not installed", subject=backend, cure=cure))
 
 
 def _check_duplicates(data: object) -> None:
@@ -441,41 +319,7 @@ def _check_case(names: Sequence[str]) -> None:
 
 
 def _order(dtype: nw.Enum) -> tuple[str, ...]:
-    from fairtrial._labels import canonical
-
     return tuple(canonical(category) for category in dtype.categories)
-
-
-def _frame_kind(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> Frame:
-    if frame.implementation.is_pandas():
-        return "pandas"
-    return "polars" if frame.implementation.is_polars() else "pyarrow"
-
-
-def _arrow_column(frame: nw.DataFrame[Any], name: str) -> Any:
-    """One column as Arrow; a pandas column of mixed Python objects becomes text."""
-    import pyarrow as pa
-
-    try:
-        return readable(frame.select(name).to_arrow().column(name))
-    except pa.ArrowNotImplementedError:
-        return _array(name, frame.get_column(name).to_numpy())
-    except UnicodeEncodeError:
-        raise no_text(WHO, name) from None
-    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, OverflowError):
-        from fairtrial._labels import canonical, is_missing
-
-        texts: list[str | None] = []
-        first: dict[str, Any] = {}
-        for value in frame.get_column(name).to_list():
-            text = None if is_missing(value) else canonical(value)
-            texts.append(text)
-            if text is not None and first.setdefault(text, value) != value:
-                required = (
-                    f"has the labels {first[text]!r} and {value!r}, which are one label here; make them one"
-                )
-                raise InputError(WHO, Fault("data", required, subject=repr(name))) from None
-        return pa.array(texts, type=pa.string())
 
 
 UNFIT = (nw.List, nw.Array, nw.Struct, nw.Object, nw.Duration, nw.Int128, nw.UInt128)
@@ -491,3 +335,12 @@ def _kind(dtype: nw.dtypes.DType) -> Kind:
     if dtype.is_float() or dtype.is_decimal():
         return "float"
     return "text" if dtype in (nw.String, nw.Categorical) or isinstance(dtype, nw.Enum) else "other"
+
+
+def count_alike(rows: nw.LazyFrame[Any], columns: Sequence[str]) -> Counted | None:
+    """The distinct rows with how often each is there; None where hardly any are alike."""
+    distinct = rows.head(TRIED).unique().select(nw.len()).collect().item()
+    if distinct > TRIED // 2:
+        return None
+    table = rows.group_by(*columns).agg(nw.len().alias(COUNT)).collect("pyarrow").to_native()
+    return Counted(table, COUNT) if len(table) <= MOST_LINES else None

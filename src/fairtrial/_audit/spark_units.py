@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 
-from fairtrial._audit.cells import Bools, Coded, Floats, Ints
-from fairtrial._audit.evaluated import evaluate, refuse_real_outcome
-from fairtrial._audit.query import Query, Table
-from fairtrial._audit.reading import read_floats, read_ints
-from fairtrial._audit.source import collect
+from fairtrial._audit.cells import Bools, Coded, Floats, Ints, MetricMoments
+from fairtrial._audit.engine import collect, read_floats, read_ints
+from fairtrial._audit.query import Query
+from fairtrial._audit.reading import QueryAnswer, evaluate, refuse_real_outcome
 from fairtrial._errors import Fault, Faults, InputError, NotApplicable, Use, Words
 from fairtrial._metrics.metric import Metric
 
@@ -86,7 +85,7 @@ class _Asked:
         """Spark's frame with keys, values, weight and person as columns; rows that do not count weigh nothing."""
         from pyspark.sql import functions as spark
 
-        frame = self.query.roles.lazy(self.query.columns, complete=self.query.required)
+        frame = self.query.data.lazy(self.query.columns, complete=self.query.required)
         columns = [expression.alias(alias) for alias, expression in self.query.keys.items()]
         columns += [self.query.values[name].alias(alias) for name, alias in self.aliases.items()]
         if self.audit.unit is not None:
@@ -119,18 +118,18 @@ class _Asked:
             spark.sum(spark.when((value != 0) & (value != 1), 1).otherwise(0)).alias("others"),
         ]
 
-    def table(self, answer: dict[str, Any], rows: Ints) -> Table:
+    def table(self, answer: dict[str, Any], rows: Ints) -> QueryAnswer:
         """The answer's keys, with the faults of the data that are found in them."""
-        table = Table(n=rows)
+        table = QueryAnswer(n=rows)
         for name in self.query.values:
             own = name == self.weight
-            table.count[name] = rows if not own and self.value is None else read_ints(
+            count = rows if not own and self.value is None else read_ints(
                 answer["w_count" if own else "y_count"]
             )  # fmt: skip
-            table.total[name] = np.nan_to_num(read_floats(answer["w" if own else "y"]), posinf=np.inf)
-            table.others[name] = 1
+            total = np.nan_to_num(read_floats(answer["w" if own else "y"]), posinf=np.inf)
             nothing = np.zeros(len(rows))
-            table.m2[name] = table.m3[name] = table.low[name] = table.high[name] = nothing
+            table.values[name] = MetricMoments(count, total, nothing, nothing, nothing, nothing)
+            table.others[name] = 1
         return self.query._read_keys(table, answer)
 
 
@@ -160,7 +159,7 @@ def _lines(
         low = np.divide(moments.total, moments.count, out=np.zeros(len(rows)), where=moments.count > 0)
         high, total, binary = low, weight * low, bool(np.isin(low, (0.0, 1.0)).all())
     kept = (moments.count > 0) & (weight > 0)
-    coded = audit.labels_of(table, asked.attributes)
+    coded = audit.labels_of(table.labels, asked.attributes)
     ends = [read_floats(answer[name])[kept] for name in ("w_low", "w_high")]
     lines = UnitLines(
         attributes={name: Coded(one.codes[kept], one.labels) for name, one in coded.items()},
@@ -173,7 +172,7 @@ def _lines(
     return lines, kept, summed
 
 
-def _follows_from_keys(metric: Metric, table: Table, outcome_real: bool) -> bool:
+def _follows_from_keys(metric: Metric, table: QueryAnswer, outcome_real: bool) -> bool:
     value = metric.value
     if isinstance(value, str):
         return False

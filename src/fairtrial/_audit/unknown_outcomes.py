@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairtrial._audit.cells import Cells, Floats, Ints, LeftOut, distinct, sum_by
-from fairtrial._audit.evaluated import count_lacking, evaluate
-from fairtrial._audit.query import Query, Table, check_asked
+from fairtrial._audit.query import Query, check_asked
+from fairtrial._audit.reading import QueryAnswer, count_lacking, evaluate
 from fairtrial._metrics.metric import Metric
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def outcome_cells(
     query = Query(audit, who)
     query.ask(asked, [metric], roles, unknown=True)
     table = query.grouped()
-    labels = audit.labels_of(table, asked)
+    labels = audit.labels_of(table.labels, asked)
     outcome = table.role("outcome")
     same = [coded.codes.astype(np.int64) for coded in labels.values()]
     beside = _other_keys(table)
@@ -89,7 +89,7 @@ def outcome_cells(
     return found
 
 
-def _other_keys(table: Table) -> list[Floats]:
+def _other_keys(table: QueryAnswer) -> list[Floats]:
     """All that tells the table's lines apart besides labels asked for and the outcome."""
     numbers = [values for name, values in table.binary.items() if name != "outcome"]
     numbers += [values for name, values in table.numbers.items() if name != "outcome"]
@@ -98,14 +98,14 @@ def _other_keys(table: Table) -> list[Floats]:
     ]
 
 
-def _with_outcome(metric: Metric, table: Table, first: Any, outcome: float) -> tuple[Floats, Floats]:
+def _with_outcome(metric: Metric, table: QueryAnswer, first: Any, outcome: float) -> tuple[Floats, Floats]:
     """What one person of each kind adds to the metric's sum and people, had they this outcome."""
     told = replace(table, binary={**table.binary, "outcome": np.full(len(table.n), outcome)})
     moments = evaluate(metric, told, outcome_real=False)
     return (moments.total / table.n)[first], (moments.count / table.n)[first]
 
 
-def _count_possible(audit: Audit, metric: Metric, table: Table, found: OutcomeCells) -> None:
+def _count_possible(audit: Audit, metric: Metric, table: QueryAnswer, found: OutcomeCells) -> None:
     """The cells with everyone whom the metric may be about, and who was left out for another reason."""
     possible = found.ones * found.given1 + found.zeros * found.given0
     possible += found.unknown * np.maximum(found.given1, found.given0)

@@ -12,9 +12,9 @@ import narwhals as nw
 import numpy as np
 
 from fairtrial._audit.cells import WeightPowers
-from fairtrial._audit.power_sums import ROWS_FOR_CENTRE, Ends, ends
-from fairtrial._audit.reading import read_floats, read_ints
-from fairtrial._audit.roles import Roles
+from fairtrial._audit.columns import Columns
+from fairtrial._audit.engine import read_floats, read_ints
+from fairtrial._audit.expressions import ROWS_FOR_CENTRE, ValueRange, ends
 
 WEIGHT = "weight"  # the alias of the weights among a query's columns
 POWERS = 7
@@ -25,14 +25,14 @@ ROUNDING = (
 )  # added and taken away again leaves the nearest whole number, faster than rounding does
 
 
-def _weight(roles: Roles) -> nw.Expr:
+def _weight(roles: Columns) -> nw.Expr:
     """The weights as they are: NaN makes its sums NaN, which tells that they are of no use, and needs no condition."""
     column = nw.col(str(roles.weight))
     whole = roles.kind(str(roles.weight)) == "bool"
     return (column.cast(nw.Int64) if whole else column).cast(nw.Float64)
 
 
-def find_scale(roles: Roles) -> tuple[float, float]:
+def find_scale(roles: Columns) -> tuple[float, float]:
     """A number amid the first weights, and how far they lie from it at most."""
     column = str(roles.weight)
     values = roles.source.first(column, ROWS_FOR_CENTRE)
@@ -41,13 +41,13 @@ def find_scale(roles: Roles) -> tuple[float, float]:
         found = ends(frame.filter(nw.col(WEIGHT) > 0), [WEIGHT])[WEIGHT]
     else:
         first = read_floats(values)
-        found = Ends.of(first[first > 0])
+        found = ValueRange.of(first[first > 0])
     if found is None:
         return 1.0, 1.0
     return found.middle, max(found.high - found.middle, found.middle - found.low) or found.middle
 
 
-def weight_columns(roles: Roles, centre: float, spread: float) -> dict[str, nw.Expr]:
+def weight_columns(roles: Columns, centre: float, spread: float) -> dict[str, nw.Expr]:
     """The weights, how far they lie from the centre, and what their fingerprint is made of."""
     weight = _weight(roles)
     whole = 2.0 ** np.ceil(np.log2(centre + spread))  # a power of two: dividing by it loses no digit

@@ -10,7 +10,7 @@ import numpy as np
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.cells import Cells
 from fairtrial._audit.groups import check_not_continuous
-from fairtrial._audit.schema import Unlabelled
+from fairtrial._audit.schema import UnknownOutcomes
 from fairtrial._audit.unknown_outcomes import OutcomeCells, outcome_cells
 from fairtrial._compare.between_ends import Bounds
 from fairtrial._compare.inference_asked import Inference, refuse_ways
@@ -58,7 +58,7 @@ def _refuse_metric(who: str, audit: Audit, metric: Metric) -> None:
     """Bounds are of rates whose every part is known but the outcome."""
     why = ""
     if audit.outcome_is_real:
-        why = f"needs an outcome of 0 and 1 where some are unknown, but {audit.subject('outcome')} is real-valued"
+        why = f"needs an outcome of 0 and 1 where some are unknown, but {audit.roles.subject('outcome')} is real-valued"
     elif not isinstance(metric.value, Role) or not (metric.value.binary or metric.value.name == "outcome"):
         why = "averages real values; what unknown outcomes may change is reckoned for rates"
     elif metric.expression is not None:
@@ -94,7 +94,7 @@ def refuse_inference(who: str, inference: Inference) -> None:
 class OutcomeBounds(Bounds):
     """The labels behind the gaps, and whom each gap leaves open."""
 
-    assumed: Unlabelled
+    assumed: UnknownOutcomes
     labels: PartlyLabelled
     decision: Floats
 
@@ -108,7 +108,7 @@ class OutcomeBounds(Bounds):
         return {"unknown": int(self.open[index])}
 
 
-def labels_of(found: OutcomeCells, assumed: Unlabelled) -> PartlyLabelled:
+def labels_of(found: OutcomeCells, assumed: UnknownOutcomes) -> PartlyLabelled:
     """What inference works on."""
     return PartlyLabelled(
         found.atom, found.ones, found.zeros, found.unknown, found.value1, found.given1, found.value0, found.given0,
@@ -119,7 +119,7 @@ def labels_of(found: OutcomeCells, assumed: Unlabelled) -> PartlyLabelled:
 def bound_gaps(
     who: str,
     found: OutcomeCells,
-    assumed: Unlabelled,
+    assumed: UnknownOutcomes,
     comparison: Comparison,
     atoms: Atoms,
     inference: Inference,
@@ -135,7 +135,7 @@ def bound_gaps(
 
 
 def outcome_bounds(
-    labels: PartlyLabelled, comparison: Comparison, assumed: Unlabelled, decision: Floats, source: Cells
+    labels: PartlyLabelled, comparison: Comparison, assumed: UnknownOutcomes, decision: Floats, source: Cells
 ) -> OutcomeBounds:
     """What is behind the gaps."""
     rates = RateEnds(labels, comparison)
@@ -146,7 +146,7 @@ def outcome_bounds(
     )  # fmt: skip
 
 
-def own_rates(found: OutcomeCells, assumed: Unlabelled, member: Members) -> EndGaps:
+def own_rates(found: OutcomeCells, assumed: UnknownOutcomes, member: Members) -> EndGaps:
     """Each group's own rate: its gap to a known zero."""
     labels = labels_of(found, assumed)
     zero = Comparison(member, member.nobody(), np.zeros(member.shape[0]))

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.cells import Cells, LeftOut, Rows
-from fairtrial._audit.probable_groups import probable_rows
+from fairtrial._audit.counting import probable_rows
 from fairtrial._compare.between_ends import Bounds
 from fairtrial._compare.inference_asked import Inference, refuse_ways
 from fairtrial._compare.words import number_words

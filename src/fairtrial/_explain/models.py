@@ -26,7 +26,7 @@ class Predictor:
         self.model = model
         self.ask = getattr(model, "predict", model)
         self.threshold = audit.threshold
-        self.positive = {*audit.counted("decision"), *audit.counted("outcome")}
+        self.positive = {*audit.roles.counted("decision"), *audit.roles.counted("outcome")}
 
     def __call__(self, features: Any, scores: bool) -> Floats:
         """Decisions as 0/1, or numbers as they are."""
@@ -167,7 +167,7 @@ class ModelInputs:
         self.model = model
         self.threshold = audit.threshold if isinstance(model, Predictor) else None
         # the outcome's labels that count as 1, where the audit names them
-        self.positive = frozenset(audit.counted("outcome"))
+        self.positive = frozenset(audit.roles.counted("outcome"))
         self.columns: dict[str, NDArray[Any]] | None = None
         self.codes: dict[str, tuple[NDArray[np.int64], int]] = {}
         if _wants_names(model):

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from fairtrial._method.declaration import find_method
-from fairtrial._metrics.metric import Metric
+from fairtrial._metrics.metric import Metric, label_text
 from fairtrial._metrics.table import METRICS
-from fairtrial._metrics.told import label_text
 from fairtrial._metrics.values import role
 from fairtrial._report.findings import gap_text, interval_of, largest_row, rates_text
 from fairtrial._report.one_gap import described_roles, with_attributes

@@ -206,7 +206,7 @@ class Result:
         DataFrame
             One row per estimate.
         """
-        from fairtrial._audit.source import to_native
+        from fairtrial._audit.frames import to_native
 
         columns = self.columns if all else self.columns_that_apply()
         table = {column.name: [scalar(row.get(column.name)) for row in self.estimates] for column in columns}

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.cells import Cells
-from fairtrial._audit.order import ValueOrder, coarser, value_order, with_numbers_cut
 from fairtrial._errors import Fault, InputError, NotApplicable, Note, Set, Words
 from fairtrial._metrics.metric import Metric
 from fairtrial._metrics.table import METRICS
@@ -27,6 +26,7 @@ from fairtrial._scan.solver.scan_table import (
     log_odds,
 )
 from fairtrial._scan.solver.value_sets import Attribute
+from fairtrial._scan.value_order import ValueOrder, coarser, value_order, with_numbers_cut
 
 MOST_VALUES = 2_000
 NUMBER_BINS = 8  # ordered bins that numbers of more different values are cut into

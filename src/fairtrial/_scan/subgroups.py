@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial._audit.order import ValueOrder
 from fairtrial._labels import MISSING
 from fairtrial._results.column import State, undefined
 from fairtrial._scan.matched_scan import Rates
@@ -19,6 +18,7 @@ from fairtrial._scan.request import ScanRequest
 from fairtrial._scan.scan_data import ScanData
 from fairtrial._scan.solver.scan_table import BoolArray, FloatArray
 from fairtrial._scan.solver.value_sets import FoundSubgroup
+from fairtrial._scan.value_order import ValueOrder
 
 MOST_LISTED = 5
 MOST_CHART_VALUES = 30

@@ -290,7 +290,7 @@ def _as_decisions(answer: Any, classes: Any) -> NDArray[np.integer]:
 def _framed(points: Floats, names: Sequence[str]) -> Any:
     import pyarrow as pa
 
-    from fairtrial._audit.source import frame_for_estimators
+    from fairtrial._audit.frames import frame_for_estimators
 
     table = pa.table({name: points[:, index] for index, name in enumerate(names)})
     return frame_for_estimators(table, "pyarrow")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial._audit.source import to_native
+from fairtrial._audit.frames import to_native
 from fairtrial._transport.compared_rates import ComparedRates
 from fairtrial._transport.movers import Moved
 from fairtrial._transport.moves import Distances

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.cells import Cells, Coded, Rows, digest_of
+from fairtrial._audit.role_expressions import count_scores
 from fairtrial._metrics.metric import Metric
 from fairtrial._metrics.values import Role
 
@@ -46,7 +47,7 @@ def _has_boundary(audit: Audit) -> bool:
 
 
 def _few_scores(audit: Audit) -> bool:
-    return not _has_boundary(audit) or audit.count_scores(LOOKED_AT) <= MOST_SCORES
+    return not _has_boundary(audit) or count_scores(audit, LOOKED_AT) <= MOST_SCORES
 
 
 def _lines(cells: Cells) -> Rows:

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fairtrial._audit.audit import Audit
+from fairtrial._audit.counting import probable_rows
 from fairtrial._audit.expressions import missing_counts
-from fairtrial._audit.probable_groups import probable_rows
 from fairtrial._errors import GateClosed, check_choice
 from fairtrial._inference.multiplicity import Dependence
 from fairtrial._method.declaration import find_method, read_result
@@ -347,7 +347,7 @@ def group_sizes(audit: Audit, attribute: str) -> list[dict[str, Any]]:
 def count_missing(audit: Audit) -> tuple[list[dict[str, Any]], int]:
     """Missing values of every column the audit uses, and the number of rows."""
     names = [getattr(audit, name) for name in ("outcome", "decision", "score", "weight", "unit", "pair")]
-    used = list(dict.fromkeys([*[name for name in names if name], *audit.declared]))
+    used = list(dict.fromkeys([*[name for name in names if name], *audit.roles.declared]))
     counts, total = missing_counts(audit.source, used)
     return [{"column": name, "missing": counts[name]} for name in used], total
 

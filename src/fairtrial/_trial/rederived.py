@@ -12,8 +12,7 @@ from typing import Any
 
 from fairtrial._inference.multiplicity import holm
 from fairtrial._method.declaration import read_result
-from fairtrial._metrics.metric import Metric
-from fairtrial._metrics.told import label_text
+from fairtrial._metrics.metric import Metric, label_text
 from fairtrial._metrics.values import Role, role
 from fairtrial._results.result import Result
 from fairtrial._trial.family import FamilyEntry, conclude, primaries, shows

@@ -15,9 +15,7 @@ from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 from fairtrial._audit.audit import Audit
-from fairtrial._audit.counted import Counted, count_alike
-from fairtrial._audit.kept_cells import KeptCells
-from fairtrial._audit.source import Source
+from fairtrial._audit.source import Counted, Source, count_alike
 from fairtrial._compare.certify.method import certify
 from fairtrial._compare.measure.method import measure
 from fairtrial._errors import FairtrialWarning
@@ -113,8 +111,7 @@ class RatesExplorer:
         with self.lock:
             found = self.audits.get(key)
         if found is None:
-            found = make()
-            found.kept = KeptCells(found)
+            found = make().keeping_cells()
         with self.lock:
             self.audits[key] = found
             self.audits.move_to_end(key)

@@ -15,8 +15,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from fairtrial._audit.engine import UNREADABLE
 from fairtrial._audit.files import Files
-from fairtrial._audit.source import UNREADABLE
 from fairtrial._errors import FairtrialError, Fault, InputError, MissingExtra
 from fairtrial._labels import canonical, is_missing
 from fairtrial._trial.spec.guess import Guess, guess, make_answerable

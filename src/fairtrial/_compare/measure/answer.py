@@ -19,8 +19,7 @@ from fairtrial._errors import Fault, Named, NotApplicable, Note, Set, Words, not
 from fairtrial._inference.multiplicity import holm
 from fairtrial._inference.rates.binary_gaps import SMALLEST_P
 from fairtrial._metrics.harm import describes_people, harmed_side
-from fairtrial._metrics.metric import Metric
-from fairtrial._metrics.told import told_label
+from fairtrial._metrics.metric import Metric, told_label
 from fairtrial._metrics.values import role
 from fairtrial._results.column import Verdict, defined_or, undefined
 from fairtrial._results.text import in_a_sentence

@@ -125,7 +125,9 @@ def scored_people(plan: Plan) -> tuple[ScoredPeople, Plan, Rows]:
     audit = plan.audit
     check_target(WHO, audit, plan.target)
     known = has_outcome(audit)
-    source = audit.lacking(audit.role_columns("outcome")) if known and audit.missing == "drop" else audit
+    source = (
+        audit.lacking(audit.roles.role_columns("outcome")) if known and audit.missing == "drop" else audit
+    )
     roles = ("score", "outcome") if known else ("score",)
     rows = source.rows(attributes=plan.attributes, roles=roles, complete=False, who=WHO)
     groups, target = compared_groups(WHO, audit, plan.by, plan.depth, plan.target)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairtrial._audit.audit import Audit
 from fairtrial._audit.cells import Coded, Rows
-from fairtrial._audit.counted_rows import counted_rows
+from fairtrial._audit.counting import counted_rows
 from fairtrial._audit.groups import MINIMUM_SIZE
 from fairtrial._errors import Fault, Faults, InputError, Note, Set, Words
 from fairtrial._improve.arguments import Wanted

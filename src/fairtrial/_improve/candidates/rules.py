@@ -199,7 +199,7 @@ class _FramesOf:
     def made(self) -> Any:
         import pyarrow as pa
 
-        from fairtrial._audit.source import frame_for_estimators
+        from fairtrial._audit.frames import frame_for_estimators
 
         native = self.audit.features_frame(self.features, who="rule")
         if self.audit.frame == self.kind:

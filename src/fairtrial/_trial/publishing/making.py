@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -82,7 +81,7 @@ def _check_everyone(audit: Audit, attributes: Sequence[str], roles: Sequence[str
 
 def _totals(audit: Audit, by: Sequence[str], roles: Sequence[str]) -> Counter[tuple[str, ...]]:
     """People of every case; a missing role is a case of its own."""
-    cells = audit.cells(by, roles=roles, unknown=audit.keeps_unlabelled)
+    cells = audit.cells(by, roles=roles, unknown=audit.roles.keeps_unlabelled)
     totals: Counter[tuple[str, ...]] = Counter()
     for line, rows in enumerate(cells.rows):
         totals[tuple(str(cells.roles[name][line]) for name in roles)] += int(rows)
@@ -139,7 +138,7 @@ def _stands_for(audit: Audit, published: Audit, name: str, parts: Parts) -> dict
     levels = audit.levels(name)
     if len(parts) == len(levels):
         return {}
-    joined = published.joined.get(name, {})
+    joined = published.roles.joined.get(name, {})
     if joined:
         return {label: joined.get(label, label) for label in levels}
     found = published.levels(name)
@@ -177,12 +176,11 @@ def joined_audit(
     edges: Mapping[str, Sequence[float]],
 ) -> Audit:
     """A copy of the audit with these groups, `labels` that stand for others and other `edges` of bins."""
-    other = copy.copy(audit)
-    other.forget()
-    other.groups = tuple(groups)
-    other.joined = {name: dict(stands_for) for name, stands_for in labels.items()}
-    other.bins = {**audit.bins, **{name: list(cut) for name, cut in edges.items()}}
-    return other
+    return audit.with_roles(
+        groups=tuple(groups),
+        joined={name: dict(stands_for) for name, stands_for in labels.items()},
+        bins={**audit.bins, **{name: list(cut) for name, cut in edges.items()}},
+    )
 
 
 def joined_label(members: Sequence[str]) -> str:

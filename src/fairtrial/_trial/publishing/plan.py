@@ -285,7 +285,7 @@ class Crossings:
         self, original: Audit, published: Audit, roles: tuple[str, ...], limit: int
     ) -> Known | None:
         """Every group of one attribute, published."""
-        cells = original.cells(self.names, roles=roles, unknown=original.keeps_unlabelled)
+        cells = original.cells(self.names, roles=roles, unknown=original.roles.keeps_unlabelled)
         shape = [len(self.labels[name]) for name in self.names]
         place = np.ravel_multi_index(tuple(cells.codes.T.astype(np.int64)), shape)
         known = Known(by_case(cells, place, prod(shape)), limit)

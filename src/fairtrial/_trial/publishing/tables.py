@@ -57,7 +57,7 @@ def people_by(audit: Audit, attributes: Sequence[str], roles: Sequence[str]) -> 
     """The combinations of the attributes' levels that occur, and how many people each has of every case."""
     if audit.unit is not None:
         return _persons(audit, attributes, roles)
-    cells = audit.cells(attributes, roles=roles, unknown=audit.keeps_unlabelled)
+    cells = audit.cells(attributes, roles=roles, unknown=audit.roles.keeps_unlabelled)
     codes = [_level(audit, name, cells.labels[name])[cells.codes[:, i]] for i, name in enumerate(attributes)]
     places, line = np.unique(np.column_stack(codes), axis=0, return_inverse=True)
     return places, by_case(cells, line.reshape(-1), len(places))
@@ -99,7 +99,7 @@ def further_counts(audit: Audit, by: Sequence[str], metric: Metric, roles: Seque
     """Counts that a metric tells beyond the cases: by the score's bins, or by a condition or value of its own."""
     if metric.each is not None or any(part.name == "score_bin" for part in _parts(metric)):
         return audit.cells(by, roles=("score_bin", *roles)).rows
-    cells = audit.cells(by, [metric], roles, unknown=audit.keeps_unlabelled)
+    cells = audit.cells(by, [metric], roles, unknown=audit.roles.keeps_unlabelled)
     inside = cells.count[metric.name]
     found = [inside, cells.rows - inside]
     if cells.binary[metric.name]:

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path as File
 from typing import Any
 
-from fairtrial._audit.probable_groups import split_groups
-from fairtrial._audit.schema import column_list
+from fairtrial._audit.schema import column_list, split_groups
 from fairtrial._errors import Fault, InputError, choice_fault, did_you_mean
 from fairtrial._method.declaration import trial_methods
 from fairtrial._metrics.table import METRICS, find_metric

@@ -43,8 +43,7 @@ def open_audit(spec: Spec, data: object = None) -> Audit:
     try:
         if arguments.get("threshold") == "median":
             arguments["threshold"] = above_median(Audit(rows, **{**arguments, "threshold": None}))
-        audit = Audit(rows, **arguments)
-        audit.names_attributes = True
+        audit = Audit(rows, **arguments).with_roles(names_attributes=True)
         audit.check()
     except InputError as error:
         for fault in error.faults:
@@ -103,7 +102,7 @@ def _source(spec: Spec, faults: SpecFaults) -> Any:
 
 
 def _of_spark(spec: Spec, faults: SpecFaults) -> Any:
-    from fairtrial._audit.spark_tables import spark_frame
+    from fairtrial._audit.engine import spark_frame
 
     data = spec.data
     path = data.source if data.source is None or "://" in data.source else spec.source

@@ -12,8 +12,8 @@ from itertools import islice
 from random import Random
 from typing import Any
 
+from fairtrial._audit.engine import UNREADABLE
 from fairtrial._audit.files import Files
-from fairtrial._audit.source import UNREADABLE
 from fairtrial._errors import Fault, InputError
 from fairtrial._labels import canonical, is_missing
 

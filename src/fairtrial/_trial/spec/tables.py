@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from fairtrial import _options as options
 from fairtrial._audit.audit import Audit
-from fairtrial._audit.probable_groups import split_groups
+from fairtrial._audit.schema import split_groups
 from fairtrial._method.arguments import MetricOrCriterion, Metrics, OneMetric
 from fairtrial._metrics.metric import Metric
 from fairtrial._options import Argument, Option, arguments_of
@@ -29,7 +29,7 @@ CORRECTION = Option("holm needs no assumption; max-t uses how tests of the same 
 
 
 @dataclass(frozen=True, slots=True)
-class PlaceOfRows:
+class RowSource:
     """Where the rows are; a threshold may be the sample's own median."""
 
     source: Annotated[str | None, Option("CSV or Parquet file, or a glob of them.")] = None
@@ -177,7 +177,7 @@ def role_keys() -> dict[str, Argument]:
 
 def data_keys() -> dict[str, Argument]:
     """The keys of [data]: where the rows are, and the arguments of the Audit."""
-    return {**role_keys(), **keys_of(PlaceOfRows)}
+    return {**role_keys(), **keys_of(RowSource)}
 
 
 def run_keys() -> dict[str, Argument]:

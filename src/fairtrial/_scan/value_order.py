@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import narwhals as nw
-
-from fairtrial._audit.expressions import bin_labels, clean_number
-from fairtrial._audit.source import Kind, collect
+from fairtrial._audit.expressions import bin_labels
+from fairtrial._audit.role_expressions import count_numbers
+from fairtrial._audit.source import Kind
 from fairtrial._labels import MISSING, canonical
 
 if TYPE_CHECKING:
@@ -54,7 +52,7 @@ class ValueOrder:
 def value_order(audit: Audit, name: str, labels: Sequence[str]) -> ValueOrder:
     """The labels that are in the data, in the order that their column has; sorted as texts where it has none."""
     kind = audit.kind(name)
-    if name in audit.joined:
+    if name in audit.roles.joined:
         return ValueOrder(tuple(labels), False, kind)
     if name in audit.bins:
         edges = tuple(audit.bin_edges(name))
@@ -94,19 +92,15 @@ def with_numbers_cut(
     back are those of the bins. Columns that the audit cuts already stay as they are.
     """
     numbers = [name for name in attributes if name not in audit.bins and audit.kind(name) in ("int", "float")]
-    many = [name for name in numbers if _different_values(audit, name) > bins]
+    many = [name for name in numbers if count_numbers(audit, name) > bins]
     if not many:
         return audit, {}
     edges: dict[int, dict[str, list[float]]] = {}
     for count in (bins, bins * parts):
-        other = copy.copy(audit)
-        other.forget()
-        other.bins = {**audit.bins, **dict.fromkeys(many, count)}
+        other = audit.with_roles(bins={**audit.bins, **dict.fromkeys(many, count)})
         edges[count] = {name: _readable(other.bin_edges(name), audit.kind(name)) for name in many}
     finest = {name: sorted({*edges[bins][name], *edges[bins * parts][name]}) for name in many}
-    other.forget()
-    other.bins = {**audit.bins, **finest}
-    return other, {name: tuple(edges[bins][name]) for name in many}
+    return audit.with_roles(bins={**audit.bins, **finest}), {name: tuple(edges[bins][name]) for name in many}
 
 
 def _readable(edges: list[float], kind: Kind) -> list[float]:
@@ -116,9 +110,3 @@ def _readable(edges: list[float], kind: Kind) -> list[float]:
         if len(set(cuts)) == len(edges):
             return [float(edge) for edge in cuts]
     return sorted({float(edge) for edge in whole})
-
-
-def _different_values(audit: Audit, name: str) -> int:
-    number = clean_number(name, audit.kind(name)).alias("x")
-    distinct = audit.lazy([name]).select(number).filter(~nw.col("x").is_null()).unique()
-    return int(collect(distinct.select(nw.len().alias("n")))["n"][0].as_py())

@@ -1,0 +1,167 @@
+"""Database engines: DuckDB's connection and its errors, answers as arrays, tables of databases, lakes and Spark."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import threading
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from fairtrial._errors import Fault, InputError
+
+WHO = "Audit"
+UNREADABLE = "open it in what wrote it and save it again as CSV or Parquet"
+_one_database = threading.Lock()
+
+
+@cache
+def _database() -> Any:
+    import duckdb
+
+    connection = duckdb.connect(
+        config={"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+    )
+    # Parquet's statistics leave NaN out, and this optimizer then takes isnan() for always false.
+    connection.execute("SET disabled_optimizers = 'statistics_propagation'")
+    return connection
+
+
+def connect() -> Any:
+    """A connection to an in-memory DuckDB of our own that never downloads an extension."""
+    with _one_database:
+        return _database().cursor()
+
+
+def quote(name: str) -> str:
+    """A column's or a table's name in SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+# What DuckDB says of a query that is wrong itself, and of sums beyond all numbers, which the query looks after.
+_NOT_OF_DATA = (
+    "BinderException",
+    "CatalogException",
+    "ParserException",
+    "SyntaxException",
+    "OutOfRangeException",
+)
+
+
+def _of_the_data(error: Exception) -> bool:
+    """Whether an error of DuckDB is about what it reads: a damaged file has many."""
+    return "duckdb" in type(error).__module__ and type(error).__name__ not in _NOT_OF_DATA
+
+
+def check_interrupted(error: Exception) -> None:
+    """Ctrl-C during a query of DuckDB ends it with an error of its own; it is Ctrl-C all the same."""
+    if isinstance(error, RuntimeError) and str(error) == "Query interrupted":
+        raise KeyboardInterrupt from None
+
+
+@contextlib.contextmanager
+def reading() -> Iterator[None]:
+    """What DuckDB has against the data, as a fault."""
+    try:
+        yield
+    except Exception as error:
+        check_interrupted(error)
+        if not _of_the_data(error):
+            raise
+        raise InputError(
+            WHO, Fault("data", f"cannot be read: {str(error).splitlines()[0]}", cure=UNREADABLE)
+        ) from None
+
+
+def collect(frame: nw.LazyFrame[Any]) -> dict[str, Any]:
+    """Run the query; columns as PyArrow arrays."""
+    with reading():
+        table = frame.collect("pyarrow").to_native()
+    return {name: table.column(name).combine_chunks() for name in table.column_names}
+
+
+# -- answers as arrays
+def read_ints(column: Any) -> NDArray[np.int64]:
+    """Counts, zero where there is none."""
+    values: NDArray[Any] = np.asarray(column.fill_null(0).to_numpy(zero_copy_only=False))
+    return values.astype(np.int64)
+
+
+def read_hashes(column: Any) -> NDArray[np.uint64]:
+    """Sums of hashes, of any size, as their last 64 bits."""
+    return np.array([int(value or 0) % 2**64 for value in column.to_pylist()], dtype=np.uint64)
+
+
+def read_floats(column: Any) -> NDArray[np.float64]:
+    """Numbers, NaN where there is none."""
+    import pyarrow as pa
+
+    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+# -- databases, lakes and Spark
+def open_table(data: Any) -> Any:
+    """A Delta table or an Arrow dataset as a relation of DuckDB, which reads it in parts; anything else as it is."""
+    module, kind = type(data).__module__.split(".")[0], type(data).__name__
+    if module == "deltalake" and kind == "DeltaTable":
+        data = data.to_pyarrow_dataset()
+        module = "pyarrow"
+    if module == "pyarrow" and hasattr(data, "scanner"):
+        return connect().from_arrow(data)
+    if kind == "DuckDBPyConnection":
+        return _only_table(data)
+    if kind in ("Connection", "SparkSession") or module in ("sqlalchemy", "psycopg"):
+        required = f"must be a table, and a {module} {kind} is a connection"
+        raise InputError(WHO, Fault("data", required, cure=_cure(module)))
+    return data
+
+
+def _only_table(connection: Any) -> Any:
+    """The one table or view of a DuckDB connection; of several nobody knows which is meant."""
+    names = [name for (name,) in connection.sql("show tables").fetchall()]
+    if len(names) == 1:
+        return connection.table(quote(names[0]))
+    listed = ", ".join(map(repr, names[:10])) or "none"
+    required = f"must be a table, and a DuckDB connection holds {len(names)}: {listed}"
+    cure = "Give a relation of it: connection.table('loans'), or connection.sql('select …')"
+    raise InputError(WHO, Fault("data", required, cure=cure))
+
+
+def _cure(module: str) -> str:
+    if module == "pyspark":
+        return "Give a dataframe of it: spark.table('loans'), or spark.sql('select …')"
+    return "Give an Ibis table of it, such as ibis.postgres.connect(…).table('loans')"
+
+
+def spark_frame(
+    who: str, *, table: str | None = None, path: str | None = None, sql: str | None = None
+) -> Any:
+    """A lazy Spark dataframe; the session is the active one, or is made as spark-submit and SPARK_REMOTE say."""
+    if importlib.util.find_spec("pyspark") is None:
+        raise InputError(who, Fault("engine", "'spark' needs PySpark", cure="Install fairtrial[spark]"))
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.builder.appName("fairtrial").getOrCreate()
+    try:
+        if table is not None:
+            frame = session.table(table)
+        elif sql is not None:
+            frame = session.sql(sql)
+        elif str(path).lower().endswith((".csv", ".csv.gz")):
+            frame = session.read.csv(str(path), header=True, inferSchema=False)
+        else:
+            frame = session.read.load(str(path))  # Parquet, unless the session says otherwise
+        frame.schema  # noqa: B018 - Spark Connect finds faults only when it is asked
+    except PySparkException as error:
+        place = "table" if table is not None else "sql" if sql is not None else "source"
+        required = f"cannot be read by Spark: {str(error).splitlines()[0]}"
+        raise InputError(
+            who, Fault(place, required, cure="Check its name, and that this session may read it")
+        ) from None
+    return frame

@@ -1,0 +1,159 @@
+"""Roles as expressions and numbers: what counts as 1, the decision at its threshold, derived values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from fairtrial._audit.cells import Floats
+from fairtrial._audit.columns import Columns
+from fairtrial._audit.engine import collect
+from fairtrial._audit.expressions import EXPRESSIONS, clean_number, infinite, one_or_zero, present
+from fairtrial._audit.schema import is_number
+from fairtrial._errors import Fault, Faults, InputError, Note, Set, Words
+from fairtrial._labels import MISSING, canonical
+from fairtrial._metrics.values import Role
+
+OTHER = 2.0  # stands for a number that is neither 0 nor 1 in the key of a binary role
+_BINARY_LABELS = {"0": 0.0, "1": 1.0, "false": 0.0, "true": 1.0, MISSING: np.nan}
+
+
+def role_key(columns: Columns, name: str) -> nw.Expr:
+    """A binary role as a grouping key: 0, 1, null, OTHER for other numbers; raw labels for text."""
+    if name == "decision" and columns.decision is None:
+        assert columns.threshold is not None
+        score = role_number(columns, "score")
+        decided = one_or_zero(score >= columns.threshold, score < columns.threshold)
+        return nw.when(infinite(score)).then(nw.lit(OTHER)).otherwise(decided)
+    column = str(getattr(columns, name))
+    kind = columns.kind(column)
+    if kind == "other":
+        raise InputError("Audit", columns.roles.fault([name], "must hold 0 and 1, two labels or numbers"))
+    if kind != "float":
+        return nw.col(column)  # grouped as it is: engines are fastest so
+    if name in columns.positive:
+        return _which_positive(columns, name, column)
+    number = clean_number(column, kind)
+    return (
+        nw.when((number == 0) | (number == 1))
+        .then(number)
+        .otherwise(nw.when((number != 0) & (number != 1)).then(nw.lit(OTHER)))
+    )
+
+
+def _is_positive(columns: Columns, name: str, column: str) -> nw.Expr:
+    return (
+        nw.when(_which_positive(columns, name, column) > 0)
+        .then(nw.lit(1.0))
+        .otherwise(nw.when(~clean_number(column, columns.kind(column)).is_null()).then(nw.lit(0.0)))
+    )
+
+
+def _which_positive(columns: Columns, name: str, column: str) -> nw.Expr:
+    """Which of the labels that count as 1 a number is, from 1 on; 0 for any other."""
+    number = clean_number(column, columns.kind(column))
+    which: nw.Expr = nw.when(~number.is_null()).then(nw.lit(0.0))
+    for place, label in reversed(list(enumerate(columns.roles.counted(name), start=1))):
+        which = nw.when(number == label_number(label)).then(nw.lit(float(place))).otherwise(which)
+    return which
+
+
+def role_number(columns: Columns, name: str) -> nw.Expr:
+    """A role as a real number; text labels as 0 and 1."""
+    if name == "decision" and columns.decision is None:
+        return role_key(columns, "decision")
+    column = str(getattr(columns, name))
+    kind = columns.kind(column)
+    if kind in ("text", "other"):
+        if name in ("score", "weight"):
+            raise InputError("Audit", columns.not_numbers(column, name))
+        raw = _positive_labels(columns, name, column)
+        return one_or_zero(nw.col(column).is_in(raw), present(column, kind))
+    return _is_positive(columns, name, column) if name in columns.positive else clean_number(column, kind)
+
+
+def _positive_labels(columns: Columns, name: str, column: str) -> list[Any]:
+    answer = collect(columns.lazy([column]).select(nw.col(column).alias("x")).unique())
+    faults = Faults("Audit")
+    values = text_role(columns, name, answer["x"], faults)
+    faults.raise_any()
+    return [raw for raw, value in zip(answer["x"].to_pylist(), values, strict=True) if value == 1]
+
+
+def role_value(columns: Columns, part: Role) -> nw.Expr:
+    """A role's value as an expression."""
+    expression: nw.Expr = part.of({need: role_number(columns, need) for need in part.needs}, EXPRESSIONS)
+    return expression
+
+
+def column_number(columns: Columns, who: str, name: str) -> nw.Expr:
+    """A column of numbers as a float."""
+    columns.check_column(who, "metric", name)
+    if columns.kind(name) not in ("bool", "int", "float"):
+        raise InputError(who, columns.not_numbers(name, "value"))
+    return clean_number(name, columns.kind(name))
+
+
+def text_role(columns: Columns, name: str, column: Any, faults: Faults) -> Floats:
+    """The labels of a binary role as 0, 1 and NaN."""
+    encoded = column.dictionary_encode()
+    labels = [canonical(value) for value in encoded.dictionary.to_pylist()]
+    if name in columns.positive:
+        counted = columns.roles.counted(name)
+        numbers = [np.nan if label == MISSING else float(label in counted) for label in labels]
+    else:
+        numbers = [_BINARY_LABELS.get(label, 0.0) for label in labels]
+        strange = sorted({label for label in labels if label not in _BINARY_LABELS})
+        if strange:
+            faults.add(_labels_fault(columns, name, strange, len(strange) < len(labels)))
+    indices = np.asarray(encoded.indices.fill_null(len(numbers)), dtype=np.int64)
+    return np.array([*numbers, np.nan])[indices]
+
+
+def _labels_fault(columns: Columns, name: str, strange: list[str], others: bool) -> Fault:
+    shown = ", ".join(repr(label) for label in strange[:6])
+    cure, example = "say which counts as 1, e.g. {}", Set("positive", {name: strange[-1]}, of="Audit")
+    if others:
+        shown, cure = f"{shown} besides 0 and 1", f"leave them empty where they mean missing, or {cure}"
+    return columns.roles.fault([name], f"has the labels {shown}", Words(cure, example))
+
+
+def constant_note(columns: Columns) -> Note | None:
+    """What to say of a decision that was read and is the same for everybody."""
+    value = columns.source.found.get(("constant decision", *columns.decision_key))
+    if value is None:
+        return None
+    why = f"{columns.decision!r} does not vary"
+    if columns.decision is None:
+        low, high = columns.source.once(("scores", columns.score), lambda: _score_range(columns))
+        side = f"at or below the smallest score {low:g}" if value else f"above the largest score {high:g}"
+        why = f"threshold {columns.threshold:g} is {side}"
+    return Note("constant-decision", f"Every decision is {value}: {why}.")
+
+
+def _score_range(columns: Columns) -> tuple[float, float]:
+    score, frame = nw.col("x"), columns.lazy([str(columns.score)])
+    frame = frame.select(role_number(columns, "score").alias("x"))
+    answer = collect(frame.select(score.min().alias("low"), score.max().alias("high")))
+    return float(answer["low"][0].as_py()), float(answer["high"][0].as_py())
+
+
+def count_scores(columns: Columns, rows: int) -> int:
+    """How many different scores some rows have."""
+    frame = columns.lazy([str(columns.score)]).select(role_number(columns, "score").alias("x")).head(rows)
+    return int(collect(frame.select(nw.col("x").n_unique()))["x"][0].as_py())
+
+
+def count_numbers(columns: Columns, name: str) -> int:
+    """How many different values a column of numbers has."""
+    number = clean_number(name, columns.kind(name)).alias("x")
+    distinct = columns.lazy([name]).select(number).filter(~nw.col("x").is_null()).unique()
+    return int(collect(distinct.select(nw.len().alias("n")))["n"][0].as_py())
+
+
+def label_number(label: object) -> float:
+    """A positive label of a numeric or boolean column as a number; NaN, which equals nothing, when it is none."""
+    text = {"true": "1", "false": "0"}.get(canonical(label), canonical(label))
+    return float(text) if is_number(text) else float("nan")
