@@ -1,7 +1,7 @@
 """What the tests, the board and the side trees use of inference beside the public names."""
 
 import fairtrial._inference.joint
-import fairtrial._inference.rates.areas
+import fairtrial._inference.rates.sorted_scores
 from fairtrial._compare.measure.rates import linear_to_highest as linear_to_highest
 from fairtrial._compare.tabulate.decisions import exact_p as exact_p
 from fairtrial._compare.tabulate.decisions import given_margins as given_margins
@@ -12,6 +12,7 @@ from fairtrial._inference.bounds import BoundedGaps as BoundedGaps
 from fairtrial._inference.bounds import bounded as bounded
 from fairtrial._inference.compare.choose_gaps import make_gaps as make_gaps
 from fairtrial._inference.compare.end_gaps import EndGaps as EndGaps
+from fairtrial._inference.compare.end_gaps import PartlyLabelled as PartlyLabelled
 from fairtrial._inference.compare.end_gaps import label_gaps as label_gaps
 from fairtrial._inference.compare.end_gaps import probable_gaps as probable_gaps
 from fairtrial._inference.compare.gaps import BinaryGaps as BinaryGaps
@@ -36,10 +37,9 @@ from fairtrial._inference.evidence.atoms import Bools as Bools
 from fairtrial._inference.evidence.atoms import Comparison as Comparison
 from fairtrial._inference.evidence.atoms import as_matrix as as_matrix
 from fairtrial._inference.evidence.atoms import gap_covariance as gap_covariance
-from fairtrial._inference.evidence.enough import two_sides as two_sides
+from fairtrial._inference.evidence.atoms import two_sides as two_sides
 from fairtrial._inference.evidence.members import Lattice as Lattice
 from fairtrial._inference.evidence.members import Members as Members
-from fairtrial._inference.evidence.partly_labelled import PartlyLabelled as PartlyLabelled
 from fairtrial._inference.evidence.probable_groups import ProbableRows as ProbableRows
 from fairtrial._inference.evidence.probable_groups import halves as halves
 from fairtrial._inference.evidence.probable_groups import proxy_cells as proxy_cells
@@ -54,24 +54,24 @@ from fairtrial._inference.joint.vector_likelihood import vector_log_ratio as vec
 from fairtrial._inference.joint.weighted_chi2 import quadratic_form_weights as quadratic_form_weights
 from fairtrial._inference.joint.weighted_chi2 import weighted_chi2_sf as weighted_chi2_sf
 from fairtrial._inference.means import resampled_means as resampled_means
-from fairtrial._inference.means.batched_likelihood import EndToEnd as EndToEnd
-from fairtrial._inference.means.batched_likelihood import mean_limits_of_many as mean_limits_of_many
 from fairtrial._inference.means.empirical_likelihood import FEWEST as FEWEST
 from fairtrial._inference.means.empirical_likelihood import Sample as Sample
 from fairtrial._inference.means.empirical_likelihood import _tilt as _tilt
+from fairtrial._inference.means.empirical_likelihood import critical_value as critical_value
 from fairtrial._inference.means.empirical_likelihood import el_log_ratio as el_log_ratio
 from fairtrial._inference.means.empirical_likelihood import el_mean_limits as el_mean_limits
 from fairtrial._inference.means.empirical_likelihood import el_multiplier as el_multiplier
 from fairtrial._inference.means.empirical_likelihood import path_limits as path_limits
 from fairtrial._inference.means.empirical_likelihood import path_log_ratio as path_log_ratio
+from fairtrial._inference.means.empirical_likelihood import t_quantile as t_quantile
 from fairtrial._inference.means.empirical_likelihood import two_sample_point as two_sample_point
-from fairtrial._inference.means.from_moments import critical_value as critical_value
-from fairtrial._inference.means.from_moments import t_quantile as t_quantile
 from fairtrial._inference.means.known_targets import known_limits as known_limits
 from fairtrial._inference.means.known_targets import known_log_ratio as known_log_ratio
 from fairtrial._inference.means.resampled_means import DRAWS as DRAWS
 from fairtrial._inference.means.resampled_means import ResampledGap as ResampledGap
+from fairtrial._inference.means.row_gaps import EndToEnd as EndToEnd
 from fairtrial._inference.means.row_gaps import RowGaps as RowGaps
+from fairtrial._inference.means.row_gaps import mean_limits_of_many as mean_limits_of_many
 from fairtrial._inference.means.skewed_means import KnownTarget as KnownTarget
 from fairtrial._inference.means.skewed_means import SharedSkewness as SharedSkewness
 from fairtrial._inference.means.skewed_means import TwoMeans as TwoMeans
@@ -112,7 +112,6 @@ from fairtrial._inference.rates.all_thresholds import gap_p_value as gap_p_value
 from fairtrial._inference.rates.all_thresholds import gap_width as gap_width
 from fairtrial._inference.rates.all_thresholds import largest_gap as largest_gap
 from fairtrial._inference.rates.all_thresholds import local_level as local_level
-from fairtrial._inference.rates.areas import Areas as Areas
 from fairtrial._inference.rates.binary_gaps import PartCounts as PartCounts
 from fairtrial._inference.rates.binary_gaps import gap_limits as gap_limits
 from fairtrial._inference.rates.binary_gaps import gap_p as gap_p
@@ -120,47 +119,48 @@ from fairtrial._inference.rates.binary_gaps import gap_root as gap_root
 from fairtrial._inference.rates.binary_gaps import gap_tails as gap_tails
 from fairtrial._inference.rates.everyone import Mirrored as Mirrored
 from fairtrial._inference.rates.everyone import PartLaw as PartLaw
-from fairtrial._inference.rates.exact_tails import binomial_tails as binomial_tails
-from fairtrial._inference.rates.exact_tails import contrast_tail as contrast_tail
-from fairtrial._inference.rates.highest import pairs_of_groups as pairs_of_groups
-from fairtrial._inference.rates.highest import ratio_to_highest as ratio_to_highest
-from fairtrial._inference.rates.labelling import ALIKE as ALIKE
-from fairtrial._inference.rates.labelling import SELECTIVE as SELECTIVE
-from fairtrial._inference.rates.labelling import labelling_p as labelling_p
 from fairtrial._inference.rates.pairs import PairsLaw as PairsLaw
 from fairtrial._inference.rates.pairs import mcnemar_mid_p as mcnemar_mid_p
 from fairtrial._inference.rates.proportions import binomial_deviance as binomial_deviance
+from fairtrial._inference.rates.proportions import binomial_tails as binomial_tails
 from fairtrial._inference.rates.proportions import constrained_rates as constrained_rates
+from fairtrial._inference.rates.proportions import contrast_tail as contrast_tail
+from fairtrial._inference.rates.proportions import drawn_pearson_p as drawn_pearson_p
 from fairtrial._inference.rates.proportions import normal_quantile as normal_quantile
+from fairtrial._inference.rates.proportions import pearson as pearson
 from fairtrial._inference.rates.proportions import rate_interval as rate_interval
-from fairtrial._inference.rates.small_tables import drawn_pearson_p as drawn_pearson_p
-from fairtrial._inference.rates.small_tables import pearson as pearson
+from fairtrial._inference.rates.sorted_scores import Areas as Areas
 from fairtrial._inference.rates.sorted_scores import SortedScores as SortedScores
 from fairtrial._inference.rates.sorted_scores import areas_of as areas_of
 from fairtrial._inference.rates.strata import StrataLaw as StrataLaw
 from fairtrial._inference.rates.strata import heterogeneity as heterogeneity
+from fairtrial._inference.rates.two_rates import ALIKE as ALIKE
+from fairtrial._inference.rates.two_rates import SELECTIVE as SELECTIVE
 from fairtrial._inference.rates.two_rates import Only as Only
 from fairtrial._inference.rates.two_rates import TwoRateLaw as TwoRateLaw
 from fairtrial._inference.rates.two_rates import TwoRates as TwoRates
 from fairtrial._inference.rates.two_rates import at_null as at_null
 from fairtrial._inference.rates.two_rates import constrained_by_ratio as constrained_by_ratio
 from fairtrial._inference.rates.two_rates import exact_tail as exact_tail
+from fairtrial._inference.rates.two_rates import labelling_p as labelling_p
+from fairtrial._inference.rates.two_rates import pairs_of_groups as pairs_of_groups
+from fairtrial._inference.rates.two_rates import ratio_to_highest as ratio_to_highest
 from fairtrial._inference.rates.two_rates import score_roots as score_roots
-from fairtrial._inference.sequential.advancing import advance as advance
 from fairtrial._inference.sequential.bets import BETS as BETS
+from fairtrial._inference.sequential.bets import began as began
+from fairtrial._inference.sequential.bets import edge_centres as edge_centres
 from fairtrial._inference.sequential.bets import gain as gain
+from fairtrial._inference.sequential.bets import log_detector as log_detector
 from fairtrial._inference.sequential.bets import split_term as split_term
 from fairtrial._inference.sequential.bets import term as term
+from fairtrial._inference.sequential.claims import advance as advance
 from fairtrial._inference.sequential.claims import average_logs as average_logs
 from fairtrial._inference.sequential.claims import estimates as estimates
 from fairtrial._inference.sequential.claims import interval as interval
+from fairtrial._inference.sequential.claims import listed as listed
 from fairtrial._inference.sequential.claims import log_certificate as log_certificate
 from fairtrial._inference.sequential.claims import log_evidence as log_evidence
-from fairtrial._inference.sequential.detector import began as began
-from fairtrial._inference.sequential.detector import edge_centres as edge_centres
-from fairtrial._inference.sequential.detector import log_detector as log_detector
-from fairtrial._inference.sequential.families import listed as listed
-from fairtrial._inference.sequential.families import opening_weights as opening_weights
+from fairtrial._inference.sequential.claims import opening_weights as opening_weights
 from fairtrial._inference.sequential.streams import Rule as Rule
 from fairtrial._inference.sequential.streams import Streams as Streams
 from fairtrial._inference.sequential.streams import begin_window as begin_window
@@ -181,6 +181,6 @@ from fairtrial._inference.ways import TargetMethod as TargetMethod
 from fairtrial._trial.difference import Change as Change
 from fairtrial._trial.difference import change as change
 
-areas_gap_limits = fairtrial._inference.rates.areas.gap_limits
-areas_gap_p = fairtrial._inference.rates.areas.gap_p
+areas_gap_limits = fairtrial._inference.rates.sorted_scores.gap_limits
+areas_gap_p = fairtrial._inference.rates.sorted_scores.gap_p
 joint_joint_test = fairtrial._inference.joint.joint_test

@@ -35,8 +35,8 @@ from fairtrial._errors import Fault, InputError, Named, Note, Words
 from fairtrial._inference.compare.end_gaps import EndGaps
 from fairtrial._inference.compare.gaps import Gaps
 from fairtrial._inference.compare.linear_gaps import LinearGaps
-from fairtrial._inference.compare.mean_ratios import mean_ratios
 from fairtrial._inference.compare.pair_gaps import PairGaps
+from fairtrial._inference.compare.sums_gaps import mean_ratios
 from fairtrial._inference.evidence.atoms import Atoms, Bools, Comparison, as_matrix, gap_covariance
 from fairtrial._inference.evidence.members import Members
 from fairtrial._inference.joint.joint_test import (

@@ -13,8 +13,7 @@ from fairtrial._audit.reading import LARGEST
 from fairtrial._compare.atom_codes import atom_of_rows
 from fairtrial._errors import Fault, InputError
 from fairtrial._inference.evidence.atoms import Atoms
-from fairtrial._inference.evidence.unit_sums import MANY_ROWS, UnitSums, are_little
-from fairtrial._inference.evidence.weight_nodes import nodes_of_powers
+from fairtrial._inference.evidence.unit_sums import MANY_ROWS, UnitSums, are_little, nodes_of_powers
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._metrics.metric import Metric
 

@@ -13,8 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from fairtrial._inference.compare.gaps import Gaps, blank
-from fairtrial._inference.evidence.atoms import Atoms, Bools, Comparison
-from fairtrial._inference.evidence.enough import TwoSides, two_sides
+from fairtrial._inference.evidence.atoms import Atoms, Bools, Comparison, TwoSides, two_sides
 from fairtrial._inference.means.resampled_means import NUMBERS_DRAWN, ResampledGap
 from fairtrial._inference.means.skewed_means import (
     KnownTarget,

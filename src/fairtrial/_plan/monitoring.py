@@ -10,7 +10,7 @@ import numpy as np
 
 from fairtrial._compare.words import band_words, disparity_words
 from fairtrial._errors import Fault, Faults, Named, Note, Words
-from fairtrial._inference.sequential.advancing import advance
+from fairtrial._inference.sequential.claims import advance
 from fairtrial._inference.sequential.streams import Rule, new_streams
 from fairtrial._plan.answer import WHO, Assumed
 from fairtrial._plan.result import PlanResult

@@ -11,9 +11,14 @@ from typing import Any
 import numpy as np
 
 from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.sequential.advancing import advance
-from fairtrial._inference.sequential.claims import estimates, interval, log_certificate, log_evidence
-from fairtrial._inference.sequential.families import opening_weights
+from fairtrial._inference.sequential.claims import (
+    advance,
+    estimates,
+    interval,
+    log_certificate,
+    log_evidence,
+    opening_weights,
+)
 from fairtrial._inference.sequential.streams import Rule, Streams, begin_window, joined, new_streams, select
 from fairtrial._metrics.groups import Group
 from fairtrial._watch.asked import Asked, inside, period_order

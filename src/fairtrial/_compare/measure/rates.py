@@ -31,7 +31,7 @@ from fairtrial._inference.evidence.unit_sums import UnitSums
 from fairtrial._inference.multiplicity import holm
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.rates.binary_gaps import no_gap
-from fairtrial._inference.rates.highest import pairs_of_groups, ratio_to_highest
+from fairtrial._inference.rates.two_rates import pairs_of_groups, ratio_to_highest
 from fairtrial._metrics.groups import Group, explicit_groups
 from fairtrial._metrics.harm import is_selection
 from fairtrial._metrics.metric import Metric

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from fairtrial._inference.evidence.atoms import Atoms, Bools, Comparison, gap_errors
-from fairtrial._inference.evidence.enough import find_reasons
+from fairtrial._inference.evidence.atoms import Atoms, Bools, Comparison, find_reasons, gap_errors
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.rates.binary_gaps import (
     FEW_EVENTS,
@@ -25,9 +24,8 @@ from fairtrial._inference.rates.binary_gaps import (
     no_gap,
     ratio_errors,
 )
-from fairtrial._inference.rates.exact_tails import binomial_tails
 from fairtrial._inference.rates.laws import Law, signed_root
-from fairtrial._inference.rates.proportions import binomial_deviance, rate_interval
+from fairtrial._inference.rates.proportions import binomial_deviance, binomial_tails, rate_interval
 from fairtrial._inference.ways import RateMethod, Scale
 
 # How far from one a limit of a ratio is said to lie where the difference, but not the ratio, is set apart from none.

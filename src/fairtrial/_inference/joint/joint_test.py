@@ -19,9 +19,10 @@ from fairtrial._inference.evidence.atoms import Atoms, Bools, Comparison, Member
 from fairtrial._inference.means.row_gaps import HULL_EXCESS
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.rates.binary_gaps import SMALLEST_P
-from fairtrial._inference.rates.proportions import SMALL_COUNT, binomial_deviance
-from fairtrial._inference.rates.small_tables import (
+from fairtrial._inference.rates.proportions import (
     LEAST_VARIANCE,
+    SMALL_COUNT,
+    binomial_deviance,
     drawn_pearson_p,
     has_small_expectation,
     pearson,

@@ -14,8 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import special
 
-from fairtrial._inference.numeric.roots import Floats
+from fairtrial._inference.numeric.roots import Floats, floats
+from fairtrial._inference.rates.proportions import normal_quantile
 
 ROOT_TOLERANCE = 1e-13
 MANY_VALUES = 2000
@@ -339,3 +341,16 @@ def _power_sums(x: Floats, counts: Floats) -> Floats:
             power *= part
             sums[index] += power.sum()
     return sums
+
+
+# -- The quantiles with which roots and log ratios of means are compared.
+def t_quantile(df: ArrayLike, level: float) -> Floats:
+    """Half-width of a two-sided t interval in standard errors."""
+    (degrees,) = floats(df)
+    return np.asarray(-special.stdtrit(degrees, (1.0 - level) / 2.0), dtype=np.float64)
+
+
+def critical_value(df: float, level: float) -> float:
+    """Quantile of the squared normal or squared t with which a log ratio is compared."""
+    quantile = normal_quantile(level) if np.isinf(df) else float(t_quantile(df, level))
+    return quantile**2

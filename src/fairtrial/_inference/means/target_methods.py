@@ -8,10 +8,8 @@ import numpy as np
 from scipy import optimize, special
 
 from fairtrial._inference.compare.gaps import Gaps, blank
-from fairtrial._inference.evidence.atoms import Atoms, Comparison, gap_errors
-from fairtrial._inference.evidence.enough import find_reasons
-from fairtrial._inference.means.empirical_likelihood import el_log_ratio
-from fairtrial._inference.means.from_moments import critical_value
+from fairtrial._inference.evidence.atoms import Atoms, Comparison, find_reasons, gap_errors
+from fairtrial._inference.means.empirical_likelihood import critical_value, el_log_ratio
 from fairtrial._inference.numeric.roots import Floats
 
 # A rescaled quantile may lie so far out that its tail is zero in doubles.

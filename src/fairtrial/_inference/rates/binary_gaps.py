@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.rates.everyone import Mirrored, PartLaw
-from fairtrial._inference.rates.exact_tails import binomial_mass, binomial_tails
+from fairtrial._inference.rates.everyone import Mirrored, PartLaw, overlap_root
 from fairtrial._inference.rates.laws import Bools, Law
-from fairtrial._inference.rates.overlap import overlap_root
+from fairtrial._inference.rates.proportions import binomial_mass, binomial_tails
 from fairtrial._inference.rates.two_rates import (
     HALF_OF_IT,
     Only,

@@ -17,8 +17,8 @@ import numpy as np
 from scipy import special
 
 from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.rates.exact_tails import MOST_TERMS, REACH, binomial_mass
 from fairtrial._inference.rates.laws import Bools, Law
+from fairtrial._inference.rates.proportions import MOST_TERMS, REACH, binomial_mass
 
 # With more differing pairs than these the score's own tail is as good, and the sum over all tables is long.
 MOST_EXACT = 1_000

@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairtrial._inference.numeric.roots import Floats, Integers
-from fairtrial._inference.sequential.bets import BETS, split_term, term
-from fairtrial._inference.sequential.detector import watch_change
+from fairtrial._inference.sequential.bets import BETS, split_term, term, watch_change
 from fairtrial._work.compiled import njit
 
 # -- The factor of one block in the test of 'in every period so far the gap was inside the band'.
