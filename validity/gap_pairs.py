@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from inside.inference import Floats, Pairs, PairsLaw, TwoRateLaw, TwoRates, mcnemar_mid_p, pair_gaps
+from inside.inference import Floats, PairGaps, Pairs, TwoRateLaw, TwoRates, mcnemar_mid_p, pair_gaps
 from validity.board import Cell
 
 Random = np.random.Generator
@@ -18,14 +18,14 @@ Run = Callable[[int, Random], NDArray[np.float64]]
 RATES = (0.005, 0.02, 0.1, 0.2, 0.4)
 
 
-def every_table(pairs: int, first: float, second: float) -> tuple[PairsLaw, Floats]:
+def every_table(pairs: int, first: float, second: float) -> tuple[PairGaps, Floats]:
     """All likely tables of so many pairs, and their probabilities."""
     tables = np.array(
         [(i, j, pairs - i - j) for i in range(pairs + 1) for j in range(pairs + 1 - i)], dtype=float
     )
     mass = stats.multinomial.pmf(tables, pairs, [first, second, 1 - first - second])
     likely = mass > 1e-8
-    return PairsLaw(tables[likely, 0], tables[likely, 1], np.full(likely.sum(), pairs * 1.0)), mass[likely]
+    return PairGaps(tables[likely, 0], tables[likely, 1], np.full(likely.sum(), pairs * 1.0)), mass[likely]
 
 
 def misses(pairs: tuple[int, ...], level: float, sides: int) -> Run:

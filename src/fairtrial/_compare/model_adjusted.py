@@ -15,8 +15,8 @@ from fairtrial._compare.within import Within
 from fairtrial._errors import Fault, NotApplicable
 from fairtrial._inference.compare.gaps import Gaps
 from fairtrial._inference.compare.model_gaps import FOLDS, Fitted, ModelGaps, Parts, robust_parts
-from fairtrial._inference.evidence.atoms import Bools, Comparison
-from fairtrial._inference.numeric.roots import Floats
+from fairtrial._inference.evidence.atoms import Comparison
+from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._metrics.metric import Metric
 
 SHRUNK = 0.1  # the penalty on squared coefficients, of numbers in standard deviations

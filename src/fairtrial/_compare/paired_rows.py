@@ -14,8 +14,8 @@ from fairtrial._compare.inference_asked import Inference, refuse_ways
 from fairtrial._errors import Fault, InputError, NotApplicable, Note, Set, Words
 from fairtrial._inference.compare.gaps import Gaps
 from fairtrial._inference.compare.pair_gaps import Pairs, pair_gaps
-from fairtrial._inference.evidence.atoms import Bools, Comparison
-from fairtrial._inference.numeric.roots import Floats
+from fairtrial._inference.evidence.atoms import Comparison
+from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._metrics.groups import Group, Target
 from fairtrial._metrics.metric import Metric
 from fairtrial._metrics.values import Role

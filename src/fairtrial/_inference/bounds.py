@@ -12,8 +12,8 @@ from typing import Protocol
 
 import numpy as np
 
-from fairtrial._inference.compare.gaps import Gaps, blank
-from fairtrial._inference.evidence.atoms import Atoms, Bools, Comparison, TwoSides, two_sides
+from fairtrial._inference.compare.gaps import Gaps
+from fairtrial._inference.evidence.atoms import Atoms, Comparison, TwoSides, two_sides
 from fairtrial._inference.means.resampled_means import NUMBERS_DRAWN, ResampledGap
 from fairtrial._inference.means.skewed_means import (
     KnownTarget,
@@ -24,7 +24,7 @@ from fairtrial._inference.means.skewed_means import (
 )
 from fairtrial._inference.means.sums import Sums, common_shape, shape_of_all
 from fairtrial._inference.numeric.made import Made
-from fairtrial._inference.numeric.roots import Floats
+from fairtrial._inference.numeric.roots import Bools, Floats
 
 SKEWNESS_RULE = "bounded by skewness"
 ROWS_RULE = "bounded by skewness, permutation and bootstrap"
@@ -83,16 +83,16 @@ class BoundedGaps(Gaps):
         self.uneven: Bools = np.zeros(inner.estimate.shape, dtype=bool)
         self.rule = np.where(inner.defined, np.char.add(inner.rule, f", {rule}"), inner.rule)
 
-    def root(self, gap: Floats) -> Floats:
+    def _root(self, gap: Floats) -> Floats:
         return self.inner.root(gap)
 
-    def tails(self, gap: Floats) -> tuple[Floats, Floats]:
+    def _tails(self, gap: Floats) -> tuple[Floats, Floats]:
         above, below = self.inner.tails(gap)
         moved = self.centre + (gap - self.estimate) / self.factor
         for bound in self.bounds:
             more_above, more_below = bound.tails(moved)
             above, below = np.fmax(above, more_above), np.fmax(below, more_below)
-        return self._guard(above), self._guard(below)
+        return above, below
 
     def p_inside(self, low: float, high: float) -> Floats:
         return self.p_equal(low) if low == high else super().p_inside(low, high)
@@ -104,14 +104,14 @@ class BoundedGaps(Gaps):
         tails = self.tails(np.where(above, self.estimate + reach, self.estimate - reach))
         return np.where(endless, 0.0, np.where(above, tails[1], tails[0]))
 
-    def limits(self, level: float) -> tuple[Floats, Floats]:
+    def _limits(self, level: float) -> tuple[Floats, Floats]:
         low, high = self.inner.limits(level)
         tail = (1.0 - level) / 2.0
         for bound in self.bounds:
             lower, upper = bound.limits(tail)
             low = np.fmin(low, self.estimate + self.factor * (lower - self.centre))
             high = np.fmax(high, self.estimate + self.factor * (upper - self.centre))
-        return blank(low, self.defined), blank(high, self.defined)
+        return low, high
 
 
 def bounded(gaps: Gaps, atoms: Atoms, comparison: Comparison) -> Gaps:

@@ -12,10 +12,10 @@ from scipy import special
 
 from fairtrial._compare.words import band_words, disparity_words
 from fairtrial._errors import Fault, Faults, InputError, Named, Note, Words, notes_where
+from fairtrial._inference.compare.gaps import no_gap
 from fairtrial._inference.means.resampled_means import DRAWS, DRAWS_IF_THIN, THIN
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.power import STEPPED_EVENTS, MeanAudits, RateAudits, smallest_size
-from fairtrial._inference.rates.binary_gaps import no_gap
 from fairtrial._inference.ways import Scale
 from fairtrial._metrics.metric import Metric
 from fairtrial._plan.result import PlanResult

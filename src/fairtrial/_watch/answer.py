@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from fairtrial._errors import Note
+from fairtrial._inference.compare.gaps import SMALLEST_P
 from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.rates.binary_gaps import SMALLEST_P
 from fairtrial._inference.sequential.claims import (
     adjusted,
     estimates,

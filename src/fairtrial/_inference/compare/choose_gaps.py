@@ -7,15 +7,12 @@ from dataclasses import replace
 import numpy as np
 
 from fairtrial._inference.bounds import bounded
-from fairtrial._inference.compare.gaps import (
-    BinaryGaps,
-    EuclideanGaps,
-    Gaps,
-    KnownRateGaps,
-)
+from fairtrial._inference.compare.gaps import Gaps
+from fairtrial._inference.compare.sums_gaps import EuclideanGaps
 from fairtrial._inference.evidence.atoms import Atoms, Comparison
 from fairtrial._inference.means.row_gaps import RowGaps
 from fairtrial._inference.means.target_methods import PlugInGaps, orthogonal_gaps
+from fairtrial._inference.rates.binary_gaps import BinaryGaps, KnownRateGaps
 from fairtrial._inference.ways import Likelihood, RateMethod, Refinement, Scale, TargetMethod
 
 

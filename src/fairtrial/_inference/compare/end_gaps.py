@@ -6,7 +6,6 @@ that end and 'at least v' at the other; an interval covers every gap between the
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,15 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from fairtrial._inference.compare.gaps import Gaps, KnownRateGaps, blank, no_ratio
-from fairtrial._inference.evidence.atoms import Bools, Comparison, Membership
+from fairtrial._inference.compare.gaps import (
+    Gaps,
+    blank,
+    no_gap,
+    no_ratio,
+)
+from fairtrial._inference.compare.linear_gaps import LinearKnownLaw, LinearLaw
+from fairtrial._inference.compare.sums_gaps import StudentGaps
+from fairtrial._inference.evidence.atoms import Comparison, Membership
 from fairtrial._inference.evidence.probable_groups import Estimate, ProbableGap, ProbableRows, probable_gap
 from fairtrial._inference.joint.joint_test import JointTest
-from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.rates.binary_gaps import no_gap
-from fairtrial._inference.rates.laws import Law, quantile_of, signed_root, tail_of
-from fairtrial._inference.rates.linear import LinearKnownLaw, LinearLaw
-from fairtrial._inference.rates.proportions import rate_interval
+from fairtrial._inference.numeric.roots import Bools, Floats
+from fairtrial._inference.rates.binary_gaps import KnownRateGaps
 from fairtrial._inference.rates.two_rates import TwoRateLaw, TwoRates
 from fairtrial._inference.ways import Scale
 
@@ -135,74 +138,10 @@ PROBABLE_RULE = "both ends of what the probabilities allow, chosen on one half o
 NO_SPREAD = "nothing varies, so that there is nothing to infer from"
 
 
-class End(ABC):
-    """All gaps at one end: estimates, errors (of a ratio those of its logarithm), tails and limits."""
-
-    estimate: Floats
-    error: Floats
-
-    @abstractmethod
-    def tails(self, gap: Floats) -> tuple[Floats, Floats]: ...
-
-    @abstractmethod
-    def limits(self, level: Floats) -> tuple[Floats, Floats]: ...
-
-
-class LawEnd(End):
-    """By a law of two rates."""
-
-    def __init__(self, law: Law) -> None:
-        self.law, self.error = law, law.error
-        self.estimate = law.to_gap(law.centre)
-
-    def tails(self, gap: Floats) -> tuple[Floats, Floats]:
-        return self.law.tails(gap)
-
-    def limits(self, level: Floats) -> tuple[Floats, Floats]:
-        return self.law.limits(level)
-
-
-class KnownEnd(End):
-    """Counts against a known rate."""
-
-    def __init__(self, end: RateEnd, known: Floats, scale: Scale) -> None:
-        self.gaps = KnownRateGaps(end.people, end.events, known, "bounded", scale)
-        self.known, self.scale = known, scale
-        self.estimate, self.error = self.gaps.estimate, self.gaps.error
-
-    def tails(self, gap: Floats) -> tuple[Floats, Floats]:
-        return self.gaps.tails(gap)
-
-    def limits(self, level: Floats) -> tuple[Floats, Floats]:
-        sides = [
-            rate_interval(k, n, float(at))
-            for k, n, at in zip(self.gaps.successes, self.gaps.count, level, strict=True)
-        ]
-        low, high = (np.array([float(side[which]) for side in sides]) for which in (0, 1))
-        if self.scale == "difference":
-            return low - self.known, high - self.known
-        return low / self.known, high / self.known
-
-
-class EstimateEnd(End):
-    """Estimates with their errors, by Student's t."""
-
-    def __init__(self, estimate: Floats, error: Floats, df: Floats) -> None:
-        self.estimate, self.error, self.df = estimate, error, df
-
-    def tails(self, gap: Floats) -> tuple[Floats, Floats]:
-        root = (self.estimate - gap) / np.maximum(self.error, 1e-300)
-        return tail_of(-root, self.df), tail_of(root, self.df)
-
-    def limits(self, level: Floats) -> tuple[Floats, Floats]:
-        half = -quantile_of((1.0 - level) / 2.0, self.df) * self.error
-        return np.clip(self.estimate - half, -1.0, 1.0), np.clip(self.estimate + half, -1.0, 1.0)
-
-
 class EndGaps(Gaps):
     """Gaps anywhere between two ends; `estimate` is the one between them that is nearest to no gap."""
 
-    def __init__(self, least: End, most: End, reason: list[str | None], scale: Scale) -> None:
+    def __init__(self, least: Gaps, most: Gaps, reason: list[str | None], scale: Scale) -> None:
         self.least, self.most, self.reason, self.scale = least, most, reason, scale
         nothing = no_gap(scale)
         self.estimate = np.where(self.defined, np.clip(nothing, least.estimate, most.estimate), nothing)
@@ -225,23 +164,21 @@ class EndGaps(Gaps):
             low, high = np.where(enough, low, middle), np.where(enough, middle, high)
         return high
 
-    def limits(self, level: float) -> tuple[Floats, Floats]:
+    def _limits(self, level: float) -> tuple[Floats, Floats]:
         """Limits that hold for every gap between the ends."""
         return self._at(1.0 - 2.0 * special.ndtr(-self.critical(level)))
 
     def certificate_limits(self, level: float) -> tuple[Floats, Floats]:
         """Each end by itself: both one-sided tests of a certificate hold theirs."""
-        return self._at(np.full(self.estimate.shape, level))
+        low, high = self._at(np.full(self.estimate.shape, level))
+        return blank(low, self.defined), blank(high, self.defined)
 
     def _at(self, level: Floats) -> tuple[Floats, Floats]:
         low, high = self.least.limits(level)[0], self.most.limits(level)[1]
-        return blank(low, self.defined), blank(high, self.defined)
+        return (low, high) if self.scale == "ratio" else (np.maximum(low, -1.0), np.minimum(high, 1.0))
 
-    def tails(self, gap: Floats) -> tuple[Floats, Floats]:
-        return self._guard(self.least.tails(gap)[0]), self._guard(self.most.tails(gap)[1])
-
-    def root(self, gap: Floats) -> Floats:
-        return signed_root(*self.tails(gap))
+    def _tails(self, gap: Floats) -> tuple[Floats, Floats]:
+        return self.least.tails(gap)[0], self.most.tails(gap)[1]
 
     def p_equal(self, gap: float | None = None) -> Floats:
         value = no_gap(self.scale) if gap is None else gap
@@ -305,12 +242,9 @@ def probable_gaps(rows: ProbableRows, comparison: Comparison) -> tuple[EndGaps, 
     return gaps, found
 
 
-def _estimates(found: list[Estimate]) -> EstimateEnd:
-    return EstimateEnd(
-        np.array([one.value for one in found]),
-        np.array([one.error for one in found]),
-        np.array([one.df for one in found]),
-    )
+def _estimates(found: list[Estimate]) -> StudentGaps:
+    value, error, df = (np.array([getattr(one, name) for one in found]) for name in ("value", "error", "df"))
+    return StudentGaps(value, error, df, [None] * len(found), PROBABLE_RULE)
 
 
 class RateEnds:
@@ -336,17 +270,17 @@ class RateEnds:
             np.where(nobody, 0.0, end.variance),
         )
 
-    def gap_end(self, labels: PartlyLabelled, known: Floats | None, *, most: bool, scale: Scale) -> End:
+    def gap_end(self, labels: PartlyLabelled, known: Floats | None, *, most: bool, scale: Scale) -> Gaps:
         """The group's largest rate with the target's smallest, or the other way round."""
         own, other = (self._filled(end) for end in (self.group[most], self.reference[not most]))
         some = own.people, other.people
         df = np.full(own.people.shape, np.inf)
         if known is not None:
             if np.isinf(labels.odds):
-                return KnownEnd(own, known, scale)
-            return LawEnd(LinearKnownLaw(own.rate, some[0], own.variance, df, known, scale, binary=True))
+                return KnownRateGaps(own.people, own.events, known, scale=scale)
+            return LinearKnownLaw(own.rate, some[0], own.variance, df, known, scale, binary=True)
         if np.isinf(labels.odds):
-            return LawEnd(TwoRateLaw(TwoRates(own.events, some[0], other.events, some[1]), scale))
+            return TwoRateLaw(TwoRates(own.events, some[0], other.events, some[1]), scale)
         rates, sizes = np.stack([own.rate, other.rate]), np.stack(some)
         covariance = np.stack([own.variance, other.variance, np.zeros(df.shape)])
-        return LawEnd(LinearLaw(rates, sizes, covariance, df, scale, binary=True))
+        return LinearLaw(rates, sizes, covariance, df, scale, binary=True)

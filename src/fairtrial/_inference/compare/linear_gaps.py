@@ -1,4 +1,9 @@
-"""Gaps of weighted rows and of repeated units, all groups at once."""
+"""Gaps of weighted rows and repeated units: the score at the size that the gap's own variance is worth.
+
+With c = (1, -v) the design effect is c' cov c over c^2 p q/n, of the gap itself and not clipped: units that hold both
+groups make a gap more certain. Score and skewness bound are taken at sizes n/deff, against Student's t. Over 59 designs
+of at least 8 units this misses at most .061 at 95%; t with one less than the units .39, CR2 with t .245.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +12,20 @@ from functools import cached_property
 import numpy as np
 from scipy import special
 
-from fairtrial._inference.compare.gaps import LawGaps, no_ratio, nobody
+from fairtrial._inference.compare.gaps import (
+    LOGARITHM_ENDS,
+    SMALLEST_P,
+    DerivedGaps,
+    SearchedGaps,
+    no_ratio,
+    nobody,
+)
 from fairtrial._inference.evidence.atoms import Comparison
 from fairtrial._inference.evidence.row_powers import OneSide, RowPowers
 from fairtrial._inference.evidence.unit_sums import Side, UnitSums, degrees_of_freedom
 from fairtrial._inference.joint.joint_test import JointTest
 from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.rates.binary_gaps import SMALLEST_P
-from fairtrial._inference.rates.laws import Law
-from fairtrial._inference.rates.linear import LinearKnownLaw, LinearLaw
+from fairtrial._inference.rates.two_rates import Null, TwoRates, at_null, estimate_and_error, score_roots
 from fairtrial._inference.ways import Scale
 
 # Of the test of all gaps at once; with fewer each group's own test is asked.
@@ -24,7 +34,102 @@ ONE_UNIT = "all its rows belong to one unit, so that there is no variation to in
 NO_VARIATION = "no unit's value differs from the others', so that there is no variation to infer from"
 
 
-class LinearGaps(LawGaps):
+class LinearLaw(SearchedGaps):
+    """The gap of two weighted rates, or means, with their covariance: arrays of shape (2, groups) and (3, groups)."""
+
+    def __init__(
+        self, mean: Floats, size: Floats, covariance: Floats, df: Floats, scale: Scale, *, binary: bool
+    ) -> None:
+        self.mean, self.size, self.variances = mean, size, covariance
+        self.scale, self.binary = scale, binary
+        gap = mean[0] - mean[1]
+        if scale == "ratio":
+            with np.errstate(divide="ignore", invalid="ignore"):
+                gap = np.clip(np.log(mean[0] / mean[1]), -LOGARITHM_ENDS, LOGARITHM_ENDS)
+        centre = np.nan_to_num(gap)
+        error, end = self._error(centre), np.full(df.shape, LOGARITHM_ENDS)
+        if scale == "difference":
+            end = np.ones(df.shape) if binary else np.abs(centre) + 1e6 * error
+        super().__init__(centre, error, (-end, end), df=df, events=mean)
+
+    def _error(self, centre: Floats) -> Floats:
+        """The standard error at the estimate, of a ratio on the logarithm; of rates never zero."""
+        slope = np.ones(centre.shape) if self.scale == "difference" else np.exp(np.clip(centre, -30.0, 30.0))
+        variance = np.maximum(self._variance(slope), 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            error = np.sqrt(variance) / (1.0 if self.scale == "difference" else self.mean[0])
+        if not self.binary:
+            return np.asarray(error)
+        _, at_counts = estimate_and_error(self._table(slope), self.scale)
+        return np.where((error > 0) & np.isfinite(error), error, at_counts)
+
+    def _variance(self, slope: Floats) -> Floats:
+        own, other, both = self.variances
+        return np.asarray(own - 2.0 * slope * both + slope**2 * other)
+
+    def _table(self, slope: Floats) -> TwoRates:
+        """Events and people of two plain samples that know the gap as well."""
+        rate, size = self.mean, self.size
+        plain = rate[0] * (1 - rate[0]) / size[0] + slope**2 * rate[1] * (1 - rate[1]) / size[1]
+        variance = self._variance(slope)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            effect = np.where((variance > 0) & (plain > 0), variance / plain, 1.0)
+        first, second = size[0] / effect, size[1] / effect
+        return TwoRates(rate[0] * first, first, rate[1] * second, second)
+
+    def roots(self, point: Floats) -> tuple[Floats, Floats]:
+        value = self.to_gap(point)
+        slope = np.ones(point.shape) if self.scale == "difference" else value
+        if not self.binary:
+            distance = self.mean[0] - slope * self.mean[1] - (value if self.scale == "difference" else 0.0)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                root = np.where(distance == 0, 0.0, distance / np.sqrt(self._variance(slope)))
+            return root, root
+        score, skewed = score_roots(at_null(self._table(slope), value, self.scale))
+        return np.minimum(score, skewed), np.maximum(score, skewed)
+
+
+class LinearKnownLaw(SearchedGaps):
+    """One weighted rate, or mean, against a known number: the gap is its difference to it, or its ratio."""
+
+    def __init__(
+        self, mean: Floats, size: Floats, variance: Floats, df: Floats, target: Floats, scale: Scale, *, binary: bool
+    ) -> None:  # fmt: skip
+        self.mean, self.target, self.scale, self.binary = mean, target, scale, binary
+        with np.errstate(divide="ignore", invalid="ignore"):
+            plain = mean * (1.0 - mean) / size
+            effect = np.where((variance > 0) & (plain > 0), variance / plain, 1.0) if binary else 1.0
+        self.effective = size / effect
+        half = (self.effective * mean + 0.5) / (self.effective + 1.0)
+        spread = (
+            np.maximum(variance, half * (1 - half) / self.effective * (variance <= 0)) if binary else variance
+        )
+        error = np.sqrt(spread)
+        far = 1e6 * error
+        ends = (np.zeros(df.shape), np.ones(df.shape)) if binary else (mean - far, mean + far)
+        super().__init__(mean, error, ends, df=df)
+
+    def roots(self, point: Floats) -> tuple[Floats, Floats]:
+        distance = self.mean - point
+        if not self.binary:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                root = np.where(distance == 0, 0.0, distance / self.error)
+            return root, root
+        rate = np.clip(point, 0.0, 1.0)
+        spread = rate * (1.0 - rate) / self.effective
+        third = spread * (1.0 - 2.0 * rate) / self.effective
+        nothing = np.zeros(point.shape)
+        score, skewed = score_roots(Null(rate, nothing, nothing, distance, spread, third))
+        return np.minimum(score, skewed), np.maximum(score, skewed)
+
+    def to_point(self, gap: Floats) -> Floats:
+        return self.target + gap if self.scale == "difference" else self.target * gap
+
+    def to_gap(self, point: Floats) -> Floats:
+        return point - self.target if self.scale == "difference" else point / self.target
+
+
+class LinearGaps(DerivedGaps):
     """Weighted rates by the score at effective sizes, weighted means by their linearised error; Student's t."""
 
     def __init__(self, sums: UnitSums, comparison: Comparison, scale: Scale = "difference") -> None:
@@ -42,8 +147,8 @@ class LinearGaps(LawGaps):
             for index in range(groups):
                 self._one(index)
         self.rates = self.mean
-        self.law = self._law(self.known)
-        self.estimate, self.error = self._estimates(self.known), self.law.error
+        self.inner = self._law(self.known)
+        self.estimate, self.error = self._estimates(self.known), self.inner.error
         name = "score at effective sizes, Student's t" if self.binary else "linearised, Student's t"
         self.rule = np.full(groups, name)
 
@@ -126,7 +231,7 @@ class LinearGaps(LawGaps):
         positive = self.binary or min(first.mean, second.mean) > 0
         return None if positive else "a ratio is for means above zero"
 
-    def _law(self, known: Floats | None) -> Law:
+    def _law(self, known: Floats | None) -> SearchedGaps:
         if known is not None:
             return LinearKnownLaw(
                 self.mean[0], self.size[0], self.variances[0], self.df, known, self.scale, binary=self.binary

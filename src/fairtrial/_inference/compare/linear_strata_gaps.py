@@ -9,17 +9,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial._inference.compare.gaps import LawGaps, no_ratio
-from fairtrial._inference.compare.linear_gaps import NO_VARIATION, ONE_UNIT, LinearGaps
-from fairtrial._inference.compare.strata_gaps import NOBODY_ALIKE
+from fairtrial._inference.compare.gaps import DerivedGaps, SearchedGaps, no_ratio
+from fairtrial._inference.compare.linear_gaps import NO_VARIATION, ONE_UNIT, LinearGaps, LinearLaw
+from fairtrial._inference.compare.strata_gaps import NOBODY_ALIKE, Heterogeneity, StrataGaps, heterogeneity
 from fairtrial._inference.evidence.atoms import Comparison, Membership, as_matrix
 from fairtrial._inference.evidence.row_powers import NARROW, RowPowers, series
 from fairtrial._inference.evidence.unit_sums import UnitSums
 from fairtrial._inference.evidence.within_units import Lines, Parts, unit_parts
 from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.rates.laws import Law
-from fairtrial._inference.rates.linear import LinearLaw
-from fairtrial._inference.rates.strata import Heterogeneity, StrataLaw, heterogeneity
 from fairtrial._inference.rates.two_rates import TwoRates, at_null, unskewed
 from fairtrial._inference.ways import Scale
 
@@ -27,7 +24,7 @@ Strata = NDArray[np.int64]
 NOT_POSITIVE = "a ratio is for means above zero"
 
 
-class LinearStrataGaps(LawGaps):
+class LinearStrataGaps(DerivedGaps):
     """Weighted gaps within strata, weighted by Mantel and Haenszel's W1 W2/(W1 + W2); Student's t.
 
     `compared` is the share of the group's weight in strata with somebody of the target.
@@ -68,10 +65,10 @@ class LinearStrataGaps(LawGaps):
         self.variances, self.df = self._variances()
         self.reason = [self._why_not(index) for index in range(gap.size)]
         sizes = np.where(there, self.w**2 / np.where(square > 0, square, 1.0), 0.0)
-        self.law = self._law(sizes)
-        self.error = self.law.error
+        self.inner = self._law(sizes)
+        self.error = self.inner.error
         nothing = gap * 0.0 if scale == "difference" else gap * 0.0 + 1.0
-        self.estimate = np.where(self.defined, self.law.to_gap(self.law.centre), nothing)
+        self.estimate = np.where(self.defined, self.inner.to_gap(self.inner.centre), nothing)
         name = "score within strata at effective sizes" if sums.binary else "linearised within strata"
         self.rule = np.full(gap.shape, f"{name}, Student's t")
 
@@ -156,7 +153,7 @@ class LinearStrataGaps(LawGaps):
         several = self.sums.alone or np.unique(self._lines(index).unit).size > 1
         return None if several else ONE_UNIT
 
-    def _law(self, sizes: Floats) -> Law:
+    def _law(self, sizes: Floats) -> SearchedGaps:
         if not self.sums.binary:
             return LinearLaw(
                 self.sides, np.ones(self.sides.shape), self.variances, self.df, self.scale, binary=False
@@ -168,8 +165,8 @@ class LinearStrataGaps(LawGaps):
     @cached_property
     def heterogeneity(self) -> Heterogeneity:
         """Whether the gap differs between strata; of rates with weights, and not of repeated units or means."""
-        if isinstance(self.law, LinearStrataLaw) and self.sums.alone:
-            return heterogeneity(self.law, self.law.effect(self.law.to_gap(self.law.centre)))
+        if isinstance(self.inner, LinearStrataLaw) and self.sums.alone:
+            return heterogeneity(self.inner, self.inner.effect(self.inner.to_gap(self.inner.centre)))
         none = np.zeros(self.estimate.shape)
         return Heterogeneity(none, none, none + 1.0)
 
@@ -195,13 +192,13 @@ def by_strata(member: Membership, columns: Floats, stratum: Strata, strata: int)
 
 # -- Two weighted rates among people alike, with the covariance of the two: the score over strata at its own
 # variance.
-class LinearStrataLaw(StrataLaw):
+class LinearStrataLaw(StrataGaps):
     """Rates of groups (first axis) over strata (last axis) at effective sizes; `covariance` holds, per group, the two
     variances of the standardised rates and their covariance."""
 
     def __init__(self, table: TwoRates, weight: Floats, covariance: Floats, df: Floats, scale: Scale) -> None:
         super().__init__(table, scale, weight)
-        self.covariance, self.df = covariance, df
+        self.variances, self.df = covariance, df
         total = np.maximum(self.weight.sum(axis=-1, keepdims=True), 1e-300)
         self.share = self.weight / total
         common = (self.sides[0] - self.sides[1])[..., None]
@@ -217,7 +214,7 @@ class LinearStrataLaw(StrataLaw):
 
     def variance(self, slope: Floats) -> Floats:
         """Of the group's rate less so many times the target's."""
-        own, other, both = self.covariance
+        own, other, both = self.variances
         return np.asarray(own - 2.0 * slope * both + slope**2 * other)
 
     def effect(self, value: Floats) -> Floats:

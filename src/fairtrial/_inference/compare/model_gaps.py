@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial._inference.compare.choose_gaps import make_gaps
-from fairtrial._inference.compare.gaps import Gaps
-from fairtrial._inference.evidence.atoms import Atoms, Bools, Comparison
-from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.rates.strata import Heterogeneity
+from fairtrial._inference.compare.gaps import DerivedGaps
+from fairtrial._inference.compare.strata_gaps import Heterogeneity
+from fairtrial._inference.evidence.atoms import Atoms, Comparison
+from fairtrial._inference.numeric.roots import Bools, Floats
 
 FOLDS = 5
 OVERLAP = (0.02, 0.98)  # chances of being of the group that are not thin
@@ -100,7 +100,7 @@ def _overlap(group: Bools, propensity: Floats) -> tuple[float, float]:
     return thin, effective
 
 
-class ModelGaps(Gaps):
+class ModelGaps(DerivedGaps):
     """The mean of each group's parts, as a mean against zero; without inference where overlap is thin."""
 
     def __init__(self, parts: Sequence[Parts], rows: int) -> None:
@@ -122,14 +122,3 @@ class ModelGaps(Gaps):
     def one_sided(self, index: int) -> NDArray[np.intp]:
         """Models have no strata."""
         return np.zeros(0, dtype=np.intp)
-
-    def root(self, gap: Floats) -> Floats:
-        return np.where(self.defined, self.inner.root(gap), 0.0)
-
-    def tails(self, gap: Floats) -> tuple[Floats, Floats]:
-        above, below = self.inner.tails(gap)
-        return self._guard(above), self._guard(below)
-
-    def limits(self, level: float) -> tuple[Floats, Floats]:
-        low, high = self.inner.limits(level)
-        return np.where(self.defined, low, np.nan), np.where(self.defined, high, np.nan)

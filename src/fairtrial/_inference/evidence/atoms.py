@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairtrial._inference.evidence.members import Members
 from fairtrial._inference.means.sums import FEWEST_FOR_SHAPE, Sums
-from fairtrial._inference.numeric.roots import Floats
+from fairtrial._inference.numeric.roots import Bools, Floats
 
-Bools = NDArray[np.bool_]
 # Which atoms each group contains: a matrix, or the lattice that it would be made from.
 Membership = Bools | Members
 MANY_GROUPS = 200

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from fairtrial._inference.evidence.atoms import Bools, Comparison
-from fairtrial._inference.numeric.roots import Floats
+from fairtrial._inference.evidence.atoms import Comparison
+from fairtrial._inference.numeric.roots import Bools, Floats
 
 MOST_CELLS = 10  # quantile cells of the group's probability
 BESIDE = 3  # and in each of them of the target's

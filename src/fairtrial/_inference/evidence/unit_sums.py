@@ -15,7 +15,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
-from fairtrial._inference.numeric.roots import Floats
+from fairtrial._inference.numeric.roots import Bools, Floats
 
 # -- Few weights that stand for many: sums of smooth functions of the rows' weights are the same.
 NODES = 8
@@ -70,7 +70,6 @@ def _nodes(moments: Floats, low: float, high: float) -> Nodes:
 
 MANY_ROWS = 20_000
 LITTLE = 0.005  # of a finest group's weight
-Bools = NDArray[np.bool_]
 Codes = NDArray[np.integer]
 
 

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from scipy import optimize, special
 
 from fairtrial._inference.compare.choose_gaps import make_gaps
-from fairtrial._inference.compare.gaps import BinaryGaps, Gaps, KnownRateGaps
-from fairtrial._inference.evidence.atoms import Atoms, Bools, Comparison, Membership, as_matrix
+from fairtrial._inference.compare.gaps import SMALLEST_P, Gaps
+from fairtrial._inference.evidence.atoms import Atoms, Comparison, Membership, as_matrix
 from fairtrial._inference.means.row_gaps import HULL_EXCESS
-from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.rates.binary_gaps import SMALLEST_P
+from fairtrial._inference.numeric.roots import Bools, Floats
+from fairtrial._inference.rates.binary_gaps import BinaryGaps, KnownRateGaps
 from fairtrial._inference.rates.proportions import (
     LEAST_VARIANCE,
     SMALL_COUNT,

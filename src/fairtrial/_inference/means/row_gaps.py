@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from fairtrial._inference.compare.gaps import Gaps, blank
+from fairtrial._inference.compare.gaps import Gaps
 from fairtrial._inference.evidence.atoms import Atoms, Comparison, find_reasons, gap_errors
 from fairtrial._inference.means.empirical_likelihood import (
     PathPoint,
@@ -164,7 +164,7 @@ class RowGaps(Gaps):
 
         self.each = Made(one_gap, len(self.reason), int(atoms.count.sum()))
 
-    def root(self, gap: Floats) -> Floats:
+    def _root(self, gap: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
             student = np.where(self.defined, (self.estimate - gap) / self.error, 0.0)
         root = student.copy()
@@ -180,7 +180,7 @@ class RowGaps(Gaps):
                 root[index] = np.copysign(np.sqrt(statistic), student[index])
         return root
 
-    def limits(self, level: float) -> tuple[Floats, Floats]:
+    def _limits(self, level: float) -> tuple[Floats, Floats]:
         low, high = np.full(self.estimate.shape, np.nan), np.full(self.estimate.shape, np.nan)
         batch = self._batch()
         if batch:
@@ -196,7 +196,7 @@ class RowGaps(Gaps):
             if one is not None:
                 low[index], high[index] = one.limits(critical_value(float(self.df[index]), level))
         self._widen(low, high, level)
-        return blank(low, self.defined), blank(high, self.defined)
+        return low, high
 
     def _widen(self, low: Floats, high: Floats, level: float) -> None:
         """Limits where the root, bounded by Student's, meets its quantile."""

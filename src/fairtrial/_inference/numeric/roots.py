@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 # 0.5**64 of a bracket no wider than a few units is below the spacing of doubles.
 HALVINGS = 64

@@ -15,11 +15,26 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
-from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.rates.everyone import Mirrored, PartLaw, overlap_root
-from fairtrial._inference.rates.laws import Bools, Law
-from fairtrial._inference.rates.proportions import binomial_mass, binomial_tails
+from fairtrial._inference.compare.gaps import (
+    SMALLEST_P,
+    Gaps,
+    SearchedGaps,
+    agreeing,
+    no_gap,
+    no_ratio,
+    nobody,
+)
+from fairtrial._inference.evidence.atoms import Atoms, Comparison, gap_errors
+from fairtrial._inference.numeric.roots import Bools, Floats
+from fairtrial._inference.rates.everyone import MirroredLaw, PartLaw, overlap_root
+from fairtrial._inference.rates.proportions import (
+    binomial_deviance,
+    binomial_mass,
+    binomial_tails,
+    rate_interval,
+)
 from fairtrial._inference.rates.two_rates import (
     HALF_OF_IT,
     Only,
@@ -28,9 +43,9 @@ from fairtrial._inference.rates.two_rates import (
     bounded,
     share_of_ties,
 )
-from fairtrial._inference.ways import Scale
+from fairtrial._inference.ways import RateMethod, Scale
 
-SMALLEST_P = 1e-300
+RATE_RULES = {"bounded": "score and exact tails", "wilson": "score (Wilson)"}
 FEW_EVENTS = "exact tails (a count below 10)"  # as results name it
 
 
@@ -95,7 +110,7 @@ class PartCounts:
 
 def gap_laws(
     parts: PartCounts, scale: Scale = "difference", only: Only | None = None
-) -> list[tuple[NDArray[np.intp], Law]]:
+) -> list[tuple[NDArray[np.intp], SearchedGaps]]:
     """The law of every group's gap, groups of one shape together; none for a group that is its own reference."""
     shapes, laws = parts.shape, []
     known = (parts.n_both + parts.n_group > 0) & (parts.n_both + parts.n_reference > 0)
@@ -106,7 +121,7 @@ def gap_laws(
     return laws
 
 
-def _law_of_shape(shape: str, parts: PartCounts, scale: Scale, only: Only | None) -> Law:
+def _law_of_shape(shape: str, parts: PartCounts, scale: Scale, only: Only | None) -> SearchedGaps:
     if shape == "partial":
         return PartlySharedLaw(parts.cells, only)
     if shape == "disjoint":
@@ -115,12 +130,7 @@ def _law_of_shape(shape: str, parts: PartCounts, scale: Scale, only: Only | None
     rest = (parts.k_reference, parts.n_reference) if shape == "inside" else (parts.k_group, parts.n_group)
     table = TwoRates(parts.k_both, parts.n_both, *rest)
     law = PartLaw(table, scale, only)
-    return law if shape == "inside" else Mirrored(law, ratio=scale == "ratio")
-
-
-def no_gap(scale: Scale) -> float:
-    """The value of 'no gap'."""
-    return 0.0 if scale == "difference" else 1.0
+    return law if shape == "inside" else MirroredLaw(law, ratio=scale == "ratio")
 
 
 def gap_tails(
@@ -172,6 +182,124 @@ def ratio_errors(parts: PartCounts) -> Floats:
     return error
 
 
+# -- Rates of groups: against an estimated target, by the shapes above, and against a known number.
+class BinaryGaps(Gaps):
+    """Rates against an estimated target, from counts alone: `fairtrial._inference.rates` has the laws."""
+
+    def __init__(self, atoms: Atoms, comparison: Comparison, scale: Scale = "difference") -> None:
+        self.scale = scale
+        self.parts = parts = part_counts(atoms, comparison)
+        group, target = parts.rates
+        self.reason = [nobody(a, b) for a, b in zip(np.isnan(group), np.isnan(target), strict=True)]
+        if scale == "difference":
+            self.estimate = np.nan_to_num(group - target)
+            self.error, _ = gap_errors(atoms, comparison)
+        else:
+            shared = parts.shape == "partial"
+            facts = zip(self.reason, target, shared, strict=True)
+            self.reason = [why or no_ratio(rate, partly) for why, rate, partly in facts]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                self.estimate = np.where(self.defined, group / target, 1.0)
+            self.error = ratio_errors(parts)
+        self.df = np.full(group.shape, np.inf)
+        base = "likelihood ratio" if scale == "difference" else "score"
+        self.rule = np.where(parts.small, f"{base}, {FEW_EVENTS}", base)
+
+    def _root(self, gap: Floats) -> Floats:
+        return gap_root(self.parts, gap, scale=self.scale)
+
+    def _limits(self, level: float) -> tuple[Floats, Floats]:
+        return self.any_limits(level)
+
+    def any_limits(self, level: float) -> tuple[Floats, Floats]:
+        """Limits also where the estimate does not exist: a target without events leaves a ratio a lower limit."""
+        low, high = gap_limits(self.parts, level, scale=self.scale)
+        if self.scale == "difference":
+            return low, high
+        nothing = np.zeros(low.shape)
+        return agreeing(low, high, 1.0, gap_tails(self.parts, nothing), (1.0 - level) / 2.0)
+
+    def _tails(self, gap: Floats) -> tuple[Floats, Floats]:
+        above, below = gap_tails(self.parts, gap, self.scale)
+        if self.scale == "ratio" and (same := np.asarray(gap) == 1.0).any():
+            plain = gap_tails(self.parts, np.zeros(above.shape))
+            above, below = np.where(same, plain[0], above), np.where(same, plain[1], below)
+        return above, below
+
+
+class KnownRateGaps(Gaps):
+    """Rates against a known number, from counts."""
+
+    def __init__(
+        self, count: Floats, successes: Floats, target: Floats, method: RateMethod = "bounded",
+        scale: Scale = "difference",
+    ) -> None:  # fmt: skip
+        self.count, self.successes, self.target = count, successes, target
+        self.method, self.scale = method, scale
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rate = successes / count
+            half = (successes + 0.5) / (count + 1.0)
+            spread = np.where((successes == 0) | (successes == count), half * (1 - half), rate * (1 - rate))
+            self.error = np.sqrt(spread / count)
+        if scale == "ratio":
+            self.error = np.sqrt(1.0 / (successes + 0.5) - 1.0 / (count + 1.0))
+        self.estimate = self._gap(np.where(count > 0, np.nan_to_num(rate), target))
+        self.df = np.full(count.shape, np.inf)
+        self.rule = np.full(count.shape, RATE_RULES.get(method, method))
+        self.reason = [nobody(bool(n == 0), False) for n in count]
+
+    def _gap(self, rate: Floats) -> Floats:
+        return rate - self.target if self.scale == "difference" else rate / self.target
+
+    def _rate(self, gap: Floats) -> Floats:
+        rate = self.target + gap if self.scale == "difference" else self.target * gap
+        return np.clip(rate, 0.0, 1.0)
+
+    def _root(self, gap: Floats) -> Floats:
+        return self._plain_root(gap) if self.method == "likelihood" else super()._root(gap)
+
+    def _plain_root(self, gap: Floats) -> Floats:
+        null = self._rate(gap)
+        count, successes = self.count, self.successes
+        if self.method == "half-count":
+            count, successes = count + 1.0, successes + 0.5
+        with np.errstate(divide="ignore", invalid="ignore"):
+            distance = successes / count - null
+            if self.method in ("likelihood", "half-count"):
+                root = np.sign(distance) * np.sqrt(binomial_deviance(successes, count, null))
+            else:
+                root = distance / np.sqrt(null * (1.0 - null) / count)
+        return np.where(distance == 0, 0.0, np.nan_to_num(root, posinf=np.inf, neginf=-np.inf))
+
+    def _limits(self, level: Floats | float) -> tuple[Floats, Floats]:
+        low, high = rate_interval(self.successes, self.count, level, self.method)
+        return self._gap(low), self._gap(high)
+
+    def _tails(self, gap: Floats) -> tuple[Floats, Floats]:
+        """Normal tails, never thinner than the binomial's own.
+
+        Both exact and cheap, so no count is too large for it: with 100 people at 10% the score alone would reject
+        'at least 10%' with probability .072 at the 5% level.
+        """
+        root = self._plain_root(gap)
+        above, below = special.ndtr(-root), special.ndtr(root)
+        if self.method != "likelihood":
+            exact = binomial_tails(self.successes, np.maximum(self.count, 1.0), self._rate(gap))
+            above, below = np.maximum(above, exact[0]), np.maximum(below, exact[1])
+            if self.method == "exact":
+                above, below = exact
+        return np.asarray(above), np.asarray(below)
+
+
+def part_counts(atoms: Atoms, comparison: Comparison) -> PartCounts:
+    """Counts of the three parts of every group and its reference."""
+    counts = np.stack([atoms.successes, atoms.count], axis=1)
+    columns: list[Floats] = []
+    for part in comparison.parts:
+        columns += [*(part @ counts).T]
+    return PartCounts(*columns)
+
+
 # -- A group and a reference that share some of their members, each with others of its own: the three-part
 # likelihood.
 # Membership and value of the six cells: both, group only, reference only; each with value 1, then 0.
@@ -180,18 +308,17 @@ IN_REFERENCE = np.array([1.0, 1.0, 0.0, 0.0, 1.0, 1.0])
 VALUE = np.array([1.0, 0.0, 1.0, 0.0, 1.0, 0.0])
 
 
-class PartlySharedLaw(Law):
+class PartlySharedLaw(SearchedGaps):
     """The difference of the two rates, from the six cells of every group (last axis)."""
 
     def __init__(self, cells: Floats, only: Only | None = None) -> None:
         self.counts, self.only = cells, only
         # Half a count in each cell where one is empty: the likelihood has no maximum inside otherwise.
         self.cells = cells + 0.5 * (cells.min(axis=1, keepdims=True) == 0)
-        self.centre, self.error = _wald(self.cells)
-        end = np.ones(self.centre.shape)
-        self.ends = -end, end
         self.smallest = cells.min(axis=1)
-        self.few = (self.smallest < HALF_OF_IT) & (only is None)
+        centre, error = _wald(self.cells)
+        end = np.ones(centre.shape)
+        super().__init__(centre, error, (-end, end), (self.smallest < HALF_OF_IT) & (only is None))
 
     def roots(self, point: Floats) -> tuple[Floats, Floats]:
         shape = (*point.shape, VALUE.size)

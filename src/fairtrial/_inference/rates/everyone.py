@@ -13,11 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.rates.laws import Bools, Law, quantile_of, tail_of
+from fairtrial._inference.compare.gaps import LOGARITHM_ENDS, SearchedGaps, quantile_of, tail_of
+from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.rates.proportions import binomial_deviance
 from fairtrial._inference.rates.two_rates import (
-    LOGARITHM_ENDS,
     Only,
     TwoRates,
     at_null,
@@ -170,7 +169,7 @@ SHARE_REACH = 12.0
 TINY = 1e-12
 
 
-class PartLaw(Law):
+class PartLaw(SearchedGaps):
     """The part's rate minus the whole's, or over it: the roots of rate and share together, the share profiled."""
 
     def __init__(self, table: TwoRates, scale: Scale, only: Only | None = None) -> None:
@@ -178,17 +177,17 @@ class PartLaw(Law):
         to_rest, error = estimate_and_error(table, scale)
         share = table.n1 / (table.n1 + table.n2)
         if scale == "difference":
-            self.centre, self.error = (1.0 - share) * to_rest, (1.0 - share) * error
+            centre, error = (1.0 - share) * to_rest, (1.0 - share) * error
         else:
             ratio = np.exp(to_rest)
-            self.centre = to_rest - np.log1p(share * (ratio - 1.0))
+            centre = to_rest - np.log1p(share * (ratio - 1.0))
             # theta = r/(1 + P (r - 1)) changes with r and with P
             share_error = np.sqrt(share * (1.0 - share) / (table.n1 + table.n2))
             change = np.hypot((1.0 - share) * error, (ratio - 1.0) * share_error)
-            self.error = change / (1.0 + share * (ratio - 1.0)) + TINY
+            error = change / (1.0 + share * (ratio - 1.0)) + TINY
         end = np.full(share.shape, 1.0 if scale == "difference" else LOGARITHM_ENDS)
-        self.ends = -end, end
-        self.few = table.few & (only is None)
+        few, events = table.few & (only is None), (table.k1, table.k1 + table.k2)
+        super().__init__(centre, error, (-end, end), few, events=events)
 
     def roots(self, point: Floats) -> tuple[Floats, Floats]:
         _, squared = self._profile(self.table, self.centre, point)
@@ -246,30 +245,14 @@ class PartLaw(Law):
         by_score = by_score**2 + share_score(table, share)
         return by_score if self.only == "score" else np.minimum(by_likelihood, by_score)
 
-    def to_point(self, gap: Floats) -> Floats:
-        if self.scale == "difference":
-            return np.clip(gap, *self.ends)
-        with np.errstate(divide="ignore"):
-            return np.clip(np.log(gap), *self.ends)
 
-    def to_gap(self, point: Floats) -> Floats:
-        return point if self.scale == "difference" else np.exp(point)
-
-    def limits(self, level: Floats | float) -> tuple[Floats, Floats]:
-        low, high = super().limits(level)
-        if self.scale == "ratio":
-            nobody = self.table.k1 + self.table.k2 == 0
-            low, high = np.where(self.table.k1 > 0, low, 0.0), np.where(nobody, np.inf, high)
-        return low, high
-
-
-class Mirrored(Law):
+class MirroredLaw(SearchedGaps):
     """The whole against its part: the same gap with the other sign (of a ratio: the inverse)."""
 
-    def __init__(self, inner: Law, ratio: bool) -> None:
+    def __init__(self, inner: SearchedGaps, ratio: bool) -> None:
         self.inner, self.ratio = inner, ratio
-        self.centre, self.error, self.few, self.df = -inner.centre, inner.error, inner.few, inner.df
-        self.ends = -inner.ends[1], -inner.ends[0]
+        self.scale = inner.scale
+        super().__init__(-inner.centre, inner.error, (-inner.ends[1], -inner.ends[0]), inner.few, inner.df)
 
     def roots(self, point: Floats) -> tuple[Floats, Floats]:
         lower, upper = self.inner.roots(-point)
@@ -288,7 +271,7 @@ class Mirrored(Law):
     def to_gap(self, point: Floats) -> Floats:
         return self._turned(self.inner.to_gap(-point))
 
-    def limits(self, level: Floats | float) -> tuple[Floats, Floats]:
+    def _limits(self, level: Floats | float) -> tuple[Floats, Floats]:
         low, high = self.inner.limits(level)
         return self._turned(high), self._turned(low)
 

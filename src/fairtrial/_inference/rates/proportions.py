@@ -36,7 +36,7 @@ def binomial_deviance(k: ArrayLike, n: ArrayLike, rate: ArrayLike) -> Floats:
 
 
 def rate_interval(
-    k: ArrayLike, n: ArrayLike, level: float = 0.95, method: RateMethod = "bounded"
+    k: ArrayLike, n: ArrayLike, level: Floats | float = 0.95, method: RateMethod = "bounded"
 ) -> tuple[Floats, Floats]:
     """Limits for one rate; [0, 1] when there is nobody to learn from."""
     k, n = floats(k, n)
@@ -57,14 +57,14 @@ def rate_interval(
     return low, high
 
 
-def _wilson(k: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:
-    z = normal_quantile(level)
+def _wilson(k: Floats, n: Floats, level: Floats | float) -> tuple[Floats, Floats]:
+    z = -special.ndtri((1.0 - level) / 2.0)
     centre = (k + z * z / 2) / (n + z * z)
     half = z / (n + z * z) * np.sqrt(k * (n - k) / n + z * z / 4)
     return centre - half, centre + half
 
 
-def _bounded(k: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:
+def _bounded(k: Floats, n: Floats, level: Floats | float) -> tuple[Floats, Floats]:
     """Wilson's limits and the exact ones, the outermost: Wilson's alone miss up to .09 at 95%, and up to .14 of rare
     events."""
     one, other = _wilson(k, n, level), _clopper_pearson(k, n, level)
@@ -72,19 +72,19 @@ def _bounded(k: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:
     return np.minimum(one[0], exact[0]), np.maximum(one[1], exact[1])
 
 
-def _likelihood(k: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:
-    critical = normal_quantile(level) ** 2
+def _likelihood(k: Floats, n: Floats, level: Floats | float) -> tuple[Floats, Floats]:
+    critical = special.ndtri((1.0 - level) / 2.0) ** 2
     rate = np.where(n > 0, k / np.where(n > 0, n, 1.0), 0.5)
     low = bisect_decreasing(lambda p: binomial_deviance(k, n, p) - critical, np.zeros_like(rate), rate)
     high = bisect_decreasing(lambda p: critical - binomial_deviance(k, n, p), rate, np.ones_like(rate))
     return low, high
 
 
-def _half_count(k: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:
+def _half_count(k: Floats, n: Floats, level: Floats | float) -> tuple[Floats, Floats]:
     return _likelihood(k + 0.5, n + 1.0, level)
 
 
-def _clopper_pearson(k: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:
+def _clopper_pearson(k: Floats, n: Floats, level: Floats | float) -> tuple[Floats, Floats]:
     tail = (1.0 - level) / 2.0
     inside_low, inside_high = np.maximum(k, 1.0), np.minimum(k, n - 1.0)
     low = special.betaincinv(inside_low, n - inside_low + 1.0, tail)

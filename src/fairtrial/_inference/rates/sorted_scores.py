@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtr, stdtrit
 
+from fairtrial._inference.numeric.roots import Bools
 from fairtrial._work.compiled import njit
 
 # -- Areas under the ROC curve of independent samples: limits and gaps that hold in small samples and near 1.
@@ -94,7 +95,6 @@ def gap_p(first: Areas, second: Areas) -> Floats:
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

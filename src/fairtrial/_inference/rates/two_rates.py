@@ -18,9 +18,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fairtrial._inference.compare.gaps import LOGARITHM_ENDS, SearchedGaps, quantile_of, tail_of
 from fairtrial._inference.multiplicity import holm
-from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.rates.laws import Bools, Law, quantile_of, tail_of
+from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.rates.proportions import (
     binomial_deviance,
     constrained_rates,
@@ -36,8 +36,6 @@ Only = Literal["likelihood", "score"]  # one law alone, without bounds
 # the observed table's own probability is in that tail, down to half of it, where the bound stops to matter: no p-value
 # jumps because a tenth event has come.
 ALL_OF_IT, HALF_OF_IT = 5.0, 10.0
-# Ratios are searched for between exp(-60) and exp(60).
-LOGARITHM_ENDS = 60.0
 
 
 class TwoRates(NamedTuple):
@@ -139,15 +137,14 @@ def likelihood_root(table: TwoRates, null: Null) -> Floats:
     return np.asarray(np.sign(null.distance) * np.sqrt(deviance))
 
 
-class TwoRateLaw(Law):
+class TwoRateLaw(SearchedGaps):
     """The gap of two independent rates, as a difference or as a ratio (searched on the logarithm)."""
 
     def __init__(self, table: TwoRates, scale: Scale, only: Only | None = None) -> None:
         self.table, self.scale, self.only = table, scale, only
-        self.centre, self.error = estimate_and_error(table, scale)
         end = np.full(table.k1.shape, 1.0 if scale == "difference" else LOGARITHM_ENDS)
-        self.ends = -end, end
-        self.few = table.few & (only is None)
+        few, events = table.few & (only is None), (table.k1, table.k2)
+        super().__init__(*estimate_and_error(table, scale), (-end, end), few, events=events)
 
     def roots(self, point: Floats) -> tuple[Floats, Floats]:
         null = at_null(self.table, self.to_gap(point), self.scale)
@@ -158,23 +155,6 @@ class TwoRateLaw(Law):
 
     def exact_tail(self, point: Floats, chosen: Bools, *, above: bool) -> Floats:
         return exact_tail(self.table.take(chosen), self.to_gap(point), self.scale, above=above)
-
-    def to_point(self, gap: Floats) -> Floats:
-        if (
-            self.scale == "difference"
-        ):  # a tolerance to everyone may be more to the rest than two rates can differ
-            return np.clip(gap, *self.ends)
-        with np.errstate(divide="ignore"):
-            return np.clip(np.log(gap), *self.ends)
-
-    def to_gap(self, point: Floats) -> Floats:
-        return point if self.scale == "difference" else np.exp(point)
-
-    def limits(self, level: Floats | float) -> tuple[Floats, Floats]:
-        low, high = super().limits(level)
-        if self.scale == "ratio":
-            low, high = np.where(self.table.k1 > 0, low, 0.0), np.where(self.table.k2 > 0, high, np.inf)
-        return low, high
 
 
 def bounded(base: Floats, score: Floats, skewed: Floats, only: Only | None) -> tuple[Floats, Floats]:
