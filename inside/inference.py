@@ -8,8 +8,8 @@ from fairtrial._compare.tabulate.decisions import given_margins as given_margins
 from fairtrial._compare.tabulate.decisions import odds_limits as odds_limits
 from fairtrial._compare.tabulate.decisions import odds_ratio as odds_ratio
 from fairtrial._compare.tabulate.decisions import pooled as pooled
-from fairtrial._inference.bounds import BoundedGaps as BoundedGaps
-from fairtrial._inference.bounds import bounded as bounded
+from fairtrial._inference.compare.choose_gaps import BoundedGaps as BoundedGaps
+from fairtrial._inference.compare.choose_gaps import bounded as bounded
 from fairtrial._inference.compare.choose_gaps import make_gaps as make_gaps
 from fairtrial._inference.compare.end_gaps import EndGaps as EndGaps
 from fairtrial._inference.compare.end_gaps import PartlyLabelled as PartlyLabelled
@@ -23,8 +23,8 @@ from fairtrial._inference.compare.model_gaps import Fit as Fit
 from fairtrial._inference.compare.model_gaps import Fitted as Fitted
 from fairtrial._inference.compare.model_gaps import ModelGaps as ModelGaps
 from fairtrial._inference.compare.model_gaps import robust_parts as robust_parts
+from fairtrial._inference.compare.pair_gaps import PairedAnswers as PairedAnswers
 from fairtrial._inference.compare.pair_gaps import PairGaps as PairGaps
-from fairtrial._inference.compare.pair_gaps import Pairs as Pairs
 from fairtrial._inference.compare.pair_gaps import mcnemar_mid_p as mcnemar_mid_p
 from fairtrial._inference.compare.pair_gaps import pair_gaps as pair_gaps
 from fairtrial._inference.compare.strata_gaps import StrataGaps as StrataGaps
@@ -55,7 +55,7 @@ from fairtrial._inference.joint.weighted_chi2 import quadratic_form_weights as q
 from fairtrial._inference.joint.weighted_chi2 import weighted_chi2_sf as weighted_chi2_sf
 from fairtrial._inference.means import resampled_means as resampled_means
 from fairtrial._inference.means.empirical_likelihood import FEWEST as FEWEST
-from fairtrial._inference.means.empirical_likelihood import Sample as Sample
+from fairtrial._inference.means.empirical_likelihood import CountedValues as CountedValues
 from fairtrial._inference.means.empirical_likelihood import _tilt as _tilt
 from fairtrial._inference.means.empirical_likelihood import critical_value as critical_value
 from fairtrial._inference.means.empirical_likelihood import el_log_ratio as el_log_ratio
@@ -74,13 +74,13 @@ from fairtrial._inference.means.row_gaps import RowGaps as RowGaps
 from fairtrial._inference.means.row_gaps import mean_limits_of_many as mean_limits_of_many
 from fairtrial._inference.means.skewed_means import KnownTarget as KnownTarget
 from fairtrial._inference.means.skewed_means import SharedSkewness as SharedSkewness
+from fairtrial._inference.means.skewed_means import Sums as Sums
 from fairtrial._inference.means.skewed_means import TwoMeans as TwoMeans
 from fairtrial._inference.means.skewed_means import UnsharedSkewness as UnsharedSkewness
+from fairtrial._inference.means.skewed_means import common_shape as common_shape
 from fairtrial._inference.means.skewed_means import cubic as cubic
 from fairtrial._inference.means.skewed_means import inverse_cubic as inverse_cubic
-from fairtrial._inference.means.sums import Sums as Sums
-from fairtrial._inference.means.sums import common_shape as common_shape
-from fairtrial._inference.means.sums import shape_of_all as shape_of_all
+from fairtrial._inference.means.skewed_means import shape_of_all as shape_of_all
 from fairtrial._inference.means.target_methods import estimate_gaps as estimate_gaps
 from fairtrial._inference.multiplicity import CORRECTIONS as CORRECTIONS
 from fairtrial._inference.multiplicity import Dependence as Dependence
@@ -88,7 +88,7 @@ from fairtrial._inference.multiplicity import benjamini_hochberg as benjamini_ho
 from fairtrial._inference.multiplicity import benjamini_yekutieli as benjamini_yekutieli
 from fairtrial._inference.multiplicity import holm as holm
 from fairtrial._inference.multiplicity import max_t as max_t
-from fairtrial._inference.numeric import made as made
+from fairtrial._inference.numeric import lazy_cache as lazy_cache
 from fairtrial._inference.numeric.cell_bootstrap import LevelCells as LevelCells
 from fairtrial._inference.numeric.cell_bootstrap import Levels as Levels
 from fairtrial._inference.numeric.cell_bootstrap import Utility as Utility
@@ -105,7 +105,7 @@ from fairtrial._inference.numeric.logistic import predict_logistic as predict_lo
 from fairtrial._inference.numeric.roots import Bools as Bools
 from fairtrial._inference.numeric.roots import Floats as Floats
 from fairtrial._inference.numeric.roots import floats as floats
-from fairtrial._inference.numeric.symmetric_root import symmetric_root as symmetric_root
+from fairtrial._inference.numeric.roots import symmetric_root as symmetric_root
 from fairtrial._inference.power import CountedGaps as CountedGaps
 from fairtrial._inference.rates.all_thresholds import band as band
 from fairtrial._inference.rates.all_thresholds import exact_limits as exact_limits
@@ -160,7 +160,7 @@ from fairtrial._inference.sequential.claims import listed as listed
 from fairtrial._inference.sequential.claims import log_certificate as log_certificate
 from fairtrial._inference.sequential.claims import log_evidence as log_evidence
 from fairtrial._inference.sequential.claims import opening_weights as opening_weights
-from fairtrial._inference.sequential.streams import Rule as Rule
+from fairtrial._inference.sequential.streams import StreamRule as StreamRule
 from fairtrial._inference.sequential.streams import Streams as Streams
 from fairtrial._inference.sequential.streams import begin_window as begin_window
 from fairtrial._inference.sequential.streams import joined as joined

@@ -11,7 +11,7 @@ import numpy as np
 from fairtrial._compare.words import band_words, disparity_words
 from fairtrial._errors import Fault, Faults, Named, Note, Words
 from fairtrial._inference.sequential.claims import advance
-from fairtrial._inference.sequential.streams import Rule, new_streams
+from fairtrial._inference.sequential.streams import StreamRule, new_streams
 from fairtrial._plan.answer import WHO, Assumed
 from fairtrial._plan.result import PlanResult
 from fairtrial._results.column import Verdict
@@ -96,7 +96,7 @@ def simulate(asked: Assumed, band: tuple[float, float], disparity: float, each_p
     assert asked.rate is not None
     alpha = (1.0 - asked.confidence_level) / asked.groups
     known = asked.rate if asked.target_known else math.nan
-    rule = Rule(float(band[0]), float(band[1]), False, known, False, True, 1, 2, -math.log(alpha))
+    rule = StreamRule(float(band[0]), float(band[1]), False, known, False, True, 1, 2, -math.log(alpha))
     others = 0 if asked.target_known else max(1, round(each_period * asked.target_ratio))
     sizes = np.array([each_period, others])
     random = generator(0, "plan monitoring")

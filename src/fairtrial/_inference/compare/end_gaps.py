@@ -22,7 +22,12 @@ from fairtrial._inference.compare.gaps import (
 from fairtrial._inference.compare.linear_gaps import LinearKnownLaw, LinearLaw
 from fairtrial._inference.compare.sums_gaps import StudentGaps
 from fairtrial._inference.evidence.atoms import Comparison, Membership
-from fairtrial._inference.evidence.probable_groups import Estimate, ProbableGap, ProbableRows, probable_gap
+from fairtrial._inference.evidence.probable_groups import (
+    InfluenceEstimate,
+    ProbableGap,
+    ProbableRows,
+    probable_gap,
+)
 from fairtrial._inference.joint.joint_test import JointTest
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.rates.binary_gaps import KnownRateGaps
@@ -242,7 +247,7 @@ def probable_gaps(rows: ProbableRows, comparison: Comparison) -> tuple[EndGaps, 
     return gaps, found
 
 
-def _estimates(found: list[Estimate]) -> StudentGaps:
+def _estimates(found: list[InfluenceEstimate]) -> StudentGaps:
     value, error, df = (np.array([getattr(one, name) for one in found]) for name in ("value", "error", "df"))
     return StudentGaps(value, error, df, [None] * len(found), PROBABLE_RULE)
 

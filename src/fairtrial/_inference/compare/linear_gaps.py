@@ -22,7 +22,7 @@ from fairtrial._inference.compare.gaps import (
 )
 from fairtrial._inference.evidence.atoms import Comparison
 from fairtrial._inference.evidence.row_powers import OneSide, RowPowers
-from fairtrial._inference.evidence.unit_sums import Side, UnitSums, degrees_of_freedom
+from fairtrial._inference.evidence.unit_sums import UnitSums, UnitTotals, degrees_of_freedom
 from fairtrial._inference.joint.joint_test import JointTest
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.rates.two_rates import Null, TwoRates, at_null, estimate_and_error, score_roots
@@ -163,7 +163,7 @@ class LinearGaps(DerivedGaps):
                 influences[index] -= second.influence()
         return np.asarray((influences * self.sums.times) @ influences.T)
 
-    def _sides(self, index: int) -> tuple[Side, Side | None, Side | None]:
+    def _sides(self, index: int) -> tuple[UnitTotals, UnitTotals | None, UnitTotals | None]:
         """The units of one group, of its target, and of what they share."""
         member, reference = self.comparison.member[index], self.comparison.reference[index]
         first = self.sums.side(member)
@@ -217,7 +217,7 @@ class LinearGaps(DerivedGaps):
         if not self.binary and variance <= rounding**2:
             self.reason[index] = NO_VARIATION
 
-    def _why_not(self, first: Side | OneSide, second: Side | OneSide | None) -> str | None:
+    def _why_not(self, first: UnitTotals | OneSide, second: UnitTotals | OneSide | None) -> str | None:
         why = nobody(first.everyone == 0, second is not None and second.everyone == 0)
         if why is not None:
             return why
@@ -225,7 +225,7 @@ class LinearGaps(DerivedGaps):
             return ONE_UNIT
         return None if second is None or self.scale == "difference" else self._no_ratio(first, second)
 
-    def _no_ratio(self, first: Side | OneSide, second: Side | OneSide) -> str | None:
+    def _no_ratio(self, first: UnitTotals | OneSide, second: UnitTotals | OneSide) -> str | None:
         if second.mean == 0:
             return no_ratio(0.0, False)
         positive = self.binary or min(first.mean, second.mean) > 0

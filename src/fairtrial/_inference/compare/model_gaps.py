@@ -45,7 +45,7 @@ class Fitted(NamedTuple):
 Fit = Callable[[Floats, Floats, Floats], Fitted]
 
 
-class Parts(NamedTuple):
+class RobustParts(NamedTuple):
     """Of one group and its target: which rows they are, each row's part in the gap, and the overlap.
 
     `inferred` are the parts whose spread is the gap's: with the rows' pull on the models where that spreads them more.
@@ -71,7 +71,7 @@ class Parts(NamedTuple):
 
 def robust_parts(
     group: Bools, value: Floats, design: Floats, chance: Fit, mean: Fit, fold: NDArray[np.int64]
-) -> Parts:
+) -> RobustParts:
     """Of rows that are of the group or of its target, by models fitted on the other folds."""
     propensity, part, pulled = (np.zeros(value.size) for _ in range(3))
     for held in range(FOLDS):
@@ -88,7 +88,7 @@ def robust_parts(
         pulled[sides[1]] += other.pull(weights[1] - 1.0)
     wider = part + pulled - pulled.mean()
     inferred = wider if wider.std() > part.std() else part
-    return Parts(np.arange(value.size), part, inferred, *_overlap(group, propensity))
+    return RobustParts(np.arange(value.size), part, inferred, *_overlap(group, propensity))
 
 
 def _overlap(group: Bools, propensity: Floats) -> tuple[float, float]:
@@ -103,7 +103,7 @@ def _overlap(group: Bools, propensity: Floats) -> tuple[float, float]:
 class ModelGaps(DerivedGaps):
     """The mean of each group's parts, as a mean against zero; without inference where overlap is thin."""
 
-    def __init__(self, parts: Sequence[Parts], rows: int) -> None:
+    def __init__(self, parts: Sequence[RobustParts], rows: int) -> None:
         member = np.eye(len(parts), dtype=bool)
         zero = Comparison(member, np.zeros_like(member), np.zeros(len(parts)))
         self.inner = make_gaps(Atoms.of_values([part.inferred for part in parts]), zero)

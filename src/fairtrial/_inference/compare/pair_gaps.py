@@ -158,7 +158,7 @@ def mcnemar_mid_p(first: Floats, second: Floats) -> Floats:
 
 
 # -- People with both answers.
-class Pairs(NamedTuple):
+class PairedAnswers(NamedTuple):
     """People with both answers: who they are, the answer in the group and the one in the target; how many lack one."""
 
     person: NDArray[np.int64]
@@ -171,7 +171,7 @@ class Pairs(NamedTuple):
         return np.asarray(self.first - self.second)
 
 
-def pair_gaps(samples: Sequence[Pairs], binary: bool) -> Gaps:
+def pair_gaps(samples: Sequence[PairedAnswers], binary: bool) -> Gaps:
     """Gaps of 0/1 answers by the law of pairs, of real ones by the mean of each person's difference."""
     count = np.array([sample.first.size for sample in samples], dtype=np.float64)
     gaps = _of_rates(samples, count) if binary else _of_means(samples)
@@ -180,7 +180,7 @@ def pair_gaps(samples: Sequence[Pairs], binary: bool) -> Gaps:
     return gaps
 
 
-def _of_rates(samples: Sequence[Pairs], count: Floats) -> PairGaps:
+def _of_rates(samples: Sequence[PairedAnswers], count: Floats) -> PairGaps:
     gained, lost = (
         np.array([np.sum(sign * sample.difference > 0) for sample in samples], dtype=np.float64)
         for sign in (1.0, -1.0)
@@ -191,7 +191,7 @@ def _of_rates(samples: Sequence[Pairs], count: Floats) -> PairGaps:
     return gaps
 
 
-def _of_means(samples: Sequence[Pairs]) -> Gaps:
+def _of_means(samples: Sequence[PairedAnswers]) -> Gaps:
     gaps = make_gaps(Atoms.of_values([sample.difference for sample in samples]), _to_zero(len(samples)))
     gaps.rule = np.char.add("differences of pairs: ", gaps.rule)
     gaps.covariance = _together(samples, centred=True)
@@ -204,7 +204,7 @@ def _to_zero(groups: int) -> Comparison:
     return Comparison(member, np.zeros_like(member), np.zeros(groups))
 
 
-def first_answers(samples: Sequence[Pairs], binary: bool, rate_method: RateMethod) -> Gaps:
+def first_answers(samples: Sequence[PairedAnswers], binary: bool, rate_method: RateMethod) -> Gaps:
     """The mean of the first answer, of the people who are compared, as its gap to a known zero."""
     values = [sample.first for sample in samples]
     atoms = Atoms.of_values(values)
@@ -213,13 +213,13 @@ def first_answers(samples: Sequence[Pairs], binary: bool, rate_method: RateMetho
     return make_gaps(atoms, _to_zero(len(samples)), rate_method=rate_method)
 
 
-def _rates(samples: Sequence[Pairs]) -> Floats:
+def _rates(samples: Sequence[PairedAnswers]) -> Floats:
     """The means of both answers, of the people who are compared."""
     sides = [(sample.first, sample.second) for sample in samples]
     return np.array([[float(side.mean()) if side.size else 0.0 for side in both] for both in sides]).T
 
 
-def _together(samples: Sequence[Pairs], *, centred: bool) -> Floats:
+def _together(samples: Sequence[PairedAnswers], *, centred: bool) -> Floats:
     """Covariance of the gaps from each person's part in them, about their means or about no gap."""
     everyone = max((int(sample.person.max()) + 1 for sample in samples if sample.person.size), default=1)
     part = np.zeros((len(samples), everyone))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fairtrial._inference.evidence.members import Members
-from fairtrial._inference.means.sums import FEWEST_FOR_SHAPE, Sums
+from fairtrial._inference.means.skewed_means import FEWEST_FOR_SHAPE, Sums
 from fairtrial._inference.numeric.roots import Bools, Floats
 
 # Which atoms each group contains: a matrix, or the lattice that it would be made from.

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial._inference.evidence.unions import Attributes, cells_within, plan_unions
-from fairtrial._inference.means.sums import Sums
+from fairtrial._inference.means.skewed_means import Sums
 from fairtrial._inference.numeric.roots import Bools, Floats
 
 Side = Literal["inside", "outside", "alike"]

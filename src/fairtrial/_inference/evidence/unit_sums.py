@@ -147,14 +147,14 @@ class UnitSums:
             total=self.total[line], square=self.square[line], units=int(times.sum()), times=1.0,
         )  # fmt: skip
 
-    def side(self, inside: Bools) -> Side:
+    def side(self, inside: Bools) -> UnitTotals:
         """The sums of one union of finest groups, unit by unit."""
         chosen = inside[self.atom]
         weight, total, square = (
             np.bincount(self.unit[chosen], of[chosen], self.units).astype(np.float64)
             for of in (self.weight, self.total, self.square)
         )
-        return Side(weight, total, square, self.times)
+        return UnitTotals(weight, total, square, self.times)
 
     @classmethod
     def of_nodes(cls, nodes: Nodes, atoms: int) -> UnitSums:
@@ -187,7 +187,7 @@ def are_little(largest: float, totals: Floats) -> bool:
     return bool(largest <= LITTLE * totals[totals > 0].min(initial=np.inf))
 
 
-class Side(NamedTuple):
+class UnitTotals(NamedTuple):
     """Per unit: weight, weighted sum of values, sum of squared weights; and for how many units it stands."""
 
     weight: Floats
@@ -233,11 +233,11 @@ class Side(NamedTuple):
         return np.where(self.weight > 0, found, 0.0)
 
 
-def degrees_of_freedom(first: Side, second: Side | None, shared: Side | None) -> float:
+def degrees_of_freedom(first: UnitTotals, second: UnitTotals | None, shared: UnitTotals | None) -> float:
     """Bell and McCaffrey's, of the difference of two means (or of one mean); `shared` holds the rows in both."""
     sides = [(first, 1.0)] if second is None else [(first, 1.0), (second, -1.0)]
     stretches, leverages = (
-        [of(side) for side, _ in sides] for of in (Side.stretch, lambda one: one.leverage)
+        [of(side) for side, _ in sides] for of in (UnitTotals.stretch, lambda one: one.leverage)
     )
     diagonal = np.zeros(first.weight.shape)
     left: list[Floats] = []

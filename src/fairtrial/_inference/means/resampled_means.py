@@ -15,8 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.numeric.symmetric_root import symmetric_root
+from fairtrial._inference.numeric.roots import Floats, symmetric_root
 
 DRAWS = 1_999
 # Below this probability more draws are taken.

@@ -11,8 +11,8 @@ import numpy as np
 from fairtrial._inference.compare.gaps import Gaps
 from fairtrial._inference.evidence.atoms import Atoms, Comparison, find_reasons, gap_errors
 from fairtrial._inference.means.empirical_likelihood import (
+    CountedValues,
     PathPoint,
-    Sample,
     critical_value,
     nested_point,
     path_limits,
@@ -20,7 +20,7 @@ from fairtrial._inference.means.empirical_likelihood import (
     two_sample_point,
 )
 from fairtrial._inference.means.known_targets import known_limits, known_log_ratio
-from fairtrial._inference.numeric.made import Made
+from fairtrial._inference.numeric.lazy_cache import LazyCache
 from fairtrial._inference.numeric.roots import Floats, Integers, secant_limits
 from fairtrial._inference.rates.everyone import overlap_root
 from fairtrial._inference.ways import Refinement
@@ -42,7 +42,7 @@ class EndToEnd(NamedTuple):
         return EndToEnd(_joined(groups), np.empty(0), _starts(groups))
 
     @staticmethod
-    def of_samples(samples: Sequence[Sample]) -> EndToEnd:
+    def of_samples(samples: Sequence[CountedValues]) -> EndToEnd:
         """Distinct values with their counts, each group centred at its own mean."""
         centred = [sample.centred for sample in samples]
         repeated = any(sample.size > sample.centred.size for sample in samples)
@@ -131,7 +131,7 @@ class OverlapGap:
 class KnownGap:
     """One sample against a known value."""
 
-    def __init__(self, sample: Sample, target: float, refinement: Refinement) -> None:
+    def __init__(self, sample: CountedValues, target: float, refinement: Refinement) -> None:
         self.sample, self.target, self.refinement = sample, target, refinement
 
     def log_ratio(self, gap: float) -> float:
@@ -162,7 +162,7 @@ class RowGaps(Gaps):
                 return None
             return _one_gap(atoms, comparison, index, refinement or "none", float(self.error[index]))
 
-        self.each = Made(one_gap, len(self.reason), int(atoms.count.sum()))
+        self.each = LazyCache(one_gap, len(self.reason), int(atoms.count.sum()))
 
     def _root(self, gap: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -219,24 +219,24 @@ def _one_gap(
 ) -> OneGap:
     member, reference = comparison.member[index], comparison.reference[index]
     if comparison.known is not None:
-        sample = Sample.of(atoms.gather(member))
+        sample = CountedValues.of(atoms.gather(member))
         return KnownGap(sample, float(comparison.known[index]), refinement)
     both, group, other = (
         atoms.gather(part) for part in (member & reference, member & ~reference, reference & ~member)
     )
     if both.size == 0:
-        return _disjoint(Sample.of(group), Sample.of(other))
+        return _disjoint(CountedValues.of(group), CountedValues.of(other))
     if group.size == 0:
-        return _nested(Sample.of(both), Sample.of(other), error, 1.0)
+        return _nested(CountedValues.of(both), CountedValues.of(other), error, 1.0)
     if other.size == 0:
-        return _nested(Sample.of(both), Sample.of(group), error, -1.0)
+        return _nested(CountedValues.of(both), CountedValues.of(group), error, -1.0)
     return OverlapGap(both, group, other, error)
 
 
-def _disjoint(first: Sample, second: Sample) -> PathGap:
+def _disjoint(first: CountedValues, second: CountedValues) -> PathGap:
     variance = first.variance / first.size + second.variance / second.size
     return PathGap(lambda multiplier: two_sample_point(first, second, multiplier), variance)
 
 
-def _nested(inner: Sample, rest: Sample, error: float, sign: float) -> PathGap:
+def _nested(inner: CountedValues, rest: CountedValues, error: float, sign: float) -> PathGap:
     return PathGap(lambda multiplier: nested_point(inner, rest, multiplier), error**2, sign)

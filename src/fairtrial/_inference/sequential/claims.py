@@ -15,7 +15,7 @@ from fairtrial._inference.sequential.streams import (
     LOWER,
     OTHER,
     UPPER,
-    Rule,
+    StreamRule,
     Streams,
     advance_blocks,
     side_evidence,
@@ -24,7 +24,9 @@ from fairtrial._work.compiled import njit
 
 
 # -- One more period for all streams.
-def advance(streams: Streams, cells: Floats, period: int, rule: Rule, reference: Floats, run: float) -> None:
+def advance(
+    streams: Streams, cells: Floats, period: int, rule: StreamRule, reference: Floats, run: float
+) -> None:
     """One more period.
 
     Parameters
@@ -35,7 +37,7 @@ def advance(streams: Streams, cells: Floats, period: int, rule: Rule, reference:
         Rows, sum and sum of squares of the group and of what it is compared with.
     period : int
         Its number.
-    rule : Rule
+    rule : StreamRule
         What is asked.
     reference : array (streams, 2)
         The interval of the gap in the reference period; NaN where change is not watched.
@@ -48,7 +50,7 @@ def advance(streams: Streams, cells: Floats, period: int, rule: Rule, reference:
         _note_average(streams, period, rule)
 
 
-def _note_average(streams: Streams, period: int, rule: Rule) -> None:
+def _note_average(streams: Streams, period: int, rule: StreamRule) -> None:
     """Real values: the largest e-value of the average so far and when the level was first reached."""
     now = log_evidence(streams, rule)
     np.maximum(streams.top, now, out=streams.top)
@@ -273,7 +275,7 @@ def _ratio_limits(
     return found
 
 
-def average_logs(streams: Streams, rule: Rule, edges: Floats, upwards: bool) -> Floats:
+def average_logs(streams: Streams, rule: StreamRule, edges: Floats, upwards: bool) -> Floats:
     """Logarithm of every stream's e-value of 'the average gap is at most its edge' (at least, where not upwards)."""
     parts = streams.opening, streams.sums, streams.weight
     if not math.isnan(rule.known):
@@ -285,7 +287,7 @@ def average_logs(streams: Streams, rule: Rule, edges: Floats, upwards: bool) -> 
     return _differences(*parts, edges, upwards)
 
 
-def log_evidence(streams: Streams, rule: Rule) -> Floats:
+def log_evidence(streams: Streams, rule: StreamRule) -> Floats:
     """Logarithm of every stream's e-value against 'inside the band in every period' (real values: on average)."""
     if rule.binary:
         return _sides(streams.evidence, rule.sides)
@@ -296,7 +298,7 @@ def log_evidence(streams: Streams, rule: Rule) -> Floats:
     return _sides(both, rule.sides)
 
 
-def log_certificate(streams: Streams, rule: Rule) -> Floats:
+def log_certificate(streams: Streams, rule: StreamRule) -> Floats:
     """Logarithm of the weaker e-value of 'the average gap is not above the lower' and 'not below the upper end'."""
     ends, found = np.ones_like(streams.weight), np.full_like(streams.weight, math.inf)
     if rule.sides != UPPER:
@@ -306,7 +308,7 @@ def log_certificate(streams: Streams, rule: Rule) -> Floats:
     return found
 
 
-def estimates(streams: Streams, rule: Rule) -> Floats:
+def estimates(streams: Streams, rule: StreamRule) -> Floats:
     """The average gap observed so far, on the rule's scale; NaN before the first block."""
     a, b, weight = streams.means[:, GROUP], streams.means[:, OTHER], streams.weight
     if not math.isnan(rule.known):
@@ -317,12 +319,12 @@ def estimates(streams: Streams, rule: Rule) -> Floats:
     return _divided(a - b, streams.counted[:, GROUP, 0] if rule.overall else weight)
 
 
-def interval(streams: Streams, rule: Rule, level: float) -> Floats:
+def interval(streams: Streams, rule: StreamRule, level: float) -> Floats:
     """Limits of the average gap; `level` is the logarithm of the e-value that rejects on each side."""
     return np.stack([_limits(streams, rule, level, upwards) for upwards in (True, False)], axis=1)
 
 
-def _limits(streams: Streams, rule: Rule, level: float, upwards: bool) -> Floats:
+def _limits(streams: Streams, rule: StreamRule, level: float, upwards: bool) -> Floats:
     parts = streams.opening, streams.sums
     if rule.ratio and math.isnan(rule.known):
         return _ratio_limits(
