@@ -16,6 +16,7 @@ from fairtrial._inference.compare.end_gaps import PartlyLabelled as PartlyLabell
 from fairtrial._inference.compare.end_gaps import label_gaps as label_gaps
 from fairtrial._inference.compare.end_gaps import probable_gaps as probable_gaps
 from fairtrial._inference.compare.gaps import Gaps as Gaps
+from fairtrial._inference.compare.gaps import JointTest as JointTest
 from fairtrial._inference.compare.linear_gaps import LinearGaps as LinearGaps
 from fairtrial._inference.compare.linear_strata_gaps import LinearStrataGaps as LinearStrataGaps
 from fairtrial._inference.compare.model_gaps import FOLDS as FOLDS
@@ -44,7 +45,6 @@ from fairtrial._inference.evidence.probable_groups import ProbableRows as Probab
 from fairtrial._inference.evidence.probable_groups import halves as halves
 from fairtrial._inference.evidence.probable_groups import proxy_cells as proxy_cells
 from fairtrial._inference.evidence.unit_sums import UnitSums as UnitSums
-from fairtrial._inference.joint.joint_test import JointTest as JointTest
 from fairtrial._inference.joint.joint_test import joint_test as joint_test
 from fairtrial._inference.joint.joint_test import shrunk as shrunk
 from fairtrial._inference.joint.plug_in import plug_in_test as plug_in_test

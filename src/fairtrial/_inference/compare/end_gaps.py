@@ -15,6 +15,7 @@ from scipy import special
 
 from fairtrial._inference.compare.gaps import (
     Gaps,
+    JointTest,
     blank,
     no_gap,
     no_ratio,
@@ -28,7 +29,6 @@ from fairtrial._inference.evidence.probable_groups import (
     ProbableRows,
     probable_gap,
 )
-from fairtrial._inference.joint.joint_test import JointTest
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.rates.binary_gaps import KnownRateGaps
 from fairtrial._inference.rates.two_rates import TwoRateLaw, TwoRates
@@ -212,11 +212,10 @@ class EndGaps(Gaps):
 
     def joint(self) -> JointTest:
         """Bonferroni's test over the groups: the smallest of their p-values times how many there are."""
-        told = self.defined
-        if not told.any():
+        groups = int(self.defined.sum())
+        if not groups:
             return JointTest(np.nan, 0, 1.0, "none", "no group has inference")
-        p = float(min(1.0, told.sum() * self.p_equal()[told].min()))
-        return JointTest(np.nan, int(told.sum()), p, "Bonferroni over the groups' own tests")
+        return JointTest(np.nan, groups, self.bonferroni_p(), "Bonferroni over the groups' own tests")
 
 
 def label_gaps(labels: PartlyLabelled, comparison: Comparison, scale: Scale = "difference") -> EndGaps:

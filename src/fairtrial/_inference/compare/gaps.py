@@ -9,6 +9,7 @@ roots: a base law, and bounds it is never sharper than.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,17 @@ BARELY = 1e-9
 LOGARITHM_ENDS = 60.0
 # Where an exact bound is looked for: so much of the smooth interval's half further out.
 FIRST_STEP = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class JointTest:
+    """The statistic, its degrees of freedom (rank of the constraints), p-value and how it was computed."""
+
+    statistic: float
+    df: int
+    p_value: float
+    rule: str
+    reason: str | None = None
 
 
 class Gaps(ABC):
@@ -134,6 +146,15 @@ class Gaps(ABC):
         other = self.far_tail(np.where(np.isnan(far), np.inf, far), self.estimate > high)
         inside = (self.estimate >= low) & (self.estimate <= high)
         return self._guard(np.where(inside, 1.0, np.minimum(outside + other, 1.0)))
+
+    def joint(self) -> JointTest | None:
+        """The evidence's own test that no group has a gap; None where the joint law of the finest groups tells it."""
+        return None
+
+    def bonferroni_p(self) -> float:
+        """No gap in any group with inference: the smallest of their p-values times how many there are."""
+        told = self.defined
+        return float(min(1.0, told.sum() * self.p_equal()[told].min()))
 
     def far_tail(self, far: Floats, above: Bools) -> Floats:
         """The chance of a root beyond `far` on the other side than the estimate's, which is `above` or below."""
@@ -270,6 +291,13 @@ def signed_root(above: Floats, below: Floats, df: Floats | float = np.inf) -> Fl
     """The root of two tails, positive where the one above is the smaller."""
     larger, smaller = np.maximum(-quantile_of(above, df), 0.0), np.minimum(quantile_of(below, df), 0.0)
     return np.where(above < below, larger, smaller)
+
+
+def quadratic_form(gap: Floats, covariance: Floats) -> tuple[float, int]:
+    """gap' covariance^-1 gap, and the rank of the covariance."""
+    values, vectors = np.linalg.eigh(covariance)
+    used = values > 1e-10 * max(float(values.max()), 1e-300)
+    return float(np.sum((vectors[:, used].T @ gap) ** 2 / values[used])), int(used.sum())
 
 
 def no_gap(scale: Scale) -> float:

@@ -16,14 +16,15 @@ from fairtrial._inference.compare.gaps import (
     LOGARITHM_ENDS,
     SMALLEST_P,
     DerivedGaps,
+    JointTest,
     SearchedGaps,
     no_ratio,
     nobody,
+    quadratic_form,
 )
 from fairtrial._inference.evidence.atoms import Comparison
-from fairtrial._inference.evidence.row_powers import OneSide, RowPowers
+from fairtrial._inference.evidence.row_powers import RowPowers
 from fairtrial._inference.evidence.unit_sums import UnitSums, UnitTotals, degrees_of_freedom
-from fairtrial._inference.joint.joint_test import JointTest
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.rates.two_rates import Null, TwoRates, at_null, estimate_and_error, score_roots
 from fairtrial._inference.ways import Scale
@@ -31,6 +32,7 @@ from fairtrial._inference.ways import Scale
 # Of the test of all gaps at once; with fewer each group's own test is asked.
 LEAST_DF = 5.0
 ONE_UNIT = "all its rows belong to one unit, so that there is no variation to infer from"
+NOT_POSITIVE = "a ratio is for means above zero"
 NO_VARIATION = "no unit's value differs from the others', so that there is no variation to infer from"
 
 
@@ -136,16 +138,22 @@ class LinearGaps(DerivedGaps):
         self.scale, self.binary = scale, sums.binary
         self.sums, self.comparison, self.known = sums, comparison, comparison.known
         groups = comparison.member.shape[0]
-        self.mean, self.size = np.zeros((2, groups)), np.ones((2, groups))
-        self.variances, self.df = np.zeros((3, groups)), np.ones(groups)
-        self.people: Floats = np.zeros(groups)
-        self.reason: list[str | None] = []
+        # of the group and of its target: weight, units and mean, and the effective number of rows
+        self.weight, self.units, self.mean = (np.zeros((2, groups)) for _ in range(3))
+        self.size = np.ones((2, groups))
+        # the variances of both means and their covariance, and the variance of their difference
+        self.variances, self.spread, self.df = np.zeros((3, groups)), np.zeros(groups), np.ones(groups)
         apart = self.known is not None or not np.any(comparison.parts[0] @ np.ones(sums.atoms))
         if sums.alone and apart:
             self._all_at_once()
         else:
             for index in range(groups):
                 self._one(index)
+        self.people: Floats = self.units[0]
+        self.reason = [self._why_not(index) for index in range(groups)]
+        told = np.array([why in (None, NO_VARIATION) for why in self.reason], dtype=bool)
+        self.mean, self.variances = np.where(told, self.mean, 0.0), np.where(told, self.variances, 0.0)
+        self.size, self.df = np.where(told, self.size, 1.0), np.where(told, self.df, 1.0)
         self.rates = self.mean
         self.inner = self._law(self.known)
         self.estimate, self.error = self._estimates(self.known), self.inner.error
@@ -174,62 +182,57 @@ class LinearGaps(DerivedGaps):
 
     def _all_at_once(self) -> None:
         """Rows that are units of their own, in groups and targets apart from each other."""
-        powers = RowPowers(self.sums)
-        first = powers.side(self.comparison.member)
-        second = None if self.known is not None else powers.side(self.comparison.reference)
-        self.people = np.rint(first.people)
-        for index in range(self.people.size):
-            other = None if second is None else second.of(index)
-            self.reason.append(self._why_not(first.of(index), other))
-        told, trace, squared = self.defined, first.trace, first.squared
-        sides = (first,) if second is None else (first, second)
+        powers, comparison = RowPowers(self.sums), self.comparison
+        members = (
+            (comparison.member,) if self.known is not None else (comparison.member, comparison.reference)
+        )
+        sides = [powers.side(member) for member in members]
         for place, side in enumerate(sides):
-            self.mean[place], self.variances[place] = np.where(told, [side.mean, side.variance], 0.0)
-            self.size[place] = np.where(told, side.size, 1.0)
-        if second is not None:
-            trace, squared = trace + second.trace, squared + second.squared
-        usable = told & (squared > 0) & np.isfinite(squared)
-        self.df = np.divide(trace**2, squared, out=np.ones(told.size), where=usable)
-        for index in range(told.size):
-            if told[index]:
-                self._find_variation(index, float(self.variances[:2, index].sum()))
+            self.weight[place], self.units[place], self.mean[place] = (
+                side.everyone,
+                np.rint(side.people),
+                side.mean,
+            )
+            self.size[place], self.variances[place] = side.size, side.variance
+        self.spread = self.variances[:2].sum(axis=0)
+        trace, squared = (
+            np.sum([getattr(side, name) for side in sides], axis=0) for name in ("trace", "squared")
+        )
+        usable = (squared > 0) & np.isfinite(squared)
+        self.df = np.divide(trace**2, squared, out=np.ones(self.df.size), where=usable)
 
     def _one(self, index: int) -> None:
         """The numbers of one group."""
         first, second, shared = self._sides(index)
-        self.people[index] = first.people
-        self.reason.append(self._why_not(first, second))
-        if self.reason[-1] is not None:
+        sides = (first,) if second is None else (first, second)
+        for place, side in enumerate(sides):
+            self.weight[place, index], self.units[place, index] = side.everyone, side.people
+            self.mean[place, index], self.size[place, index] = side.mean, side.size
+        if min(side.people for side in sides) < 2:
             return
         influence = first.influence()
-        self.mean[0, index], self.size[0, index] = first.mean, first.size
         self.variances[0, index] = first.sum(influence**2)
         if second is not None:
             other = second.influence()
-            self.mean[1, index], self.size[1, index] = second.mean, second.size
             self.variances[1:, index] = first.sum(other**2), first.sum(influence * other)
             influence = influence - other
+        self.spread[index] = first.sum(influence**2)
         self.df[index] = degrees_of_freedom(first, second, shared)
-        self._find_variation(index, first.sum(influence**2))
 
-    def _find_variation(self, index: int, variance: float) -> None:
-        rounding = 1e-12 * float(np.abs(self.mean[:, index]).max())
-        if not self.binary and variance <= rounding**2:
-            self.reason[index] = NO_VARIATION
-
-    def _why_not(self, first: UnitTotals | OneSide, second: UnitTotals | OneSide | None) -> str | None:
-        why = nobody(first.everyone == 0, second is not None and second.everyone == 0)
-        if why is not None:
-            return why
-        if first.people == 1 or (second is not None and second.people == 1):
+    def _why_not(self, index: int) -> str | None:
+        sides = slice(1 if self.known is not None else 2)
+        weight, units, mean = (of[sides, index] for of in (self.weight, self.units, self.mean))
+        if (weight == 0).any():
+            return nobody(bool(weight[0] == 0), True)
+        if (units == 1).any():
             return ONE_UNIT
-        return None if second is None or self.scale == "difference" else self._no_ratio(first, second)
-
-    def _no_ratio(self, first: UnitTotals | OneSide, second: UnitTotals | OneSide) -> str | None:
-        if second.mean == 0:
-            return no_ratio(0.0, False)
-        positive = self.binary or min(first.mean, second.mean) > 0
-        return None if positive else "a ratio is for means above zero"
+        if self.scale == "ratio" and self.known is None:
+            if mean[1] == 0:
+                return no_ratio(0.0, False)
+            if not self.binary and mean.min() <= 0:
+                return NOT_POSITIVE
+        rounding = 1e-12 * float(np.abs(mean).max())
+        return NO_VARIATION if not self.binary and self.spread[index] <= rounding**2 else None
 
     def _law(self, known: Floats | None) -> SearchedGaps:
         if known is not None:
@@ -253,13 +256,10 @@ class LinearGaps(DerivedGaps):
             return JointTest(np.nan, 0, 1.0, "none", "no group has inference")
         target = self.mean[1] if self.known is None else self.known
         gap = (self.mean[0] - target)[told]
-        values, vectors = np.linalg.eigh(self.covariance[np.ix_(told, told)])
-        used = values > 1e-10 * max(float(values.max()), 1e-300)
-        rank, df = int(used.sum()), float(self.df[told].min())
-        statistic = float(np.sum((vectors[:, used].T @ gap) ** 2 / values[used])) if rank else 0.0
-        own = float(min(1.0, told.sum() * self.p_equal()[told].min()))
+        statistic, rank = quadratic_form(gap, self.covariance[np.ix_(told, told)])
+        df = float(self.df[told].min())
         if rank == 0 or df - rank + 1.0 < LEAST_DF:
-            return JointTest(statistic, rank, own, "Bonferroni over the groups' own tests")
+            return JointTest(statistic, rank, self.bonferroni_p(), "Bonferroni over the groups' own tests")
         f = statistic * (df - rank + 1.0) / (df * rank)
         p = float(special.fdtrc(rank, df - rank + 1.0, f))
         return JointTest(

@@ -9,7 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial._inference.compare.gaps import DerivedGaps, SearchedGaps, no_ratio
-from fairtrial._inference.compare.linear_gaps import NO_VARIATION, ONE_UNIT, LinearGaps, LinearLaw
+from fairtrial._inference.compare.linear_gaps import (
+    NO_VARIATION,
+    NOT_POSITIVE,
+    ONE_UNIT,
+    LinearGaps,
+    LinearLaw,
+)
 from fairtrial._inference.compare.strata_gaps import NOBODY_ALIKE, Heterogeneity, StrataGaps, heterogeneity
 from fairtrial._inference.evidence.atoms import Comparison, Membership, as_matrix
 from fairtrial._inference.evidence.row_powers import NARROW, RowPowers
@@ -27,7 +33,6 @@ from fairtrial._inference.rates.two_rates import TwoRates, at_null, unskewed
 from fairtrial._inference.ways import Scale
 
 Strata = NDArray[np.int64]
-NOT_POSITIVE = "a ratio is for means above zero"
 
 
 class LinearStrataGaps(DerivedGaps):

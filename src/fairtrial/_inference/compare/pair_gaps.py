@@ -21,9 +21,15 @@ from numpy.typing import NDArray
 from scipy import special
 
 from fairtrial._inference.compare.choose_gaps import make_gaps
-from fairtrial._inference.compare.gaps import SMALLEST_P, Gaps, SearchedGaps, agreeing
+from fairtrial._inference.compare.gaps import (
+    SMALLEST_P,
+    Gaps,
+    JointTest,
+    SearchedGaps,
+    agreeing,
+    quadratic_form,
+)
 from fairtrial._inference.evidence.atoms import Atoms, Comparison
-from fairtrial._inference.joint.joint_test import JointTest
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.rates.proportions import MOST_TERMS, REACH, binomial_mass
 from fairtrial._inference.ways import RateMethod
@@ -92,11 +98,7 @@ class PairGaps(SearchedGaps):
         told = self.defined
         if not told.any():
             return JointTest(0.0, 0, 1.0, "none", NO_PAIRS)
-        gap = self.estimate[told]
-        values, vectors = np.linalg.eigh(self.under_null[np.ix_(told, told)])
-        used = values > 1e-10 * max(float(values.max()), 1e-300)
-        rank = int(used.sum())
-        statistic = float(np.sum((vectors[:, used].T @ gap) ** 2 / values[used])) if rank else 0.0
+        statistic, rank = quadratic_form(self.estimate[told], self.under_null[np.ix_(told, told)])
         if rank <= 1:
             return JointTest(statistic, rank, float(self.p_equal()[told].min()), RULE)
         p = max(float(special.chdtrc(rank, statistic)), SMALLEST_P)

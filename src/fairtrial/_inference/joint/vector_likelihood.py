@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from fairtrial._inference.compare.gaps import SMALLEST_P
-from fairtrial._inference.joint.joint_test import JointTest
+from fairtrial._inference.compare.gaps import SMALLEST_P, JointTest
 from fairtrial._inference.means.target_methods import ScorePoints
 from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.ways import Likelihood
