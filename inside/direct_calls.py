@@ -18,7 +18,9 @@ from inside.inference import (
     EndToEnd,
     Floats,
     Only,
+    PartCounts,
     Scale,
+    ShapedLaw,
     TwoRateLaw,
     TwoRates,
     constrained_rates,
@@ -32,6 +34,28 @@ from inside.inference import (
     t_quantile,
     two_sample_point,
 )
+
+
+def gap_tails(parts: PartCounts, gap: Floats, scale: Scale = "difference") -> tuple[Floats, Floats]:
+    """One-sided p-values of 'at most gap' and of 'at least gap' from counts."""
+    return ShapedLaw(parts, scale).tails(np.broadcast_to(gap, parts.n_both.shape))
+
+
+def gap_root(parts: PartCounts, gap: Floats, only: Only | None = None) -> Floats:
+    """The normal root with the tail of 'the difference is this'."""
+    return ShapedLaw(parts, only=only).root(np.broadcast_to(gap, parts.n_both.shape))
+
+
+def gap_limits(
+    parts: PartCounts, level: float, only: Only | None = None, scale: Scale = "difference"
+) -> tuple[Floats, Floats]:
+    """Limits of a group's gap from counts."""
+    return ShapedLaw(parts, scale, only).limits(level)
+
+
+def gap_p(parts: PartCounts, gap: Floats) -> Floats:
+    """Two-sided p-values of 'the difference is `gap`'."""
+    return np.minimum(2.0 * np.minimum(*gap_tails(parts, gap)), 1.0)
 
 
 def welch(

@@ -116,10 +116,7 @@ from fairtrial._inference.rates.all_thresholds import local_level as local_level
 from fairtrial._inference.rates.binary_gaps import BinaryGaps as BinaryGaps
 from fairtrial._inference.rates.binary_gaps import KnownRateGaps as KnownRateGaps
 from fairtrial._inference.rates.binary_gaps import PartCounts as PartCounts
-from fairtrial._inference.rates.binary_gaps import gap_limits as gap_limits
-from fairtrial._inference.rates.binary_gaps import gap_p as gap_p
-from fairtrial._inference.rates.binary_gaps import gap_root as gap_root
-from fairtrial._inference.rates.binary_gaps import gap_tails as gap_tails
+from fairtrial._inference.rates.binary_gaps import ShapedLaw as ShapedLaw
 from fairtrial._inference.rates.everyone import MirroredLaw as MirroredLaw
 from fairtrial._inference.rates.everyone import PartLaw as PartLaw
 from fairtrial._inference.rates.proportions import binomial_deviance as binomial_deviance

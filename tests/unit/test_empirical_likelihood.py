@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from inside.direct_calls import difference_root, difference_tails
+from inside.direct_calls import difference_root, difference_tails, gap_limits, gap_p, gap_root
 from inside.inference import (
     Atoms,
     Comparison,
@@ -20,9 +20,6 @@ from inside.inference import (
     el_mean_limits,
     estimate_gaps,
     gap_covariance,
-    gap_limits,
-    gap_p,
-    gap_root,
     joint_test,
     known_limits,
     known_log_ratio,

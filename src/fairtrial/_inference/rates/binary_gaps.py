@@ -12,13 +12,13 @@ empty: A = both, B = group only, C = reference only.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
 from fairtrial._inference.compare.gaps import (
-    SMALLEST_P,
     Gaps,
     SearchedGaps,
     agreeing,
@@ -108,17 +108,50 @@ class PartCounts:
         return np.stack(columns, axis=1)
 
 
-def gap_laws(
-    parts: PartCounts, scale: Scale = "difference", only: Only | None = None
-) -> list[tuple[NDArray[np.intp], SearchedGaps]]:
-    """The law of every group's gap, groups of one shape together; none for a group that is its own reference."""
-    shapes, laws = parts.shape, []
-    known = (parts.n_both + parts.n_group > 0) & (parts.n_both + parts.n_reference > 0)
-    for shape in ("disjoint", "inside", "around", "partial"):
-        index = np.flatnonzero((shapes == shape) & known & (shape != "partial" or scale == "difference"))
-        if index.size:
-            laws.append((index, _law_of_shape(shape, parts[index], scale, only)))
-    return laws
+class ShapedLaw(Gaps):
+    """The gap of every group by the law of its shape; none for a group that is its own reference."""
+
+    def __init__(self, parts: PartCounts, scale: Scale = "difference", only: Only | None = None) -> None:
+        self.parts, self.scale, self.shape = parts, scale, parts.shape
+        size = parts.n_both.size
+        self.estimate, self.error, self.df = (
+            np.full(size, no_gap(scale)),
+            np.zeros(size),
+            np.full(size, np.inf),
+        )
+        self.reason, self.laws = [None] * size, list[tuple[NDArray[np.intp], SearchedGaps]]()
+        known = (parts.n_both + parts.n_group > 0) & (parts.n_both + parts.n_reference > 0)
+        for shape in ("disjoint", "inside", "around", "partial"):
+            index = np.flatnonzero(
+                (self.shape == shape) & known & (shape != "partial" or scale == "difference")
+            )
+            if index.size:
+                law = _law_of_shape(shape, parts[index], scale, only)
+                self.laws.append((index, law))
+                self.estimate[index], self.error[index] = law.estimate, law.error
+
+    def _tails(self, gap: Floats) -> tuple[Floats, Floats]:
+        """A half each where there is nothing to test."""
+        above, below = np.full((2, *gap.shape), 0.5)
+        for index, law in self.laws:
+            above[index], below[index] = law.tails(gap[index])
+        return above, below
+
+    def _root(self, gap: Floats) -> Floats:
+        root = np.zeros(gap.shape)
+        for index, law in self.laws:
+            root[index] = law.root(gap[index])
+        return root
+
+    def _limits(self, level: Floats | float) -> tuple[Floats, Floats]:
+        """Every value there is where a side has nobody."""
+        levels = np.broadcast_to(np.asarray(level, dtype=np.float64), self.shape.shape)
+        same = (self.shape == "same") & (self.parts.n_both > 0)
+        ends = (-1.0, 1.0) if self.scale == "difference" else (0.0, np.inf)
+        low, high = (np.where(same, no_gap(self.scale), end) for end in ends)
+        for index, law in self.laws:
+            low[index], high[index] = law.limits(levels[index])
+        return low, high
 
 
 def _law_of_shape(shape: str, parts: PartCounts, scale: Scale, only: Only | None) -> SearchedGaps:
@@ -133,58 +166,11 @@ def _law_of_shape(shape: str, parts: PartCounts, scale: Scale, only: Only | None
     return law if shape == "inside" else MirroredLaw(law, ratio=scale == "ratio")
 
 
-def gap_tails(
-    parts: PartCounts, gap: Floats, scale: Scale = "difference", only: Only | None = None
-) -> tuple[Floats, Floats]:
-    """One-sided p-values of 'at most gap' and of 'at least gap'; a half each where there is nothing to test."""
-    size = parts.n_both.shape
-    gap = np.broadcast_to(np.asarray(gap, dtype=np.float64), size)
-    above, below = np.full(size, 0.5), np.full(size, 0.5)
-    for index, law in gap_laws(parts, scale, only):
-        above[index], below[index] = law.tails(gap[index])
-    return above, below
-
-
-def gap_root(parts: PartCounts, gap: Floats, only: Only | None = None, scale: Scale = "difference") -> Floats:
-    """The normal root with the tail of 'the gap is this', positive where the estimate is above it."""
-    size = parts.n_both.shape
-    gap, root = np.broadcast_to(np.asarray(gap, dtype=np.float64), size), np.zeros(size)
-    for index, law in gap_laws(parts, scale, only):
-        root[index] = law.root(gap[index])
-    return root
-
-
-def gap_limits(
-    parts: PartCounts, level: float | Floats, only: Only | None = None, scale: Scale = "difference"
-) -> tuple[Floats, Floats]:
-    """Limits of a group's gap; every value there is where a side has nobody."""
-    size = parts.n_both.size
-    levels = np.broadcast_to(np.asarray(level, dtype=np.float64), (size,))
-    same = parts.shape == "same"
-    ends = (-1.0, 1.0) if scale == "difference" else (0.0, np.inf)
-    low, high = (np.where(same & (parts.n_both > 0), no_gap(scale), end) for end in ends)
-    for index, law in gap_laws(parts, scale, only):
-        low[index], high[index] = law.limits(levels[index])
-    return low, high
-
-
-def gap_p(parts: PartCounts, gap: Floats, scale: Scale = "difference") -> Floats:
-    """Two-sided p-values of 'the gap is `gap`'."""
-    above, below = gap_tails(parts, gap, scale)
-    return np.clip(2.0 * np.minimum(above, below), SMALLEST_P, 1.0)
-
-
-def ratio_errors(parts: PartCounts) -> Floats:
-    """Standard errors of the logarithms of the ratios."""
-    error = np.zeros(parts.n_both.shape)
-    for index, law in gap_laws(parts, "ratio"):
-        error[index] = law.error
-    return error
-
-
 # -- Rates of groups: against an estimated target, by the shapes above, and against a known number.
 class BinaryGaps(Gaps):
-    """Rates against an estimated target, from counts alone: `fairtrial._inference.rates` has the laws."""
+    """Rates against an estimated target, from counts alone."""
+
+    parts: PartCounts
 
     def __init__(self, atoms: Atoms, comparison: Comparison, scale: Scale = "difference") -> None:
         self.scale = scale
@@ -200,30 +186,39 @@ class BinaryGaps(Gaps):
             self.reason = [why or no_ratio(rate, partly) for why, rate, partly in facts]
             with np.errstate(divide="ignore", invalid="ignore"):
                 self.estimate = np.where(self.defined, group / target, 1.0)
-            self.error = ratio_errors(parts)
+            self.error = self.law.error
         self.df = np.full(group.shape, np.inf)
         base = "likelihood ratio" if scale == "difference" else "score"
         self.rule = np.where(parts.small, f"{base}, {FEW_EVENTS}", base)
 
+    @cached_property
+    def law(self) -> ShapedLaw:
+        return ShapedLaw(self.parts, self.scale)
+
+    @cached_property
+    def no_difference(self) -> tuple[Floats, Floats]:
+        """The tails of 'no difference', which are those of a ratio of one."""
+        return ShapedLaw(self.parts).tails(np.zeros(self.estimate.shape))
+
     def _root(self, gap: Floats) -> Floats:
-        return gap_root(self.parts, gap, scale=self.scale)
+        return self.law.root(gap)
 
     def _limits(self, level: float) -> tuple[Floats, Floats]:
         return self.any_limits(level)
 
     def any_limits(self, level: float) -> tuple[Floats, Floats]:
         """Limits also where the estimate does not exist: a target without events leaves a ratio a lower limit."""
-        low, high = gap_limits(self.parts, level, scale=self.scale)
+        low, high = self.law.limits(level)
         if self.scale == "difference":
             return low, high
-        nothing = np.zeros(low.shape)
-        return agreeing(low, high, 1.0, gap_tails(self.parts, nothing), (1.0 - level) / 2.0)
+        return agreeing(low, high, 1.0, self.no_difference, (1.0 - level) / 2.0)
 
     def _tails(self, gap: Floats) -> tuple[Floats, Floats]:
-        above, below = gap_tails(self.parts, gap, self.scale)
-        if self.scale == "ratio" and (same := np.asarray(gap) == 1.0).any():
-            plain = gap_tails(self.parts, np.zeros(above.shape))
-            above, below = np.where(same, plain[0], above), np.where(same, plain[1], below)
+        above, below = self.law.tails(gap)
+        if self.scale == "ratio" and (same := gap == 1.0).any():
+            above, below = (
+                np.where(same, one, own) for one, own in zip(self.no_difference, (above, below), strict=True)
+            )
         return above, below
 
 
