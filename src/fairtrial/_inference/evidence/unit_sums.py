@@ -96,20 +96,11 @@ class UnitSums:
         alone = bool(
             np.array_equal(unit, np.arange(unit.size))
         )  # every row a unit of its own: nothing to sort
-        keys, line = unit.astype(np.int64) * atoms + atom, np.arange(unit.size)
-        if not alone:
-            keys, line = np.unique(keys, return_inverse=True)
-
-        def sums(of: Floats) -> Floats:
-            return np.bincount(line, of, keys.size).astype(np.float64)
-
+        lines = _by_line(unit, atom, atoms, (weight, weight * value, weight**2), alone)
         binary = bool(np.isin(value, (0.0, 1.0)).all())
         alone = alone or np.unique(unit).size == unit.size
         counted = alone and bool(np.all(weight == weight[:1]))
-        return cls(
-            keys // atoms, keys % atoms, sums(weight), sums(weight * value), sums(weight**2), units, atoms, binary,
-            counted, alone,
-        )  # fmt: skip
+        return cls(*lines, units, atoms, binary, counted, alone)
 
     @classmethod
     def of_sums(
@@ -123,13 +114,10 @@ class UnitSums:
     ) -> UnitSums:
         """From sums (weights, weighted values, squared weights) of units that each stand for `times` people."""
         units = int(unit.max()) + 1 if unit.size else 0
-        keys, line = np.unique(unit.astype(np.int64) * atoms + atom, return_inverse=True)
-        weight, total, square = (np.bincount(line, of, keys.size).astype(np.float64) for of in sums)
         for_whom = np.ones(units)
         for_whom[unit] = times
-        return cls(
-            keys // atoms, keys % atoms, weight, total, square, units, atoms, binary, False, times=for_whom
-        )
+        lines = _by_line(unit, atom, atoms, sums)
+        return cls(*lines, units, atoms, binary, False, times=for_whom)
 
     def expanded(self) -> UnitSums | None:
         """One unit per person; None where units do not stand for whole people, but for moments of many rows."""
@@ -180,6 +168,20 @@ class UnitSums:
             return False
         totals = np.bincount(self.atom, self.weight, self.atoms).astype(np.float64)
         return are_little(float(self.weight.max()), totals)
+
+
+Lines = tuple[NDArray[np.int64], NDArray[np.int64], Floats, Floats, Floats]
+
+
+def _by_line(
+    unit: Codes, atom: Codes, atoms: int, columns: tuple[Floats, Floats, Floats], apart: bool = False
+) -> Lines:
+    """Unit and finest group of each line, and the columns' sums there; `apart` where every row is a line."""
+    keys, line = unit.astype(np.int64) * atoms + atom, np.arange(unit.size)
+    if not apart:
+        keys, line = np.unique(keys, return_inverse=True)
+    weight, total, square = (np.bincount(line, of, keys.size).astype(np.float64) for of in columns)
+    return keys // atoms, keys % atoms, weight, total, square
 
 
 def are_little(largest: float, totals: Floats) -> bool:
