@@ -102,6 +102,9 @@ def _against_known(
 
 
 # -- Bounds on the gaps of real values: never sharper than skewness, permutation and bootstrap allow.
+# Each side takes the largest p-value and the widest limit of the base law and of an ordered list of bounds, so the
+# level that was measured of a bound holds for the gap. No bound has a size at which it begins or ends. A side without
+# a limit is the refusal: too few values carry the mean; its p-value follows from the same formula.
 SKEWNESS_RULE = "bounded by skewness"
 ROWS_RULE = "bounded by skewness, permutation and bootstrap"
 SUMS_RULE = "bounded by skewness from sums"

@@ -35,8 +35,10 @@ from fairtrial._inference.rates.two_rates import TwoRateLaw, TwoRates
 from fairtrial._inference.ways import Scale
 
 
-# -- Rates of which some outcomes are unknown: completed tables, or odds within a factor of those of people
-# alike.
+# -- Rates of which some outcomes are unknown: completed tables, or odds within a factor of those of people alike.
+# The smallest rate gives every unknown outcome the value that lowers it, the largest the one that raises it: a person
+# adds nothing, a person without an event, or a person with one, and each of these raises the rate above the one
+# before. So the extremes are tables of whole people, and the ordinary laws apply at both ends.
 class RateEnd(NamedTuple):
     """Events, people and the rate's variance at one end, per group."""
 

@@ -225,6 +225,8 @@ def _union(one: tuple[Floats, Floats, Floats], other: tuple[Floats, Floats, Floa
 
 
 # -- Who is compared with whom, and why there is no inference: nobody there, or nothing that varies.
+# A side of an interval that has no limit because too few values carry the mean is no such reason: its p-value follows
+# from the same formula and stays in the family.
 @dataclass(frozen=True, slots=True, eq=False)
 class TwoSides:
     """Two samples without a common member whose means differ as the gap does, up to a positive factor.

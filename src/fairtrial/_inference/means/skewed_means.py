@@ -20,6 +20,9 @@ from scipy import special
 from fairtrial._inference.numeric.roots import Floats
 
 # -- What a group's mean is inferred from without its rows: n, mean, M2, M3 and the two extreme values.
+# M2 and M3 are sums of squared and cubed deviations from the mean; they merge exactly. The skewness of the mean, λ,
+# counts the values that carry it: about 1/λ² of them (with rare events: the events).
+#
 # With two values nothing is known of their shape.
 FEWEST_FOR_SHAPE = 3
 

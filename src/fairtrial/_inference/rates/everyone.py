@@ -28,6 +28,8 @@ from fairtrial._inference.rates.two_rates import (
 from fairtrial._inference.ways import Scale
 
 # -- Profile likelihood of a group against a reference that shares members with it.
+# Weights on support points; the constraints are sum w 1_G (M - theta - gap) = 0 and sum w 1_R (M - theta) = 0 with the
+# reference's mean theta free. Batches of problems are solved together (first axis).
 ITERATIONS = 60
 
 

