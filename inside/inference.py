@@ -117,8 +117,8 @@ from fairtrial._inference.rates.binary_gaps import BinaryGaps as BinaryGaps
 from fairtrial._inference.rates.binary_gaps import KnownRateGaps as KnownRateGaps
 from fairtrial._inference.rates.binary_gaps import PartCounts as PartCounts
 from fairtrial._inference.rates.binary_gaps import ShapedLaw as ShapedLaw
-from fairtrial._inference.rates.everyone import MirroredLaw as MirroredLaw
-from fairtrial._inference.rates.everyone import PartLaw as PartLaw
+from fairtrial._inference.rates.part_of_whole import MirroredLaw as MirroredLaw
+from fairtrial._inference.rates.part_of_whole import PartLaw as PartLaw
 from fairtrial._inference.rates.proportions import binomial_deviance as binomial_deviance
 from fairtrial._inference.rates.proportions import binomial_tails as binomial_tails
 from fairtrial._inference.rates.proportions import constrained_rates as constrained_rates

@@ -22,7 +22,7 @@ from fairtrial._inference.means.empirical_likelihood import (
 from fairtrial._inference.means.known_targets import known_limits, known_log_ratio
 from fairtrial._inference.numeric.lazy_cache import LazyCache
 from fairtrial._inference.numeric.roots import Floats, Integers, secant_limits
-from fairtrial._inference.rates.everyone import overlap_root
+from fairtrial._inference.rates.part_of_whole import overlap_root
 from fairtrial._inference.ways import Refinement
 
 

@@ -3,9 +3,9 @@
 Five shapes cover every estimated target, told apart by which of the three parts of (group, reference) are
 empty: A = both, B = group only, C = reference only.
   disjoint  (A empty)  rest, or a reference group apart: two binomials (`two_rates`)
-  inside    (B empty)  overall, or a group inside its reference: two binomials and the group's share (`everyone`)
+  inside    (B empty)  overall, or a group inside its reference: two binomials and the group's share (`part_of_whole`)
   around    (C empty)  a reference inside the group: the same with the roles exchanged
-  partial   (none)     the three-part likelihood (`partly`)
+  partial   (none)     the three-part likelihood (`PartlySharedLaw`)
   same      (B and C)  the group is its reference: the gap is zero, and there is nothing to test
 """
 
@@ -28,7 +28,7 @@ from fairtrial._inference.compare.gaps import (
 )
 from fairtrial._inference.evidence.atoms import Atoms, Comparison, gap_errors
 from fairtrial._inference.numeric.roots import Bools, Floats
-from fairtrial._inference.rates.everyone import MirroredLaw, PartLaw, overlap_root
+from fairtrial._inference.rates.part_of_whole import MirroredLaw, PartLaw, overlap_root
 from fairtrial._inference.rates.proportions import (
     binomial_deviance,
     binomial_mass,
