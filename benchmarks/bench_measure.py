@@ -267,8 +267,8 @@ def on_disk(n: int) -> list[Row]:
 def intervals() -> list[Row]:
     """What the intervals cost once the counts are there, and what the whole result costs: 4 rates of 24 groups."""
     import fairtrial
-    from inside.direct_calls import ratio_interval
-    from inside.inference import PartCounts, gap_limits, gap_p, rate_interval
+    from inside.direct_calls import gap_limits, gap_p, ratio_interval
+    from inside.inference import PartCounts, rate_interval
 
     audit = fairtrial.Audit(people(20_000), outcome="outcome", decision="decision", groups=ATTRIBUTES)
     metrics = [fairtrial.METRICS[name] for name in RATES]

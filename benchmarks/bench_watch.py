@@ -36,10 +36,10 @@ def run(quick: bool) -> list[Row]:
 
 
 def rule(ratio: bool = False) -> Any:
-    from inside.inference import Rule
+    from inside.inference import StreamRule
 
     low, high = (0.8, 1.25) if ratio else (-0.05, 0.05)
-    return Rule(low, high, ratio, math.nan, False, True, 1, 2, -math.log(0.05))
+    return StreamRule(low, high, ratio, math.nan, False, True, 1, 2, -math.log(0.05))
 
 
 def replay(periods: int, ratio: bool = False) -> Callable[[], Any]:

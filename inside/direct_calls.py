@@ -15,11 +15,13 @@ from scipy import special
 import fairtrial
 from inside.inference import (
     Areas,
+    CountedValues,
     EndToEnd,
     Floats,
     Only,
-    Sample,
+    PartCounts,
     Scale,
+    ShapedLaw,
     TwoRateLaw,
     TwoRates,
     constrained_rates,
@@ -44,6 +46,28 @@ def scan_with(audit: fairtrial.Audit, metric: Any, **asked: Any) -> fairtrial.Sc
     return scan_answer.answer(audit, request)
 
 
+def gap_tails(parts: PartCounts, gap: Floats, scale: Scale = "difference") -> tuple[Floats, Floats]:
+    """One-sided p-values of 'at most gap' and of 'at least gap' from counts."""
+    return ShapedLaw(parts, scale).tails(np.broadcast_to(gap, parts.n_both.shape))
+
+
+def gap_root(parts: PartCounts, gap: Floats, only: Only | None = None) -> Floats:
+    """The normal root with the tail of 'the difference is this'."""
+    return ShapedLaw(parts, only=only).root(np.broadcast_to(gap, parts.n_both.shape))
+
+
+def gap_limits(
+    parts: PartCounts, level: float, only: Only | None = None, scale: Scale = "difference"
+) -> tuple[Floats, Floats]:
+    """Limits of a group's gap from counts."""
+    return ShapedLaw(parts, scale, only).limits(level)
+
+
+def gap_p(parts: PartCounts, gap: Floats) -> Floats:
+    """Two-sided p-values of 'the difference is `gap`'."""
+    return np.minimum(2.0 * np.minimum(*gap_tails(parts, gap)), 1.0)
+
+
 def welch(
     n1: ArrayLike, mean1: ArrayLike, m2_1: ArrayLike, n2: ArrayLike, mean2: ArrayLike, m2_2: ArrayLike
 ) -> tuple[Floats, Floats, Floats]:
@@ -57,19 +81,19 @@ def welch(
     return mean1 - mean2, np.where(usable, np.sqrt(variance), np.nan), np.where(usable, df, np.nan)
 
 
-def difference_log_ratio(first: Sample, second: Sample, gap: float) -> float:
+def difference_log_ratio(first: CountedValues, second: CountedValues, gap: float) -> float:
     """Profile log ratio of 'difference of means = gap' (the second sample's mean left free)."""
     variance = first.variance / first.size + second.variance / second.size
     return path_log_ratio(lambda multiplier: two_sample_point(first, second, multiplier), gap, variance)
 
 
-def difference_limits(first: Sample, second: Sample, critical: float) -> tuple[float, float]:
+def difference_limits(first: CountedValues, second: CountedValues, critical: float) -> tuple[float, float]:
     """The differences of means whose profile log ratio is at most `critical`."""
     variance = first.variance / first.size + second.variance / second.size
     return path_limits(lambda multiplier: two_sample_point(first, second, multiplier), critical, variance)
 
 
-def student_df(first: Sample, second: Sample | None = None) -> float:
+def student_df(first: CountedValues, second: CountedValues | None = None) -> float:
     """Degrees of freedom with which a log ratio is compared, at any size: Student's, or Welch's of two samples."""
     if second is None:
         return first.size - 1.0
@@ -87,7 +111,7 @@ def log_ratio_p(statistic: float, df: float) -> float:
 
 def el_mean_interval(values: ArrayLike, level: float = 0.95) -> tuple[float, float]:
     """Empirical likelihood interval for one mean, compared with Student's t."""
-    sample = Sample.of(values)
+    sample = CountedValues.of(values)
     if sample.constant:
         return np.nan, np.nan
     return el_mean_limits(sample, critical_value(student_df(sample), level))
@@ -105,7 +129,7 @@ def el_mean_difference_interval(
     first: ArrayLike, second: ArrayLike, level: float = 0.95
 ) -> tuple[float, float]:
     """Profile empirical likelihood interval for the difference of two means, with Welch's degrees of freedom."""
-    one, two = Sample.of(first), Sample.of(second)
+    one, two = CountedValues.of(first), CountedValues.of(second)
     if one.constant or two.constant:
         return np.nan, np.nan
     return difference_limits(one, two, critical_value(student_df(one, two), level))
@@ -113,7 +137,7 @@ def el_mean_difference_interval(
 
 def el_mean_difference_p(first: ArrayLike, second: ArrayLike, delta: float = 0.0) -> float:
     """Two-sided p-value of 'the means differ by delta' by profile empirical likelihood."""
-    one, two = Sample.of(first), Sample.of(second)
+    one, two = CountedValues.of(first), CountedValues.of(second)
     if one.constant or two.constant:
         return np.nan
     return log_ratio_p(difference_log_ratio(one, two, delta), student_df(one, two))

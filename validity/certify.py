@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import special
 
+from inside.direct_calls import gap_root, gap_tails
 from inside.gaps import certified
 from inside.inference import (
     Comparison,
@@ -15,8 +16,6 @@ from inside.inference import (
     TargetMethod,
     bonferroni_level,
     gap_covariance,
-    gap_root,
-    gap_tails,
     joint_test,
     make_gaps,
     max_t_quantile,

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from inside.inference import GapChange, PartCounts, change, gap_limits
+from inside.direct_calls import gap_limits
+from inside.inference import GapChange, PartCounts, change
 from validity.board import Cell, Claim
 
 Rates = tuple[float, float, float, float]

@@ -28,7 +28,7 @@ from inside.explain import (
     pair_targets,
     two_sided_p,
 )
-from inside.inference import Atoms, PairsLaw, holm
+from inside.inference import Atoms, PairGaps, holm
 from validity.board import Cell
 from validity.explain_designs import LEVEL, Run
 
@@ -197,7 +197,7 @@ def _change_limits(n: int, level: float) -> tuple[np.ndarray, np.ndarray]:
     """Of every table of n people, in the order of `_missed_change`."""
     gained, lost = (part.ravel().astype(float) for part in np.meshgrid(np.arange(n + 1), np.arange(n + 1)))
     kept = gained + lost <= n
-    return PairsLaw(gained[kept], lost[kept], np.full(int(kept.sum()), float(n))).limits(level)
+    return PairGaps(gained[kept], lost[kept], np.full(int(kept.sum()), float(n))).limits(level)
 
 
 def _missed_change(n: int, before: float, after: float, level: float, plain: bool) -> float:

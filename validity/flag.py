@@ -7,16 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy import special
 
-from inside.inference import (
-    CORRECTIONS,
-    Comparison,
-    Floats,
-    KnownRateGaps,
-    PartCounts,
-    gap_p,
-    gap_tails,
-    make_gaps,
-)
+from inside.direct_calls import gap_p, gap_tails
+from inside.inference import CORRECTIONS, Comparison, Floats, KnownRateGaps, PartCounts, make_gaps
 from validity.board import Cell
 from validity.certify_designs import (
     ATOM_SHARES,

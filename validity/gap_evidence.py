@@ -17,7 +17,7 @@ from inside.inference import (
     LinearGaps,
     PartLaw,
     Scale,
-    StrataLaw,
+    StrataGaps,
     TwoRateLaw,
     TwoRates,
     UnitSums,
@@ -152,7 +152,7 @@ def strata(
         k1, k2 = (
             np.asarray(random.binomial(n, rate), dtype=np.float64) for n, rate in ((n1, first), (n2, base))
         )
-        law = StrataLaw(TwoRates(k1, np.full(k1.shape, n1 * 1.0), k2, np.full(k2.shape, n2 * 1.0)), scale)
+        law = StrataGaps(TwoRates(k1, np.full(k1.shape, n1 * 1.0), k2, np.full(k2.shape, n2 * 1.0)), scale)
         if statistic == "heterogeneity":
             return np.asarray(heterogeneity(law).p_value <= 0.05, dtype=np.float64)
         above, below = law.tails(np.full(repeats, gap))

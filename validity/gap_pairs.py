@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from inside.inference import Floats, Pairs, PairsLaw, TwoRateLaw, TwoRates, mcnemar_mid_p, pair_gaps
+from inside.inference import Floats, PairedAnswers, PairGaps, TwoRateLaw, TwoRates, mcnemar_mid_p, pair_gaps
 from validity.board import Cell
 
 Random = np.random.Generator
@@ -18,14 +18,14 @@ Run = Callable[[int, Random], NDArray[np.float64]]
 RATES = (0.005, 0.02, 0.1, 0.2, 0.4)
 
 
-def every_table(pairs: int, first: float, second: float) -> tuple[PairsLaw, Floats]:
+def every_table(pairs: int, first: float, second: float) -> tuple[PairGaps, Floats]:
     """All likely tables of so many pairs, and their probabilities."""
     tables = np.array(
         [(i, j, pairs - i - j) for i in range(pairs + 1) for j in range(pairs + 1 - i)], dtype=float
     )
     mass = stats.multinomial.pmf(tables, pairs, [first, second, 1 - first - second])
     likely = mass > 1e-8
-    return PairsLaw(tables[likely, 0], tables[likely, 1], np.full(likely.sum(), pairs * 1.0)), mass[likely]
+    return PairGaps(tables[likely, 0], tables[likely, 1], np.full(likely.sum(), pairs * 1.0)), mass[likely]
 
 
 def misses(pairs: tuple[int, ...], level: float, sides: int) -> Run:
@@ -67,12 +67,12 @@ def wrong_certificates(pairs: tuple[int, ...], band: float) -> Run:
     return run
 
 
-def people(random: Random, n: int, groups: int, gap: float, alike: float, real: bool) -> list[Pairs]:
+def people(random: Random, n: int, groups: int, gap: float, alike: float, real: bool) -> list[PairedAnswers]:
     """Answers in several groups and in one target: a person's disposition and chance; the first group's is moved."""
     own = alike * random.normal(size=(n, 1)) + np.sqrt(1 - alike**2) * random.normal(size=(n, groups + 1))
     own[:, 0] += gap
     values = np.exp(own) if real else (own > 0.5).astype(float)
-    return [Pairs(np.arange(n), values[:, i], values[:, -1], 0) for i in range(groups)]
+    return [PairedAnswers(np.arange(n), values[:, i], values[:, -1], 0) for i in range(groups)]
 
 
 def rejected(n: int, groups: int = 1, gap: float = 0.0, alike: float = 0.8, real: bool = False) -> Run:
@@ -101,7 +101,7 @@ def rival(n: int, gap: float, alike: float, test: str) -> Run:
     return run
 
 
-def _rival_p(pairs: Pairs, test: str) -> float:
+def _rival_p(pairs: PairedAnswers, test: str) -> float:
     if test == "paired t":
         return float(stats.ttest_rel(pairs.first, pairs.second).pvalue)
     if test == "McNemar's exact test":

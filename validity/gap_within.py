@@ -153,7 +153,7 @@ def as_counts(draw: Draw) -> Run:
             mean = np.bincount(atom, people.value, 2 * strata) / np.maximum(count, 1.0)
             member = (np.arange(2 * strata) % 2 == 0)[None]
             atoms = Atoms(count, mean, count * mean * (1.0 - mean), True)
-            gaps = StrataGaps(atoms, Comparison(member, ~member), np.arange(2 * strata) // 2)
+            gaps = StrataGaps.of(atoms, Comparison(member, ~member), np.arange(2 * strata) // 2)
             found[i] = gaps.p_equal()[0] <= 0.05
         return found
 

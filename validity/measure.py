@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from inside.direct_calls import ratio_interval
-from inside.inference import PartCounts, RateMethod, gap_limits, gap_p, rate_interval
+from inside.direct_calls import gap_limits, gap_p, ratio_interval
+from inside.inference import PartCounts, RateMethod, rate_interval
 from validity.board import Cell, Claim
 from validity.measure_arrays import CELLS as ARRAYS
 from validity.measure_designs import Draw, Errors, Random, linear, repeated, survey

@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 from scipy.stats import binom
 
-from inside.inference import KnownRateGaps, PartCounts, gap_p, holm
+from inside.direct_calls import gap_p
+from inside.inference import KnownRateGaps, PartCounts, holm
 from validity.board import Cell
 from validity.measure_designs import Draw, Errors, Random, linear, repeated, survey
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from inside.inference import PartCounts, gap_p, gap_tails, holm
+from inside.direct_calls import gap_p, gap_tails
+from inside.inference import PartCounts, holm
 from validity.board import Cell
 
 Random = np.random.Generator

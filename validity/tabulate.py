@@ -215,7 +215,7 @@ def strata_differ() -> Run:
             mean = generator.binomial(count.astype(int), rates) / count
             atoms = Atoms(count, mean, count * mean * (1 - mean), True)
             found[i] = (
-                StrataGaps(atoms, Comparison(member, ~member), stratum).heterogeneity.p_value[0] <= 0.05
+                StrataGaps.of(atoms, Comparison(member, ~member), stratum).heterogeneity.p_value[0] <= 0.05
             )
         return found
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, ndtr
 
-from inside.inference import PartCounts, gap_limits
+from inside.direct_calls import gap_limits
+from inside.inference import PartCounts
 from inside.transport import (
     RateContrasts,
     article_test,

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from inside.inference import Comparison, Dependence, PartCounts, gap_p, holm, make_gaps, max_t
+from inside.direct_calls import gap_p
+from inside.inference import Comparison, Dependence, PartCounts, holm, make_gaps, max_t
 from inside.trial import correlation_of, influence_of
 from validity.board import Cell
 from validity.certify_designs import atoms_of

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inside.inference import Rule, Streams, advance, new_streams
+from inside.inference import StreamRule, Streams, advance, new_streams
 
 Generator = np.random.Generator
 LOOKS = 1000
@@ -20,8 +20,8 @@ Rates = Callable[[int], tuple[float, float]]
 def rule(
     low: float = 0.0, high: float = 0.0, *, ratio: bool = False, known: float = math.nan, overall: bool = False,
     binary: bool = True, block: int = 1, sides: int = 2, alpha: float = 0.05,
-) -> Rule:  # fmt: skip
-    return Rule(float(low), float(high), ratio, known, overall, binary, block, sides, -math.log(alpha))
+) -> StreamRule:  # fmt: skip
+    return StreamRule(float(low), float(high), ratio, known, overall, binary, block, sides, -math.log(alpha))
 
 
 EQUALITY = rule()
@@ -34,7 +34,7 @@ class Design:
     text: str
     sizes: Sizes
     rates: Rates
-    asked: Rule = EQUALITY
+    asked: StreamRule = EQUALITY
 
     def run(
         self, repeats: int, generator: Generator, looks: int = LOOKS
@@ -61,7 +61,9 @@ class Truth:
         self.means = np.zeros((repeats, 2))
         self.weight = np.zeros(repeats)
 
-    def add(self, n: np.ndarray, rates: tuple[float, float], asked: Rule, waiting: np.ndarray) -> np.ndarray:
+    def add(
+        self, n: np.ndarray, rates: tuple[float, float], asked: StreamRule, waiting: np.ndarray
+    ) -> np.ndarray:
         self.pending += np.stack([n, n * np.array(rates)], axis=2)
         size = self.pending[:, :, 0]
         alone = not math.isnan(asked.known)
@@ -75,7 +77,7 @@ class Truth:
         self.pending[closes] = 0.0
         return waiting
 
-    def gap(self, asked: Rule, streams: Streams) -> np.ndarray:
+    def gap(self, asked: StreamRule, streams: Streams) -> np.ndarray:
         some = np.maximum(self.weight, 1e-300)
         if not math.isnan(asked.known):
             return np.asarray(self.means[:, 0] / some - asked.known)

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from inside.direct_calls import difference_root, log_ratio_p, student_df
-from inside.inference import Floats, Only, Sample, el_log_ratio, el_multiplier
+from inside.inference import CountedValues, Floats, Only, el_log_ratio, el_multiplier
 
 
 def el_weights(g: Floats) -> Floats:
@@ -17,7 +17,7 @@ def el_weights(g: Floats) -> Floats:
 
 def el_mean_p(values: ArrayLike, mean: float) -> float:
     """Two-sided p-value of 'the mean is `mean`' by empirical likelihood."""
-    sample = Sample.of(values)
+    sample = CountedValues.of(values)
     if sample.constant:
         return np.nan
     return log_ratio_p(el_log_ratio(sample.centred + (sample.mean - mean)), student_df(sample))

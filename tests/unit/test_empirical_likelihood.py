@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from inside.direct_calls import difference_root, difference_tails
+from inside.direct_calls import difference_root, difference_tails, gap_limits, gap_p, gap_root
 from inside.inference import (
     Atoms,
     Comparison,
+    CountedValues,
     EndToEnd,
     PartCounts,
-    Sample,
     binomial_deviance,
     binomial_tails,
     constrained_rates,
@@ -20,9 +20,6 @@ from inside.inference import (
     el_mean_limits,
     estimate_gaps,
     gap_covariance,
-    gap_limits,
-    gap_p,
-    gap_root,
     joint_test,
     known_limits,
     known_log_ratio,
@@ -298,7 +295,7 @@ def test_target_methods_agree_in_large_samples():
 
 @pytest.mark.parametrize("refinement", ["none", "bartlett", "adjusted", "balanced"])
 def test_known_target_limits_reach_the_critical_value(samples, refinement):
-    sample = Sample.of(samples[0][:40])
+    sample = CountedValues.of(samples[0][:40])
     for limit in known_limits(sample, 3.84, refinement):
         assert known_log_ratio(sample, limit, refinement) == pytest.approx(3.84, rel=1e-8)
     assert known_log_ratio(sample, sample.mean, refinement) == pytest.approx(0.0, abs=1e-12)
@@ -307,12 +304,12 @@ def test_known_target_limits_reach_the_critical_value(samples, refinement):
 def test_limits_of_many_are_those_of_each(samples):
     rounded = [np.round(x, 1) for x in samples]
     for several in (samples, rounded, [samples[0][:3], samples[1], samples[2][:50]]):
-        end_to_end = EndToEnd.of_samples([Sample.of(np.tile(x, 20)) for x in several])
+        end_to_end = EndToEnd.of_samples([CountedValues.of(np.tile(x, 20)) for x in several])
         critical = np.full(len(several), 3.84)
-        repeated = np.array([el_mean_limits(Sample.of(np.tile(x, 20)), 3.84) for x in several])
+        repeated = np.array([el_mean_limits(CountedValues.of(np.tile(x, 20)), 3.84) for x in several])
         assert pytest.approx(repeated, rel=1e-9) == np.array(mean_limits_of_many(end_to_end, critical)).T
         together = mean_limits_of_many(EndToEnd.of_rows(several), critical)
-        alone = np.array([el_mean_limits(Sample.of(x), 3.84) for x in several])
+        alone = np.array([el_mean_limits(CountedValues.of(x), 3.84) for x in several])
         assert pytest.approx(alone, rel=1e-9) == np.array(together).T
 
 
@@ -330,7 +327,7 @@ def test_limits_of_many_hold_for_awkward_values(critical):
     ]
     together = np.array(mean_limits_of_many(EndToEnd.of_rows(awkward), np.full(len(awkward), critical))).T
     for x, (low, high) in zip(awkward, together, strict=True):
-        expected = el_mean_limits(Sample.of(x), critical)
+        expected = el_mean_limits(CountedValues.of(x), critical)
         assert (low, high) == pytest.approx(expected, rel=1e-9, abs=1e-9 * (expected[1] - expected[0]))
 
 
@@ -345,7 +342,7 @@ def test_limits_of_many_without_variation_or_rows():
 
 
 def test_added_points_reach_beyond_the_hull():
-    sample = Sample.of(np.array([1.0, 2.0, 3.0, 4.0]))
+    sample = CountedValues.of(np.array([1.0, 2.0, 3.0, 4.0]))
     assert known_log_ratio(sample, 9.0, "none") == np.inf
     assert np.isfinite(known_log_ratio(sample, 9.0, "adjusted"))
     assert np.isfinite(known_log_ratio(sample, 9.0, "balanced"))

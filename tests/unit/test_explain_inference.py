@@ -18,7 +18,7 @@ from inside.explain import (
     pair_targets,
     two_sided_p,
 )
-from inside.inference import PairsLaw
+from inside.inference import PairGaps
 from oracles.esl import DEFINITIONS
 from oracles.quarter_rows import bonett_price_limits, mid_p_limits, quarter_interval, tango_limits
 
@@ -108,7 +108,7 @@ def test_contributions_of_rates_whose_denominator_moves_rest_on_those_counted():
 @pytest.mark.parametrize("level", [0.9, 0.95, 0.999])
 def test_changes_of_paired_decisions(counts, level):
     """Never sharper than Tango's limits, found where the likelihood's own maximum puts them, nor Bonett and Price's."""
-    law = PairsLaw(*(np.array([float(x)]) for x in counts))
+    law = PairGaps(*(np.array([float(x)]) for x in counts))
     # the oracle searches the likelihood for its maximum, to about 1e-6
     by_search = tango_limits(*counts, level)
     critical = stats.norm.isf((1 - level) / 2)
@@ -124,7 +124,7 @@ def test_changes_of_paired_decisions(counts, level):
 
 
 def test_tango_gives_the_numbers_of_the_method_page():
-    low, high = PairsLaw(np.array([0.0, 1.0]), np.zeros(2), np.array([25.0, 30.0])).limits(0.95)
+    low, high = PairGaps(np.array([0.0, 1.0]), np.zeros(2), np.array([25.0, 30.0])).limits(0.95)
     assert low == pytest.approx([-0.133192, -0.083964], abs=1e-6)
     assert high == pytest.approx([0.133192, 0.166704], abs=1e-6)
 

@@ -13,8 +13,8 @@ from inside.direct_calls import difference_interval
 from inside.inference import (
     Comparison,
     LinearGaps,
-    PairsLaw,
-    StrataLaw,
+    PairGaps,
+    StrataGaps,
     TwoRates,
     UnitSums,
     heterogeneity,
@@ -30,7 +30,7 @@ EVERYONE = Comparison(np.array([[True, False]]), np.array([[True, True]]))
 
 
 def strata_law(rows, scale):
-    return StrataLaw(TwoRates(*(column[None] for column in np.asarray(rows, dtype=float).T)), scale)
+    return StrataGaps(TwoRates(*(column[None] for column in np.asarray(rows, dtype=float).T)), scale)
 
 
 def unit_rows():
@@ -222,7 +222,7 @@ def test_one_unit_gives_a_reason():
 
 def test_published_numbers_of_pairs():
     first, second, pairs = (np.array([v]) for v in (9.0, 2.0, 40.0))
-    law = PairsLaw(first, second, pairs)
+    law = PairGaps(first, second, pairs)
     critical = stats.norm.isf(0.025)
     ends = [
         optimize.brentq(lambda gap, z=z: law.score(np.array([gap]))[0] - z, -0.5, 0.8)
@@ -253,7 +253,7 @@ def every_pair_table(pairs):
 def test_exact_tails_of_pairs_equal_every_table():
     first, second = every_pair_table(14)
     for b, c, gap in ((5, 1, 0.1), (2, 6, -0.05), (4, 4, 0.2)):
-        law = PairsLaw(np.array([b * 1.0]), np.array([c * 1.0]), np.array([14.0]))
+        law = PairGaps(np.array([b * 1.0]), np.array([c * 1.0]), np.array([14.0]))
         rates = np.linspace(max(0.0, -gap), (1 - gap) / 2, 200_001)[1:-1]
         with np.errstate(divide="ignore"):
             likelihood = b * np.log(rates + gap) + c * np.log(rates)
@@ -273,7 +273,7 @@ def test_exact_tails_of_pairs_equal_every_table():
 def test_limits_of_pairs_leave_zero_out_exactly_where_mcnemar_rejects():
     first, second = every_pair_table(25)
     for level in (0.9, 0.95, 0.99):
-        law = PairsLaw(first, second, np.full(first.size, 25.0))
+        law = PairGaps(first, second, np.full(first.size, 25.0))
         low, high = law.limits(level)
         assert np.array_equal((low > 0) | (high < 0), law.p_equal() <= 1 - level)
         assert np.all((low <= law.centre) & (law.centre <= high))
@@ -290,7 +290,7 @@ def test_levels_of_pairs_by_every_table(pairs):
         rates = [b, c, 1 - b - c]
         mass = stats.multinomial.pmf(np.stack([first, second, count - first - second], -1), pairs, rates)
         likely = mass > 1e-9
-        law = PairsLaw(first[likely], second[likely], count[likely])
+        law = PairGaps(first[likely], second[likely], count[likely])
         above, below = law.tails(np.full(likely.sum(), b - c))
         assert mass[likely][2 * np.minimum(above, below) <= 0.05].sum() <= 0.0505, (b, c)
         for tail in (above, below):

@@ -54,7 +54,7 @@ HEAVY = {"numba", "sklearn", "scipy.stats", "altair", "pandas", "polars", "pyarr
 
 
 def part_of(path: Path) -> str:
-    """The first name below the package: fairtrial/_inference/bounds.py → inference."""
+    """The first name below the package: fairtrial/_inference/power.py → inference."""
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 

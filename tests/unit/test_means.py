@@ -17,7 +17,7 @@ from inside.direct_calls import (
     el_mean_intervals,
     welch,
 )
-from inside.inference import Sample
+from inside.inference import CountedValues
 from oracles.elfa_intervals import el_statistic, two_sample_el_statistic
 from oracles.inverses import el_mean_p
 
@@ -53,7 +53,7 @@ def test_empirical_likelihood_limits_reach_the_critical_value(samples):
 def test_profile_equals_the_nested_search(samples):
     x, y = samples
     for gap in (-1.6, -0.9, -0.4, 0.3):
-        fast = difference_log_ratio(Sample.of(x), Sample.of(y), gap)
+        fast = difference_log_ratio(CountedValues.of(x), CountedValues.of(y), gap)
         assert fast == pytest.approx(two_sample_el_statistic(x, y, gap), rel=1e-8)
 
 
@@ -62,9 +62,11 @@ def test_binary_profile_equals_the_two_binomial_likelihood_ratio():
     x, y = np.repeat([1.0, 0.0], [k1, n1 - k1]), np.repeat([1.0, 0.0], [k2, n2 - k2])
     for gap in (-0.4, 0.0, 0.11, 0.3, 0.7):
         expected = float(difference_root(k1, n1, k2, n2, gap, "likelihood")) ** 2
-        assert difference_log_ratio(Sample.of(x), Sample.of(y), gap) == pytest.approx(expected, rel=1e-8)
+        assert difference_log_ratio(CountedValues.of(x), CountedValues.of(y), gap) == pytest.approx(
+            expected, rel=1e-8
+        )
     expected = difference_interval(k1, n1, k2, n2, only="likelihood")
-    limits = difference_limits(Sample.of(x), Sample.of(y), stats.chi2.isf(0.05, 1))
+    limits = difference_limits(CountedValues.of(x), CountedValues.of(y), stats.chi2.isf(0.05, 1))
     assert limits == pytest.approx((float(expected.low), float(expected.high)), abs=1e-9)
 
 
@@ -76,7 +78,9 @@ def test_small_samples_are_t_calibrated():
     low, high = el_mean_difference_interval(x, y)
     critical = stats.t.isf(0.025, df) ** 2
     for limit in (low, high):
-        assert difference_log_ratio(Sample.of(x), Sample.of(y), limit) == pytest.approx(critical, rel=1e-9)
+        assert difference_log_ratio(CountedValues.of(x), CountedValues.of(y), limit) == pytest.approx(
+            critical, rel=1e-9
+        )
         assert el_mean_difference_p(x, y, limit) == pytest.approx(0.05, rel=1e-9)
 
 
@@ -99,11 +103,13 @@ def test_undefined_is_nan_and_never_an_exception():
 
 def test_outside_the_hull_the_ratio_is_infinite():
     x, y = np.array([0.0, 1.0]), np.array([5.0, 6.0])
-    assert difference_log_ratio(Sample.of(x), Sample.of(y), 0.0) == np.inf
+    assert difference_log_ratio(CountedValues.of(x), CountedValues.of(y), 0.0) == np.inf
 
 
 def test_counts_stand_for_repeated_rows():
     values, counts = np.array([0.0, 1.0, 5.0]), np.array([3, 4, 2])
-    other = Sample.of(np.array([1.0, 2.0, 2.5, 9.0]))
-    grouped = difference_log_ratio(Sample.of(values, counts), other, 0.2)
-    assert grouped == pytest.approx(difference_log_ratio(Sample.of(np.repeat(values, counts)), other, 0.2))
+    other = CountedValues.of(np.array([1.0, 2.0, 2.5, 9.0]))
+    grouped = difference_log_ratio(CountedValues.of(values, counts), other, 0.2)
+    assert grouped == pytest.approx(
+        difference_log_ratio(CountedValues.of(np.repeat(values, counts)), other, 0.2)
+    )

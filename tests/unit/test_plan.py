@@ -111,7 +111,7 @@ def test_monitoring_says_when_a_watch_shows_it() -> None:
     """By watches of another seed: in about 80% of them the violation is shown by then, in fewer a period before."""
     import math
 
-    from inside.inference import Rule, advance, new_streams
+    from inside.inference import StreamRule, advance, new_streams
 
     result = plan("fpr", rate=0.3, disparity=0.15, tolerance=0.02, monitoring=True, each_period=60)
     line = result.estimates[-1]
@@ -121,7 +121,7 @@ def test_monitoring_says_when_a_watch_shows_it() -> None:
     for period in range(line["periods"]):
         ones = random.binomial(60, [0.45, 0.3], (2000, 2)).astype(float)
         cells = np.stack([np.full_like(ones, 60.0), ones, ones], axis=2)
-        rule = Rule(-0.02, 0.02, False, math.nan, False, True, 1, 2, math.log(20))
+        rule = StreamRule(-0.02, 0.02, False, math.nan, False, True, 1, 2, math.log(20))
         advance(streams, cells, period, rule, np.zeros((0, 2)), 2.0)
     shown = np.mean(streams.crossed >= 0)
     assert shown >= 0.8 - 0.04, "1,000 and 2,000 simulated watches: a standard error of .016"

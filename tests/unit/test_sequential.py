@@ -12,7 +12,7 @@ from tests.oracles import watch as oracle
 
 from inside.inference import (
     BETS,
-    Rule,
+    StreamRule,
     Streams,
     advance,
     average_logs,
@@ -45,11 +45,11 @@ CLOSE = {"abs": 6e-7, "rel": 0}  # the page prints six decimals
 
 
 def rule(low: float = 0.0, high: float = 0.0, *, ratio: bool = False, known: float = math.nan, overall: bool = False,
-         binary: bool = True, block: int = 1, sides: int = 2) -> Rule:  # fmt: skip
-    return Rule(float(low), float(high), ratio, known, overall, binary, block, sides, math.log(20))
+         binary: bool = True, block: int = 1, sides: int = 2) -> StreamRule:  # fmt: skip
+    return StreamRule(float(low), float(high), ratio, known, overall, binary, block, sides, math.log(20))
 
 
-def average_evidence(streams: Streams, s: int, asked: Rule, edge: float, upwards: bool) -> float:
+def average_evidence(streams: Streams, s: int, asked: StreamRule, edge: float, upwards: bool) -> float:
     return float(average_logs(select(streams, slice(s, s + 1)), asked, np.array([edge]), upwards)[0])
 
 
@@ -59,7 +59,7 @@ def cells_of(*sides: Sequence[float]) -> np.ndarray:
 
 
 def fed(
-    periods: Sequence[tuple[float, ...]], asked: Rule, reference: np.ndarray = NOWHERE
+    periods: Sequence[tuple[float, ...]], asked: StreamRule, reference: np.ndarray = NOWHERE
 ) -> Iterator[Streams]:
     streams = new_streams(1)
     for number, (n_a, k_a, n_b, k_b) in enumerate(periods):
@@ -67,7 +67,7 @@ def fed(
         yield streams
 
 
-def last(periods: Sequence[tuple[float, ...]], asked: Rule) -> Streams:
+def last(periods: Sequence[tuple[float, ...]], asked: StreamRule) -> Streams:
     return list(fed(periods, asked))[-1]
 
 
@@ -113,7 +113,7 @@ def test_ratio_without_chords_is_exact() -> None:
 
 
 def test_every_period_golden() -> None:
-    def path(asked: Rule) -> list[float]:
+    def path(asked: StreamRule) -> list[float]:
         return [float(log_evidence(streams, asked)[0]) for streams in fed(FOUR, asked)]
 
     assert path(rule(sides=1)) == pytest.approx([0.0, 2.592625, 4.953363, 6.390279], **CLOSE)
@@ -270,7 +270,9 @@ def every_table(n_a: int, n_b: int, periods: int) -> np.ndarray:
     return np.array(list(product(once, repeat=periods)), dtype=float)
 
 
-def whole_process(n_a: int, n_b: int, tables: np.ndarray, asked: Rule, reference: np.ndarray) -> Streams:
+def whole_process(
+    n_a: int, n_b: int, tables: np.ndarray, asked: StreamRule, reference: np.ndarray
+) -> Streams:
     streams = new_streams(len(tables))
     for number in range(tables.shape[1]):
         ones = tables[:, number]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from inside.direct_calls import difference_limits
-from inside.inference import FEWEST, Sample, _tilt
+from inside.inference import FEWEST, CountedValues, _tilt
 
 SHAPES = {
     "normal": lambda generator, size: generator.normal(size=size),
@@ -16,7 +16,7 @@ SHAPES = {
 }
 
 
-def _by_passes(sample: Sample, multiplier: float) -> tuple[float, float]:
+def _by_passes(sample: CountedValues, multiplier: float) -> tuple[float, float]:
     """The defining equation, sum 1/(1 + λ(x - μ)) = n, solved by halving with eighty-bit numbers."""
     x, counts = sample.centred.astype(np.longdouble), sample.counts.astype(np.longdouble)
     raised = 1 + np.longdouble(multiplier) * x
@@ -35,7 +35,7 @@ def _by_passes(sample: Sample, multiplier: float) -> tuple[float, float]:
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("errors", [0.1, -2.0, 8.0])
 def test_series_solve_the_equation(shape: str, errors: float) -> None:
-    sample = Sample.of(SHAPES[shape](np.random.default_rng(7), 20_000))
+    sample = CountedValues.of(SHAPES[shape](np.random.default_rng(7), 20_000))
     assert sample.centred.size >= FEWEST
     multiplier = errors / float(np.sqrt(sample.variance * sample.size))
     assert sample.powers is not None
@@ -46,7 +46,7 @@ def test_series_solve_the_equation(shape: str, errors: float) -> None:
 
 
 def test_tilts_beyond_the_series_are_solved_by_passes() -> None:
-    sample = Sample.of(np.random.default_rng(1).normal(size=10_000))
+    sample = CountedValues.of(np.random.default_rng(1).normal(size=10_000))
     assert sample.powers is not None
     assert sample.powers.solve(1.0, sample.variance) is None
     assert _tilt(sample, 1.0) == pytest.approx(_by_passes(sample, 1.0), rel=1e-12)
@@ -56,10 +56,10 @@ def test_limits_are_those_of_passes_alone() -> None:
     """One likelihood by both routes: with the series, and by passes alone."""
     generator = np.random.default_rng(2)
     values, others = generator.exponential(size=FEWEST), generator.normal(1.0, 1.0, 900)
-    by_series, by_passes = Sample.of(values), Sample.of(values)
+    by_series, by_passes = CountedValues.of(values), CountedValues.of(values)
     by_passes.__dict__["powers"] = None
     assert by_series.powers is not None
-    other = Sample.of(others)
+    other = CountedValues.of(others)
     assert difference_limits(by_series, other, 4.0) == pytest.approx(
         difference_limits(by_passes, other, 4.0), rel=1e-12, abs=1e-12
     )

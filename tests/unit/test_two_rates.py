@@ -11,7 +11,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep
 
 from inside.direct_calls import difference_interval, difference_root, ratio_interval
 from inside.inference import (
-    Mirrored,
+    MirroredLaw,
     PartLaw,
     TwoRateLaw,
     TwoRates,
@@ -192,7 +192,7 @@ def test_limits_are_where_the_tails_are_the_level(scale, level, kind):
     law = TwoRateLaw(TwoRates(k1, n1, k2, n2), scale)
     if kind != "apart":
         law = PartLaw(TwoRates(k1, n1, k2, n2), scale)
-        law = law if kind == "inside" else Mirrored(law, scale == "ratio")
+        law = law if kind == "inside" else MirroredLaw(law, scale == "ratio")
     low, high = law.limits(level)
     tail = (1 - level) / 2
     # A limit at the end of what a gap can be is not a root: with one event a ratio's lower one may be zero.

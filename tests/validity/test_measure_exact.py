@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from inside.direct_calls import ratio_interval
-from inside.inference import PartCounts, gap_limits, gap_p, rate_interval
+from inside.direct_calls import gap_limits, gap_p, ratio_interval
+from inside.inference import PartCounts, rate_interval
 
 RATES = np.linspace(0.02, 0.98, 25)
 

@@ -15,8 +15,7 @@ from fairtrial._compare.inference_asked import Inference, refuse_ways
 from fairtrial._compare.sorted_groups import Estimate
 from fairtrial._compare.weighted_rows import WeightedRows
 from fairtrial._errors import FairtrialWarning, Fault, InputError, NotApplicable, Note
-from fairtrial._inference.bounds import bounded
-from fairtrial._inference.compare.choose_gaps import make_gaps
+from fairtrial._inference.compare.choose_gaps import bounded, make_gaps
 from fairtrial._inference.compare.gaps import Gaps
 from fairtrial._inference.compare.linear_gaps import LinearGaps
 from fairtrial._inference.evidence.atoms import Atoms, Comparison

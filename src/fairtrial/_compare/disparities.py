@@ -32,15 +32,11 @@ from fairtrial._compare.sorted_groups import (
 from fairtrial._compare.weighted_rows import WeightedRows
 from fairtrial._compare.within import Within, adjust, refuse_within, within_columns
 from fairtrial._errors import Fault, InputError, Named, Note, Words
-from fairtrial._inference.compare.end_gaps import EndGaps
-from fairtrial._inference.compare.gaps import Gaps
-from fairtrial._inference.compare.linear_gaps import LinearGaps
-from fairtrial._inference.compare.mean_ratios import mean_ratios
-from fairtrial._inference.compare.pair_gaps import PairGaps
-from fairtrial._inference.evidence.atoms import Atoms, Bools, Comparison, as_matrix, gap_covariance
+from fairtrial._inference.compare.gaps import Gaps, JointTest, no_gap
+from fairtrial._inference.compare.sums_gaps import mean_ratios
+from fairtrial._inference.evidence.atoms import Atoms, Comparison, as_matrix, gap_covariance
 from fairtrial._inference.evidence.members import Members
 from fairtrial._inference.joint.joint_test import (
-    JointTest,
     bounded_joint,
     is_too_large,
     joint_test,
@@ -51,8 +47,7 @@ from fairtrial._inference.joint.plug_in import plug_in_test
 from fairtrial._inference.joint.region import quadratic_test
 from fairtrial._inference.joint.vector_likelihood import orthogonal_joint
 from fairtrial._inference.means.target_methods import OrthogonalGaps
-from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.rates.binary_gaps import no_gap
+from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.simultaneous import bonferroni_level, simultaneous_level
 from fairtrial._inference.ways import Scale
 from fairtrial._metrics.groups import Group, Target
@@ -226,8 +221,9 @@ class Disparities:
 
     def joint(self) -> JointTest:
         """Test that every group's gap is zero."""
-        if isinstance(self.gaps, LinearGaps | PairGaps | EndGaps):
-            return self.gaps.joint()
+        own = self.gaps.joint()
+        if own is not None:
+            return own
         gap, covariance = self.differences.estimate, self.differences.covariance
         if covariance is not None:
             return without_undefined(

@@ -19,11 +19,9 @@ from fairtrial._compare.states import DESCRIBED, FAVOURED, TOO_FEW
 from fairtrial._compare.within import adjusted_cells
 from fairtrial._compare.words import band_words, groups_words, number_words, sentence, unit_of
 from fairtrial._inference.compare.end_gaps import EndGaps
-from fairtrial._inference.compare.gaps import Gaps
-from fairtrial._inference.joint.joint_test import JointTest
+from fairtrial._inference.compare.gaps import Gaps, JointTest, no_gap
 from fairtrial._inference.multiplicity import holm
 from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.rates.binary_gaps import no_gap
 from fairtrial._inference.simultaneous import bonferroni_level, shared_level
 from fairtrial._metrics.harm import Effect, describes_people
 from fairtrial._results.column import State, Verdict, undefined

@@ -40,7 +40,7 @@ def selective_labels(audit: Audit) -> SelectiveLabels | None:
         return None
     import numpy as np
 
-    from fairtrial._inference.rates.labelling import SELECTIVE, labelling_p
+    from fairtrial._inference.rates.two_rates import SELECTIVE, labelling_p
 
     (known0, people0), (known1, people1) = counts
     p = labelling_p(*(np.array([float(count)]) for count in (known1, people1, known0, people0)))

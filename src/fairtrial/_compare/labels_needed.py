@@ -14,9 +14,9 @@ import numpy as np
 
 from fairtrial._compare.outcome_bounds import OutcomeBounds
 from fairtrial._inference.compare.end_gaps import EndGaps
+from fairtrial._inference.compare.gaps import no_gap
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.power import Band, MeanAudits
-from fairtrial._inference.rates.binary_gaps import no_gap
 from fairtrial._results.column import undefined
 
 LEAST = 10  # labels of each kind of people at least: a share is hardly known from fewer

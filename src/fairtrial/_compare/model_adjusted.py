@@ -14,9 +14,9 @@ from fairtrial._compare.inference_asked import Inference
 from fairtrial._compare.within import Within
 from fairtrial._errors import Fault, NotApplicable
 from fairtrial._inference.compare.gaps import Gaps
-from fairtrial._inference.compare.model_gaps import FOLDS, Fitted, ModelGaps, Parts, robust_parts
-from fairtrial._inference.evidence.atoms import Bools, Comparison
-from fairtrial._inference.numeric.roots import Floats
+from fairtrial._inference.compare.model_gaps import FOLDS, Fitted, ModelGaps, RobustParts, robust_parts
+from fairtrial._inference.evidence.atoms import Comparison
+from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._metrics.metric import Metric
 
 SHRUNK = 0.1  # the penalty on squared coefficients, of numbers in standard deviations
@@ -47,7 +47,9 @@ def adjust_by_model(
     return Within(columns, [], ModelGaps(parts, value.size), unadjusted)
 
 
-def _parts(member: Bools, reference: Bools, value: Floats, design: Floats, fold: NDArray[np.int64]) -> Parts:
+def _parts(
+    member: Bools, reference: Bools, value: Floats, design: Floats, fold: NDArray[np.int64]
+) -> RobustParts:
     rows = np.flatnonzero(member | reference)
     mean = expected_chance if np.isin(value, (0.0, 1.0)).all() else expected_mean
     found = robust_parts(member[rows], value[rows], design[rows], expected_chance, mean, fold[rows])

@@ -14,9 +14,9 @@ import numpy as np
 from scipy import special
 
 from fairtrial._compare.disparities import Disparities
+from fairtrial._inference.compare.gaps import no_gap
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.power import Band, MeanAudits, RateAudits
-from fairtrial._inference.rates.binary_gaps import no_gap
 from fairtrial._results.column import undefined
 
 # A size is sought up to this many times the present one, and to two percent: it is said as "about".

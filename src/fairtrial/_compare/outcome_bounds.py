@@ -15,10 +15,9 @@ from fairtrial._audit.unknown_outcomes import OutcomeCells, outcome_cells
 from fairtrial._compare.between_ends import Bounds
 from fairtrial._compare.inference_asked import Inference, refuse_ways
 from fairtrial._errors import Fault, NotApplicable, Note, Set, Words
-from fairtrial._inference.compare.end_gaps import EndGaps, RateEnds, label_gaps
+from fairtrial._inference.compare.end_gaps import EndGaps, PartlyLabelled, RateEnds, label_gaps
 from fairtrial._inference.evidence.atoms import Atoms, Comparison
 from fairtrial._inference.evidence.members import Members
-from fairtrial._inference.evidence.partly_labelled import PartlyLabelled
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._metrics.groups import Target
 from fairtrial._metrics.metric import Metric

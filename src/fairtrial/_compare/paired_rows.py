@@ -13,9 +13,9 @@ from fairtrial._compare.atom_codes import atom_of_rows
 from fairtrial._compare.inference_asked import Inference, refuse_ways
 from fairtrial._errors import Fault, InputError, NotApplicable, Note, Set, Words
 from fairtrial._inference.compare.gaps import Gaps
-from fairtrial._inference.compare.pair_gaps import Pairs, pair_gaps
-from fairtrial._inference.evidence.atoms import Bools, Comparison
-from fairtrial._inference.numeric.roots import Floats
+from fairtrial._inference.compare.pair_gaps import PairedAnswers, pair_gaps
+from fairtrial._inference.evidence.atoms import Comparison
+from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._metrics.groups import Group, Target
 from fairtrial._metrics.metric import Metric
 from fairtrial._metrics.values import Role
@@ -64,14 +64,14 @@ class PairedRows:
             raise InputError(self.who, Fault("target", required, cure=named))
         return int(((own != NO_PAIR) & (other != NO_PAIR)).sum())
 
-    def pairs(self, member: Bools, opposite: Bools) -> Pairs:
+    def pairs(self, member: Bools, opposite: Bools) -> PairedAnswers:
         """The people with both answers, and how many have one only."""
         own, other = self.answers(member)[0], self.answers(opposite)[0]
         both = (own != NO_PAIR) & (other != NO_PAIR)
         alone = int(((own != NO_PAIR) ^ (other != NO_PAIR)).sum())
-        return Pairs(np.flatnonzero(both), self.value[own[both]], self.value[other[both]], alone)
+        return PairedAnswers(np.flatnonzero(both), self.value[own[both]], self.value[other[both]], alone)
 
-    def samples(self, comparison: Comparison) -> list[Pairs]:
+    def samples(self, comparison: Comparison) -> list[PairedAnswers]:
         """The pairs of every group."""
         return [self.pairs(*sides) for sides in zip(comparison.member, comparison.reference, strict=True)]
 

@@ -17,7 +17,7 @@ from fairtrial._errors import Example, Fault, NotApplicable, Note, Set, Words
 from fairtrial._inference.compare.end_gaps import EndGaps, probable_gaps
 from fairtrial._inference.evidence.atoms import Comparison
 from fairtrial._inference.evidence.members import Members
-from fairtrial._inference.evidence.probable_groups import Estimate as Answer
+from fairtrial._inference.evidence.probable_groups import InfluenceEstimate as Answer
 from fairtrial._inference.evidence.probable_groups import ProbableGap, ProbableRows, halves
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._metrics.groups import Target

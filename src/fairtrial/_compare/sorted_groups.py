@@ -18,9 +18,9 @@ from fairtrial._compare.probable_bounds import ProbableCells
 from fairtrial._compare.states import EVERYONE, FEW_IN_TARGET, NO_TARGET, NOBODY, REFERENCE, TOO_FEW
 from fairtrial._compare.weighted_rows import WeightedRows, weighted_rows
 from fairtrial._errors import Fault, InputError
-from fairtrial._inference.evidence.atoms import Atoms, Bools, Comparison, Membership
+from fairtrial._inference.evidence.atoms import Atoms, Comparison, Membership
 from fairtrial._inference.evidence.members import Lattice, Members
-from fairtrial._inference.numeric.roots import Floats
+from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._metrics.groups import Group, Target, find_target
 from fairtrial._metrics.metric import Metric
 from fairtrial._results.column import State

@@ -13,7 +13,7 @@ from fairtrial._compare.scales import find_ratio_band
 from fairtrial._compare.sorted_groups import Estimate
 from fairtrial._compare.within import within_notes
 from fairtrial._errors import Example, Fault, InputError, Note, Words, notes_where
-from fairtrial._inference.bounds import ROWS_RULE, SKEWNESS_RULE, SUMS_RULE, BoundedGaps
+from fairtrial._inference.compare.choose_gaps import ROWS_RULE, SKEWNESS_RULE, SUMS_RULE, BoundedGaps
 from fairtrial._inference.compare.gaps import Gaps
 from fairtrial._inference.rates.binary_gaps import FEW_EVENTS
 from fairtrial._metrics.metric import Metric

@@ -13,8 +13,7 @@ from fairtrial._audit.reading import LARGEST
 from fairtrial._compare.atom_codes import atom_of_rows
 from fairtrial._errors import Fault, InputError
 from fairtrial._inference.evidence.atoms import Atoms
-from fairtrial._inference.evidence.unit_sums import MANY_ROWS, UnitSums, are_little
-from fairtrial._inference.evidence.weight_nodes import nodes_of_powers
+from fairtrial._inference.evidence.unit_sums import MANY_ROWS, UnitSums, are_little, nodes_of_powers
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._metrics.metric import Metric
 
@@ -62,7 +61,7 @@ def _of_rows(who: str, audit: Audit, cells: Cells, metric: Metric) -> WeightedRo
     # rows without weight are in the counts of cells, so that these are not what equal weights of the others mean
     if sums.counted and counts.sum() == given.sum():
         return None
-    return WeightedRows(rows, sums.pooled(), _atoms(sums, atom, value, value))
+    return WeightedRows(rows, sums.pooled(), _atoms(sums, (atom, value, value)))
 
 
 def _by_grouping(who: str, audit: Audit, cells: Cells, metric: Metric) -> WeightedRows | None:
@@ -82,7 +81,7 @@ def _by_grouping(who: str, audit: Audit, cells: Cells, metric: Metric) -> Weight
     alone = audit.unit is None or bool((np.bincount(lines.pattern, lines.rows) == 1).all())
     if lines.alike and alone and not lines.weightless:
         return None
-    return WeightedRows(cells, sums, _atoms(sums, atom, lines.low, lines.high))
+    return WeightedRows(cells, sums, _atoms(sums, (atom, lines.low, lines.high)))
 
 
 def _enough_sums(audit: Audit, cells: Cells, metric: Metric, sides: WeightSides) -> bool:
@@ -102,32 +101,25 @@ def _of_sums(cells: Cells, sides: WeightSides) -> WeightedRows | None:
     powers = np.concatenate([side.powers for side in sides])
     nodes = nodes_of_powers(powers, sides.event.centre, sides.event.spread, sides.low, sides.high)
     sums = UnitSums.of_nodes(nodes, len(cells.rows))
-    people = sides.without.powers[:, 0] + sides.event.powers[:, 0]
-    return WeightedRows(cells, sums, _rates(sums, people))
+    return WeightedRows(cells, sums, _atoms(sums))
 
 
-def _means(sums: UnitSums) -> NDArray[np.float64]:
-    times = _times(sums)
-    weight, total = (np.bincount(sums.atom, of * times, sums.atoms) for of in (sums.weight, sums.total))
-    return np.divide(total, weight, out=np.zeros(sums.atoms), where=weight > 0)
+def _atoms(sums: UnitSums, values: tuple[NDArray[np.int64], Floats, Floats] | None = None) -> Atoms:
+    """The finest groups: how many people have rows there, and their weighted mean.
 
-
-def _times(sums: UnitSums) -> Floats:
-    """For how many people each line stands."""
-    return np.asarray(np.broadcast_to(sums.times, (sums.units,))[sums.unit], dtype=np.float64)
-
-
-def _rates(sums: UnitSums, people: NDArray[np.float64]) -> Atoms:
-    mean = np.where(people > 0, _means(sums), 0.0)
-    return Atoms(people, mean, people * mean * (1.0 - mean), True)
-
-
-def _atoms(sums: UnitSums, atom: NDArray[np.int64], least: Floats, most: Floats) -> Atoms:
-    """The finest groups: how many people have rows there, and their weighted mean."""
-    people = np.rint(np.bincount(sums.atom, _times(sums), sums.atoms))
-    if sums.binary:
-        return _rates(sums, people)
-    mean = _means(sums)
+    `values` are the finest group of each line, and its smallest and largest value; rates need none.
+    """
+    times = np.broadcast_to(sums.times, (sums.units,))[sums.unit]
+    people, weight, total = (
+        np.bincount(sums.atom, of * times, sums.atoms).astype(np.float64)
+        for of in (np.ones(times.size), sums.weight, sums.total)
+    )
+    people = np.rint(people)
+    mean = np.divide(total, weight, out=np.zeros(sums.atoms), where=weight > 0)
+    if sums.binary or values is None:
+        mean = np.where(people > 0, mean, 0.0)
+        return Atoms(people, mean, people * mean * (1.0 - mean), True)
+    atom, least, most = values
     low, high, nothing = mean.copy(), mean.copy(), np.zeros(sums.atoms)
     np.minimum.at(low, atom, least)
     np.maximum.at(high, atom, most)

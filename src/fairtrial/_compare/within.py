@@ -141,7 +141,7 @@ def adjust(
             raise NotApplicable(who, Fault("within", required, cure=cure))
         gaps = LinearStrataGaps(sums, comparison, stratum, unadjusted, scale)
         return Within(columns, labels, gaps, unadjusted)
-    law = StrataGaps if atoms.binary else MeanStrataGaps
+    law = StrataGaps.of if atoms.binary else MeanStrataGaps
     return Within(columns, labels, law(atoms, comparison, stratum, scale), unadjusted)
 
 

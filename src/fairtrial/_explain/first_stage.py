@@ -23,8 +23,9 @@ from fairtrial._explain.solver.group_forms import LEAST_DF, QUARTER
 from fairtrial._explain.two_stage_game import Estimates, TwoStageGame, in_units_of_baseline, value_targets
 from fairtrial._explain.wanted import WHO, Wanted
 from fairtrial._inference.compare.choose_gaps import make_gaps
-from fairtrial._inference.evidence.atoms import Atoms, Bools, Comparison
+from fairtrial._inference.evidence.atoms import Atoms, Comparison
 from fairtrial._inference.joint.joint_test import joint_test
+from fairtrial._inference.numeric.roots import Bools
 from fairtrial._inference.rates.proportions import rate_interval
 
 Pairs = Sequence[tuple[int, int]]

@@ -26,7 +26,7 @@ from fairtrial._explain.two_stage_game import (
     in_units_of_baseline,
     value_targets,
 )
-from fairtrial._inference.rates.pairs import PairsLaw
+from fairtrial._inference.compare.pair_gaps import PairGaps
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,7 +95,7 @@ def _removal(game: TwoStageGame, found: Estimates) -> Estimates:
     inside = (game.group[None, :] == np.arange(game.groups)[:, None]).astype(np.float64)
     gained, lost = inside @ (moved > 0), inside @ (moved < 0)
     size = np.broadcast_to((inside @ (game.form.weight0 > 0))[:, None], gained.shape)
-    law = PairsLaw(gained.ravel(), lost.ravel(), size.ravel())
+    law = PairGaps(gained.ravel(), lost.ravel(), size.ravel())
     told = (*law.limits(game.level), law.p_equal())
     gone = np.isnan(found.value)
     parts = (part.reshape(gained.shape)[:, None] for part in told)

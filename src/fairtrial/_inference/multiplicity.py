@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.numeric.symmetric_root import symmetric_root
+from fairtrial._inference.numeric.roots import Floats, symmetric_root
 
 
 def holm(p: ArrayLike) -> Floats:

@@ -12,16 +12,14 @@ from dataclasses import dataclass
 from math import ceil
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import optimize, special
 
-from fairtrial._inference.compare.gaps import BinaryGaps, Gaps, KnownRateGaps
-from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.rates.binary_gaps import PartCounts, ratio_errors
+from fairtrial._inference.compare.gaps import Gaps
+from fairtrial._inference.numeric.roots import Bools, Floats
+from fairtrial._inference.rates.binary_gaps import BinaryGaps, KnownRateGaps, PartCounts
 from fairtrial._inference.ways import Scale
 
 Band = tuple[float, float]
-Bools = NDArray[np.bool_]
 NODES = 60
 GAUSS_NODES = 64
 SECTIONS = 17
@@ -43,7 +41,7 @@ class CountedGaps(BinaryGaps):
         if scale == "ratio":
             some = k2 > 0
             self.estimate = np.where(some, k1 / n1 / np.where(some, k2 / n2, 1.0), 1.0)
-            self.error = ratio_errors(parts)
+            self.error = self.law.error
             self.df = np.full(k1.shape, np.inf)
             self.reason = [None if there else "no events" for there in some.ravel()]
             return

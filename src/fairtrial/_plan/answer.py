@@ -13,12 +13,12 @@ from scipy import special
 
 from fairtrial._compare.words import band_words, disparity_words
 from fairtrial._errors import Fault, Faults, InputError, Named, Note, Words, notes_where
+from fairtrial._inference.compare.gaps import no_gap
 from fairtrial._inference.means.resampled_means import DRAWS, DRAWS_IF_THIN, THIN
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.power import STEPPED_EVENTS, MeanAudits, RateAudits, smallest_size
-from fairtrial._inference.rates.binary_gaps import no_gap
-from fairtrial._inference.sequential.advancing import advance
-from fairtrial._inference.sequential.streams import Rule, new_streams
+from fairtrial._inference.sequential.claims import advance
+from fairtrial._inference.sequential.streams import StreamRule, new_streams
 from fairtrial._inference.ways import Scale
 from fairtrial._metrics.metric import Metric
 from fairtrial._plan.result import PlanResult
@@ -335,7 +335,7 @@ def simulate(asked: PlanAssumptions, band: tuple[float, float], disparity: float
     assert asked.rate is not None
     alpha = (1.0 - asked.confidence_level) / asked.groups
     known = asked.rate if asked.target_known else math.nan
-    rule = Rule(float(band[0]), float(band[1]), False, known, False, True, 1, 2, -math.log(alpha))
+    rule = StreamRule(float(band[0]), float(band[1]), False, known, False, True, 1, 2, -math.log(alpha))
     others = 0 if asked.target_known else max(1, round(each_period * asked.target_ratio))
     sizes = np.array([each_period, others])
     random = generator(0, "plan monitoring")

@@ -8,10 +8,15 @@ from typing import Any
 import numpy as np
 
 from fairtrial._errors import Note
+from fairtrial._inference.compare.gaps import SMALLEST_P
 from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.rates.binary_gaps import SMALLEST_P
-from fairtrial._inference.sequential.claims import estimates, interval, log_certificate, log_evidence
-from fairtrial._inference.sequential.families import adjusted
+from fairtrial._inference.sequential.claims import (
+    adjusted,
+    estimates,
+    interval,
+    log_certificate,
+    log_evidence,
+)
 from fairtrial._inference.sequential.streams import GROUP, OTHER
 from fairtrial._metrics.metric import Metric
 from fairtrial._results.column import State, undefined

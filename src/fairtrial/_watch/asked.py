@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Any
 
 from fairtrial._errors import Fault, Faults, InputError
-from fairtrial._inference.sequential.streams import Rule
+from fairtrial._inference.sequential.streams import StreamRule
 from fairtrial._metrics.groups import Group, Target
 
 WHO = "watch"
@@ -86,7 +86,7 @@ class WatchRequest:
         return 1.0 if self.bounds is None else self.bounds[1] - self.bounds[0]
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> StreamRule:
         """The question as the compiled loops take it."""
         neutral = 1.0 if self.scale == "ratio" else 0.0
         low, high = (float(end) for end in self.band or (neutral, neutral))
@@ -95,7 +95,7 @@ class WatchRequest:
             known = (known - self.bounds[0]) / self.width
         if self.scale == "difference":
             low, high = low / self.width, high / self.width
-        return Rule(
+        return StreamRule(
             low, high, self.scale == "ratio", known, self.target.kind == "overall", self.binary, self.block,
             SIDES[self.direction], -math.log(self.alpha),
         )  # fmt: skip

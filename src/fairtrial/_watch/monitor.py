@@ -11,10 +11,22 @@ from typing import Any
 import numpy as np
 
 from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.sequential.advancing import advance
-from fairtrial._inference.sequential.claims import estimates, interval, log_certificate, log_evidence
-from fairtrial._inference.sequential.families import opening_weights
-from fairtrial._inference.sequential.streams import Rule, Streams, begin_window, joined, new_streams, select
+from fairtrial._inference.sequential.claims import (
+    advance,
+    estimates,
+    interval,
+    log_certificate,
+    log_evidence,
+    opening_weights,
+)
+from fairtrial._inference.sequential.streams import (
+    StreamRule,
+    Streams,
+    begin_window,
+    joined,
+    new_streams,
+    select,
+)
 from fairtrial._metrics.groups import Group
 from fairtrial._watch.asked import WatchRequest, inside, period_order
 
@@ -223,7 +235,7 @@ class Monitor:
             del self.prompt[label]
 
     @property
-    def late_rule(self) -> Rule:
+    def late_rule(self) -> StreamRule:
         equal = self.rule._replace(low=0.0, high=0.0, ratio=False, known=math.nan, overall=False, sides=2)
         return equal._replace(block=1)
 

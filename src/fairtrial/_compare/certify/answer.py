@@ -16,8 +16,8 @@ from fairtrial._compare.sorted_groups import Estimate
 from fairtrial._compare.tolerance import common_notes, plain_band, plain_target
 from fairtrial._compare.words import band_words
 from fairtrial._errors import Fault, InputError, NotApplicable, Note, Set, Words, did_you_mean, notes_where
+from fairtrial._inference.compare.gaps import JointTest
 from fairtrial._inference.evidence.atoms import as_matrix
-from fairtrial._inference.joint.joint_test import JointTest
 from fairtrial._inference.joint.region import region_test
 from fairtrial._inference.numeric.roots import Floats
 

@@ -23,8 +23,7 @@ from fairtrial._compare.scales import band_p_values
 from fairtrial._compare.tolerance import plain_band
 from fairtrial._compare.words import band_words
 from fairtrial._errors import Fault, Named, NotApplicable, Note, Words
-from fairtrial._inference.joint.joint_test import JointTest
-from fairtrial._inference.rates.binary_gaps import SMALLEST_P
+from fairtrial._inference.compare.gaps import SMALLEST_P, JointTest
 from fairtrial._metrics.metric import Metric
 from fairtrial._results.column import Verdict
 from fairtrial._results.text import counted

@@ -16,8 +16,8 @@ from fairtrial._compare.states import DESCRIBED, FAVOURED
 from fairtrial._compare.tolerance import adjusted_notes, inference_notes, plain_band
 from fairtrial._compare.words import band_words
 from fairtrial._errors import Fault, Named, NotApplicable, Note, Set, Words, notes_where
+from fairtrial._inference.compare.gaps import SMALLEST_P
 from fairtrial._inference.multiplicity import holm
-from fairtrial._inference.rates.binary_gaps import SMALLEST_P
 from fairtrial._metrics.harm import describes_people, harmed_side
 from fairtrial._metrics.metric import Metric, told_label
 from fairtrial._metrics.values import role

@@ -22,16 +22,16 @@ from fairtrial._compare.tolerance import check_band
 from fairtrial._compare.within import adjusted_cells
 from fairtrial._inference.compare.choose_gaps import make_gaps
 from fairtrial._inference.compare.end_gaps import EndGaps
-from fairtrial._inference.compare.gaps import BinaryGaps, Gaps
+from fairtrial._inference.compare.gaps import Gaps, no_gap
 from fairtrial._inference.compare.linear_gaps import LinearGaps
 from fairtrial._inference.compare.pair_gaps import first_answers
-from fairtrial._inference.evidence.atoms import Bools, Comparison
+from fairtrial._inference.evidence.atoms import Comparison
 from fairtrial._inference.evidence.members import Members
 from fairtrial._inference.evidence.unit_sums import UnitSums
 from fairtrial._inference.multiplicity import holm
-from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.rates.binary_gaps import no_gap
-from fairtrial._inference.rates.highest import pairs_of_groups, ratio_to_highest
+from fairtrial._inference.numeric.roots import Bools, Floats
+from fairtrial._inference.rates.binary_gaps import BinaryGaps
+from fairtrial._inference.rates.two_rates import pairs_of_groups, ratio_to_highest
 from fairtrial._metrics.groups import Group, explicit_groups
 from fairtrial._metrics.harm import is_selection
 from fairtrial._metrics.metric import Metric

@@ -16,8 +16,7 @@ from fairtrial._compare.measure.lines import Line, Plan
 from fairtrial._compare.states import EVERYONE, FEW_IN_TARGET, NO_TARGET, NOBODY, REFERENCE, TOO_FEW
 from fairtrial._errors import Fault, Named, NotApplicable, Set, Words
 from fairtrial._inference.rates.all_thresholds import band, largest_gap
-from fairtrial._inference.rates.areas import Areas, gap_limits, gap_p
-from fairtrial._inference.rates.sorted_scores import SortedScores, areas_of
+from fairtrial._inference.rates.sorted_scores import Areas, SortedScores, areas_of, gap_limits, gap_p
 from fairtrial._metrics.groups import Group
 from fairtrial._metrics.metric import Metric
 from fairtrial._metrics.values import role

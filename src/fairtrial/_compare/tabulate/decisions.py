@@ -26,7 +26,7 @@ from fairtrial._compare.tabulate.result import LISTED
 from fairtrial._compare.within import adjusted_cells, strata_of, within_notes
 from fairtrial._errors import Fault, NotApplicable
 from fairtrial._inference.compare.gaps import Gaps
-from fairtrial._inference.compare.strata_gaps import StrataGaps
+from fairtrial._inference.compare.strata_gaps import strata_table
 from fairtrial._inference.multiplicity import holm
 from fairtrial._inference.numeric.roots import Floats
 from fairtrial._inference.rates.proportions import rate_interval
@@ -94,7 +94,7 @@ def _strata(found: Disparities) -> TwoRates:
     stratum = np.zeros(atoms.count.size, dtype=np.int64)
     if found.within is not None:
         stratum, _ = strata_of(found.cells, found.within.columns)
-    return StrataGaps(atoms, comparison, stratum).table
+    return strata_table(atoms, comparison, stratum)
 
 
 def _lines(found: Disparities, tables: TwoRates, level: float) -> list[dict[str, Any]]:

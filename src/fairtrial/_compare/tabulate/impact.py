@@ -26,8 +26,8 @@ from fairtrial._compare.tabulate.asked import (
 )
 from fairtrial._compare.tabulate.result import LEFT_OUT, LISTED, UNKNOWN
 from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.rates.highest import pairs_of_groups, ratio_to_highest
 from fairtrial._inference.rates.proportions import rate_interval
+from fairtrial._inference.rates.two_rates import pairs_of_groups, ratio_to_highest
 from fairtrial._labels import MISSING
 from fairtrial._metrics.groups import Group
 from fairtrial._results.column import State, scalar, undefined

@@ -25,7 +25,7 @@ from fairtrial._improve.candidates.utilities import Area, Observed, Worth, evalu
 from fairtrial._improve.payoff import Payoff
 from fairtrial._improve.solver.improvement import MarginKind, Pair, directed_pairs, gap_of
 from fairtrial._inference.numeric.cell_bootstrap import LevelCells, Utility, by_person, level_cells
-from fairtrial._inference.numeric.partly_known import Ends
+from fairtrial._inference.numeric.partly_known import UnknownEnds
 from fairtrial._labels import canonical
 from fairtrial._metrics.groups import Group
 from fairtrial._options import plain
@@ -172,7 +172,7 @@ class Contest:
             group, utilities = by_person(self.person[index], group, utilities)
         return level_cells(group, len(self.names), utilities)
 
-    def ends(self, index: Index, old: Decided, new: Decided) -> Ends:
+    def ends(self, index: Index, old: Decided, new: Decided) -> UnknownEnds:
         """The same cells with both ends of what is unknown; people alike and known outcomes are told apart."""
         assert self.unlabelled is not None
         unlabelled, utilities = self.unlabelled, []
@@ -188,7 +188,7 @@ class Contest:
         utilities.append(Utility(name="", u0=stratum, w0=outcome, u1=nothing, w1=nothing))
         both = level_cells(self.group[index], len(self.names), utilities)
         count, keys = len(self.claim.worths), both.values[:, -1, 0]
-        return Ends(
+        return UnknownEnds(
             low=replace(both, values=both.values[:, :count]),
             high=both.values[:, count : 2 * count],
             outcome=np.where(keys[:, 1] < 0, np.nan, keys[:, 1]),

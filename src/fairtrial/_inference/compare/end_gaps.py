@@ -6,23 +6,138 @@ that end and 'at least v' at the other; an interval covers every gap between the
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
-from fairtrial._inference.compare.gaps import Gaps, KnownRateGaps, blank, no_ratio
-from fairtrial._inference.evidence.atoms import Bools, Comparison
-from fairtrial._inference.evidence.partly_labelled import PartlyLabelled, RateEnd
-from fairtrial._inference.evidence.probable_groups import Estimate, ProbableGap, ProbableRows, probable_gap
-from fairtrial._inference.joint.joint_test import JointTest
-from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.rates.binary_gaps import no_gap
-from fairtrial._inference.rates.laws import Law, quantile_of, signed_root, tail_of
-from fairtrial._inference.rates.linear import LinearKnownLaw, LinearLaw
-from fairtrial._inference.rates.proportions import rate_interval
+from fairtrial._inference.compare.gaps import (
+    Gaps,
+    JointTest,
+    blank,
+    no_gap,
+    no_ratio,
+)
+from fairtrial._inference.compare.linear_gaps import LinearKnownLaw, LinearLaw
+from fairtrial._inference.compare.sums_gaps import StudentGaps
+from fairtrial._inference.evidence.atoms import Comparison, Membership
+from fairtrial._inference.evidence.probable_groups import (
+    InfluenceEstimate,
+    ProbableGap,
+    ProbableRows,
+    probable_gap,
+)
+from fairtrial._inference.numeric.roots import Bools, Floats
+from fairtrial._inference.rates.binary_gaps import KnownRateGaps
 from fairtrial._inference.rates.two_rates import TwoRateLaw, TwoRates
 from fairtrial._inference.ways import Scale
+
+
+# -- Rates of which some outcomes are unknown: completed tables, or odds within a factor of those of people alike.
+# The smallest rate gives every unknown outcome the value that lowers it, the largest the one that raises it: a person
+# adds nothing, a person without an event, or a person with one, and each of these raises the rate above the one
+# before. So the extremes are tables of whole people, and the ordinary laws apply at both ends.
+class RateEnd(NamedTuple):
+    """Events, people and the rate's variance at one end, per group."""
+
+    events: Floats
+    people: Floats
+    variance: Floats
+
+    @property
+    def rate(self) -> Floats:
+        return np.divide(self.events, self.people, out=np.zeros(self.people.shape), where=self.people > 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartlyLabelled:
+    """People alike in all but the outcome, one entry per kind: those with outcome 1, with 0, and unknown.
+
+    `value1` and `given1` are what one with outcome 1 adds to events and people, `value0` and `given0` one with 0. The
+    odds of the unknown are within `odds` times those of the labelled of the same kind; infinite: anything.
+    """
+
+    atom: NDArray[np.int64]
+    ones: Floats
+    zeros: Floats
+    unknown: Floats
+    value1: Floats
+    given1: Floats
+    value0: Floats
+    given0: Floats
+    odds: float = np.inf
+
+    @property
+    def raises(self) -> Bools:
+        """Whether outcome 1 makes the rate larger than outcome 0 does: nothing lies between no event and an event."""
+        return np.asarray(2 * self.value1 - self.given1 > 2 * self.value0 - self.given0)
+
+    @property
+    def differs(self) -> Bools:
+        """Whether the outcome matters to the rate."""
+        return np.asarray((self.value1 != self.value0) | (self.given1 != self.given0))
+
+    @property
+    def open(self) -> Floats:
+        """People whose unknown outcome matters."""
+        return np.where(self.differs, self.unknown, 0.0)
+
+    def share(self, *, most: bool) -> Floats:
+        """The unknown people's share of outcome 1 at the end where the rate is largest, or smallest."""
+        up = self.raises == most
+        labelled = self.ones + self.zeros
+        rate = (self.ones + 0.5) / (labelled + 1.0)
+        factor = np.where(up, self.odds, 1.0 / self.odds)
+        with np.errstate(invalid="ignore", over="ignore"):
+            within = factor * rate / (1.0 - rate + factor * rate)
+        free = (labelled == 0) | np.isinf(self.odds)
+        return np.where(free, up.astype(np.float64), within)
+
+    def end(self, member: Membership, *, most: bool) -> RateEnd:
+        """The largest or the smallest rate of each group."""
+        share = self.share(most=most)
+        events, people = self.sums(member, share)
+        if np.isinf(self.odds):  # whole people: a binomial's own variance, half a count added
+            half = (events + 0.5) / (people + 1.0)
+            return RateEnd(events, people, half * (1.0 - half) / (people + 1.0))
+        return RateEnd(events, people, self.variance(member, share, events, people))
+
+    def sums(self, member: Membership, share: Floats) -> tuple[Floats, Floats]:
+        """Events and people of each group where so large a share of the unknown has outcome 1."""
+        ones, zeros = self.ones + self.unknown * share, self.zeros + self.unknown * (1.0 - share)
+        kinds = np.stack([ones * self.value1 + zeros * self.value0, ones * self.given1 + zeros * self.given0])
+        sums = np.stack([np.bincount(self.atom, of, member.shape[1]) for of in kinds], axis=1)
+        events, people = (member @ sums).T
+        return events, people
+
+    def variance(self, member: Membership, share: Floats, events: Floats, people: Floats) -> Floats:
+        """By the delta method: of how many people there are of each kind, and of the labelled people's outcomes,
+        which the unlabelled's are reckoned from."""
+        labelled = self.ones + self.zeros
+        rate = (self.ones + 0.5) / (labelled + 1.0)
+        mean = np.divide(events, people, out=np.zeros(people.shape), where=people > 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            slope = np.where(labelled > 0, share * (1.0 - share) / (rate * (1.0 - rate)), 0.0)
+        reach = 1.0 + self.unknown * slope / (labelled + 1.0)
+        # each a weight times the square of (value - mean * given): three sums tell it for any mean
+        parts = (
+            (labelled, rate, 1.0 - rate),
+            (self.unknown, share, 1.0 - share),
+            (labelled * rate * (1.0 - rate) * reach**2, 1.0, -1.0),
+        )
+        squares = np.zeros((member.shape[1], 3))
+        for weight, one, zero in parts:
+            value, given = (one * a + zero * b for a, b in (
+                (self.value1, self.value0), (self.given1, self.given0)))  # fmt: skip
+            for place, product in enumerate((value * value, value * given, given * given)):
+                squares[:, place] += np.bincount(self.atom, weight * product, member.shape[1])
+        first, mixed, second = (member @ squares).T
+        total = np.maximum(first - 2.0 * mean * mixed + mean**2 * second, 0.0)
+        spread = np.divide(total, people**2, out=np.zeros(people.shape), where=people > 0)
+        return np.asarray(spread)
+
 
 NOBODY_FOR_SURE = "nobody is sure to meet the metric's condition, so that the rate may be anything"
 RULE = "both ends of what unknown outcomes allow"
@@ -30,74 +145,10 @@ PROBABLE_RULE = "both ends of what the probabilities allow, chosen on one half o
 NO_SPREAD = "nothing varies, so that there is nothing to infer from"
 
 
-class End(ABC):
-    """All gaps at one end: estimates, errors (of a ratio those of its logarithm), tails and limits."""
-
-    estimate: Floats
-    error: Floats
-
-    @abstractmethod
-    def tails(self, gap: Floats) -> tuple[Floats, Floats]: ...
-
-    @abstractmethod
-    def limits(self, level: Floats) -> tuple[Floats, Floats]: ...
-
-
-class LawEnd(End):
-    """By a law of two rates."""
-
-    def __init__(self, law: Law) -> None:
-        self.law, self.error = law, law.error
-        self.estimate = law.to_gap(law.centre)
-
-    def tails(self, gap: Floats) -> tuple[Floats, Floats]:
-        return self.law.tails(gap)
-
-    def limits(self, level: Floats) -> tuple[Floats, Floats]:
-        return self.law.limits(level)
-
-
-class KnownEnd(End):
-    """Counts against a known rate."""
-
-    def __init__(self, end: RateEnd, known: Floats, scale: Scale) -> None:
-        self.gaps = KnownRateGaps(end.people, end.events, known, "bounded", scale)
-        self.known, self.scale = known, scale
-        self.estimate, self.error = self.gaps.estimate, self.gaps.error
-
-    def tails(self, gap: Floats) -> tuple[Floats, Floats]:
-        return self.gaps.tails(gap)
-
-    def limits(self, level: Floats) -> tuple[Floats, Floats]:
-        sides = [
-            rate_interval(k, n, float(at))
-            for k, n, at in zip(self.gaps.successes, self.gaps.count, level, strict=True)
-        ]
-        low, high = (np.array([float(side[which]) for side in sides]) for which in (0, 1))
-        if self.scale == "difference":
-            return low - self.known, high - self.known
-        return low / self.known, high / self.known
-
-
-class EstimateEnd(End):
-    """Estimates with their errors, by Student's t."""
-
-    def __init__(self, estimate: Floats, error: Floats, df: Floats) -> None:
-        self.estimate, self.error, self.df = estimate, error, df
-
-    def tails(self, gap: Floats) -> tuple[Floats, Floats]:
-        root = (self.estimate - gap) / np.maximum(self.error, 1e-300)
-        return tail_of(-root, self.df), tail_of(root, self.df)
-
-    def limits(self, level: Floats) -> tuple[Floats, Floats]:
-        half = -quantile_of((1.0 - level) / 2.0, self.df) * self.error
-        return np.clip(self.estimate - half, -1.0, 1.0), np.clip(self.estimate + half, -1.0, 1.0)
-
-
 class EndGaps(Gaps):
     """Gaps anywhere between two ends; `estimate` is the one between them that is nearest to no gap."""
 
-    def __init__(self, least: End, most: End, reason: list[str | None], scale: Scale) -> None:
+    def __init__(self, least: Gaps, most: Gaps, reason: list[str | None], scale: Scale) -> None:
         self.least, self.most, self.reason, self.scale = least, most, reason, scale
         nothing = no_gap(scale)
         self.estimate = np.where(self.defined, np.clip(nothing, least.estimate, most.estimate), nothing)
@@ -120,23 +171,21 @@ class EndGaps(Gaps):
             low, high = np.where(enough, low, middle), np.where(enough, middle, high)
         return high
 
-    def limits(self, level: float) -> tuple[Floats, Floats]:
+    def _limits(self, level: float) -> tuple[Floats, Floats]:
         """Limits that hold for every gap between the ends."""
         return self._at(1.0 - 2.0 * special.ndtr(-self.critical(level)))
 
     def certificate_limits(self, level: float) -> tuple[Floats, Floats]:
         """Each end by itself: both one-sided tests of a certificate hold theirs."""
-        return self._at(np.full(self.estimate.shape, level))
+        low, high = self._at(np.full(self.estimate.shape, level))
+        return blank(low, self.defined), blank(high, self.defined)
 
     def _at(self, level: Floats) -> tuple[Floats, Floats]:
         low, high = self.least.limits(level)[0], self.most.limits(level)[1]
-        return blank(low, self.defined), blank(high, self.defined)
+        return (low, high) if self.scale == "ratio" else (np.maximum(low, -1.0), np.minimum(high, 1.0))
 
-    def tails(self, gap: Floats) -> tuple[Floats, Floats]:
-        return self._guard(self.least.tails(gap)[0]), self._guard(self.most.tails(gap)[1])
-
-    def root(self, gap: Floats) -> Floats:
-        return signed_root(*self.tails(gap))
+    def _tails(self, gap: Floats) -> tuple[Floats, Floats]:
+        return self.least.tails(gap)[0], self.most.tails(gap)[1]
 
     def p_equal(self, gap: float | None = None) -> Floats:
         value = no_gap(self.scale) if gap is None else gap
@@ -165,11 +214,10 @@ class EndGaps(Gaps):
 
     def joint(self) -> JointTest:
         """Bonferroni's test over the groups: the smallest of their p-values times how many there are."""
-        told = self.defined
-        if not told.any():
+        groups = int(self.defined.sum())
+        if not groups:
             return JointTest(np.nan, 0, 1.0, "none", "no group has inference")
-        p = float(min(1.0, told.sum() * self.p_equal()[told].min()))
-        return JointTest(np.nan, int(told.sum()), p, "Bonferroni over the groups' own tests")
+        return JointTest(np.nan, groups, self.bonferroni_p(), "Bonferroni over the groups' own tests")
 
 
 def label_gaps(labels: PartlyLabelled, comparison: Comparison, scale: Scale = "difference") -> EndGaps:
@@ -200,12 +248,9 @@ def probable_gaps(rows: ProbableRows, comparison: Comparison) -> tuple[EndGaps, 
     return gaps, found
 
 
-def _estimates(found: list[Estimate]) -> EstimateEnd:
-    return EstimateEnd(
-        np.array([one.value for one in found]),
-        np.array([one.error for one in found]),
-        np.array([one.df for one in found]),
-    )
+def _estimates(found: list[InfluenceEstimate]) -> StudentGaps:
+    value, error, df = (np.array([getattr(one, name) for one in found]) for name in ("value", "error", "df"))
+    return StudentGaps(value, error, df, [None] * len(found), PROBABLE_RULE)
 
 
 class RateEnds:
@@ -231,17 +276,17 @@ class RateEnds:
             np.where(nobody, 0.0, end.variance),
         )
 
-    def gap_end(self, labels: PartlyLabelled, known: Floats | None, *, most: bool, scale: Scale) -> End:
+    def gap_end(self, labels: PartlyLabelled, known: Floats | None, *, most: bool, scale: Scale) -> Gaps:
         """The group's largest rate with the target's smallest, or the other way round."""
         own, other = (self._filled(end) for end in (self.group[most], self.reference[not most]))
         some = own.people, other.people
         df = np.full(own.people.shape, np.inf)
         if known is not None:
             if np.isinf(labels.odds):
-                return KnownEnd(own, known, scale)
-            return LawEnd(LinearKnownLaw(own.rate, some[0], own.variance, df, known, scale, binary=True))
+                return KnownRateGaps(own.people, own.events, known, scale=scale)
+            return LinearKnownLaw(own.rate, some[0], own.variance, df, known, scale, binary=True)
         if np.isinf(labels.odds):
-            return LawEnd(TwoRateLaw(TwoRates(own.events, some[0], other.events, some[1]), scale))
+            return TwoRateLaw(TwoRates(own.events, some[0], other.events, some[1]), scale)
         rates, sizes = np.stack([own.rate, other.rate]), np.stack(some)
         covariance = np.stack([own.variance, other.variance, np.zeros(df.shape)])
-        return LawEnd(LinearLaw(rates, sizes, covariance, df, scale, binary=True))
+        return LinearLaw(rates, sizes, covariance, df, scale, binary=True)

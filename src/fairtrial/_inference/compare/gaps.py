@@ -1,38 +1,42 @@
 """One group's gap to its target has one estimate, one interval and one test, wherever it is shown.
 
-A `Gaps` object holds all compared groups: their signed roots (about standard normal, or Student's t where
-`df` is finite) at any value of the gap, and limits at any level. `make_gaps` picks the right one.
+`Gaps` is the one protocol of all evidence: estimates and standard errors of all compared groups, tails at any value
+of the gap, limits at any level, a covariance, and the reason where there is no inference. Each kind of evidence says
+`_root` or `_tails`, and `_limits`; what has no inference is blanked here, once. `SearchedGaps` finds both from signed
+roots: a base law, and bounds it is never sharper than.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from fairtrial._inference.evidence.atoms import Atoms, Bools, Comparison, gap_errors
-from fairtrial._inference.evidence.enough import find_reasons
-from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.rates.binary_gaps import (
-    FEW_EVENTS,
-    SMALLEST_P,
-    PartCounts,
-    gap_limits,
-    gap_root,
-    gap_tails,
-    no_gap,
-    ratio_errors,
-)
-from fairtrial._inference.rates.exact_tails import binomial_tails
-from fairtrial._inference.rates.laws import Law, signed_root
-from fairtrial._inference.rates.proportions import binomial_deviance, rate_interval
-from fairtrial._inference.ways import RateMethod, Scale
+from fairtrial._inference.numeric.roots import Bools, Floats, find_outward, secant_limits
+from fairtrial._inference.ways import Scale
 
-# How far from one a limit of a ratio is said to lie where the difference, but not the ratio, is set apart from none.
+SMALLEST_P = 1e-300
+# How far from none a limit is said to lie where another test, but not the limit's own, sets the gap apart from it.
 BARELY = 1e-9
-RATE_RULES = {"bounded": "score and exact tails", "wilson": "score (Wilson)"}
+# Ratios are searched for between exp(-60) and exp(60).
+LOGARITHM_ENDS = 60.0
+# Where an exact bound is looked for: so much of the smooth interval's half further out.
+FIRST_STEP = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class JointTest:
+    """The statistic, its degrees of freedom (rank of the constraints), p-value and how it was computed."""
+
+    statistic: float
+    df: int
+    p_value: float
+    rule: str
+    reason: str | None = None
 
 
 class Gaps(ABC):
@@ -49,13 +53,32 @@ class Gaps(ABC):
     rates: Floats | None = None  # of group and target, where they are not those of the atoms
     carried_by: Floats | None = None  # about how many values carry a mean, where that bounds its inference
 
-    @abstractmethod
-    def root(self, gap: Floats) -> Floats:
+    def _root(self, gap: Floats) -> Floats:
         """Signed root of the test of 'the gap is `gap`', positive when the estimate is above it."""
+        return signed_root(*self._tails(gap), self.df)
+
+    def _tails(self, gap: Floats) -> tuple[Floats, Floats]:
+        """One-sided p-values of 'at most gap' (small when above) and of 'at least gap'."""
+        root = self._root(gap)
+        return tail_of(-root, self.df), tail_of(root, self.df)
 
     @abstractmethod
-    def limits(self, level: float) -> tuple[Floats, Floats]:
+    def _limits(self, level: Any) -> tuple[Floats, Floats]:
+        """Pointwise limits at this level; some evidence takes one for each group."""
+
+    def root(self, gap: Floats) -> Floats:
+        """Signed root of the test of 'the gap is `gap`', positive when the estimate is above it."""
+        return np.where(self.defined, self._root(gap), 0.0)
+
+    def tails(self, gap: Floats) -> tuple[Floats, Floats]:
+        """One-sided p-values of 'at most gap' (small when above) and of 'at least gap'."""
+        above, below = self._tails(gap)
+        return self._guard(above), self._guard(below)
+
+    def limits(self, level: Floats | float) -> tuple[Floats, Floats]:
         """Pointwise limits at this level; NaN where there is no inference."""
+        low, high = self._limits(level)
+        return blank(low, self.defined), blank(high, self.defined)
 
     def certificate_limits(self, level: float) -> tuple[Floats, Floats]:
         """Limits of two one-sided tests, each at half of what is left of this level."""
@@ -83,15 +106,6 @@ class Gaps(ABC):
     def defined(self) -> Bools:
         """Groups with inference; the others carry a reason and p = 1."""
         return np.array([reason is None for reason in self.reason], dtype=bool)
-
-    def tails(self, gap: Floats) -> tuple[Floats, Floats]:
-        """One-sided p-values of 'at most gap' (small when above) and of 'at least gap'."""
-        root = self.root(gap)
-        infinite = np.isinf(self.df)
-        finite = np.where(infinite, 1.0, self.df)
-        above = np.where(infinite, special.ndtr(-root), special.stdtr(finite, -root))
-        below = np.where(infinite, special.ndtr(root), special.stdtr(finite, root))
-        return self._guard(above), self._guard(below)
 
     def _guard(self, p: Floats) -> Floats:
         return np.where(self.defined, np.clip(p, SMALLEST_P, 1.0), 1.0)
@@ -133,170 +147,172 @@ class Gaps(ABC):
         inside = (self.estimate >= low) & (self.estimate <= high)
         return self._guard(np.where(inside, 1.0, np.minimum(outside + other, 1.0)))
 
+    def joint(self) -> JointTest | None:
+        """The evidence's own test that no group has a gap; None where the joint law of the finest groups tells it."""
+        return None
+
+    def bonferroni_p(self) -> float:
+        """No gap in any group with inference: the smallest of their p-values times how many there are."""
+        told = self.defined
+        return float(min(1.0, told.sum() * self.p_equal()[told].min()))
+
     def far_tail(self, far: Floats, above: Bools) -> Floats:
         """The chance of a root beyond `far` on the other side than the estimate's, which is `above` or below."""
-        infinite = np.isinf(self.df)
-        return np.where(infinite, special.ndtr(-far), special.stdtr(np.where(infinite, 1.0, self.df), -far))
+        return tail_of(-far, self.df)
 
 
-class LawGaps(Gaps):
-    """Gaps whose evidence has one law: weights, repeated people, strata, pairs."""
+class DerivedGaps(Gaps):
+    """Gaps whose numbers others hold: those of weighted rows, by the law that fits them, or of models' parts."""
 
-    law: Law
+    inner: Gaps
 
-    def root(self, gap: Floats) -> Floats:
-        return np.where(self.defined, self.law.root(gap), 0.0)
+    def _root(self, gap: Floats) -> Floats:
+        return self.inner.root(gap)
 
-    def tails(self, gap: Floats) -> tuple[Floats, Floats]:
-        above, below = self.law.tails(gap)
-        return self._guard(above), self._guard(below)
+    def _tails(self, gap: Floats) -> tuple[Floats, Floats]:
+        return self.inner.tails(gap)
 
-    def limits(self, level: float) -> tuple[Floats, Floats]:
-        low, high = self.law.limits(level)
-        return blank(low, self.defined), blank(high, self.defined)
+    def _limits(self, level: Any) -> tuple[Floats, Floats]:
+        return self.inner.limits(level)
 
 
-class BinaryGaps(Gaps):
-    """Rates against an estimated target, from counts alone: `fairtrial._inference.rates` has the laws."""
+class SearchedGaps(Gaps):
+    """Gaps whose limits are searched for: arrays of groups along the last axis.
 
-    def __init__(self, atoms: Atoms, comparison: Comparison, scale: Scale = "difference") -> None:
-        self.scale = scale
-        self.parts = parts = part_counts(atoms, comparison)
-        group, target = parts.rates
-        self.reason = [nobody(a, b) for a, b in zip(np.isnan(group), np.isnan(target), strict=True)]
-        if scale == "difference":
-            self.estimate = np.nan_to_num(group - target)
-            self.error, _ = gap_errors(atoms, comparison)
-        else:
-            shared = parts.shape == "partial"
-            facts = zip(self.reason, target, shared, strict=True)
-            self.reason = [why or no_ratio(rate, partly) for why, rate, partly in facts]
-            with np.errstate(divide="ignore", invalid="ignore"):
-                self.estimate = np.where(self.defined, group / target, 1.0)
-            self.error = ratio_errors(parts)
-        self.df = np.full(group.shape, np.inf)
-        base = "likelihood ratio" if scale == "difference" else "score"
-        self.rule = np.where(parts.small, f"{base}, {FEW_EVENTS}", base)
-
-    def root(self, gap: Floats) -> Floats:
-        return gap_root(self.parts, gap, scale=self.scale)
-
-    def limits(self, level: float) -> tuple[Floats, Floats]:
-        low, high = self.any_limits(level)
-        return blank(low, self.defined), blank(high, self.defined)
-
-    def any_limits(self, level: float) -> tuple[Floats, Floats]:
-        """Limits also where the estimate does not exist: a target without events leaves a ratio a lower limit."""
-        low, high = gap_limits(self.parts, level, scale=self.scale)
-        if self.scale == "ratio":
-            low, high = self._agreeing(low, high, (1.0 - level) / 2.0)
-        return low, high
-
-    def _agreeing(self, low: Floats, high: Floats, tail: float) -> tuple[Floats, Floats]:
-        """A ratio of one is outside exactly where no difference is: one question, of which the laws differ a little."""
-        above, below = gap_tails(self.parts, np.zeros(low.shape))
-        low = np.where(above <= tail, np.maximum(low, 1.0 + BARELY), np.minimum(low, 1.0))
-        high = np.where(below <= tail, np.minimum(high, 1.0 - BARELY), np.maximum(high, 1.0))
-        return low, high
-
-    def tails(self, gap: Floats) -> tuple[Floats, Floats]:
-        above, below = gap_tails(self.parts, gap, self.scale)
-        if self.scale == "ratio" and (same := np.asarray(gap) == 1.0).any():
-            plain = gap_tails(self.parts, np.zeros(above.shape))
-            above, below = np.where(same, plain[0], above), np.where(same, plain[1], below)
-        return self._guard(above), self._guard(below)
-
-
-class KnownRateGaps(Gaps):
-    """Rates against a known number, from counts."""
+    `centre` and `error` are the estimate and its standard error on the scale that is searched (of a ratio its
+    logarithm), `ends` what the gap can be there. Roots are small where the data agree with a gap; they come in pairs,
+    the one that counts against 'at most this' and the one that counts against 'at least this'. Where events are few
+    an exact tail bounds them. The largest tail counts, and limits are the outermost.
+    """
 
     def __init__(
-        self, count: Floats, successes: Floats, target: Floats, method: RateMethod = "bounded",
-        scale: Scale = "difference",
+        self, centre: Floats, error: Floats, ends: tuple[Floats, Floats], few: Bools | None = None,
+        df: Floats | None = None, events: tuple[Floats, Floats] | Floats | None = None,
     ) -> None:  # fmt: skip
-        self.count, self.successes, self.target = count, successes, target
-        self.method, self.scale = method, scale
-        with np.errstate(divide="ignore", invalid="ignore"):
-            rate = successes / count
-            half = (successes + 0.5) / (count + 1.0)
-            spread = np.where((successes == 0) | (successes == count), half * (1 - half), rate * (1 - rate))
-            self.error = np.sqrt(spread / count)
-        if scale == "ratio":
-            self.error = np.sqrt(1.0 / (successes + 0.5) - 1.0 / (count + 1.0))
-        self.estimate = self._gap(np.where(count > 0, np.nan_to_num(rate), target))
-        self.df = np.full(count.shape, np.inf)
-        self.rule = np.full(count.shape, RATE_RULES.get(method, method))
-        self.reason = [nobody(bool(n == 0), False) for n in count]
+        """`events` are zero where a ratio has no limit below, and where it has none above."""
+        self.centre, self.error, self.ends = centre, error, ends
+        self.few = np.zeros(centre.shape, dtype=bool) if few is None else few
+        self.estimate = self.to_gap(centre)
+        self.df = np.full(centre.shape, np.inf) if df is None else df
+        self.events = events
+        self.reason = [None] * centre.size
 
-    def _gap(self, rate: Floats) -> Floats:
-        return rate - self.target if self.scale == "difference" else rate / self.target
+    @abstractmethod
+    def roots(self, point: Floats) -> tuple[Floats, Floats]:
+        """Smooth signed roots of 'the gap is this', the smallest and the largest of all bounds."""
 
-    def _rate(self, gap: Floats) -> Floats:
-        rate = self.target + gap if self.scale == "difference" else self.target * gap
-        return np.clip(rate, 0.0, 1.0)
+    def exact_tail(self, point: Floats, chosen: Bools, *, above: bool) -> Floats:
+        """The exact tail of the chosen groups, as a normal one."""
+        raise NotImplementedError
 
-    def root(self, gap: Floats) -> Floats:
-        return self._plain_root(gap) if self.method == "likelihood" else signed_root(*self.tails(gap))
+    def to_point(self, gap: Floats) -> Floats:
+        """A gap on the scale that is searched; a tolerance may be more than two rates can differ."""
+        if self.scale == "difference":
+            return np.clip(gap, *self.ends)
+        with np.errstate(divide="ignore"):
+            return np.clip(np.log(gap), *self.ends)
 
-    def _plain_root(self, gap: Floats) -> Floats:
-        null = self._rate(gap)
-        count, successes = self.count, self.successes
-        if self.method == "half-count":
-            count, successes = count + 1.0, successes + 0.5
-        with np.errstate(divide="ignore", invalid="ignore"):
-            distance = successes / count - null
-            if self.method in ("likelihood", "half-count"):
-                root = np.sign(distance) * np.sqrt(binomial_deviance(successes, count, null))
-            else:
-                root = distance / np.sqrt(null * (1.0 - null) / count)
-        return np.where(distance == 0, 0.0, np.nan_to_num(root, posinf=np.inf, neginf=-np.inf))
+    def to_gap(self, point: Floats) -> Floats:
+        """Back from the scale that is searched."""
+        return point if self.scale == "difference" else np.exp(point)
 
-    def limits(self, level: float) -> tuple[Floats, Floats]:
-        low, high = rate_interval(self.successes, self.count, level, self.method)
-        return blank(self._gap(low), self.defined), blank(self._gap(high), self.defined)
+    def _tails(self, gap: Floats) -> tuple[Floats, Floats]:
+        point = self.to_point(gap)
+        lower, upper = self.roots(point)
+        tails = tail_of(-lower, self.df), tail_of(upper, self.df)
+        if self.few.any():
+            for tail, above in zip(tails, (True, False), strict=True):
+                exact = self.exact_tail(point[self.few], self.few, above=above)
+                tail[self.few] = np.maximum(tail[self.few], exact)
+        return tails
 
-    def tails(self, gap: Floats) -> tuple[Floats, Floats]:
-        """Normal tails, never thinner than the binomial's own.
+    def _root(self, gap: Floats) -> Floats:
+        point = self.to_point(gap)
+        lower, upper = self.roots(point)
+        root = np.where(self.centre > point, np.maximum(lower, 0.0), np.minimum(upper, 0.0))
+        if self.few.any():
+            above, below = self._tails(gap)
+            root = np.where(self.few, signed_root(above, below, self.df), root)
+        return root
 
-        Both exact and cheap, so no count is too large for it: with 100 people at 10% the score alone would reject
-        'at least 10%' with probability .072 at the 5% level.
-        """
-        root = self._plain_root(gap)
-        above, below = special.ndtr(-root), special.ndtr(root)
-        if self.method != "likelihood":
-            exact = binomial_tails(self.successes, np.maximum(self.count, 1.0), self._rate(gap))
-            above, below = np.maximum(above, exact[0]), np.maximum(below, exact[1])
-            if self.method == "exact":
-                above, below = exact
-        return self._guard(np.asarray(above)), self._guard(np.asarray(below))
+    def _limits(self, level: Floats | float) -> tuple[Floats, Floats]:
+        tail = np.broadcast_to((1.0 - np.asarray(level, dtype=np.float64)) / 2.0, self.centre.shape)
+
+        def root(point: Floats) -> Floats:
+            lower, upper = self.roots(point)
+            return np.stack([lower[0], upper[1]])
+
+        critical = -quantile_of(tail, self.df)
+        limits = secant_limits(root, self.centre, self.error, critical, self.ends)
+        if self.few.any():
+            limits = self._moved_outwards(limits, tail)
+        low, high = self.to_gap(limits[0]), self.to_gap(limits[1])
+        if self.scale == "ratio" and self.events is not None:
+            low, high = np.where(self.events[0] > 0, low, 0.0), np.where(self.events[1] > 0, high, np.inf)
+        return low, high
+
+    def _moved_outwards(self, limits: tuple[Floats, Floats], tail: Floats) -> tuple[Floats, Floats]:
+        """The limits where the exact tails of groups with few events agree as well."""
+        for limit, end, above in zip(limits, self.ends, (True, False), strict=True):
+
+            def excess(point: Floats, chosen: Bools, above: bool = above) -> Floats:
+                exact = self.exact_tail(point, chosen, above=above)
+                return np.asarray(quantile_of(tail[chosen]) - quantile_of(exact))
+
+            open_ = self.few & (limit != end)
+            open_[open_] = excess(limit[open_], open_) < 0
+            if open_.any():
+                step = (-FIRST_STEP if above else FIRST_STEP) * self.error * -quantile_of(tail)
+                limit[open_] = find_outward(
+                    lambda point, chosen=open_, of=excess: of(point, chosen),  # type: ignore[misc]
+                    limit[open_], step[open_], end[open_],
+                )  # fmt: skip
+        return limits
 
 
-class EuclideanGaps(Gaps):
-    """Euclidean likelihood: distance over its standard error, with Welch's degrees of freedom."""
-
-    def __init__(self, atoms: Atoms, comparison: Comparison) -> None:
-        target = comparison.known if comparison.known is not None else atoms.pooled(comparison.reference)[1]
-        self.estimate = np.nan_to_num(atoms.pooled(comparison.member)[1] - target)
-        self.error, self.df = gap_errors(atoms, comparison)
-        self.reason = find_reasons(atoms, comparison)
-        self.rule = np.full(self.estimate.shape, "euclidean likelihood")
-
-    def root(self, gap: Floats) -> Floats:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(self.defined, (self.estimate - gap) / self.error, 0.0)
-
-    def limits(self, level: float) -> tuple[Floats, Floats]:
-        half = -special.stdtrit(self.df, (1.0 - level) / 2.0) * self.error
-        return blank(self.estimate - half, self.defined), blank(self.estimate + half, self.defined)
+def tail_of(root: Floats, df: Floats | float = np.inf) -> Floats:
+    """P(T <= root), by Student's t where the degrees of freedom are finite."""
+    infinite = np.isinf(df)
+    if np.all(infinite):
+        return np.asarray(special.ndtr(root))
+    return np.where(infinite, special.ndtr(root), special.stdtr(np.where(infinite, 1.0, df), root))
 
 
-def part_counts(atoms: Atoms, comparison: Comparison) -> PartCounts:
-    """Counts of the three parts of every group and its reference."""
-    counts = np.stack([atoms.successes, atoms.count], axis=1)
-    columns: list[Floats] = []
-    for part in comparison.parts:
-        columns += [*(part @ counts).T]
-    return PartCounts(*columns)
+def quantile_of(tail: Floats, df: Floats | float = np.inf) -> Floats:
+    """The root with this tail below it."""
+    tail = np.maximum(tail, SMALLEST_P)
+    infinite = np.isinf(df)
+    if np.all(infinite):
+        return np.asarray(special.ndtri(tail))
+    return np.where(infinite, special.ndtri(tail), special.stdtrit(np.where(infinite, 1.0, df), tail))
+
+
+def signed_root(above: Floats, below: Floats, df: Floats | float = np.inf) -> Floats:
+    """The root of two tails, positive where the one above is the smaller."""
+    larger, smaller = np.maximum(-quantile_of(above, df), 0.0), np.minimum(quantile_of(below, df), 0.0)
+    return np.where(above < below, larger, smaller)
+
+
+def quadratic_form(gap: Floats, covariance: Floats) -> tuple[float, int]:
+    """gap' covariance^-1 gap, and the rank of the covariance."""
+    values, vectors = np.linalg.eigh(covariance)
+    used = values > 1e-10 * max(float(values.max()), 1e-300)
+    return float(np.sum((vectors[:, used].T @ gap) ** 2 / values[used])), int(used.sum())
+
+
+def no_gap(scale: Scale) -> float:
+    """The value of 'no gap'."""
+    return 0.0 if scale == "difference" else 1.0
+
+
+def agreeing(
+    low: Floats, high: Floats, none: float, tails: tuple[Floats, Floats], tail: Floats | float
+) -> tuple[Floats, Floats]:
+    """Limits with 'no gap' outside exactly where its own test says so: one question, of which the laws differ a
+    little."""
+    low = np.where(tails[0] <= tail, np.maximum(low, none + BARELY), np.minimum(low, none))
+    high = np.where(tails[1] <= tail, np.minimum(high, none - BARELY), np.maximum(high, none))
+    return low, high
 
 
 def blank(values: Floats, defined: Bools) -> Floats:

@@ -4,30 +4,38 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial._inference.compare.gaps import LawGaps, no_ratio
-from fairtrial._inference.compare.linear_gaps import NO_VARIATION, ONE_UNIT, LinearGaps
-from fairtrial._inference.compare.strata_gaps import NOBODY_ALIKE
+from fairtrial._inference.compare.gaps import DerivedGaps, SearchedGaps, no_ratio
+from fairtrial._inference.compare.linear_gaps import (
+    NO_VARIATION,
+    NOT_POSITIVE,
+    ONE_UNIT,
+    LinearGaps,
+    LinearLaw,
+)
+from fairtrial._inference.compare.strata_gaps import NOBODY_ALIKE, Heterogeneity, StrataGaps, heterogeneity
 from fairtrial._inference.evidence.atoms import Comparison, Membership, as_matrix
-from fairtrial._inference.evidence.row_powers import NARROW, RowPowers, series
+from fairtrial._inference.evidence.row_powers import NARROW, RowPowers
 from fairtrial._inference.evidence.unit_sums import UnitSums
-from fairtrial._inference.evidence.within_units import Lines, Parts, unit_parts
+from fairtrial._inference.evidence.within_units import (
+    SHORT,
+    ComparedLines,
+    PowerSides,
+    UnitParts,
+    row_parts,
+    unit_parts,
+)
 from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.rates.laws import Law
-from fairtrial._inference.rates.linear import LinearLaw
-from fairtrial._inference.rates.strata import Heterogeneity, StrataLaw, heterogeneity
 from fairtrial._inference.rates.two_rates import TwoRates, at_null, unskewed
 from fairtrial._inference.ways import Scale
 
 Strata = NDArray[np.int64]
-NOT_POSITIVE = "a ratio is for means above zero"
 
 
-class LinearStrataGaps(LawGaps):
+class LinearStrataGaps(DerivedGaps):
     """Weighted gaps within strata, weighted by Mantel and Haenszel's W1 W2/(W1 + W2); Student's t.
 
     `compared` is the share of the group's weight in strata with somebody of the target.
@@ -68,10 +76,10 @@ class LinearStrataGaps(LawGaps):
         self.variances, self.df = self._variances()
         self.reason = [self._why_not(index) for index in range(gap.size)]
         sizes = np.where(there, self.w**2 / np.where(square > 0, square, 1.0), 0.0)
-        self.law = self._law(sizes)
-        self.error = self.law.error
+        self.inner = self._law(sizes)
+        self.error = self.inner.error
         nothing = gap * 0.0 if scale == "difference" else gap * 0.0 + 1.0
-        self.estimate = np.where(self.defined, self.law.to_gap(self.law.centre), nothing)
+        self.estimate = np.where(self.defined, self.inner.to_gap(self.inner.centre), nothing)
         name = "score within strata at effective sizes" if sums.binary else "linearised within strata"
         self.rule = np.full(gap.shape, f"{name}, Student's t")
 
@@ -89,7 +97,7 @@ class LinearStrataGaps(LawGaps):
             table = np.stack(both, axis=2).reshape(*self.x.shape, len(powers.table), -1)
             table = np.moveaxis(table, 3, 0)
             squares = powers.squares(table, self.fitted - powers.centre)
-            self.parts = row_parts(Sides(table[0], squares), self.x)
+            self.parts = row_parts(PowerSides(table[0], squares), self.x)
             variances, df = self.parts.variances, self.parts.df
             short = self.parts.step <= SHORT
             if not self.sums.binary:
@@ -108,7 +116,7 @@ class LinearStrataGaps(LawGaps):
         self.short = short
         return variances, df
 
-    def _lines(self, index: int) -> Lines:
+    def _lines(self, index: int) -> ComparedLines:
         """The lines of one group's comparison."""
         sums = self.sums
         member, reference = self.comparison.member[index], self.comparison.reference[index]
@@ -118,9 +126,11 @@ class LinearStrataGaps(LawGaps):
         stratum, side = self.stratum[atom], np.where(member[atom], 0, 1)
         fitted, x = self.fitted[index, stratum, side], self.x[index, stratum, side]
         residual = sums.total[chosen] - fitted * sums.weight[chosen]
-        return Lines(sums.unit[chosen], stratum, x, sums.weight[chosen], sums.square[chosen], residual)
+        return ComparedLines(
+            sums.unit[chosen], stratum, x, sums.weight[chosen], sums.square[chosen], residual
+        )
 
-    def _parts_of(self, index: int) -> Parts:
+    def _parts_of(self, index: int) -> UnitParts:
         return unit_parts(self._lines(index), self.sums.units, self.x.shape[1])
 
     @cached_property
@@ -156,7 +166,7 @@ class LinearStrataGaps(LawGaps):
         several = self.sums.alone or np.unique(self._lines(index).unit).size > 1
         return None if several else ONE_UNIT
 
-    def _law(self, sizes: Floats) -> Law:
+    def _law(self, sizes: Floats) -> SearchedGaps:
         if not self.sums.binary:
             return LinearLaw(
                 self.sides, np.ones(self.sides.shape), self.variances, self.df, self.scale, binary=False
@@ -168,8 +178,8 @@ class LinearStrataGaps(LawGaps):
     @cached_property
     def heterogeneity(self) -> Heterogeneity:
         """Whether the gap differs between strata; of rates with weights, and not of repeated units or means."""
-        if isinstance(self.law, LinearStrataLaw) and self.sums.alone:
-            return heterogeneity(self.law, self.law.effect(self.law.to_gap(self.law.centre)))
+        if isinstance(self.inner, LinearStrataLaw) and self.sums.alone:
+            return heterogeneity(self.inner, self.inner.effect(self.inner.to_gap(self.inner.centre)))
         none = np.zeros(self.estimate.shape)
         return Heterogeneity(none, none, none + 1.0)
 
@@ -195,13 +205,13 @@ def by_strata(member: Membership, columns: Floats, stratum: Strata, strata: int)
 
 # -- Two weighted rates among people alike, with the covariance of the two: the score over strata at its own
 # variance.
-class LinearStrataLaw(StrataLaw):
+class LinearStrataLaw(StrataGaps):
     """Rates of groups (first axis) over strata (last axis) at effective sizes; `covariance` holds, per group, the two
     variances of the standardised rates and their covariance."""
 
     def __init__(self, table: TwoRates, weight: Floats, covariance: Floats, df: Floats, scale: Scale) -> None:
         super().__init__(table, scale, weight)
-        self.covariance, self.df = covariance, df
+        self.variances, self.df = covariance, df
         total = np.maximum(self.weight.sum(axis=-1, keepdims=True), 1e-300)
         self.share = self.weight / total
         common = (self.sides[0] - self.sides[1])[..., None]
@@ -217,7 +227,7 @@ class LinearStrataLaw(StrataLaw):
 
     def variance(self, slope: Floats) -> Floats:
         """Of the group's rate less so many times the target's."""
-        own, other, both = self.covariance
+        own, other, both = self.variances
         return np.asarray(own - 2.0 * slope * both + slope**2 * other)
 
     def effect(self, value: Floats) -> Floats:
@@ -240,87 +250,3 @@ class LinearStrataLaw(StrataLaw):
             root = np.where(linear > 0, distance / np.sqrt(linear), score)
         found = np.stack([score, skewed, np.where(distance == 0, 0.0, root)])
         return found.min(axis=0), found.max(axis=0)
-
-
-# -- Gaps among people alike, of weighted rows that are units of their own: all groups at once, by sums of
-# powers.
-# The largest step with which the series end in time, about twice the share of the largest weight in its stratum's.
-SHORT = 0.025
-
-
-class Sides(NamedTuple):
-    """Per group, stratum and side (the group's, the target's): sums of w^k, and of w^k (y - fitted)^2."""
-
-    weights: Floats
-    squares: Floats
-
-
-class RowParts(NamedTuple):
-    """Per group the variances of the two standardised means and the degrees of freedom; and what stretches rows."""
-
-    variances: Floats
-    df: Floats
-    least: Floats  # k, by group, stratum and side
-    slope: Floats  # l
-    step: Floats  # the largest l/k of each group
-
-
-def row_parts(sides: Sides, x: Floats) -> RowParts:
-    """`x`: how far a side lies from its stratum's share of the group; zero where nobody is compared."""
-    weights = np.where(x[..., None] != 0, sides.weights, 0.0)
-    w1, w2 = weights[..., 1], weights[..., 2]
-    stratum, squares = (np.where(of > 0, of, 1.0) for of in (w1.sum(axis=2), w2.sum(axis=2)))
-    across = (x * w2).sum(axis=2)
-    total = np.maximum((x**2 * w1).sum(axis=(1, 2)), 1e-300)
-    spread = (x**2 * w2).sum(axis=(1, 2))
-    k, s, q, a = total[:, None, None], stratum[..., None], squares[..., None], across[..., None]
-    least = 1.0 + q / s**2 + 2.0 * x * a / (k * s) + spread[:, None, None] * x**2 / k**2
-    slope = 2.0 / s + 2.0 * x**2 / k
-    step = slope / least
-    summed, residual = series(weights, step), series(sides.squares, step)
-    variances = (x**2 / (least * k**2) * residual(2, 1)).sum(axis=1).T
-    second, third, fourth = (summed(power, 1) / least for power in (2, 3, 4))
-    diagonal = (x**4 * (2.0 * fourth - summed(4, 2) / least**2)).sum(axis=(1, 2))
-    beside = _beside(x, second, third, fourth, k, s, q, a, spread)
-    squared = diagonal + beside
-    usable = (squared > 0) & np.isfinite(squared)
-    df = np.divide(spread**2, squared, out=np.ones(spread.size), where=usable)
-    heavy = np.where(x != 0, step, 0.0).max(axis=(1, 2))
-    return RowParts(np.stack([*variances, np.zeros(df.size)]), df, least, slope, heavy)
-
-
-def _beside(
-    x: Floats,
-    second: Floats,
-    third: Floats,
-    fourth: Floats,
-    k: Floats,
-    s: Floats,
-    q: Floats,
-    a: Floats,
-    spread: Floats,
-) -> Floats:
-    """The trace of the squared covariance of the rows' parts beside its diagonal (see `within_units`)."""
-
-    def both(of: Floats) -> Floats:
-        return np.asarray(of.sum(axis=2))
-
-    bb, bq, qq = both(x**2 * second / s**2), both(x**2 * third / s), both(x**2 * fourth)
-    e = np.stack(
-        [both(x**3 * second / (s * k)), both(x**3 * third / s), both(x**2 * second * a / s**2)], axis=2
-    )
-    f = np.stack([both(x**3 * third / k), both(x**3 * fourth), both(x**2 * third * a / s)], axis=2)
-    hh, ho, hc = x**4 * second / k**2, x**4 * third / k, x**3 * second * a / (s * k)
-    oo, oc, cc = x**4 * fourth, x**3 * third * a / s, x**2 * second * a**2 / s**2
-    corner = np.zeros((spread.size, 3, 3))
-    for (row, column), of in {(0, 0): hh, (0, 1): ho, (0, 2): hc, (1, 1): oo, (1, 2): oc, (2, 2): cc}.items():
-        corner[:, row, column] = corner[:, column, row] = of.sum(axis=(1, 2))
-    inner = np.zeros((spread.size, 3, 3))
-    inner[:, 0, 0] = spread
-    inner[:, 0, 1] = inner[:, 1, 0] = -1.0
-    inner[:, 0, 2] = inner[:, 2, 0] = 1.0
-    q = q[..., 0]
-    blocks = ((q * bb - bq) ** 2 + bq**2 - 2.0 * (q * bq - qq) * bb).sum(axis=1)
-    mixed = np.einsum("gsi,gij,gsj->g", q[..., None] * e - 2.0 * f, inner, e)
-    last = inner @ corner
-    return np.asarray(blocks + 2.0 * mixed + np.einsum("gij,gji->g", last, last))

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial._inference.compare.choose_gaps import make_gaps
-from fairtrial._inference.compare.gaps import Gaps
-from fairtrial._inference.evidence.atoms import Atoms, Bools, Comparison
-from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.rates.strata import Heterogeneity
+from fairtrial._inference.compare.gaps import DerivedGaps
+from fairtrial._inference.compare.strata_gaps import Heterogeneity
+from fairtrial._inference.evidence.atoms import Atoms, Comparison
+from fairtrial._inference.numeric.roots import Bools, Floats
 
 FOLDS = 5
 OVERLAP = (0.02, 0.98)  # chances of being of the group that are not thin
@@ -45,7 +45,7 @@ class Fitted(NamedTuple):
 Fit = Callable[[Floats, Floats, Floats], Fitted]
 
 
-class Parts(NamedTuple):
+class RobustParts(NamedTuple):
     """Of one group and its target: which rows they are, each row's part in the gap, and the overlap.
 
     `inferred` are the parts whose spread is the gap's: with the rows' pull on the models where that spreads them more.
@@ -71,7 +71,7 @@ class Parts(NamedTuple):
 
 def robust_parts(
     group: Bools, value: Floats, design: Floats, chance: Fit, mean: Fit, fold: NDArray[np.int64]
-) -> Parts:
+) -> RobustParts:
     """Of rows that are of the group or of its target, by models fitted on the other folds."""
     propensity, part, pulled = (np.zeros(value.size) for _ in range(3))
     for held in range(FOLDS):
@@ -88,7 +88,7 @@ def robust_parts(
         pulled[sides[1]] += other.pull(weights[1] - 1.0)
     wider = part + pulled - pulled.mean()
     inferred = wider if wider.std() > part.std() else part
-    return Parts(np.arange(value.size), part, inferred, *_overlap(group, propensity))
+    return RobustParts(np.arange(value.size), part, inferred, *_overlap(group, propensity))
 
 
 def _overlap(group: Bools, propensity: Floats) -> tuple[float, float]:
@@ -100,10 +100,10 @@ def _overlap(group: Bools, propensity: Floats) -> tuple[float, float]:
     return thin, effective
 
 
-class ModelGaps(Gaps):
+class ModelGaps(DerivedGaps):
     """The mean of each group's parts, as a mean against zero; without inference where overlap is thin."""
 
-    def __init__(self, parts: Sequence[Parts], rows: int) -> None:
+    def __init__(self, parts: Sequence[RobustParts], rows: int) -> None:
         member = np.eye(len(parts), dtype=bool)
         zero = Comparison(member, np.zeros_like(member), np.zeros(len(parts)))
         self.inner = make_gaps(Atoms.of_values([part.inferred for part in parts]), zero)
@@ -122,14 +122,3 @@ class ModelGaps(Gaps):
     def one_sided(self, index: int) -> NDArray[np.intp]:
         """Models have no strata."""
         return np.zeros(0, dtype=np.intp)
-
-    def root(self, gap: Floats) -> Floats:
-        return np.where(self.defined, self.inner.root(gap), 0.0)
-
-    def tails(self, gap: Floats) -> tuple[Floats, Floats]:
-        above, below = self.inner.tails(gap)
-        return self._guard(above), self._guard(below)
-
-    def limits(self, level: float) -> tuple[Floats, Floats]:
-        low, high = self.inner.limits(level)
-        return np.where(self.defined, low, np.nan), np.where(self.defined, high, np.nan)

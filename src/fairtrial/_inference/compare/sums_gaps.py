@@ -12,21 +12,47 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial._inference.compare.gaps import Gaps, blank, nobody
-from fairtrial._inference.evidence.atoms import Atoms, Bools, Comparison, as_matrix
-from fairtrial._inference.means.skewed_means import SharedSkewness, TwoMeans, UnsharedSkewness
-from fairtrial._inference.means.sums import Sums
-from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.rates.strata import Heterogeneity
+from fairtrial._inference.compare.gaps import Gaps, agreeing, nobody, quantile_of
+from fairtrial._inference.compare.strata_gaps import Heterogeneity
+from fairtrial._inference.evidence.atoms import Atoms, Comparison, as_matrix, find_reasons, gap_errors
+from fairtrial._inference.means.skewed_means import SharedSkewness, Sums, TwoMeans, UnsharedSkewness
+from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.ways import Scale
 
 FEWEST = 2  # people of a side without whom a stratum has no spread
 HALVINGS = 60
 FURTHEST = 20.0  # of a logarithm's limit from the estimate
-BARELY = 1e-9
 NOBODY_ALIKE = "no stratum holds two or more people of both the group and the target"
 NO_VARIATION = "one value only in the group or in the target, so that there is no variation to infer from"
 NOT_POSITIVE = "a ratio is for values of zero and more with means above zero"
+
+
+class StudentGaps(Gaps):
+    """Distance over its standard error, by Student's t."""
+
+    def __init__(
+        self, estimate: Floats, error: Floats, df: Floats, reason: list[str | None], rule: str
+    ) -> None:
+        self.estimate, self.error, self.df, self.reason = estimate, error, df, reason
+        self.rule = np.full(estimate.shape, rule)
+
+    def _root(self, gap: Floats) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray((self.estimate - gap) / self.error)
+
+    def _limits(self, level: Floats | float) -> tuple[Floats, Floats]:
+        half = -quantile_of((1.0 - np.asarray(level)) / 2.0, self.df) * self.error
+        return self.estimate - half, self.estimate + half
+
+
+class EuclideanGaps(StudentGaps):
+    """Euclidean likelihood: Welch's test, from counts, means and M2."""
+
+    def __init__(self, atoms: Atoms, comparison: Comparison) -> None:
+        target = comparison.known if comparison.known is not None else atoms.pooled(comparison.reference)[1]
+        estimate = np.nan_to_num(atoms.pooled(comparison.member)[1] - target)
+        reason = find_reasons(atoms, comparison)
+        super().__init__(estimate, *gap_errors(atoms, comparison), reason, "euclidean likelihood")
 
 
 class SumsGaps(Gaps):
@@ -66,12 +92,12 @@ class SumsGaps(Gaps):
         means = TwoMeans(self.first, moved)
         return UnsharedSkewness(means), SharedSkewness(means)
 
-    def root(self, gap: Floats) -> Floats:
+    def _root(self, gap: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
             distance = self.estimate - gap if self.scale == "difference" else np.log(self.estimate / gap)
-            return np.where(self.defined, distance / self.error, 0.0)
+            return np.asarray(distance / self.error)
 
-    def tails(self, gap: Floats) -> tuple[Floats, Floats]:
+    def _tails(self, gap: Floats) -> tuple[Floats, Floats]:
         ratio = self.scale == "ratio"
         laws = self._laws(gap if ratio else np.ones(gap.shape))
         at = np.zeros(gap.shape) if ratio else gap
@@ -80,15 +106,14 @@ class SumsGaps(Gaps):
         if ratio and self.plain is not None and (same := gap == 1.0).any():
             plain = self.plain.tails(np.zeros(gap.shape))
             above, below = np.where(same, plain[0], above), np.where(same, plain[1], below)
-        return self._guard(above), self._guard(below)
+        return above, below
 
-    def limits(self, level: float) -> tuple[Floats, Floats]:
+    def _limits(self, level: float) -> tuple[Floats, Floats]:
         tail = (1.0 - level) / 2.0
         if self.scale == "difference":
-            low, high = self._contrast(np.ones(self.estimate.shape), tail)
-        else:
-            low, high = self._agreeing(self._ratio_limit(tail, -1.0), self._ratio_limit(tail, 1.0), tail)
-        return blank(low, self.defined), blank(high, self.defined)
+            return self._contrast(np.ones(self.estimate.shape), tail)
+        limits = self._ratio_limit(tail, -1.0), self._ratio_limit(tail, 1.0)
+        return agreeing(*limits, 1.0, self.tails(np.ones(self.estimate.shape)), tail)
 
     def _contrast(self, slope: Floats, tail: float) -> tuple[Floats, Floats]:
         both = [law.limits(tail) for law in self._laws(slope)]
@@ -107,13 +132,6 @@ class SumsGaps(Gaps):
         limit = centre * np.exp(sign * near)
         open_end = np.inf if sign > 0 else 0.0
         return np.where(near > FURTHEST * (1.0 - 1e-6), open_end, limit)
-
-    def _agreeing(self, low: Floats, high: Floats, tail: float) -> tuple[Floats, Floats]:
-        """A ratio of one is outside exactly where no difference is."""
-        above, below = self.tails(np.ones(low.shape))
-        low = np.where(above <= tail, np.maximum(low, 1.0 + BARELY), np.minimum(low, 1.0))
-        high = np.where(below <= tail, np.minimum(high, 1.0 - BARELY), np.maximum(high, 1.0))
-        return low, high
 
 
 class MeanStrataGaps(SumsGaps):
@@ -187,3 +205,37 @@ def standardised(strata: list[Sums], share: Floats) -> Sums:
     positive = np.where(share > 0, low, np.inf).min(axis=1) >= 0
     ends[0] = np.where(positive, np.maximum(ends[0], 0.0), ends[0])
     return Sums(np.where(some, people, 0.0), centre, second, third * cube, ends[0], ends[1])
+
+
+# -- Ratios of means: of two samples from their sums, or of one mean to a known number.
+def mean_ratios(atoms: Atoms, comparison: Comparison, plain: Gaps) -> Gaps:
+    """`plain` are the differences to the same targets, whose test of no gap the ratios share."""
+    if comparison.known is not None:
+        return KnownMeanRatios(plain, comparison.known, atoms.sums(comparison.member).mean)
+    first, second = atoms.sums(comparison.member), atoms.sums(comparison.reference)
+    return SumsGaps(first, second, "ratio", plain)
+
+
+class KnownMeanRatios(Gaps):
+    """A mean over a known number: its difference to it, in units of it."""
+
+    def __init__(self, plain: Gaps, known: Floats, mean: Floats) -> None:
+        self.scale, self.plain, self.known = "ratio", plain, known
+        positive = (known > 0) & (mean > 0)
+        self.reason = [
+            why or (None if some else NOT_POSITIVE) for why, some in zip(plain.reason, positive, strict=True)
+        ]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            self.estimate = np.where(self.defined, mean / known, 1.0)
+            self.error = np.where(self.defined, plain.error / mean, 1.0)
+        self.df, self.rule, self.carried_by = plain.df, plain.rule, plain.carried_by
+
+    def _root(self, gap: Floats) -> Floats:
+        return self.plain.root(self.known * (gap - 1.0))
+
+    def _tails(self, gap: Floats) -> tuple[Floats, Floats]:
+        return self.plain.tails(self.known * (gap - 1.0))
+
+    def _limits(self, level: float) -> tuple[Floats, Floats]:
+        low, high = (1.0 + side / self.known for side in self.plain.limits(level))
+        return np.maximum(low, 0.0), high

@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial._inference.evidence.unions import Attributes, cells_within, plan_unions
-from fairtrial._inference.means.sums import Sums
-from fairtrial._inference.numeric.roots import Floats
+from fairtrial._inference.means.skewed_means import Sums
+from fairtrial._inference.numeric.roots import Bools, Floats
 
-Bools = NDArray[np.bool_]
 Side = Literal["inside", "outside", "alike"]
 # A group as (attribute, codes of its admitted values) pairs.
 Where = Sequence[tuple[int, Sequence[int]]]

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from fairtrial._inference.evidence.atoms import Bools, Comparison
-from fairtrial._inference.numeric.roots import Floats
+from fairtrial._inference.evidence.atoms import Comparison
+from fairtrial._inference.numeric.roots import Bools, Floats
 
 MOST_CELLS = 10  # quantile cells of the group's probability
 BESIDE = 3  # and in each of them of the target's
@@ -26,7 +26,7 @@ LEAST_ROWS = 40  # of a cell
 SINGULAR = 1e8  # a larger condition number: the probabilities do not tell the groups apart
 
 
-class Estimate(NamedTuple):
+class InfluenceEstimate(NamedTuple):
     """A gap or a rate with each row's influence on it."""
 
     value: float
@@ -44,16 +44,16 @@ class Estimate(NamedTuple):
         spread = float(square @ square) - total**2 / max(square.size, 1)
         return float(np.clip(2.0 * total**2 / spread, 1.0, square.size)) if spread > 0 else float(square.size)
 
-    def less(self, number: float) -> Estimate:
-        return Estimate(self.value - number, self.influence)
+    def less(self, number: float) -> InfluenceEstimate:
+        return InfluenceEstimate(self.value - number, self.influence)
 
     def limits(self, level: float) -> tuple[float, float]:
         """By Student's t."""
         half = -float(special.stdtrit(self.df, (1.0 - level) / 2.0)) * self.error
         return self.value - half, self.value + half
 
-    def minus(self, other: Estimate) -> Estimate:
-        return Estimate(self.value - other.value, self.influence - other.influence)
+    def minus(self, other: InfluenceEstimate) -> InfluenceEstimate:
+        return InfluenceEstimate(self.value - other.value, self.influence - other.influence)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,12 +73,12 @@ class ProbableRows:
         """Every row's probability of being in one of the groups."""
         return np.asarray(self.weights @ groups.astype(np.float64))
 
-    def weighted(self, groups: Bools) -> Estimate:
+    def weighted(self, groups: Bools) -> InfluenceEstimate:
         """The mean in which a row counts by its probability."""
         probability = self.of(groups)
         return _ratio(probability * self.value, probability)
 
-    def dual(self, groups: Bools) -> Estimate | None:
+    def dual(self, groups: Bools) -> InfluenceEstimate | None:
         """From least squares of the value on the probabilities; None where they do not tell the groups apart."""
         weights, total = self.weights, self.expected
         gram = weights.T @ weights
@@ -91,9 +91,9 @@ class ProbableRows:
         share = np.where(groups, total, 0.0) / float(total[groups].sum())
         value = float(share @ rates)
         moved = weights @ (np.where(groups, rates - value, 0.0) / float(total[groups].sum()))
-        return Estimate(value, left * (weights @ (inverse @ share)) + moved)
+        return InfluenceEstimate(value, left * (weights @ (inverse @ share)) + moved)
 
-    def ends(self, group: Bools, target: Bools | None) -> tuple[Estimate, Estimate]:
+    def ends(self, group: Bools, target: Bools | None) -> tuple[InfluenceEstimate, InfluenceEstimate]:
         """The smallest and the largest gap of a group to a target apart from it, to everyone, or of its rate alone."""
         own = self.of(group)
         other = None if target is None else self.of(target)
@@ -106,7 +106,7 @@ class ProbableRows:
         beside = self.end(other, cell, most=True), self.end(other, cell, most=False)
         return least.minus(beside[0]), most.minus(beside[1])
 
-    def end(self, probability: Floats, cell: NDArray[np.int64], *, most: bool) -> Estimate:
+    def end(self, probability: Floats, cell: NDArray[np.int64], *, most: bool) -> InfluenceEstimate:
         """The smallest or the largest rate, its branches chosen on the chosen rows and estimated on the others."""
         p, y = (_means(column[self.chosen], cell[self.chosen], cell) for column in (probability, self.value))
         rest = ~self.chosen if not self.chosen.all() else self.chosen
@@ -118,10 +118,10 @@ class ProbableRows:
         return _ratio(part, own)
 
 
-def _ratio(part: Floats, whole: Floats) -> Estimate:
+def _ratio(part: Floats, whole: Floats) -> InfluenceEstimate:
     total = max(float(whole.sum()), 1e-12)
     value = float(part.sum()) / total
-    return Estimate(value, (part - value * whole) / total)
+    return InfluenceEstimate(value, (part - value * whole) / total)
 
 
 def _means(values: Floats, cell: NDArray[np.int64], every: NDArray[np.int64]) -> Floats:
@@ -160,10 +160,10 @@ def halves(rows: int) -> Bools:
 class ProbableGap(NamedTuple):
     """A group's gap by all three answers; `dual` is None where the probabilities do not tell the groups apart."""
 
-    least: Estimate
-    most: Estimate
-    weighted: Estimate
-    dual: Estimate | None
+    least: InfluenceEstimate
+    most: InfluenceEstimate
+    weighted: InfluenceEstimate
+    dual: InfluenceEstimate | None
 
 
 def probable_gap(rows: ProbableRows, comparison: Comparison, index: int) -> ProbableGap:

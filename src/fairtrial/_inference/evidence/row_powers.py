@@ -22,14 +22,6 @@ HIGHEST = 9  # power that is summed
 NARROW = 1e-6
 
 
-class OneSide(NamedTuple):
-    """What tells whether a group's mean can be inferred."""
-
-    people: int
-    everyone: float
-    mean: float
-
-
 class RowSide(NamedTuple):
     """One mean of every group: people, weight, mean, effective number of rows, variance, and the two traces of the
     influences' covariance that degrees of freedom are made of."""
@@ -41,9 +33,6 @@ class RowSide(NamedTuple):
     variance: Floats
     trace: Floats
     squared: Floats
-
-    def of(self, index: int) -> OneSide:
-        return OneSide(round(float(self.people[index])), float(self.everyone[index]), float(self.mean[index]))
 
 
 class RowPowers:

@@ -14,14 +14,15 @@ from numpy.typing import NDArray
 from scipy import optimize, special
 
 from fairtrial._inference.compare.choose_gaps import make_gaps
-from fairtrial._inference.compare.gaps import BinaryGaps, Gaps, KnownRateGaps
-from fairtrial._inference.evidence.atoms import Atoms, Bools, Comparison, Membership, as_matrix
+from fairtrial._inference.compare.gaps import SMALLEST_P, Gaps, JointTest
+from fairtrial._inference.evidence.atoms import Atoms, Comparison, Membership, as_matrix
 from fairtrial._inference.means.row_gaps import HULL_EXCESS
-from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.rates.binary_gaps import SMALLEST_P
-from fairtrial._inference.rates.proportions import SMALL_COUNT, binomial_deviance
-from fairtrial._inference.rates.small_tables import (
+from fairtrial._inference.numeric.roots import Bools, Floats
+from fairtrial._inference.rates.binary_gaps import BinaryGaps, KnownRateGaps
+from fairtrial._inference.rates.proportions import (
     LEAST_VARIANCE,
+    SMALL_COUNT,
+    binomial_deviance,
     drawn_pearson_p,
     has_small_expectation,
     pearson,
@@ -36,17 +37,6 @@ SMALL_COUNT_RULE = "score (a count below 10)"  # as results name it
 
 # Groups squared times finest groups, up to which the joint law of all gaps is worked out: some seconds of work.
 MOST_WORK = 1e10
-
-
-@dataclass(frozen=True, slots=True)
-class JointTest:
-    """The statistic, its degrees of freedom (rank of the constraints), p-value and how it was computed."""
-
-    statistic: float
-    df: int
-    p_value: float
-    rule: str
-    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

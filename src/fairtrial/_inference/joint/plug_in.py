@@ -9,11 +9,10 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from fairtrial._inference.evidence.atoms import Atoms, Bools
-from fairtrial._inference.joint.joint_test import JointTest
+from fairtrial._inference.compare.gaps import SMALLEST_P, JointTest
+from fairtrial._inference.evidence.atoms import Atoms
 from fairtrial._inference.joint.vector_likelihood import vector_log_ratio
-from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.rates.binary_gaps import SMALLEST_P
+from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.ways import Likelihood
 
 NOT_VALID = "plug-in (not valid: leaves out the target's uncertainty)"

@@ -8,10 +8,11 @@ import numpy as np
 from scipy import optimize, special
 
 from fairtrial._inference.compare.choose_gaps import make_gaps
-from fairtrial._inference.compare.gaps import BinaryGaps, Gaps, KnownRateGaps
-from fairtrial._inference.evidence.atoms import Atoms, Bools, Comparison, gap_covariance
-from fairtrial._inference.joint.joint_test import JointTest, joint_test, shrunk
-from fairtrial._inference.numeric.roots import Floats
+from fairtrial._inference.compare.gaps import Gaps, JointTest
+from fairtrial._inference.evidence.atoms import Atoms, Comparison, gap_covariance
+from fairtrial._inference.joint.joint_test import joint_test, shrunk
+from fairtrial._inference.numeric.roots import Bools, Floats
+from fairtrial._inference.rates.binary_gaps import BinaryGaps, KnownRateGaps
 from fairtrial._inference.rates.proportions import SMALL_COUNT, binomial_deviance
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from fairtrial._inference.evidence.atoms import Bools
-from fairtrial._inference.joint.joint_test import JointTest
+from fairtrial._inference.compare.gaps import SMALLEST_P, JointTest
 from fairtrial._inference.means.target_methods import ScorePoints
-from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.rates.binary_gaps import SMALLEST_P
+from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.ways import Likelihood
 
 ITERATIONS = 200

@@ -14,8 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import special
 
-from fairtrial._inference.numeric.roots import Floats
+from fairtrial._inference.numeric.roots import Floats, floats
+from fairtrial._inference.rates.proportions import normal_quantile
 
 ROOT_TOLERANCE = 1e-13
 MANY_VALUES = 2000
@@ -30,7 +32,7 @@ class ProfilePoint(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
+class CountedValues:
     """Distinct support points of one sample, centred at its mean, with their counts."""
 
     centred: Floats
@@ -40,7 +42,7 @@ class Sample:
     variance: float
 
     @staticmethod
-    def of(values: ArrayLike, counts: ArrayLike | None = None) -> Sample:
+    def of(values: ArrayLike, counts: ArrayLike | None = None) -> CountedValues:
         points = np.asarray(values, dtype=float)
         if counts is None and points.size < MANY_VALUES:
             weights = np.ones_like(points)
@@ -54,7 +56,9 @@ class Sample:
         size = float(weights.sum())
         mean = float(weights @ points / size) if size else 0.0
         centred = points - mean
-        return Sample(centred, weights, mean, size, float(weights @ centred**2 / size) if size else 0.0)
+        return CountedValues(
+            centred, weights, mean, size, float(weights @ centred**2 / size) if size else 0.0
+        )
 
     @property
     def constant(self) -> bool:
@@ -101,7 +105,7 @@ def el_log_ratio(g: Floats, counts: Floats | None = None) -> float:
     return max(2.0 * float(counts @ np.log1p(el_multiplier(g, counts) * g)), 0.0)
 
 
-def _tilt(sample: Sample, multiplier: float) -> tuple[float, float]:
+def _tilt(sample: CountedValues, multiplier: float) -> tuple[float, float]:
     """The mean (relative to the sample's) and log ratio of the weights with this multiplier.
 
     Solves sum 1/(1 + lambda (x - mu)) = n for mu. The harmonic mean of the denominators is concave in mu,
@@ -132,7 +136,7 @@ def _tilt(sample: Sample, multiplier: float) -> tuple[float, float]:
     return shift / multiplier, max(statistic, 0.0)
 
 
-def two_sample_point(first: Sample, second: Sample, multiplier: float) -> ProfilePoint:
+def two_sample_point(first: CountedValues, second: CountedValues, multiplier: float) -> ProfilePoint:
     """Profile likelihood of the difference of two means at one multiplier.
 
     At the constrained maximum both samples share it with opposite signs, so the whole profile is a path
@@ -144,7 +148,7 @@ def two_sample_point(first: Sample, second: Sample, multiplier: float) -> Profil
     return ProfilePoint(gap, statistic1 + statistic2, multiplier)
 
 
-def el_mean_limits(sample: Sample, critical: float) -> tuple[float, float]:
+def el_mean_limits(sample: CountedValues, critical: float) -> tuple[float, float]:
     """The means whose log ratio is at most `critical`: one root in the tilt per side, no inner solve.
 
     With weights proportional to 1/(1 + t x), c(t) = mean 1/(1 + t x) gives the tilted mean (1 - c)/(t c)
@@ -170,7 +174,7 @@ def el_mean_limits(sample: Sample, critical: float) -> tuple[float, float]:
     return limit(-1.0 / float(x.min())), limit(-1.0 / float(x.max()))
 
 
-def nested_point(inner: Sample, rest: Sample, multiplier: float) -> ProfilePoint:
+def nested_point(inner: CountedValues, rest: CountedValues, multiplier: float) -> ProfilePoint:
     """Profile likelihood of 'mean of the inner part minus mean of the whole' at one multiplier.
 
     The gap is (1 - P)(mu_inner - mu_rest); the share P is free too and has a closed form on this path.
@@ -339,3 +343,16 @@ def _power_sums(x: Floats, counts: Floats) -> Floats:
             power *= part
             sums[index] += power.sum()
     return sums
+
+
+# -- The quantiles with which roots and log ratios of means are compared.
+def t_quantile(df: ArrayLike, level: float) -> Floats:
+    """Half-width of a two-sided t interval in standard errors."""
+    (degrees,) = floats(df)
+    return np.asarray(-special.stdtrit(degrees, (1.0 - level) / 2.0), dtype=np.float64)
+
+
+def critical_value(df: float, level: float) -> float:
+    """Quantile of the squared normal or squared t with which a log ratio is compared."""
+    quantile = normal_quantile(level) if np.isinf(df) else float(t_quantile(df, level))
+    return quantile**2

@@ -7,14 +7,14 @@ from collections.abc import Callable
 import numpy as np
 from scipy import optimize
 
-from fairtrial._inference.means.empirical_likelihood import Sample, el_log_ratio, el_mean_limits
+from fairtrial._inference.means.empirical_likelihood import CountedValues, el_log_ratio, el_mean_limits
 from fairtrial._inference.ways import Refinement
 
 # Distance, in standard deviations, of the balancing points of Emerson and Owen (2009) in one dimension.
 BALANCE = 1.9
 
 
-def bartlett_factor(sample: Sample) -> float:
+def bartlett_factor(sample: CountedValues) -> float:
     """1 + b/n with b = kappa4/2 - kappa3^2/3 (DiCiccio, Hall and Romano 1991), moments standardised."""
     deviation = np.sqrt(sample.variance)
     scaled = sample.centred / deviation
@@ -23,7 +23,7 @@ def bartlett_factor(sample: Sample) -> float:
     return 1.0 + max(fourth / 2.0 - third**2 / 3.0, 0.0) / sample.size
 
 
-def known_log_ratio(sample: Sample, mean: float, refinement: Refinement = "none") -> float:
+def known_log_ratio(sample: CountedValues, mean: float, refinement: Refinement = "none") -> float:
     """Log ratio of 'the mean is `mean`'; with added points it is finite for every value."""
     g = sample.centred + (sample.mean - mean)
     if refinement in ("none", "bartlett"):
@@ -42,7 +42,9 @@ def known_log_ratio(sample: Sample, mean: float, refinement: Refinement = "none"
     return el_log_ratio(np.concatenate([g, added]), np.concatenate([sample.counts, np.ones(added.size)]))
 
 
-def known_limits(sample: Sample, critical: float, refinement: Refinement = "none") -> tuple[float, float]:
+def known_limits(
+    sample: CountedValues, critical: float, refinement: Refinement = "none"
+) -> tuple[float, float]:
     """The means whose (refined) log ratio is at most `critical`; infinite when the ratio never gets there."""
     if refinement == "none":
         return el_mean_limits(sample, critical)

@@ -15,8 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.numeric.symmetric_root import symmetric_root
+from fairtrial._inference.numeric.roots import Floats, symmetric_root
 
 DRAWS = 1_999
 # Below this probability more draws are taken.
@@ -138,7 +137,7 @@ class ResampledGap:
 
     def _permuted(self, t: float, sign: float, count: int) -> Floats:
         """The statistic of each permuted draw at the gap where the observed one is t, the lower tail first."""
-        from fairtrial._inference.means.resampling_loops import shifted_statistics
+        from fairtrial._inference.means.likelihood_loops import shifted_statistics
 
         picked = self.draws(count).permuted
         found = np.empty(picked.shape[0])
@@ -230,7 +229,7 @@ def _means(
 
 
 def _sums_of_few(rows: Floats, count: int, generator: np.random.Generator) -> tuple[Floats, Floats]:
-    from fairtrial._inference.means.resampling_loops import sums_with_replacement
+    from fairtrial._inference.means.likelihood_loops import sums_with_replacement
 
     first, second = np.empty(count), np.empty(count)
     for start in range(0, count, _batch(rows.size)):
@@ -274,7 +273,7 @@ def _permute(splits: Splits, count: int, generator: np.random.Generator) -> Floa
 
 
 def _pick_few(rows: Floats, originals: int, size: int, count: int, generator: np.random.Generator) -> Floats:
-    from fairtrial._inference.means.resampling_loops import sums_without_replacement
+    from fairtrial._inference.means.likelihood_loops import sums_without_replacement
 
     picked = np.empty((count, 4))
     order = np.arange(rows.size)

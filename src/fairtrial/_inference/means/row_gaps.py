@@ -2,28 +2,75 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from fairtrial._inference.compare.gaps import Gaps, blank
-from fairtrial._inference.evidence.atoms import Atoms, Comparison, gap_errors
-from fairtrial._inference.evidence.enough import find_reasons
-from fairtrial._inference.means.batched_likelihood import EndToEnd, mean_limits_of_many
+from fairtrial._inference.compare.gaps import Gaps
+from fairtrial._inference.evidence.atoms import Atoms, Comparison, find_reasons, gap_errors
 from fairtrial._inference.means.empirical_likelihood import (
+    CountedValues,
     PathPoint,
-    Sample,
+    critical_value,
     nested_point,
     path_limits,
     path_log_ratio,
     two_sample_point,
 )
-from fairtrial._inference.means.from_moments import critical_value
 from fairtrial._inference.means.known_targets import known_limits, known_log_ratio
-from fairtrial._inference.numeric.made import Made
-from fairtrial._inference.numeric.roots import Floats, secant_limits
-from fairtrial._inference.rates.overlap import overlap_root
+from fairtrial._inference.numeric.lazy_cache import LazyCache
+from fairtrial._inference.numeric.roots import Floats, Integers, secant_limits
+from fairtrial._inference.rates.part_of_whole import overlap_root
 from fairtrial._inference.ways import Refinement
+
+
+# -- Empirical likelihood limits of many groups' means at once: compiled passes over rows, no solve inside a
+# solve.
+class EndToEnd(NamedTuple):
+    """The values of all groups one after another, group g from starts[g] to starts[g + 1]."""
+
+    values: Floats
+    counts: Floats  # empty where every value counts once
+    starts: Integers
+    offset: Floats | float = 0.0  # what was taken off each group's values beforehand
+
+    @staticmethod
+    def of_rows(groups: Sequence[Floats]) -> EndToEnd:
+        """One value per row."""
+        return EndToEnd(_joined(groups), np.empty(0), _starts(groups))
+
+    @staticmethod
+    def of_samples(samples: Sequence[CountedValues]) -> EndToEnd:
+        """Distinct values with their counts, each group centred at its own mean."""
+        centred = [sample.centred for sample in samples]
+        repeated = any(sample.size > sample.centred.size for sample in samples)
+        counts = _joined([sample.counts for sample in samples]) if repeated else np.empty(0)
+        means = np.array([sample.mean for sample in samples])
+        return EndToEnd(_joined(centred), counts, _starts(centred), means)
+
+
+def _joined(groups: Sequence[Floats]) -> Floats:
+    return np.concatenate(groups).astype(np.float64, copy=False) if groups else np.empty(0)
+
+
+def _starts(groups: Sequence[Floats]) -> Integers:
+    return np.array([0, *accumulate(group.size for group in groups)], dtype=np.int64)
+
+
+def mean_limits_of_many(groups: EndToEnd, critical: Floats) -> tuple[Floats, Floats]:
+    """Limits of every group's mean at its own critical value (see `el_mean_limits`); NaN without variation.
+
+    The root of the log ratio is nearly linear in the tilt of the weights: its expansion to third order starts the
+    search, and the expansion around that tilt mostly ends it, after a single pass with a division per row.
+    """
+    # Compiled code loads only when it is asked for.
+    from fairtrial._inference.means.likelihood_loops import limits_of_groups
+
+    low, high = limits_of_groups(groups.values, groups.counts, groups.starts, critical)
+    return groups.offset + low, groups.offset + high
+
 
 # Near the edge of the convex hull the want of values beyond it, not the data, drives the likelihood's root up: it may
 # exceed Student's by this factor, no more.
@@ -84,7 +131,7 @@ class OverlapGap:
 class KnownGap:
     """One sample against a known value."""
 
-    def __init__(self, sample: Sample, target: float, refinement: Refinement) -> None:
+    def __init__(self, sample: CountedValues, target: float, refinement: Refinement) -> None:
         self.sample, self.target, self.refinement = sample, target, refinement
 
     def log_ratio(self, gap: float) -> float:
@@ -115,9 +162,9 @@ class RowGaps(Gaps):
                 return None
             return _one_gap(atoms, comparison, index, refinement or "none", float(self.error[index]))
 
-        self.each = Made(one_gap, len(self.reason), int(atoms.count.sum()))
+        self.each = LazyCache(one_gap, len(self.reason), int(atoms.count.sum()))
 
-    def root(self, gap: Floats) -> Floats:
+    def _root(self, gap: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
             student = np.where(self.defined, (self.estimate - gap) / self.error, 0.0)
         root = student.copy()
@@ -133,7 +180,7 @@ class RowGaps(Gaps):
                 root[index] = np.copysign(np.sqrt(statistic), student[index])
         return root
 
-    def limits(self, level: float) -> tuple[Floats, Floats]:
+    def _limits(self, level: float) -> tuple[Floats, Floats]:
         low, high = np.full(self.estimate.shape, np.nan), np.full(self.estimate.shape, np.nan)
         batch = self._batch()
         if batch:
@@ -149,7 +196,7 @@ class RowGaps(Gaps):
             if one is not None:
                 low[index], high[index] = one.limits(critical_value(float(self.df[index]), level))
         self._widen(low, high, level)
-        return blank(low, self.defined), blank(high, self.defined)
+        return low, high
 
     def _widen(self, low: Floats, high: Floats, level: float) -> None:
         """Limits where the root, bounded by Student's, meets its quantile."""
@@ -172,24 +219,24 @@ def _one_gap(
 ) -> OneGap:
     member, reference = comparison.member[index], comparison.reference[index]
     if comparison.known is not None:
-        sample = Sample.of(atoms.gather(member))
+        sample = CountedValues.of(atoms.gather(member))
         return KnownGap(sample, float(comparison.known[index]), refinement)
     both, group, other = (
         atoms.gather(part) for part in (member & reference, member & ~reference, reference & ~member)
     )
     if both.size == 0:
-        return _disjoint(Sample.of(group), Sample.of(other))
+        return _disjoint(CountedValues.of(group), CountedValues.of(other))
     if group.size == 0:
-        return _nested(Sample.of(both), Sample.of(other), error, 1.0)
+        return _nested(CountedValues.of(both), CountedValues.of(other), error, 1.0)
     if other.size == 0:
-        return _nested(Sample.of(both), Sample.of(group), error, -1.0)
+        return _nested(CountedValues.of(both), CountedValues.of(group), error, -1.0)
     return OverlapGap(both, group, other, error)
 
 
-def _disjoint(first: Sample, second: Sample) -> PathGap:
+def _disjoint(first: CountedValues, second: CountedValues) -> PathGap:
     variance = first.variance / first.size + second.variance / second.size
     return PathGap(lambda multiplier: two_sample_point(first, second, multiplier), variance)
 
 
-def _nested(inner: Sample, rest: Sample, error: float, sign: float) -> PathGap:
+def _nested(inner: CountedValues, rest: CountedValues, error: float, sign: float) -> PathGap:
     return PathGap(lambda multiplier: nested_point(inner, rest, multiplier), error**2, sign)

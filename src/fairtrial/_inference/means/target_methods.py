@@ -7,11 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import optimize, special
 
-from fairtrial._inference.compare.gaps import Gaps, blank
-from fairtrial._inference.evidence.atoms import Atoms, Comparison, gap_errors
-from fairtrial._inference.evidence.enough import find_reasons
-from fairtrial._inference.means.empirical_likelihood import el_log_ratio
-from fairtrial._inference.means.from_moments import critical_value
+from fairtrial._inference.compare.gaps import Gaps
+from fairtrial._inference.evidence.atoms import Atoms, Comparison, find_reasons, gap_errors
+from fairtrial._inference.means.empirical_likelihood import critical_value, el_log_ratio
 from fairtrial._inference.numeric.roots import Floats
 
 # A rescaled quantile may lie so far out that its tail is zero in doubles.
@@ -37,10 +35,10 @@ class PlugInGaps(Gaps):
         self.rule = np.full(self.estimate.shape, name)
         self.reason = [a or b for a, b in zip(known.reason, honest.reason, strict=True)]
 
-    def root(self, gap: Floats) -> Floats:
+    def _root(self, gap: Floats) -> Floats:
         return self.known.root(gap) / self.factor
 
-    def limits(self, level: float) -> tuple[Floats, Floats]:
+    def _limits(self, level: float) -> tuple[Floats, Floats]:
         low, high = np.full(self.estimate.shape, np.nan), np.full(self.estimate.shape, np.nan)
         for factor in np.unique(self.factor):
             # A root divided by the factor meets the usual quantile where the plain one meets a multiple of it.
@@ -48,7 +46,7 @@ class PlugInGaps(Gaps):
             lows, highs = self.known.limits(1.0 - 2.0 * tail)
             same = self.factor == factor
             low, high = np.where(same, lows, low), np.where(same, highs, high)
-        return blank(low, self.defined), blank(high, self.defined)
+        return low, high
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +81,7 @@ class OrthogonalGaps(Gaps):
         self.covariance, self.reason = covariance, reason
         self.rule = np.full(estimate.shape, "orthogonal empirical likelihood")
 
-    def root(self, gap: Floats) -> Floats:
+    def _root(self, gap: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
             root = np.where(self.defined, (self.estimate - gap) / self.error, 0.0)
         for index, points in enumerate(self.points):
@@ -93,7 +91,7 @@ class OrthogonalGaps(Gaps):
                     root[index] = np.copysign(np.sqrt(statistic), root[index])
         return root
 
-    def limits(self, level: float) -> tuple[Floats, Floats]:
+    def _limits(self, level: float) -> tuple[Floats, Floats]:
         low, high = np.full(self.estimate.shape, np.nan), np.full(self.estimate.shape, np.nan)
         for index, points in enumerate(self.points):
             if points is not None:
@@ -101,7 +99,7 @@ class OrthogonalGaps(Gaps):
                 low[index], high[index] = _limits(
                     points, float(self.estimate[index]), float(self.error[index]), critical
                 )
-        return blank(low, self.defined), blank(high, self.defined)
+        return low, high
 
 
 def _limits(points: ScorePoints, centre: float, error: float, critical: float) -> tuple[float, float]:

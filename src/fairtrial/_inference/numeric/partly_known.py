@@ -29,7 +29,7 @@ MOST_STEPS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Ends:
+class UnknownEnds:
     """Cells with both their ends: `low` has the values at 0, `high` those at 1.
 
     `outcome` is 0, 1, or NaN where it is unknown; `stratum` numbers the people who are alike; `odds` is infinite where

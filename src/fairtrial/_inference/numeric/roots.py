@@ -7,8 +7,24 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+
+# -- The root of a covariance by which normal numbers are drawn.
+def symmetric_root(covariance: Floats) -> Floats:
+    """A matrix R with R Rᵀ the covariance, which may be singular.
+
+    The symmetric root of the correlations, by each column's own scale: neither the units of the columns nor the signs
+    and the order of eigenvectors, which differ from library to library, are in what is drawn.
+    """
+    scale = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    scale = np.where(scale > 0, scale, 1.0)
+    values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
+    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    return np.asarray(scale[:, None] * root)
+
+
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 # 0.5**64 of a bracket no wider than a few units is below the spacing of doubles.
 HALVINGS = 64

@@ -3,24 +3,38 @@
 Five shapes cover every estimated target, told apart by which of the three parts of (group, reference) are
 empty: A = both, B = group only, C = reference only.
   disjoint  (A empty)  rest, or a reference group apart: two binomials (`two_rates`)
-  inside    (B empty)  overall, or a group inside its reference: two binomials and the group's share (`everyone`)
+  inside    (B empty)  overall, or a group inside its reference: two binomials and the group's share (`part_of_whole`)
   around    (C empty)  a reference inside the group: the same with the roles exchanged
-  partial   (none)     the three-part likelihood (`partly`)
+  partial   (none)     the three-part likelihood (`PartlySharedLaw`)
   same      (B and C)  the group is its reference: the gap is zero, and there is nothing to test
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
-from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.rates.everyone import Mirrored, PartLaw
-from fairtrial._inference.rates.exact_tails import binomial_mass, binomial_tails
-from fairtrial._inference.rates.laws import Bools, Law
-from fairtrial._inference.rates.overlap import overlap_root
+from fairtrial._inference.compare.gaps import (
+    Gaps,
+    SearchedGaps,
+    agreeing,
+    no_gap,
+    no_ratio,
+    nobody,
+)
+from fairtrial._inference.evidence.atoms import Atoms, Comparison, gap_errors
+from fairtrial._inference.numeric.roots import Bools, Floats
+from fairtrial._inference.rates.part_of_whole import MirroredLaw, PartLaw, overlap_root
+from fairtrial._inference.rates.proportions import (
+    binomial_deviance,
+    binomial_mass,
+    binomial_tails,
+    rate_interval,
+)
 from fairtrial._inference.rates.two_rates import (
     HALF_OF_IT,
     Only,
@@ -29,9 +43,9 @@ from fairtrial._inference.rates.two_rates import (
     bounded,
     share_of_ties,
 )
-from fairtrial._inference.ways import Scale
+from fairtrial._inference.ways import RateMethod, Scale
 
-SMALLEST_P = 1e-300
+RATE_RULES = {"bounded": "score and exact tails", "wilson": "score (Wilson)"}
 FEW_EVENTS = "exact tails (a count below 10)"  # as results name it
 
 
@@ -94,20 +108,53 @@ class PartCounts:
         return np.stack(columns, axis=1)
 
 
-def gap_laws(
-    parts: PartCounts, scale: Scale = "difference", only: Only | None = None
-) -> list[tuple[NDArray[np.intp], Law]]:
-    """The law of every group's gap, groups of one shape together; none for a group that is its own reference."""
-    shapes, laws = parts.shape, []
-    known = (parts.n_both + parts.n_group > 0) & (parts.n_both + parts.n_reference > 0)
-    for shape in ("disjoint", "inside", "around", "partial"):
-        index = np.flatnonzero((shapes == shape) & known & (shape != "partial" or scale == "difference"))
-        if index.size:
-            laws.append((index, _law_of_shape(shape, parts[index], scale, only)))
-    return laws
+class ShapedLaw(Gaps):
+    """The gap of every group by the law of its shape; none for a group that is its own reference."""
+
+    def __init__(self, parts: PartCounts, scale: Scale = "difference", only: Only | None = None) -> None:
+        self.parts, self.scale, self.shape = parts, scale, parts.shape
+        size = parts.n_both.size
+        self.estimate, self.error, self.df = (
+            np.full(size, no_gap(scale)),
+            np.zeros(size),
+            np.full(size, np.inf),
+        )
+        self.reason, self.laws = [None] * size, list[tuple[NDArray[np.intp], SearchedGaps]]()
+        known = (parts.n_both + parts.n_group > 0) & (parts.n_both + parts.n_reference > 0)
+        for shape in ("disjoint", "inside", "around", "partial"):
+            index = np.flatnonzero(
+                (self.shape == shape) & known & (shape != "partial" or scale == "difference")
+            )
+            if index.size:
+                law = _law_of_shape(shape, parts[index], scale, only)
+                self.laws.append((index, law))
+                self.estimate[index], self.error[index] = law.estimate, law.error
+
+    def _tails(self, gap: Floats) -> tuple[Floats, Floats]:
+        """A half each where there is nothing to test."""
+        above, below = np.full((2, *gap.shape), 0.5)
+        for index, law in self.laws:
+            above[index], below[index] = law.tails(gap[index])
+        return above, below
+
+    def _root(self, gap: Floats) -> Floats:
+        root = np.zeros(gap.shape)
+        for index, law in self.laws:
+            root[index] = law.root(gap[index])
+        return root
+
+    def _limits(self, level: Floats | float) -> tuple[Floats, Floats]:
+        """Every value there is where a side has nobody."""
+        levels = np.broadcast_to(np.asarray(level, dtype=np.float64), self.shape.shape)
+        same = (self.shape == "same") & (self.parts.n_both > 0)
+        ends = (-1.0, 1.0) if self.scale == "difference" else (0.0, np.inf)
+        low, high = (np.where(same, no_gap(self.scale), end) for end in ends)
+        for index, law in self.laws:
+            low[index], high[index] = law.limits(levels[index])
+        return low, high
 
 
-def _law_of_shape(shape: str, parts: PartCounts, scale: Scale, only: Only | None) -> Law:
+def _law_of_shape(shape: str, parts: PartCounts, scale: Scale, only: Only | None) -> SearchedGaps:
     if shape == "partial":
         return PartlySharedLaw(parts.cells, only)
     if shape == "disjoint":
@@ -116,61 +163,136 @@ def _law_of_shape(shape: str, parts: PartCounts, scale: Scale, only: Only | None
     rest = (parts.k_reference, parts.n_reference) if shape == "inside" else (parts.k_group, parts.n_group)
     table = TwoRates(parts.k_both, parts.n_both, *rest)
     law = PartLaw(table, scale, only)
-    return law if shape == "inside" else Mirrored(law, ratio=scale == "ratio")
+    return law if shape == "inside" else MirroredLaw(law, ratio=scale == "ratio")
 
 
-def no_gap(scale: Scale) -> float:
-    """The value of 'no gap'."""
-    return 0.0 if scale == "difference" else 1.0
+# -- Rates of groups: against an estimated target, by the shapes above, and against a known number.
+class BinaryGaps(Gaps):
+    """Rates against an estimated target, from counts alone."""
+
+    parts: PartCounts
+
+    def __init__(self, atoms: Atoms, comparison: Comparison, scale: Scale = "difference") -> None:
+        self.scale = scale
+        self.parts = parts = part_counts(atoms, comparison)
+        group, target = parts.rates
+        self.reason = [nobody(a, b) for a, b in zip(np.isnan(group), np.isnan(target), strict=True)]
+        if scale == "difference":
+            self.estimate = np.nan_to_num(group - target)
+            self.error, _ = gap_errors(atoms, comparison)
+        else:
+            shared = parts.shape == "partial"
+            facts = zip(self.reason, target, shared, strict=True)
+            self.reason = [why or no_ratio(rate, partly) for why, rate, partly in facts]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                self.estimate = np.where(self.defined, group / target, 1.0)
+            self.error = self.law.error
+        self.df = np.full(group.shape, np.inf)
+        base = "likelihood ratio" if scale == "difference" else "score"
+        self.rule = np.where(parts.small, f"{base}, {FEW_EVENTS}", base)
+
+    @cached_property
+    def law(self) -> ShapedLaw:
+        return ShapedLaw(self.parts, self.scale)
+
+    @cached_property
+    def no_difference(self) -> tuple[Floats, Floats]:
+        """The tails of 'no difference', which are those of a ratio of one."""
+        return ShapedLaw(self.parts).tails(np.zeros(self.estimate.shape))
+
+    def _root(self, gap: Floats) -> Floats:
+        return self.law.root(gap)
+
+    def _limits(self, level: float) -> tuple[Floats, Floats]:
+        return self.any_limits(level)
+
+    def any_limits(self, level: float) -> tuple[Floats, Floats]:
+        """Limits also where the estimate does not exist: a target without events leaves a ratio a lower limit."""
+        low, high = self.law.limits(level)
+        if self.scale == "difference":
+            return low, high
+        return agreeing(low, high, 1.0, self.no_difference, (1.0 - level) / 2.0)
+
+    def _tails(self, gap: Floats) -> tuple[Floats, Floats]:
+        above, below = self.law.tails(gap)
+        if self.scale == "ratio" and (same := gap == 1.0).any():
+            above, below = (
+                np.where(same, one, own) for one, own in zip(self.no_difference, (above, below), strict=True)
+            )
+        return above, below
 
 
-def gap_tails(
-    parts: PartCounts, gap: Floats, scale: Scale = "difference", only: Only | None = None
-) -> tuple[Floats, Floats]:
-    """One-sided p-values of 'at most gap' and of 'at least gap'; a half each where there is nothing to test."""
-    size = parts.n_both.shape
-    gap = np.broadcast_to(np.asarray(gap, dtype=np.float64), size)
-    above, below = np.full(size, 0.5), np.full(size, 0.5)
-    for index, law in gap_laws(parts, scale, only):
-        above[index], below[index] = law.tails(gap[index])
-    return above, below
+class KnownRateGaps(Gaps):
+    """Rates against a known number, from counts."""
+
+    def __init__(
+        self, count: Floats, successes: Floats, target: Floats, method: RateMethod = "bounded",
+        scale: Scale = "difference",
+    ) -> None:  # fmt: skip
+        self.count, self.successes, self.target = count, successes, target
+        self.method, self.scale = method, scale
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rate = successes / count
+            half = (successes + 0.5) / (count + 1.0)
+            spread = np.where((successes == 0) | (successes == count), half * (1 - half), rate * (1 - rate))
+            self.error = np.sqrt(spread / count)
+        if scale == "ratio":
+            self.error = np.sqrt(1.0 / (successes + 0.5) - 1.0 / (count + 1.0))
+        self.estimate = self._gap(np.where(count > 0, np.nan_to_num(rate), target))
+        self.df = np.full(count.shape, np.inf)
+        self.rule = np.full(count.shape, RATE_RULES.get(method, method))
+        self.reason = [nobody(bool(n == 0), False) for n in count]
+
+    def _gap(self, rate: Floats) -> Floats:
+        return rate - self.target if self.scale == "difference" else rate / self.target
+
+    def _rate(self, gap: Floats) -> Floats:
+        rate = self.target + gap if self.scale == "difference" else self.target * gap
+        return np.clip(rate, 0.0, 1.0)
+
+    def _root(self, gap: Floats) -> Floats:
+        return self._plain_root(gap) if self.method == "likelihood" else super()._root(gap)
+
+    def _plain_root(self, gap: Floats) -> Floats:
+        null = self._rate(gap)
+        count, successes = self.count, self.successes
+        if self.method == "half-count":
+            count, successes = count + 1.0, successes + 0.5
+        with np.errstate(divide="ignore", invalid="ignore"):
+            distance = successes / count - null
+            if self.method in ("likelihood", "half-count"):
+                root = np.sign(distance) * np.sqrt(binomial_deviance(successes, count, null))
+            else:
+                root = distance / np.sqrt(null * (1.0 - null) / count)
+        return np.where(distance == 0, 0.0, np.nan_to_num(root, posinf=np.inf, neginf=-np.inf))
+
+    def _limits(self, level: Floats | float) -> tuple[Floats, Floats]:
+        low, high = rate_interval(self.successes, self.count, level, self.method)
+        return self._gap(low), self._gap(high)
+
+    def _tails(self, gap: Floats) -> tuple[Floats, Floats]:
+        """Normal tails, never thinner than the binomial's own.
+
+        Both exact and cheap, so no count is too large for it: with 100 people at 10% the score alone would reject
+        'at least 10%' with probability .072 at the 5% level.
+        """
+        root = self._plain_root(gap)
+        above, below = special.ndtr(-root), special.ndtr(root)
+        if self.method != "likelihood":
+            exact = binomial_tails(self.successes, np.maximum(self.count, 1.0), self._rate(gap))
+            above, below = np.maximum(above, exact[0]), np.maximum(below, exact[1])
+            if self.method == "exact":
+                above, below = exact
+        return np.asarray(above), np.asarray(below)
 
 
-def gap_root(parts: PartCounts, gap: Floats, only: Only | None = None, scale: Scale = "difference") -> Floats:
-    """The normal root with the tail of 'the gap is this', positive where the estimate is above it."""
-    size = parts.n_both.shape
-    gap, root = np.broadcast_to(np.asarray(gap, dtype=np.float64), size), np.zeros(size)
-    for index, law in gap_laws(parts, scale, only):
-        root[index] = law.root(gap[index])
-    return root
-
-
-def gap_limits(
-    parts: PartCounts, level: float | Floats, only: Only | None = None, scale: Scale = "difference"
-) -> tuple[Floats, Floats]:
-    """Limits of a group's gap; every value there is where a side has nobody."""
-    size = parts.n_both.size
-    levels = np.broadcast_to(np.asarray(level, dtype=np.float64), (size,))
-    same = parts.shape == "same"
-    ends = (-1.0, 1.0) if scale == "difference" else (0.0, np.inf)
-    low, high = (np.where(same & (parts.n_both > 0), no_gap(scale), end) for end in ends)
-    for index, law in gap_laws(parts, scale, only):
-        low[index], high[index] = law.limits(levels[index])
-    return low, high
-
-
-def gap_p(parts: PartCounts, gap: Floats, scale: Scale = "difference") -> Floats:
-    """Two-sided p-values of 'the gap is `gap`'."""
-    above, below = gap_tails(parts, gap, scale)
-    return np.clip(2.0 * np.minimum(above, below), SMALLEST_P, 1.0)
-
-
-def ratio_errors(parts: PartCounts) -> Floats:
-    """Standard errors of the logarithms of the ratios."""
-    error = np.zeros(parts.n_both.shape)
-    for index, law in gap_laws(parts, "ratio"):
-        error[index] = law.error
-    return error
+def part_counts(atoms: Atoms, comparison: Comparison) -> PartCounts:
+    """Counts of the three parts of every group and its reference."""
+    counts = np.stack([atoms.successes, atoms.count], axis=1)
+    columns: list[Floats] = []
+    for part in comparison.parts:
+        columns += [*(part @ counts).T]
+    return PartCounts(*columns)
 
 
 # -- A group and a reference that share some of their members, each with others of its own: the three-part
@@ -181,18 +303,17 @@ IN_REFERENCE = np.array([1.0, 1.0, 0.0, 0.0, 1.0, 1.0])
 VALUE = np.array([1.0, 0.0, 1.0, 0.0, 1.0, 0.0])
 
 
-class PartlySharedLaw(Law):
+class PartlySharedLaw(SearchedGaps):
     """The difference of the two rates, from the six cells of every group (last axis)."""
 
     def __init__(self, cells: Floats, only: Only | None = None) -> None:
         self.counts, self.only = cells, only
         # Half a count in each cell where one is empty: the likelihood has no maximum inside otherwise.
         self.cells = cells + 0.5 * (cells.min(axis=1, keepdims=True) == 0)
-        self.centre, self.error = _wald(self.cells)
-        end = np.ones(self.centre.shape)
-        self.ends = -end, end
         self.smallest = cells.min(axis=1)
-        self.few = (self.smallest < HALF_OF_IT) & (only is None)
+        centre, error = _wald(self.cells)
+        end = np.ones(centre.shape)
+        super().__init__(centre, error, (-end, end), (self.smallest < HALF_OF_IT) & (only is None))
 
     def roots(self, point: Floats) -> tuple[Floats, Floats]:
         shape = (*point.shape, VALUE.size)

@@ -12,17 +12,19 @@ of these .057 / .012 / .0012. Without the plain score .072 / .012 / .0012.
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairtrial._inference.numeric.roots import Floats
-from fairtrial._inference.rates.exact_tails import contrast_tail
-from fairtrial._inference.rates.laws import Bools, Law
+from fairtrial._inference.compare.gaps import LOGARITHM_ENDS, SearchedGaps, quantile_of, tail_of
+from fairtrial._inference.multiplicity import holm
+from fairtrial._inference.numeric.roots import Bools, Floats
 from fairtrial._inference.rates.proportions import (
     binomial_deviance,
     constrained_rates,
+    contrast_tail,
     difference_error,
     over,
 )
@@ -34,8 +36,6 @@ Only = Literal["likelihood", "score"]  # one law alone, without bounds
 # the observed table's own probability is in that tail, down to half of it, where the bound stops to matter: no p-value
 # jumps because a tenth event has come.
 ALL_OF_IT, HALF_OF_IT = 5.0, 10.0
-# Ratios are searched for between exp(-60) and exp(60).
-LOGARITHM_ENDS = 60.0
 
 
 class TwoRates(NamedTuple):
@@ -137,15 +137,14 @@ def likelihood_root(table: TwoRates, null: Null) -> Floats:
     return np.asarray(np.sign(null.distance) * np.sqrt(deviance))
 
 
-class TwoRateLaw(Law):
+class TwoRateLaw(SearchedGaps):
     """The gap of two independent rates, as a difference or as a ratio (searched on the logarithm)."""
 
     def __init__(self, table: TwoRates, scale: Scale, only: Only | None = None) -> None:
         self.table, self.scale, self.only = table, scale, only
-        self.centre, self.error = estimate_and_error(table, scale)
         end = np.full(table.k1.shape, 1.0 if scale == "difference" else LOGARITHM_ENDS)
-        self.ends = -end, end
-        self.few = table.few & (only is None)
+        few, events = table.few & (only is None), (table.k1, table.k2)
+        super().__init__(*estimate_and_error(table, scale), (-end, end), few, events=events)
 
     def roots(self, point: Floats) -> tuple[Floats, Floats]:
         null = at_null(self.table, self.to_gap(point), self.scale)
@@ -156,23 +155,6 @@ class TwoRateLaw(Law):
 
     def exact_tail(self, point: Floats, chosen: Bools, *, above: bool) -> Floats:
         return exact_tail(self.table.take(chosen), self.to_gap(point), self.scale, above=above)
-
-    def to_point(self, gap: Floats) -> Floats:
-        if (
-            self.scale == "difference"
-        ):  # a tolerance to everyone may be more to the rest than two rates can differ
-            return np.clip(gap, *self.ends)
-        with np.errstate(divide="ignore"):
-            return np.clip(np.log(gap), *self.ends)
-
-    def to_gap(self, point: Floats) -> Floats:
-        return point if self.scale == "difference" else np.exp(point)
-
-    def limits(self, level: Floats | float) -> tuple[Floats, Floats]:
-        low, high = super().limits(level)
-        if self.scale == "ratio":
-            low, high = np.where(self.table.k1 > 0, low, 0.0), np.where(self.table.k2 > 0, high, np.inf)
-        return low, high
 
 
 def bounded(base: Floats, score: Floats, skewed: Floats, only: Only | None) -> tuple[Floats, Floats]:
@@ -214,3 +196,77 @@ def log_ratio_error(table: TwoRates) -> Floats:
     k1, n1, k2, n2 = table
     variance = 1 / (k1 + 0.5) - 1 / (n1 + 1.0) + 1 / (k2 + 0.5) - 1 / (n2 + 1.0)
     return np.asarray(np.sqrt(variance))
+
+
+# -- The ratio of every group's rate to the highest one, with limits that know the highest was chosen from the data.
+# The truth is the smallest p_i/p_j over the other groups j, at most 1. Its lower limit is the smallest of the pairs'
+# lower limits, without correction; its upper limit the smallest of their upper ones, each with its part of the error.
+# Over 12 designs it misses at most .030 at 95%; against the observed best .06 to .17.
+class RatioToHighest(NamedTuple):
+    """Per group: the ratio to the highest rate and its limits; NaN where nobody has the event."""
+
+    ratio: Floats
+    low: Floats
+    high: Floats
+
+
+class PairsOfGroups(NamedTuple):
+    """Every pair of groups: positions, p-values of 'their ratio lies in the band', and whether it is certified to."""
+
+    first: NDArray[np.intp]
+    second: NDArray[np.intp]
+    p_value: Floats
+    p_adjusted: Floats
+    certified: Bools
+
+
+def ratio_to_highest(events: Floats, people: Floats, level: float) -> RatioToHighest:
+    """Limits of the ratio to the highest true rate."""
+    groups = events.size
+    rate = events / people
+    best = rate.max()
+    if groups < 2 or best <= 0:
+        nothing = np.full(groups, np.nan)
+        return RatioToHighest(nothing, nothing, nothing)
+    low, high = np.ones(groups), np.ones(groups)
+    i, j = (side.ravel() for side in np.meshgrid(np.arange(groups), np.arange(groups), indexing="ij"))
+    i, j = i[i != j], j[i != j]
+    law = TwoRateLaw(TwoRates(events[i], people[i], events[j], people[j]), "ratio")
+    lows = law.limits(level)[0]
+    highs = law.limits(1.0 - (1.0 - level) / (groups - 1.0))[1]
+    np.minimum.at(low, i, lows)
+    np.minimum.at(high, i, highs)
+    return RatioToHighest(rate / best, low, high)
+
+
+def pairs_of_groups(events: Floats, people: Floats, band: tuple[float, float], level: float) -> PairsOfGroups:
+    """'Some ratio lies outside the band' by Holm over all pairs; 'all lie inside' when every pair is certified."""
+    pairs = np.array(list(combinations(range(events.size), 2)), dtype=np.intp).reshape(-1, 2)
+    i, j = pairs.T
+    table = TwoRates(events[i], people[i], events[j], people[j])
+    law = TwoRateLaw(table, "ratio")
+    at_low, at_high = (law.tails(np.full(i.shape, edge)) for edge in band)
+    nearest = np.minimum(at_low[1], at_high[0])
+    other = tail_of(quantile_of(nearest) - np.log(band[1] / band[0]) / law.error)
+    inside = (law.centre >= np.log(band[0])) & (law.centre <= np.log(band[1]))
+    p = np.where(inside | (table.k1 + table.k2 == 0), 1.0, np.minimum(nearest + other, 1.0))
+    certified = np.maximum(at_low[0], at_high[1]) <= (1.0 - level)
+    return PairsOfGroups(i, j, p, holm(p), certified)
+
+
+# -- Is the outcome known for one decision more often than for the other? A test of the ratio of two labelling
+# rates.
+ALIKE = 1.1  # labelling rates whose ratio is within 1/1.1 to 1.1 are taken as alike
+SELECTIVE = 0.01  # a p-value up to this one says that labels are selective
+
+
+def labelling_p(known: Floats, people: Floats, other_known: Floats, other_people: Floats) -> Floats:
+    """p-values of "the ratio of the labelling rates is within [1/1.1, 1.1]": twice the smaller tail at its edge.
+
+    1 where nobody is on one side.
+    """
+    law = TwoRateLaw(TwoRates(known, people, other_known, other_people), "ratio")
+    above, _ = law.tails(np.full(known.shape, ALIKE))
+    _, below = law.tails(np.full(known.shape, 1.0 / ALIKE))
+    p = np.minimum(1.0, 2.0 * np.minimum(above, below))
+    return np.where((people > 0) & (other_people > 0), p, 1.0)

@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairtrial._inference.numeric.roots import Floats, Integers
-from fairtrial._inference.sequential.bets import BETS, split_term, term
-from fairtrial._inference.sequential.detector import watch_change
+from fairtrial._inference.sequential.bets import BETS, split_term, term, watch_change
 from fairtrial._work.compiled import njit
 
 # -- The factor of one block in the test of 'in every period so far the gap was inside the band'.
@@ -86,7 +85,7 @@ GROUP, OTHER = 0, 1
 LOWER, UPPER = 0, 1
 
 
-class Rule(NamedTuple):
+class StreamRule(NamedTuple):
     """What is asked of every stream, fixed before the first look.
 
     Parameters
@@ -210,7 +209,7 @@ def begin_window(streams: Streams) -> None:
 
 @njit
 def advance_blocks(
-    streams: Streams, cells: Floats, period: int, rule: Rule, reference: Floats, run: float
+    streams: Streams, cells: Floats, period: int, rule: StreamRule, reference: Floats, run: float
 ) -> None:
     alone = not math.isnan(rule.known)
     for s in range(cells.shape[0]):
@@ -245,7 +244,7 @@ def _add(into: Floats, cells: Floats) -> None:
 
 
 @njit
-def _add_block(streams: Streams, s: int, block: Floats, rule: Rule) -> None:
+def _add_block(streams: Streams, s: int, block: Floats, rule: StreamRule) -> None:
     """Both processes of one stream, with one more block."""
     n_a, n_b = block[GROUP, 0], block[OTHER, 0]
     alone = not math.isnan(rule.known)
@@ -287,7 +286,7 @@ def _add_terms(out: Floats, side: Floats, weight: float, learned: Floats, first:
 
 
 @njit
-def _add_evidence(learned: Floats, out: Floats, block: Floats, rule: Rule) -> None:
+def _add_evidence(learned: Floats, out: Floats, block: Floats, rule: StreamRule) -> None:
     """The factors of one learner against both ends of the band."""
     n_a, k_a, n_b, k_b = block[GROUP, 0], block[GROUP, 1], block[OTHER, 0], block[OTHER, 1]
     theta_a = (learned[GROUP, 1] + 0.5) / (learned[GROUP, 0] + 1.0)
@@ -321,7 +320,7 @@ def _learn(streams: Streams, s: int, block: Floats) -> None:
 
 
 @njit
-def _note_top(streams: Streams, s: int, period: int, rule: Rule) -> None:
+def _note_top(streams: Streams, s: int, period: int, rule: StreamRule) -> None:
     """The largest e-value so far and when the level was first reached."""
     now = side_evidence(streams.evidence[s], rule.sides)
     if now > streams.top[s]:

@@ -1,4 +1,4 @@
-"""What a gap needs of its rows, made when it is asked for: of very many groups not all of it is kept."""
+"""Bounded lazy cache of what gaps need of their rows: of very many groups not all of it is kept."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ Kind = TypeVar("Kind")
 MOST_KEPT = 40_000_000  # numbers, of all gaps together
 
 
-class Made(Generic[Kind]):
-    """One thing per gap, kept while there is room for its `numbers` and made anew each time where there is none.
+class LazyCache(Generic[Kind]):
+    """One thing per gap, made when first asked for and kept while there is room for its `numbers`; else made anew.
 
     Whatever is drawn in making it is drawn from a seed of its own, so that it is the same one every time.
     """
