@@ -111,9 +111,9 @@ def decided(audit):
     """Decisions of 15 trees that never see gender, on the test rows, by way of the public result."""
     tree = DecisionTreeClassifier(max_depth=6, class_weight="balanced", random_state=0)
     from fairtrial import METRICS
-    from inside.explain import Wanted, coalition_outputs, read_explained_rows
+    from inside.explain import ExplainRequest, coalition_outputs, read_explained_rows
 
-    wanted = Wanted(
+    wanted = ExplainRequest(
         metric=METRICS["tpr"], by=None, features=None, sensitive="absent", test=0.3, reference=None, model=tree,
         coalitions="retrain", averaged="decisions", background=1, allocation="shapley", baseline="random",
         budget=None, favourable=None, interval="certify", confidence_level=0.95, seed=0, jobs=None, progress=None,

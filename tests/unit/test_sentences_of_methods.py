@@ -24,8 +24,7 @@ from tests.english import reads, whole
 
 import fairtrial as ft
 from fairtrial import METRICS, ScanAllResult, ScanResult, TransportResult
-from inside.explain import GapTest, estimate_rows, two_rules, verdict_and_notes
-from inside.explain import words as explain_words
+from inside.explain import PairGap, estimate_rows, p_text, signed, two_rules, verdict_and_notes
 from inside.ground import Note
 from inside.improve import sentences as improve_words
 from inside.methods import declared_methods
@@ -53,7 +52,7 @@ def explained(
     gap: float, *, binary: bool = True, rows: int = 1, audited: bool = True, groups: int = 2
 ) -> Any:
     """What the words of explain read of an explanation."""
-    test = GapTest(gap, gap - 1, INF, 0.5)
+    test = PairGap(gap, gap - 1, INF, 0.5)
     count = np.full(groups, float(rows))
     stage = Like(
         binary=binary,
@@ -67,7 +66,7 @@ def explained(
         pair_labels=[(f"g{i}", "B") for i in range(groups - 1)], labels=[f"g{i}" for i in range(groups)],
         value_kind="percent" if binary else "number", alpha=0.05, allocation="shapley", another_system=True,
         agreement=0.0, by_text="Sex", second=Like(undefined=np.array([True])), empty_group=lambda _: "no rate",
-        wanted=Like(scores=not binary, kind="retrain", averaged="decisions", meaning="It means this.",
+        request=Like(scores=not binary, kind="retrain", averaged="decisions", meaning="It means this.",
                     background_rows=lambda *_: rows),
         explained=Like(sensitive="player", train=np.zeros(rows), test=np.zeros(rows), notes=()),
         game=Like(level=0.95, masks=np.zeros(rows + 1), sampled=Like(pairs=rows), allocations=("a", "b"),
@@ -96,7 +95,7 @@ def test_explain(gap: float, binary: bool, groups: int) -> None:
 @pytest.mark.parametrize(("rows", "kind"), list(product((0, 1, 2, 100), ("retrain", "marginal"))))
 def test_notes_of_explain(rows: int, kind: str) -> None:
     given = explained(0.0, rows=rows)
-    given.wanted.kind, given.metric = kind, METRICS["npv"]
+    given.request.kind, given.metric = kind, METRICS["npv"]
     votes = [{"group": "g0", "target": "B", "feature": "x", "rejecting": 1, "of": 1}]
     changes = [{"group": "a", "effect": "gains"}, {"group": "b", "effect": "loses"}]
     told = [estimate_rows._reading("x", changes[:k]) for k in (0, 1, 2)]
@@ -113,8 +112,8 @@ def test_notes_of_explain(rows: int, kind: str) -> None:
 @pytest.mark.parametrize("value", (*NUMBERS, INF, float("nan")))
 def test_numbers_of_explain(value: float) -> None:
     for kind in ("percent", "number"):
-        reads(explain_words.signed(value, kind))
-    reads(explain_words.p_text(min(1.0, abs(value)) if value == value else 1.0))
+        reads(signed(value, kind))
+    reads(p_text(min(1.0, abs(value)) if value == value else 1.0))
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from fairtrial._metrics.metric import Metric
 from fairtrial._options import Option
 
 
-class Classifier(Protocol):
+class SklearnClassifier(Protocol):
     """What a scikit-learn classifier has."""
 
     def fit(self, features: Any, outcome: Any, /) -> Any: ...
@@ -38,7 +38,7 @@ MetricOrCriterion = Annotated[
     ),
 ]
 Model = Annotated[
-    Literal["logistic", "tree", "forest", "boosting"] | Classifier | Callable[[Any], Any] | None,
+    Literal["logistic", "tree", "forest", "boosting"] | SklearnClassifier | Callable[[Any], Any] | None,
     Option(
         "The system that is explained: in Python a fitted model or a function of the features, as it is; a classifier "
         "to be fitted here: logistic, tree, forest, boosting or, in Python, any of scikit-learn's; without one, a "
@@ -188,7 +188,7 @@ def explain(
     by : str or dict or list or None, default None
         Attributes whose groups are compared, or groups such as race=Caucasian; default: the audit's
         groups.
-    model : {'logistic', 'tree', 'forest', 'boosting'} or Classifier or callable or None, default None
+    model : {'logistic', 'tree', 'forest', 'boosting'} or SklearnClassifier or callable or None, default None
         The system that is explained: in Python a fitted model or a function of the features, as it is; a
         classifier to be fitted here: logistic, tree, forest, boosting or, in Python, any of scikit-
         learn's; without one, a copy learned from the audited decisions or scores.
@@ -247,9 +247,8 @@ def explain(
     >>> [(row["feature"], round(100 * row["difference"], 1)) for row in result.drivers]
     [('priors_count', 9.9), ('age', -0.3)]
     """
-    from fairtrial._explain.answer import answer
-    from fairtrial._explain.criterion import judge_together
-    from fairtrial._explain.wanted import Wanted
+    from fairtrial._explain.answer import answer, judge_together
+    from fairtrial._explain.request import ExplainRequest
     from fairtrial._metrics.harm import harmed_side
     from fairtrial._metrics.table import find_metrics
 
@@ -257,7 +256,7 @@ def explain(
     parts = [
         answer(
             audit,
-            Wanted(
+            ExplainRequest(
                 metric=part, by=by, features=features, sensitive=sensitive, test=test, reference=reference,
                 model=model, coalitions=coalitions, averaged=averaged, background=background, allocation=allocation,
                 baseline=baseline, budget=budget, favourable=better or sides[harmed_side(part, audit.favourable)],

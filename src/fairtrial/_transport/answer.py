@@ -17,13 +17,12 @@ from fairtrial._transport.compared_rates import (
     Between,
     ComparedCell,
     ComparedRates,
-    LeftOut,
+    LeftOutGroup,
     find_rates,
     own_rates,
 )
 from fairtrial._transport.distance import find_distance
-from fairtrial._transport.moved_rows import moved_rows
-from fairtrial._transport.movers import Change, Moved, bands, histogram, smallest_change
+from fairtrial._transport.movers import Moved, SmallestChange, bands, histogram, moved_rows, smallest_change
 from fairtrial._transport.moves import DecidedRows, Distances, Moves
 from fairtrial._transport.result import ALONE, TOO_FEW, TransportResult
 from fairtrial._transport.sentences import (
@@ -36,8 +35,7 @@ from fairtrial._transport.sentences import (
     verdict,
 )
 from fairtrial._transport.solver.change_bootstrap import change_intervals
-from fairtrial._transport.solver.gap_test import GapTest, article_test, pooled_test
-from fairtrial._transport.solver.person_test import person_gaps, person_test
+from fairtrial._transport.solver.gap_test import GapTest, article_test, person_gaps, person_test, pooled_test
 from fairtrial._transport.solver.rate_contrasts import band
 from fairtrial._work import generator
 
@@ -186,14 +184,14 @@ def answer(
     )
 
 
-def _objects(rates: ComparedRates, change: Change) -> dict[str, Any]:
+def _objects(rates: ComparedRates, change: SmallestChange) -> dict[str, Any]:
     """The plan and the rows behind it, for this session only; none where rows were only counted."""
     if change.after is None or rates.contrasts.count is not None:
         return {}
     return {"plan": change.after.plan, "moved": moved_rows(rates, change.distances, change.after)}
 
 
-def _test(rates: ComparedRates, change: Change, wanted: Wanted, allowed: Floats) -> GapTest | str:
+def _test(rates: ComparedRates, change: SmallestChange, wanted: Wanted, allowed: Floats) -> GapTest | str:
     """The test of the gap, or the reason why it cannot be made."""
     try:
         if wanted.calibration == "paper":
@@ -207,7 +205,7 @@ def _test(rates: ComparedRates, change: Change, wanted: Wanted, allowed: Floats)
         return str(error)
 
 
-def _article_test(rates: ComparedRates, change: Change, wanted: Wanted) -> GapTest | str:
+def _article_test(rates: ComparedRates, change: SmallestChange, wanted: Wanted) -> GapTest | str:
     warnings.warn(
         "calibration='paper' does not hold its level for discrete scores and depends on the units of the distance",
         FairtrialWarning,
@@ -223,7 +221,9 @@ def _article_test(rates: ComparedRates, change: Change, wanted: Wanted) -> GapTe
     return article_test(rates.contrasts, distance, projection.statistic, width, wanted.direction, wanted.seed)
 
 
-def _group_rows(rates: ComparedRates, change: Change, level: float, minimum: int) -> list[dict[str, Any]]:
+def _group_rows(
+    rates: ComparedRates, change: SmallestChange, level: float, minimum: int
+) -> list[dict[str, Any]]:
     """All rows, their cells in the order of the columns."""
     distance = change.distances.values
     stuck = None if distance is None else rates.contrasts.sum_per_cell(np.isinf(distance))
@@ -267,7 +267,7 @@ def _differences(rates: ComparedRates, level: float) -> dict[int, dict[str, Any]
     }
 
 
-def _left_out_row(item: LeftOut, minimum: int) -> dict[str, Any]:
+def _left_out_row(item: LeftOutGroup, minimum: int) -> dict[str, Any]:
     """A group that was not compared, with the reason in place of its numbers."""
     if item.n < minimum:
         state = State(TOO_FEW.code, f"fewer than {minimum} rows")
@@ -277,7 +277,7 @@ def _left_out_row(item: LeftOut, minimum: int) -> dict[str, Any]:
     return {"metric": item.metric, "group": item.group, "n": item.n, **empty, **state.cells()}
 
 
-def _after(rates: ComparedRates, change: Change, index: int) -> dict[str, Any]:
+def _after(rates: ComparedRates, change: SmallestChange, index: int) -> dict[str, Any]:
     """What the change does to one cell."""
     after = change.after
     if after is None:
@@ -307,7 +307,7 @@ def _state(rates: ComparedRates, after: Moved | None, index: int) -> State:
 
 
 def _details(
-    rates: ComparedRates, change: Change, test: GapTest | str, wanted: Wanted, allowed: Floats
+    rates: ComparedRates, change: SmallestChange, test: GapTest | str, wanted: Wanted, allowed: Floats
 ) -> dict[str, Any]:
     """What charts and sentences need besides the table."""
     distance = change.distances.values
@@ -333,7 +333,7 @@ def _details(
     }
 
 
-def _size_of_change(change: Change) -> dict[str, Any]:
+def _size_of_change(change: SmallestChange) -> dict[str, Any]:
     """How many people move how far; undefined with the reason where there is no change."""
     after, projection = change.after, change.projection
     if after is None or projection is None:
@@ -350,7 +350,7 @@ def _size_of_change(change: Change) -> dict[str, Any]:
 
 
 def _intervals(
-    rates: ComparedRates, change: Change, test: GapTest | str, wanted: Wanted, allowed: Floats
+    rates: ComparedRates, change: SmallestChange, test: GapTest | str, wanted: Wanted, allowed: Floats
 ) -> dict[str, Any]:
     """Limits of the number moved, of N·P and of the mean shift; undefined with the reason where there are none."""
     if change.after is None or change.cost is None or rates.person is not None:
@@ -365,7 +365,7 @@ def _intervals(
     return dict(zip(LIMITS, (*found.moved, *found.cost, *found.shift), strict=True))
 
 
-def _distance_details(change: Change) -> dict[str, Any]:
+def _distance_details(change: SmallestChange) -> dict[str, Any]:
     """What a move was measured by, and what it means for each feature in its own units."""
     distances: Distances = change.distances
     mean, largest = (0.0, 0.0) if change.after is None else change.after.shifts

@@ -50,7 +50,7 @@ class ComparedCell:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOutGroup:
     """A group that is not compared, with its rows."""
 
     metric: str
@@ -68,7 +68,7 @@ class ComparedRates:
     rows: Rows
     name: str
     by: list[Any]
-    left_out: list[LeftOut] = field(default_factory=list)
+    left_out: list[LeftOutGroup] = field(default_factory=list)
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -262,7 +262,7 @@ class _Families:
         self.rows, self.count, self.reference, self.minimum = rows, count, reference, minimum
         self.name = ""  # of the metric whose families are added
         self.kept: list[_Family] = []
-        self.left_out: list[LeftOut] = []
+        self.left_out: list[LeftOutGroup] = []
 
     @property
     def size(self) -> int:
@@ -299,7 +299,7 @@ class _Families:
         if enough.size < 2:
             enough = enough[:0]
         self.left_out += [
-            LeftOut(family.metric, label, int(sizes[index]))
+            LeftOutGroup(family.metric, label, int(sizes[index]))
             for index, label in enumerate(labels)
             if index not in enough
         ]

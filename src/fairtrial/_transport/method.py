@@ -20,7 +20,7 @@ from fairtrial._options import Option
 from fairtrial._transport.result import TransportResult
 
 
-class Classifier(Protocol):
+class FittedModel(Protocol):
     """A fitted model that decides."""
 
     def predict(self, features: Any, /) -> Any: ...
@@ -61,7 +61,7 @@ Criterion = Annotated[
     ),
 ]
 Distance = Annotated[
-    str | Role | Mapping[str, Any] | Classifier | Callable[..., Any] | None,
+    str | Role | Mapping[str, Any] | FittedModel | Callable[..., Any] | None,
     Option(
         "How far a person is from the other decision: score (the default), log-odds, a column, a linear rule "
         "(coefficients and intercept; on the command line a .json file), a fitted classifier or a predict function.",
@@ -184,7 +184,7 @@ def transport(
     by : str or dict or list or None, default None
         Attributes whose groups are compared, or groups such as race=Caucasian; default: the audit's
         groups.
-    distance : str or Role or dict or Classifier or callable or None, default None
+    distance : str or Role or dict or FittedModel or callable or None, default None
         How far a person is from the other decision: score (the default), log-odds, a column, a linear
         rule (coefficients and intercept; on the command line a .json file), a fitted classifier or a
         predict function.

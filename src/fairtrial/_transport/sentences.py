@@ -13,7 +13,7 @@ from fairtrial._errors import Note
 from fairtrial._results.column import Verdict, reason, scalar
 from fairtrial._results.text import counted
 from fairtrial._transport.compared_rates import ComparedRates
-from fairtrial._transport.movers import Change
+from fairtrial._transport.movers import SmallestChange
 from fairtrial._transport.solver.gap_test import GapTest
 
 
@@ -92,7 +92,7 @@ def _change_words(details: dict[str, Any]) -> str:
     return f"the smallest change moves {moved} of {people} across the boundary, on average by {by}"
 
 
-def notes(rates: ComparedRates, change: Change, calibration: str, minimum: int) -> list[Note]:
+def notes(rates: ComparedRates, change: SmallestChange, calibration: str, minimum: int) -> list[Note]:
     """What a reader must know of the test, the change and the groups."""
     found = [*change.distances.notes, _about_the_test(calibration), *_about_the_change(rates, change)]
     if rates.left_out:
@@ -175,7 +175,7 @@ def _about_the_test(calibration: str) -> Note:
     )
 
 
-def _about_the_change(rates: ComparedRates, change: Change) -> list[Note]:
+def _about_the_change(rates: ComparedRates, change: SmallestChange) -> list[Note]:
     """Why there is none, who shares its last places, and who cannot move."""
     distance = change.distances.values
     if distance is None:

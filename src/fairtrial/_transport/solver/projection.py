@@ -15,10 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairtrial._transport.solver.bucket_refinement import Limits, refine
-from fairtrial._transport.solver.common_rate import CellMoves, common_rate
-from fairtrial._transport.solver.nearest import Nearest
-from fairtrial._transport.solver.rate_contrasts import Floats, Integers, RateContrasts
+from fairtrial._transport.solver.programs import CellMoves, Limits, common_rate, refine
+from fairtrial._transport.solver.rate_contrasts import Floats, Integers, Nearest, RateContrasts
 
 _Solved = tuple[float, str, str | None]  # cost, route, why it cannot be done
 
