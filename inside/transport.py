@@ -11,8 +11,6 @@ from fairtrial._transport.solver.distances import leaf_boxes as leaf_boxes
 from fairtrial._transport.solver.distances import linear_distance as linear_distance
 from fairtrial._transport.solver.distances import predict_distance as predict_distance
 from fairtrial._transport.solver.distances import tree_distance as tree_distance
-from fairtrial._transport.solver.gap_test import _bound_tail as _bound_tail
-from fairtrial._transport.solver.gap_test import article_test as article_test
 from fairtrial._transport.solver.gap_test import person_test as person_test
 from fairtrial._transport.solver.gap_test import pooled_test as pooled_test
 from fairtrial._transport.solver.programs import Limits as Limits
@@ -26,3 +24,5 @@ from fairtrial._transport.solver.rate_contrasts import band as band
 from fairtrial._transport.solver.rate_contrasts import disjoint_families as disjoint_families
 from fairtrial._transport.solver.rate_contrasts import from_matrices as from_matrices
 from fairtrial._transport.solver.rate_contrasts import overlapping_families as overlapping_families
+from fairtrial.papers.transport._article_test import _bound_tail as _bound_tail
+from fairtrial.papers.transport._article_test import article_test as article_test

@@ -32,7 +32,7 @@ def whole_spec(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "flag": {"metric": "fpr", "direction": "above", "depth": 2},
         "scan": {"metric": "fpr", "protected": BLACK, "features": features, "permutations": 99},
         "scan_all": {"metric": "fpr", "by": ["sex"], "features": ["age_cat", "c_charge_degree"], "permutations": 99},
-        "transport": {"criterion": "equalized_odds", "by": [BLACK, WHITE]},
+        "transport": {"metric": "equalized_odds", "by": [BLACK, WHITE]},
         "explain": {"metric": "fpr", "by": [BLACK, WHITE], "reference": WHITE, "model": "logistic"},
         "improve": {"fairness": "fpr", "by": [BLACK, WHITE], "candidates": [LogisticRegression()], "splits": 3,
                     "bootstrap": 500},

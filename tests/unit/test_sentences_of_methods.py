@@ -270,8 +270,7 @@ def test_transport(value: float, count: int) -> None:
     distances = Like(values=np.full(min(count, 5), INF), notes=())
     for change in (Like(distances=distances, after=Like(shared=count), why_none=""),
                    Like(distances=Like(values=None, notes=()), after=None, why_none="no score")):  # fmt: skip
-        for calibration in ("paper", "own"):
-            noted(transport_words.notes(rates, change, calibration, max(1, count)))  # type: ignore[arg-type]
+        noted(transport_words.notes(rates, change, max(1, count)))  # type: ignore[arg-type]
     band = {"share_at_edge": 0.5, "at_edge": count, "group": "A", "metric": "accuracy", "mass": float(count),
             "direction": "up", "farthest": value}  # fmt: skip
     result = TransportResult(question="?", null="", verdict=Verdict("violated", "violated: so"), estimates=(),

@@ -21,7 +21,7 @@ from fairtrial._explain.estimate_rows import (
     pareto_rows,
     votes,
 )
-from fairtrial._explain.explained_rows import ExplainedRows, read_explained_rows, with_reference_last
+from fairtrial._explain.explained_rows import ExplainedRows, read_explained_rows, with_target_last
 from fairtrial._explain.game import TwoStageGame, check_allocation, make_game, plan_coalitions
 from fairtrial._explain.metric import check_metric
 from fairtrial._explain.request import WHO, ExplainRequest, is_ready
@@ -39,6 +39,7 @@ from fairtrial._explain.stages import audited_groups, counted_strata, first_stag
 from fairtrial._explain.verdict_and_notes import another_system, drivers_text, notes, verdict
 from fairtrial._explain.words import p_text
 from fairtrial._inference.multiplicity import holm
+from fairtrial._metrics.harm import harmed_side
 from fairtrial._results.column import Verdict, defined_or, scalar, undefined
 
 # The share of rows evaluated when models are fitted here.
@@ -49,7 +50,21 @@ SAME_SCORE = 0.01
 LISTED_COALITIONS = 64
 
 
-def answer(audit: Audit, request: ExplainRequest) -> ExplainResult:
+def answer_all(
+    audit: Audit, asked: str, requests: Sequence[ExplainRequest], result: type[ExplainResult] = ExplainResult
+) -> ExplainResult:
+    """One result, for a metric or for all metrics of a criterion."""
+    sides = {"above": "lower", "below": "higher", None: None}
+    parts = []
+    for request in requests:
+        side = request.better or sides[harmed_side(request.metric, audit.favourable)]
+        parts.append(answer(audit, replace(request, better=side), result))
+    return parts[0] if len(parts) == 1 else judge_together(asked, parts, result)
+
+
+def answer(
+    audit: Audit, request: ExplainRequest, result: type[ExplainResult] = ExplainResult
+) -> ExplainResult:
     """Evaluate the coalitions, solve both stages, and say what they show."""
     if request.coalitions is None:
         asked: Any = "marginal" if request.model is None or is_ready(request.model) else "retrain"
@@ -74,7 +89,7 @@ def answer(audit: Audit, request: ExplainRequest) -> ExplainResult:
     if other := another_system(explanation):
         warnings.warn(f"{WHO}: {other}", FairtrialWarning, stacklevel=5)  # the line that called explain
     label = request.metric.label
-    return ExplainResult(
+    return result(
         question=f"Which features carry the disparity in {label} by {explanation.by_text}?",
         null=f"Every group has the same {label}.",
         verdict=Verdict(code, f"{code}: {finding}", ({},)),  # the largest gap of all
@@ -107,7 +122,7 @@ def _read(audit: Audit, request: ExplainRequest) -> ExplainedRows:
         subject = "decisions given as a function or a matrix"
         required, cure = "need rows in a fixed order", "collect the data first"
         raise InputError(WHO, Fault("coalitions", required, cure=cure, subject=subject))
-    return with_reference_last(explained, request.reference)
+    return with_target_last(explained, request.target)
 
 
 def _solve(audit: Audit, request: ExplainRequest) -> Explanation:
@@ -116,7 +131,7 @@ def _solve(audit: Audit, request: ExplainRequest) -> Explanation:
     plan = plan_coalitions(request.allocation, len(explained.players), request.budget, request.seed)
     game = make_game(request, explained, plan, coalition_outputs(request, audit, explained, plan.masks))
     by_text = ", ".join(by_attributes(WHO, audit, request.by))
-    first = first_stage(game, request.interval, audited_groups(audit, request, explained, game.pairs))
+    first = first_stage(game, request.gaps, audited_groups(audit, request, explained, game.pairs))
     return Explanation(
         request, by_text, explained, game, first, second_stage(game), _agreement(request, explained, game)
     )
@@ -249,7 +264,9 @@ def _agreement(request: ExplainRequest, explained: ExplainedRows, game: TwoStage
 
 
 # -- A criterion that joins metrics (separation, sufficiency): each is explained, and both are judged at once.
-def judge_together(criterion: str, parts: Sequence[ExplainResult]) -> ExplainResult:
+def judge_together(
+    criterion: str, parts: Sequence[ExplainResult], result: type[ExplainResult] = ExplainResult
+) -> ExplainResult:
     """One result about all metrics of the criterion, their tests corrected over all of them."""
     name, first = criterion.replace("_", " "), parts[0]
     labels = " and ".join(part.details["label"] for part in parts)
@@ -258,7 +275,7 @@ def judge_together(criterion: str, parts: Sequence[ExplainResult]) -> ExplainRes
     for kind, shown in ((GAP, DIFFERS), (EXPLAINED_GAP, DIFFERS), (TO_GAP, CARRIES)):
         _correct([row for row in rows if row["part"] == kind], 1.0 - level, shown)
     p = _p_of_all(parts)
-    return ExplainResult(
+    return result(
         question=f"Which features carry the disparities in {labels} ({name}) by {first.details['by_text']}?",
         null=f"Every group has the same {labels}.",
         verdict=_joint_verdict(name, labels, p, parts, 1.0 - level),

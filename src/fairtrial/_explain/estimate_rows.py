@@ -58,7 +58,7 @@ class Explanation:
     @property
     def favourable(self) -> str:
         """Which side is better for people: "higher" or "lower"."""
-        return self.request.favourable or ("lower" if self.metric.hurts == "above" else "higher")
+        return self.request.better or ("lower" if self.metric.hurts == "above" else "higher")
 
     @property
     def labels(self) -> list[str]:

@@ -184,11 +184,11 @@ def _group_codes(rows: Rows, groups: Sequence[Group]) -> NDArray[np.int64]:
     return codes
 
 
-def with_reference_last(explained: ExplainedRows, reference: Mapping[str, Any] | None) -> ExplainedRows:
+def with_target_last(explained: ExplainedRows, target: Mapping[str, Any] | None) -> ExplainedRows:
     """Put the reference group last, so that gaps are the others minus it."""
-    if reference is None:
+    if target is None:
         return explained
-    last = _reference(explained, reference)
+    last = _reference(explained, target)
     if explained.levels:  # cells keep their order, which the multi-stage values rest on
         return explained
     place = explained.groups.index(last)
@@ -199,15 +199,15 @@ def with_reference_last(explained: ExplainedRows, reference: Mapping[str, Any] |
     return replace(explained, groups=groups, group=codes.astype(np.int64))
 
 
-def _reference(explained: ExplainedRows, reference: object) -> Group:
-    if not isinstance(reference, Mapping) or not reference:
-        example = Words("must be a group like {}", Set("reference", {"sex": "Male"}))
-        raise InputError(WHO, Fault("reference", example, got=reference))
-    found = Group.of(reference)
+def _reference(explained: ExplainedRows, target: object) -> Group:
+    if not isinstance(target, Mapping) or not target:
+        example = Words("must be a group like {}", Set("target", {"sex": "Male"}))
+        raise InputError(WHO, Fault("target", example, got=target))
+    found = Group.of(target)
     if found not in explained.groups:
         required = f"must be one of the groups {explained.labels}"
         hint = did_you_mean(found.label, explained.labels)
-        raise InputError(WHO, Fault("reference", required, got=dict(reference), hint=hint))
+        raise InputError(WHO, Fault("target", required, got=dict(target), hint=hint))
     return found
 
 

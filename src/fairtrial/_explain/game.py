@@ -248,7 +248,7 @@ def make_game(
     check_tells_apart(allocations[0], form, group, groups)
     return TwoStageGame(
         outputs=outputs, masks=plan.masks, form=form, group=group, groups=groups, levels=explained.levels,
-        pairs=_pairs(explained, request.reference), players=len(explained.players), allocations=allocations,
+        pairs=_pairs(explained, request.target), players=len(explained.players), allocations=allocations,
         sampled=plan.sampled, baseline=find_baseline(baseline, form, outcome), level=request.confidence_level,
         scores_or_decisions=given,
     )  # fmt: skip
@@ -277,10 +277,10 @@ def _sequence(allocation: Allocation, size: int) -> Floats:
     return b_sequence(allocation.name if allocation.name in MEMBERS else "shapley", size)
 
 
-def _pairs(explained: ExplainedRows, reference: Mapping[str, Any] | None) -> tuple[tuple[int, int], ...]:
+def _pairs(explained: ExplainedRows, target: Mapping[str, Any] | None) -> tuple[tuple[int, int], ...]:
     count = len(explained.groups)
-    if reference is not None:
-        last = explained.groups.index(Group.of(reference))
+    if target is not None:
+        last = explained.groups.index(Group.of(target))
         return tuple((g, last) for g in range(count) if g != last)
     return tuple((g, h) for g in range(count) for h in range(g + 1, count))
 

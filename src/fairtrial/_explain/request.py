@@ -37,20 +37,20 @@ class ExplainRequest:
     features: Any
     sensitive: str | None
     test: Any
-    reference: Mapping[str, Any] | None
+    target: Mapping[str, Any] | None
     model: Any
     coalitions: Any
     averaged: str
     background: int | None
     allocation: Any
-    baseline: str | float
     budget: int | None
-    favourable: str | None
-    interval: str
     confidence_level: float
     seed: int
     jobs: int | None
     progress: Callable[[Progress], None] | None
+    baseline: str | float = "random"  # what rates are divided by
+    better: str | None = None  # the side of the metric that is good for people, where the audit does not say
+    gaps: Any = None  # how the gaps of pairs are inferred; as certify does unless said
 
     @property
     def scores(self) -> bool:

@@ -143,6 +143,39 @@ class ExplainResult(Result):
         rows = [row for row in self.estimates if row["part"] == TO_GAP]
         return sorted(rows, key=lambda row: -abs(scalar(row["difference"]) or 0.0))
 
+    def compare(self, other: ExplainResult, *, confidence_level: float = 0.95) -> CompareResult:
+        """The change from this explanation to another (e.g. after a mitigation), with paired intervals.
+
+        Both must explain the same metric, groups and features on the same rows, and come from this session: the rows'
+        influence values are not saved with a result.
+
+        Parameters
+        ----------
+        other : ExplainResult
+            A result of explain.
+        confidence_level : float, default 0.95
+            Confidence level of the intervals.
+
+        Returns
+        -------
+        CompareResult
+            The change of every gap, rate and contribution.
+
+        Examples
+        --------
+        >>> import fairtrial
+        >>> table = fairtrial.load("compas", backend="pandas")
+        >>> audit = fairtrial.Audit(table, outcome="two_year_recid", groups="sex", features=["priors_count", "age"])
+        >>> before, after = (
+        ...     fairtrial.explain(audit, "fpr", model=model, target={"sex": "Female"}) for model in ("tree", "logistic")
+        ... )
+        >>> before.compare(after).verdict.code
+        'no change shown'
+        """
+        from fairtrial._explain.two_rules import compare_rules
+
+        return compare_rules(self, other, confidence_level)
+
     def reading(self) -> list[str]:
         """What the explanation shows and what it does not."""
         details = self.details

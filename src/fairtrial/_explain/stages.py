@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,8 +36,6 @@ from fairtrial._explain.solver.esl_groups import (
     linear_wald,
     merge_targets,
     pair_targets,
-    paper_interval,
-    pooled_z,
 )
 from fairtrial._explain.solver.influence import LEAST_DF, QUARTER, Spread
 from fairtrial._inference.compare.choose_gaps import make_gaps
@@ -63,6 +61,10 @@ class PairGap:
     @property
     def why_no_limit(self) -> str:
         return self.reason or f"no limit: {self.open_because}"
+
+
+# How the gaps of pairs are inferred, from the groups' values, who is in them, the pairs and the level.
+Gaps = Callable[[Atoms, Bools, Pairs, float], tuple[PairGap | None, ...]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,10 +100,12 @@ class FirstStage:
         return self.explained.binary and self.judged.binary
 
 
-def first_stage(game: TwoStageGame, interval_kind: str, audited: ComparedGroups | None) -> FirstStage:
+def first_stage(
+    game: TwoStageGame, gaps: Gaps | None = None, audited: ComparedGroups | None = None
+) -> FirstStage:
     """Group values φ_g, the test that all rates are equal, and the gap of every pair."""
     atoms = _explained_atoms(game)
-    found = compare_groups(atoms, np.eye(game.groups, dtype=bool), game.pairs, game.level, interval_kind)
+    found = compare_groups(atoms, np.eye(game.groups, dtype=bool), game.pairs, game.level, gaps)
     interaction = None
     if game.levels and np.isfinite(found.rate).all():
         interaction = _interaction(atoms, game)
@@ -118,10 +122,12 @@ def audited_groups(
     cells = audit.cells(attributes, [request.metric], who=WHO)
     member = np.array([cells.mask(group) for group in explained.groups])
     atoms = find_atoms(WHO, audit, cells, request.metric)
-    return compare_groups(atoms, member, pairs, request.confidence_level, request.interval)
+    return compare_groups(atoms, member, pairs, request.confidence_level, request.gaps)
 
 
-def compare_groups(atoms: Atoms, member: Bools, pairs: Pairs, level: float, kind: str) -> ComparedGroups:
+def compare_groups(
+    atoms: Atoms, member: Bools, pairs: Pairs, level: float, infer: Gaps | None = None
+) -> ComparedGroups:
     """Rates with intervals, every pair's gap, and the test that all are equal, by the package's one inference."""
     count, rate, _ = atoms.pooled(member)
     if atoms.binary:
@@ -131,9 +137,7 @@ def compare_groups(atoms: Atoms, member: Bools, pairs: Pairs, level: float, kind
         zero = Comparison(member, np.zeros_like(member), np.zeros(len(count)))
         low, high = make_gaps(atoms, zero).limits(level)
     low, high = (np.where(np.isnan(rate), np.nan, limit) for limit in (low, high))
-    gaps = gap_tests(atoms, member, pairs, level)
-    if kind == "paper" and atoms.binary:
-        gaps = tuple(_by_the_paper(rate * count, count, pair, level) for pair in pairs)
+    gaps = (infer or gap_tests)(atoms, member, pairs, level)
     omnibus = _all_equal(atoms, member, gaps) if np.isfinite(rate).all() else None
     return ComparedGroups(count, rate, low, high, atoms.binary, omnibus, gaps)
 
@@ -158,16 +162,6 @@ def gap_tests(atoms: Atoms, member: Bools, pairs: Pairs, level: float) -> tuple[
         else None
         for t in range(len(pairs))
     )
-
-
-def _by_the_paper(successes: Floats, count: Floats, pair: tuple[int, int], level: float) -> PairGap | None:
-    """The pooled variance for the interval as for the test: the paper's, which does not hold its level."""
-    g, h = pair
-    table = (float(successes[g]), float(count[g]), float(successes[h]), float(count[h]))
-    if not (count[g] and count[h]):
-        return None
-    gap = table[0] / table[1] - table[2] / table[3]
-    return PairGap(gap, *paper_interval(*table, level), pooled_z(*table)[1])
 
 
 def _all_equal(atoms: Atoms, member: Bools, gaps: tuple[PairGap | None, ...]) -> WaldTest | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -31,9 +32,14 @@ INFERRED = ("difference_low", "difference_high", "p_value", "p_adjusted", "error
 def compare_rules(explanation: ExplainResult, other: ExplainResult, level: float) -> CompareResult:
     """The change from one explanation to the other, paired row by row."""
     _check(explanation, other)
+    if isinstance(level, bool) or not isinstance(level, Real) or not 0 < level < 1:
+        raise InputError(WHO, Fault("confidence_level", "must be a number between 0 and 1", got=level))
     details = explanation.details
     rows = _rows(explanation, _changes(explanation, other, level), 1 - level)
-    provenance = {**explanation.provenance, "arguments": {"explanation": explanation.provenance["arguments"]}}
+    provenance = {
+        **explanation.provenance,
+        "arguments": {"explanation": explanation.provenance["arguments"], "confidence_level": level},
+    }
     return CompareResult(
         question=f"How did the disparity in {details['label']} and its drivers change?",
         null="The gap and every feature's contribution to it are the same under both rules.",
@@ -127,7 +133,7 @@ def _check(explanation: ExplainResult, other: ExplainResult) -> None:
 def _check_one(name: str, given: object) -> None:
     """An explanation of one metric that was made in this session."""
     if not isinstance(given, ExplainResult):
-        raise InputError(WHO, Fault(name, f"must be a result of explain, got {type(given).__name__}"))
+        raise InputError(WHO, Fault(name, "must be a result of explain", got=given))
     if "criterion" in given.details:
         each = "explain and compare them one by one"
         raise InputError(WHO, Fault(name, "is about several metrics", cure=each))

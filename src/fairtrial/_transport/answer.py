@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial._audit.audit import Audit
-from fairtrial._errors import FairtrialWarning, Fault, InputError, NotApplicable, Set, Words, did_you_mean
+from fairtrial._errors import Fault, InputError, did_you_mean
 from fairtrial._results.column import State, defined_or, undefined
 from fairtrial._transport.compared_rates import (
-    Between,
     ComparedCell,
     ComparedRates,
     LeftOutGroup,
+    Tolerance,
+    TransportRequest,
     find_rates,
-    own_rates,
 )
 from fairtrial._transport.distance import find_distance
 from fairtrial._transport.movers import Moved, SmallestChange, bands, histogram, moved_rows, smallest_change
-from fairtrial._transport.moves import DecidedRows, Distances, Moves
+from fairtrial._transport.moves import DecidedRows, Distances
 from fairtrial._transport.result import ALONE, TOO_FEW, TransportResult
 from fairtrial._transport.sentences import (
     counted_notes,
@@ -35,150 +33,52 @@ from fairtrial._transport.sentences import (
     verdict,
 )
 from fairtrial._transport.solver.change_bootstrap import change_intervals
-from fairtrial._transport.solver.gap_test import GapTest, article_test, person_gaps, person_test, pooled_test
+from fairtrial._transport.solver.gap_test import GapTest, person_gaps, person_test, pooled_test
 from fairtrial._transport.solver.rate_contrasts import band
 from fairtrial._work import generator
 
-# -- What is said group by group: how far each rate may differ (ε of Section 4), and what moving each group
-# costs.
 Floats = NDArray[np.float64]
-Tolerance = float | Mapping[str, float] | Sequence[float]
-
-
-def allowed_gaps(rates: ComparedRates, tolerance: Tolerance) -> Floats:
-    """ε of each equality, in the order of the table."""
-    size = rates.contrasts.size
-    if isinstance(tolerance, Mapping):
-        return _by_name(rates, tolerance)
-    if isinstance(tolerance, int | float):
-        return np.full(size, float(tolerance))
-    if len(tolerance) != size:
-        required = f"must hold one number for each of the {size} equalities, in the order of the table"
-        raise InputError(WHO, Fault("tolerance", required, got=list(tolerance)))
-    return np.array([_checked_gap(value) for value in tolerance])
-
-
-def _by_name(rates: ComparedRates, tolerance: Mapping[str, float]) -> Floats:
-    """Of metrics and groups by their names; the smaller where both are named, nothing where neither is."""
-    compared = [cell for place, cell in enumerate(rates.cells) if cell.reference not in (-1, place)]
-    if not compared:
-        required = (
-            "by name needs groups to name; a criterion of one's own takes a list, one number per contrast"
-        )
-        raise InputError(WHO, Fault("tolerance", required, got=dict(tolerance)))
-    _check_names("tolerance", tolerance, [name for cell in compared for name in _names(cell)])
-    limits = {name: _checked_gap(value) for name, value in tolerance.items()}
-    return np.array([min([limits[n] for n in _names(cell) if n in limits], default=0.0) for cell in compared])
-
-
-def _names(cell: ComparedCell) -> tuple[str, ...]:
-    return cell.group, cell.metric, cell.name
-
-
-def _checked_gap(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
-        raise InputError(WHO, Fault("tolerance", "must be numbers of at least 0 and below 1", got=value))
-    return float(value)
-
-
-def cost_factors(rates: ComparedRates, group_cost: Mapping[str, float] | None) -> Floats | None:
-    """What a unit of distance costs in each row's groups, multiplied; None where it costs the same everywhere."""
-    if not group_cost:
-        return None
-    _check_names("group_cost", group_cost, [cell.group for cell in rates.cells])
-    factors = np.ones(len(rates.contrasts.cells))
-    for index, cell in enumerate(rates.cells):
-        value = group_cost.get(cell.group, 1.0)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < np.inf:
-            raise InputError(WHO, Fault("group_cost", "must be numbers above 0", got=value))
-        factors *= np.where(rates.contrasts.cells[:, index] > 0, float(value), 1.0)
-    return np.asarray(factors[rates.contrasts.pattern])
-
-
-def _check_names(argument: str, given: Mapping[str, float], known: Sequence[str]) -> None:
-    unknown = [name for name in given if name not in known]
-    if unknown:
-        listed = ", ".join(dict.fromkeys(known))
-        hint = did_you_mean(unknown[0], known)
-        raise InputError(WHO, Fault(argument, f"must name some of: {listed}", got=unknown[0], hint=hint))
-
-
 WHO = "transport"
 LIMITS = tuple(f"{size}_{end}" for size in ("moved", "statistic", "mean_shift") for end in ("low", "high"))
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is asked of the rates."""
-
-    tolerance: Tolerance
-    direction: str
-    calibration: str
-    bandwidth: float | None
-    minimum: int
-    confidence_level: float
-    seed: int
-    group_cost: Mapping[str, float] | None = None
-
-    @property
-    def tolerates(self) -> bool:
-        """Whether any gap is allowed."""
-        if isinstance(self.tolerance, int | float):
-            return self.tolerance > 0
-        return any(self.tolerance.values() if isinstance(self.tolerance, Mapping) else self.tolerance)
-
-
-def check_calibration(wanted: Wanted, repeated: bool) -> None:
-    """Refuse what the calibration has no use for, or no law."""
-    if wanted.calibration == "pooled" and wanted.bandwidth is not None:
-        why = Words("belongs to {}: the pooled p-value needs none", Set("calibration", "paper"))
-        raise InputError(WHO, Fault("bandwidth", why))
-    if wanted.calibration == "paper" and repeated:
-        required = "'paper' takes every row for a person of its own, which the unit says it is not"
-        raise NotApplicable(
-            WHO, Fault("calibration", required, cure=Words("use {}", Set("calibration", "pooled")))
-        )
-    if wanted.calibration == "paper" and wanted.direction == "differs" and wanted.tolerates:
-        required = "'paper' with a tolerance is one-sided in the article"
-        sides = Set("direction", "above"), Set("direction", "below")
-        cure = Words("use {} or {}, or {}", *sides, Set("calibration", "pooled"))
-        raise NotApplicable(WHO, Fault("calibration", required, cure=cure))
+# The p-value of the gap from the rates, the change and what gaps are allowed; or why there is none.
+Tested = Callable[[ComparedRates, SmallestChange, TransportRequest, Floats], GapTest | str]
 
 
 def answer(
-    audit: Audit, criterion: object, between: Between, cost: tuple[object, Moves], wanted: Wanted
+    audit: Audit,
+    request: TransportRequest,
+    rates: ComparedRates | None = None,
+    tested: Tested | None = None,
+    result: type[TransportResult] = TransportResult,
 ) -> TransportResult:
-    """The smallest change at this cost (a distance, and what may move), and the test of the gap."""
-    distance, moves = cost
-    if isinstance(criterion, Mapping) and "cells" in criterion:
-        rates = own_rates(audit, criterion)
-    else:
-        rates = find_rates(audit, criterion, between, distance)
+    """The smallest change, and the test of the gap; other rates and another test than the request's where given."""
+    rates = find_rates(audit, request) if rates is None else rates
     score = None if rates.contrasts.count is None else rates.rows.roles.get("score")
-    distances = find_distance(DecidedRows(audit, rates.decision, rates.compared_rows, score), distance, moves)
-    allowed = allowed_gaps(rates, wanted.tolerance)
-    price = cost_factors(rates, wanted.group_cost)
-    change = smallest_change(rates, distances, allowed, wanted.direction, price)
-    test = _test(rates, change, wanted, allowed)
-    rows = _group_rows(rates, change, wanted.confidence_level, wanted.minimum)
-    details = _details(rates, change, test, wanted, allowed)
-    return TransportResult(
+    decided = DecidedRows(audit, rates.decision, rates.compared_rows, score)
+    distances = find_distance(decided, request.distance, request.moves)
+    allowed = allowed_gaps(rates, request.tolerance)
+    price = cost_factors(rates, request.group_cost)
+    change = smallest_change(rates, distances, allowed, request.direction, price)
+    test = (tested or gap_test)(rates, change, request, allowed)
+    rows = _group_rows(rates, change, request)
+    details = _details(rates, change, test, request, allowed)
+    return result(
         question=question_words(rates),
-        null=null_words(rates, allowed, wanted.direction),
-        verdict=verdict(rows, details, test, wanted.confidence_level),
+        null=null_words(rates, allowed, request.direction),
+        verdict=verdict(rows, details, test, request.confidence_level),
         estimates=tuple(rows),
         details=details,
         notes=(
             *audit.notes(),
-            *notes(rates, change, wanted.calibration, wanted.minimum),
+            *notes(rates, change, request.minimum),
             *size_notes(details),
             *person_notes(rates),
             *counted_notes(rates, audit.why_sums),
         ),
         provenance=audit.provenance(
             rates.rows,
-            seed=wanted.seed,
-            arguments={"criterion": rates.name, "by": rates.by, "distance": distances.kind},
+            seed=request.seed,
+            arguments={request.argument: rates.name, "by": rates.by, "distance": distances.kind},
         ),
         objects=_objects(rates, change),
     )
@@ -191,43 +91,28 @@ def _objects(rates: ComparedRates, change: SmallestChange) -> dict[str, Any]:
     return {"plan": change.after.plan, "moved": moved_rows(rates, change.distances, change.after)}
 
 
-def _test(rates: ComparedRates, change: SmallestChange, wanted: Wanted, allowed: Floats) -> GapTest | str:
+def gap_test(
+    rates: ComparedRates, change: SmallestChange, request: TransportRequest, allowed: Floats
+) -> GapTest | str:
     """The test of the gap, or the reason why it cannot be made."""
     try:
-        if wanted.calibration == "paper":
-            return _article_test(rates, change, wanted)
         if rates.person is not None:
-            found = person_test(rates.contrasts, rates.person, allowed, wanted.direction)
+            found = person_test(rates.contrasts, rates.person, allowed, request.direction)
             if found is not None:
                 return found
-        return pooled_test(rates.contrasts, change.distances.values, allowed, wanted.direction, wanted.seed)
+        distance = change.distances.values
+        return pooled_test(rates.contrasts, distance, allowed, request.direction, request.seed)
     except ArithmeticError as error:
         return str(error)
 
 
-def _article_test(rates: ComparedRates, change: SmallestChange, wanted: Wanted) -> GapTest | str:
-    warnings.warn(
-        "calibration='paper' does not hold its level for discrete scores and depends on the units of the distance",
-        FairtrialWarning,
-        stacklevel=6,
-    )
-    distance, projection = change.cost, change.projection
-    if projection is None or distance is None:
-        return change.why_none or "there is no distance"
-    if projection.infeasible is not None:
-        return f"the article's statistic is infinite: {projection.infeasible}"
-    width = wanted.bandwidth if wanted.bandwidth is not None else rates.contrasts.rows**-0.2
-    # "below" is the article's one-sided test with the contrasts turned round, which changes neither S nor Σ
-    return article_test(rates.contrasts, distance, projection.statistic, width, wanted.direction, wanted.seed)
-
-
 def _group_rows(
-    rates: ComparedRates, change: SmallestChange, level: float, minimum: int
+    rates: ComparedRates, change: SmallestChange, request: TransportRequest
 ) -> list[dict[str, Any]]:
     """All rows, their cells in the order of the columns."""
     distance = change.distances.values
     stuck = None if distance is None else rates.contrasts.sum_per_cell(np.isinf(distance))
-    differences = _differences(rates, level)
+    differences = _differences(rates, request.confidence_level)
     rows = [
         {
             "metric": cell.metric,
@@ -242,7 +127,7 @@ def _group_rows(
         }
         for index, cell in enumerate(rates.cells)
     ]
-    rows += [_left_out_row(item, minimum) for item in rates.left_out]
+    rows += [_left_out_row(item, request.minimum) for item in rates.left_out]
     return [{column.name: row.get(column.name) for column in TransportResult.columns} for row in rows]
 
 
@@ -307,7 +192,11 @@ def _state(rates: ComparedRates, after: Moved | None, index: int) -> State:
 
 
 def _details(
-    rates: ComparedRates, change: SmallestChange, test: GapTest | str, wanted: Wanted, allowed: Floats
+    rates: ComparedRates,
+    change: SmallestChange,
+    test: GapTest | str,
+    request: TransportRequest,
+    allowed: Floats,
 ) -> dict[str, Any]:
     """What charts and sentences need besides the table."""
     distance = change.distances.values
@@ -319,17 +208,16 @@ def _details(
         "p_value": undefined(test) if isinstance(test, str) else test.p_value,
         "test": test if isinstance(test, str) else test.how,
         **_size_of_change(change),
-        "intervals": _intervals(rates, change, test, wanted, allowed),
+        "intervals": _intervals(rates, change, test, request, allowed),
         "routes": [] if change.projection is None else list(change.projection.routes),
         "distance": _distance_details(change),
         "bands": [] if change.after is None or distance is None else bands(rates, distance, change.after),
         "histogram": [] if distance is None else histogram(rates, distance, change.after),
         "tolerance": float(allowed.max()),
         **({} if (allowed == allowed[0]).all() else {"tolerances": allowed.tolist()}),
-        **({} if not wanted.group_cost else {"group_cost": dict(wanted.group_cost)}),
-        "direction": wanted.direction,
-        "calibration": wanted.calibration,
-        "confidence_level": wanted.confidence_level,
+        **({} if not request.group_cost else {"group_cost": dict(request.group_cost)}),
+        "direction": request.direction,
+        "confidence_level": request.confidence_level,
     }
 
 
@@ -350,15 +238,19 @@ def _size_of_change(change: SmallestChange) -> dict[str, Any]:
 
 
 def _intervals(
-    rates: ComparedRates, change: SmallestChange, test: GapTest | str, wanted: Wanted, allowed: Floats
+    rates: ComparedRates,
+    change: SmallestChange,
+    test: GapTest | str,
+    request: TransportRequest,
+    allowed: Floats,
 ) -> dict[str, Any]:
     """Limits of the number moved, of N·P and of the mean shift; undefined with the reason where there are none."""
     if change.after is None or change.cost is None or rates.person is not None:
         return dict.fromkeys(LIMITS, undefined(change.why_none or "a person may have several rows"))
-    shown = not isinstance(test, str) and test.p_value <= 1 - wanted.confidence_level
-    limits = band(rates.contrasts.size, allowed, wanted.direction)
-    price = cost_factors(rates, wanted.group_cost)
-    asked = (wanted.confidence_level, shown, generator(wanted.seed, "transport size of change"))
+    shown = not isinstance(test, str) and test.p_value <= 1 - request.confidence_level
+    limits = band(rates.contrasts.size, allowed, request.direction)
+    price = cost_factors(rates, request.group_cost)
+    asked = (request.confidence_level, shown, generator(request.seed, "transport size of change"))
     found = change_intervals(rates.contrasts, change.cost, price, limits, asked)
     if isinstance(found, str):
         return dict.fromkeys(LIMITS, undefined(found))
@@ -383,3 +275,62 @@ def _distance_details(change: SmallestChange) -> dict[str, Any]:
             for part in distances.per_feature
         ],
     }
+
+
+# -- What is said group by group: how far each rate may differ (ε of Section 4), and what moving each group costs.
+def allowed_gaps(rates: ComparedRates, tolerance: Tolerance) -> Floats:
+    """ε of each equality, in the order of the table."""
+    size = rates.contrasts.size
+    if isinstance(tolerance, Mapping):
+        return _by_name(rates, tolerance)
+    if isinstance(tolerance, int | float):
+        return np.full(size, float(tolerance))
+    if len(tolerance) != size:
+        required = f"must hold one number for each of the {size} equalities, in the order of the table"
+        raise InputError(WHO, Fault("tolerance", required, got=list(tolerance)))
+    return np.array([_checked_gap(value) for value in tolerance])
+
+
+def _by_name(rates: ComparedRates, tolerance: Mapping[str, float]) -> Floats:
+    """Of metrics and groups by their names; the smaller where both are named, nothing where neither is."""
+    compared = [cell for place, cell in enumerate(rates.cells) if cell.reference not in (-1, place)]
+    if not compared:
+        required = (
+            "by name needs groups to name; a criterion of one's own takes a list, one number per contrast"
+        )
+        raise InputError(WHO, Fault("tolerance", required, got=dict(tolerance)))
+    _check_names("tolerance", tolerance, [name for cell in compared for name in _names(cell)])
+    limits = {name: _checked_gap(value) for name, value in tolerance.items()}
+    return np.array([min([limits[n] for n in _names(cell) if n in limits], default=0.0) for cell in compared])
+
+
+def _names(cell: ComparedCell) -> tuple[str, ...]:
+    return cell.group, cell.metric, cell.name
+
+
+def _checked_gap(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
+        raise InputError(WHO, Fault("tolerance", "must be numbers of at least 0 and below 1", got=value))
+    return float(value)
+
+
+def cost_factors(rates: ComparedRates, group_cost: Mapping[str, float] | None) -> Floats | None:
+    """What a unit of distance costs in each row's groups, multiplied; None where it costs the same everywhere."""
+    if not group_cost:
+        return None
+    _check_names("group_cost", group_cost, [cell.group for cell in rates.cells])
+    factors = np.ones(len(rates.contrasts.cells))
+    for index, cell in enumerate(rates.cells):
+        value = group_cost.get(cell.group, 1.0)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < np.inf:
+            raise InputError(WHO, Fault("group_cost", "must be numbers above 0", got=value))
+        factors *= np.where(rates.contrasts.cells[:, index] > 0, float(value), 1.0)
+    return np.asarray(factors[rates.contrasts.pattern])
+
+
+def _check_names(argument: str, given: Mapping[str, float], known: Sequence[str]) -> None:
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        listed = ", ".join(dict.fromkeys(known))
+        hint = did_you_mean(unknown[0], known)
+        raise InputError(WHO, Fault(argument, f"must name some of: {listed}", got=unknown[0], hint=hint))

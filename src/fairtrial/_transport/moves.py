@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial._audit.audit import Audit
-from fairtrial._errors import Fault, Faults, Note
+from fairtrial._errors import Fault, InputError, Note
 from fairtrial._transport.boundary import (
     Boundary,
     LinearBoundary,
@@ -45,18 +45,12 @@ class Moves:
         return [field.name for field in fields(self) if getattr(self, field.name) != field.default]
 
 
-def feature_lists(**arguments: str | Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """The arguments that name features, with one name as good as a list of one."""
-    faults = Faults("transport")
-    names = {}
-    for argument, given in arguments.items():
-        listed = [given] if isinstance(given, str) else given
-        if not isinstance(listed, Sequence) or not all(isinstance(name, str) for name in listed):
-            faults.add(Fault(argument, "must be a feature or a list of features", got=given))
-        else:
-            names[argument] = tuple(listed)
-    faults.raise_any()
-    return names
+def feature_list(argument: str, given: str | Sequence[str]) -> tuple[str, ...]:
+    """The features that an argument names, with one name as good as a list of one."""
+    listed = [given] if isinstance(given, str) else given
+    if not isinstance(listed, Sequence) or not all(isinstance(name, str) for name in listed):
+        raise InputError("transport", Fault(argument, "must be a feature or a list of features", got=given))
+    return tuple(listed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

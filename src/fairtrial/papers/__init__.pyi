@@ -1,1 +1,3 @@
 # The papers' rooms: what `fairtrial.papers.X` finds, on first use.
+from . import shapley_rawls as shapley_rawls
+from . import transport as transport

@@ -1,4 +1,4 @@
-"""Is the gap chance? The p-value of the projection, pooled (default) or as in the article.
+"""Is the gap chance? The p-value of the gap by a quadratic form that holds its level.
 
 Theorem 1: N·P ⇒ ½ VᵀS⁻¹V with V ~ N(0, Σ). The article estimates S from the density of the signed distance at
 the boundary, which does not exist for discrete scores; its test then misses its level, and moves when the
@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 
 import numpy as np
 from scipy.special import chdtri, gammaincc, ndtr
@@ -29,7 +28,6 @@ from fairtrial._inference.evidence.unit_sums import UnitSums
 from fairtrial._inference.joint.weighted_chi2 import SMALLEST_P, quadratic_form_weights, weighted_chi2_sf
 from fairtrial._transport.solver.rate_contrasts import Floats, Integers, RateContrasts
 
-_BOUND_DRAWS = 20_000
 # With fewer events or non-events a contrast that does not make all rates equal has no test.
 _FEWEST_EXPECTED = 5.0
 # With as many expected everywhere the limit law is within a tenth of the level, down to .0001.
@@ -80,7 +78,7 @@ def gap_covariance(problem: RateContrasts, rates: Floats) -> Floats:
     return covariance / problem.rows
 
 
-def _kernel_mass(problem: RateContrasts, distance: Floats, bandwidth: float) -> Floats:
+def kernel_mass(problem: RateContrasts, distance: Floats, bandwidth: float) -> Floats:
     """Σ K(d/h) over the rows of each pattern."""
     with np.errstate(over="ignore"):
         kernel = np.exp(-0.5 * (distance / bandwidth) ** 2) / np.sqrt(2 * np.pi)
@@ -111,7 +109,7 @@ def balanced_form(problem: RateContrasts, distance: Floats | None) -> Floats:
     weight = share / share.sum()
     spread = _spread(problem, distance)
     if distance is not None and 0.0 < spread < np.inf:
-        near = _kernel_mass(problem, distance, 1.06 * spread * problem.rows**-0.2) * compared
+        near = kernel_mass(problem, distance, 1.06 * spread * problem.rows**-0.2) * compared
         if near.sum() > 0:
             weight = (weight + near / near.sum()) / 2
     return np.asarray((problem.phi.T * weight) @ problem.phi)
@@ -327,57 +325,6 @@ def _smallest_expected(problem: RateContrasts, rates: Floats) -> float:
     compared = (problem.contrast != 0).any(axis=0)
     share = np.minimum(rates, 1 - rates)[compared]
     return float((problem.cell_rows[compared] * share).min())
-
-
-def article_test(
-    problem: RateContrasts,
-    distance: Floats,
-    projected: float,
-    bandwidth: float,
-    direction: str,
-    seed: int = 0,
-) -> GapTest:
-    """Sections 3.2, 4.2 and 5.2 as published: N·P against its estimated limit law.
-
-    Does not hold its level for discrete scores, and depends on the units of the distance.
-    """
-    # Ŝ of Section 5.2 with the Gaussian kernel, which is symmetric, so unsigned distances do
-    near = _kernel_mass(problem, distance, bandwidth) / (problem.rows * bandwidth)
-    form = np.asarray((problem.phi.T * near) @ problem.phi)
-    # Σ as the article estimates it (Lemma A2): the empirical covariance, each cell at its own rate
-    covariance = gap_covariance(problem, problem.rates)
-    try:
-        weights = quadratic_form_weights(form, covariance)
-    except np.linalg.LinAlgError:
-        raise ArithmeticError(
-            f"the article's matrix S cannot be estimated with bandwidth {bandwidth:.4g}: too few rows are that "
-            "near the decision boundary"
-        ) from None
-    if direction == "differs":
-        p = weighted_chi2_sf(2 * projected, weights)
-    elif problem.size == 1:
-        p = 0.5 * weighted_chi2_sf(2 * projected, weights) if projected > 0 else 1.0
-    else:
-        p = _bound_tail(form, covariance, projected, seed)
-    return GapTest(p, projected, "the article's limit law", weights)
-
-
-def _bound_tail(form: Floats, covariance: Floats, projected: float, seed: int) -> float:
-    """P(max_{γ ≥ 0} γᵀV − ½γᵀSγ ≥ N·P) of Theorem 2, by drawing V and trying every set of active γ."""
-    size = len(form)
-    if size > 10:
-        raise ArithmeticError(
-            f"the article's one-sided bound is offered up to 10 equalities, here are {size}"
-        )
-    draws = np.random.default_rng(seed).multivariate_normal(np.zeros(size), covariance, size=_BOUND_DRAWS)
-    best = np.zeros(_BOUND_DRAWS)
-    for count in range(1, size + 1):
-        for chosen in combinations(range(size), count):
-            part = draws[:, chosen]
-            gamma = np.linalg.solve(form[np.ix_(chosen, chosen)], part.T).T
-            value = 0.5 * np.einsum("ij,ij->i", part, gamma)
-            best = np.maximum(best, np.where((gamma >= 0).all(axis=1), value, 0.0))
-    return float((1 + (best >= projected).sum()) / (1 + _BOUND_DRAWS)) if projected > 0 else 1.0
 
 
 # -- The test of gaps where one person may have several rows: by persons' sums, as measure, certify and flag
