@@ -43,8 +43,6 @@ from fairtrial._explain.solver.esl_groups import linear_wald as linear_wald
 from fairtrial._explain.solver.esl_groups import merge_targets as merge_targets
 from fairtrial._explain.solver.esl_groups import multi_attribute_targets as multi_attribute_targets
 from fairtrial._explain.solver.esl_groups import pair_targets as pair_targets
-from fairtrial._explain.solver.esl_groups import paper_interval as paper_interval
-from fairtrial._explain.solver.esl_groups import pooled_z as pooled_z
 from fairtrial._explain.solver.influence import Spread as Spread
 from fairtrial._explain.solver.influence import combine as combine
 from fairtrial._explain.solver.influence import interval as interval
@@ -59,3 +57,5 @@ from fairtrial._explain.stages import first_stage as first_stage
 from fairtrial._explain.stages import gap_tests as gap_tests
 from fairtrial._explain.words import p_text as p_text
 from fairtrial._explain.words import signed as signed
+from fairtrial.papers.shapley_rawls._first_stage import paper_interval as paper_interval
+from fairtrial.papers.shapley_rawls._first_stage import pooled_z as pooled_z

@@ -28,8 +28,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from fairtrial._results.charts.theme import COLOURS, finish
-from fairtrial._transport.solver.distances import linear_distance
-from fairtrial._transport.solver.rate_contrasts import RateContrasts, disjoint_families
+from fairtrial.papers.transport import RateContrasts, disjoint_families, linear_distance
 
 LEVELS = (0.10, 0.05, 0.01)
 TABLE_4 = {

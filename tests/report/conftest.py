@@ -33,7 +33,7 @@ def whole_spec(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "scan": {"metric": "fpr", "protected": BLACK, "features": features, "permutations": 99},
         "scan_all": {"metric": "fpr", "by": ["sex"], "features": ["age_cat", "c_charge_degree"], "permutations": 99},
         "transport": {"metric": "equalized_odds", "by": [BLACK, WHITE]},
-        "explain": {"metric": "fpr", "by": [BLACK, WHITE], "reference": WHITE, "model": "logistic"},
+        "explain": {"metric": "fpr", "by": [BLACK, WHITE], "target": WHITE, "model": "logistic"},
         "improve": {"fairness": "fpr", "by": [BLACK, WHITE], "candidates": [LogisticRegression()], "splits": 3,
                     "bootstrap": 500},
         "watch": {"state": str(tmp_path_factory.mktemp("watch") / "state.jsonl"), "metric": "fpr", "by": ["race"],

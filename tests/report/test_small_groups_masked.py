@@ -66,7 +66,7 @@ def asked(folder: Path) -> dict[str, Any]:
         "scan": {"metric": "selection_rate", "protected": SMALL, "features": ["part"], "permutations": 199},
         "scan_all": {"metric": "selection_rate", "by": ["team"], "features": ["part"], "permutations": 199},
         "transport": {"metric": "statistical_parity", "by": ["team"], "minimum": 2},
-        "explain": {"metric": "selection_rate", "by": ["team"], "reference": {"team": "alpha"}, "model": "logistic"},
+        "explain": {"metric": "selection_rate", "by": ["team"], "target": {"team": "alpha"}, "model": "logistic"},
         "improve": {"accuracy": "accuracy", "fairness": "selection_rate",
                     "by": [{"team": "alpha"}, {"team": "beta"}], "candidates": ["other"],
                     "fitted_elsewhere": True, "splits": 2, "bootstrap": 200},

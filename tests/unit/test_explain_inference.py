@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from fairtrial import Audit, explain
+from fairtrial.papers import shapley_rawls
 from inside.explain import (
     RowForm,
     b_sequence,
@@ -170,7 +171,9 @@ def test_contributions_of_cells_add_up_to_the_tensor_value():
     frame, decided, _ = tensor()
     audit = Audit(frame, outcome="y", groups=["s", "r"], features=["a", "b"])
     given = {("a",): decided[:, 0], ("b",): decided[:, 1], ("a", "b"): decided[:, 2]}
-    result = explain(audit, "selection_rate", coalitions=given, sensitive="absent", baseline=0.5)
+    result = shapley_rawls.explain(
+        audit, "selection_rate", coalitions=given, sensitive="absent", baseline=0.5
+    )
     found = {
         name: [row["value"] for row in part(result, "contribution to the value", feature=name)]
         for name in "ab"

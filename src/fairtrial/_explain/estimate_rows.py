@@ -11,7 +11,10 @@ import numpy as np
 from fairtrial._explain.explained_rows import ExplainedRows
 from fairtrial._explain.game import Estimates, TwoStageGame
 from fairtrial._explain.request import ExplainRequest
-from fairtrial._explain.result import (
+from fairtrial._explain.result import ExplainResult
+from fairtrial._explain.solver.coalitions import group_members
+from fairtrial._explain.stages import ComparedGroups, FirstStage, SecondStage, pair_b1, scaled_gap
+from fairtrial._explain.words import (
     ALL_FEATURES,
     ALLOCATION_NAMES,
     CARRIES,
@@ -24,11 +27,8 @@ from fairtrial._explain.result import (
     TO_RATE,
     TO_VALUE,
     VALUE,
-    ExplainResult,
     tested,
 )
-from fairtrial._explain.solver.coalitions import group_members
-from fairtrial._explain.stages import ComparedGroups, FirstStage, SecondStage, pair_b1, scaled_gap
 from fairtrial._inference.multiplicity import holm
 from fairtrial._metrics.metric import Metric
 from fairtrial._results.column import State, defined_or, undefined

@@ -93,13 +93,14 @@ def explain(
     from fairtrial._metrics.table import find_metrics
     from fairtrial.papers.shapley_rawls._first_stage import paper_gaps
 
+    metrics = find_metrics("explain", metric)
     first = ExplainRequest(
-        metric=None, by=by, target=target, features=features, sensitive=sensitive, test=test, model=model,
+        metric=metrics[0], by=by, target=target, features=features, sensitive=sensitive, test=test, model=model,
         coalitions=coalitions, averaged=averaged, background=background, allocation=allocation, baseline=baseline,
         budget=budget, better=better, gaps=paper_gaps if interval == "paper" else None,
         confidence_level=confidence_level, seed=seed, jobs=jobs, progress=progress,
     )  # fmt: skip
-    requests = [replace(first, metric=part) for part in find_metrics("explain", metric)]
+    requests = [replace(first, metric=part) for part in metrics]
     found = answer_all(audit, str(metric), requests, ShapleyRawlsResult)
     assert isinstance(found, ShapleyRawlsResult)
     return found

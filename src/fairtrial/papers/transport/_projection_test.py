@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,12 +24,13 @@ from fairtrial._transport.answer import answer
 from fairtrial._transport.compared_rates import ComparedCell, ComparedRates, TransportRequest
 from fairtrial._transport.criterion import EVENTS, WHO, Criterion, check_movable, check_roles
 from fairtrial._transport.movers import SmallestChange
+from fairtrial._transport.result import TransportResult
 from fairtrial._transport.sentences import ABOUT_THE_GAP
 from fairtrial._transport.solver.gap_test import GapTest
 from fairtrial._transport.solver.rate_contrasts import Floats, from_matrices
 from fairtrial.papers.transport._article_test import article_test
-from fairtrial.papers.transport.method import FairnessTestResult
 
+R = TypeVar("R", bound=TransportResult)
 BY_THE_ARTICLE = Note(
     "paper-calibration",
     "The article's p-value: it does not hold its level for discrete scores and depends on the units of the distance.",
@@ -37,8 +38,8 @@ BY_THE_ARTICLE = Note(
 
 
 def project_audit(
-    audit: Audit, request: TransportRequest, calibration: str, bandwidth: float | None
-) -> FairnessTestResult:
+    audit: Audit, request: TransportRequest, calibration: str, bandwidth: float | None, result: type[R]
+) -> R:
     """The projection and its p-value, by the article's law or by the pooled one."""
     _check_calibration(request, calibration, bandwidth, audit.has("unit"))
     own = isinstance(request.metric, Mapping) and "cells" in request.metric
@@ -54,9 +55,9 @@ def project_audit(
         request,
         own_rates(audit, request.metric) if own else None,  # type: ignore[arg-type]
         by_the_article if paper else None,
-        FairnessTestResult,
+        result,
     )
-    assert isinstance(found, FairnessTestResult)
+    assert isinstance(found, result)
     notes = tuple(BY_THE_ARTICLE if paper and note == ABOUT_THE_GAP else note for note in found.notes)
     return replace(found, notes=notes, details={**found.details, "calibration": calibration})
 

@@ -119,4 +119,4 @@ def fairness_test(
         direction=direction, minimum=minimum, confidence_level=confidence_level, seed=seed, group_cost=group_cost,
         argument="criterion",
     )  # fmt: skip
-    return project_audit(audit, request, calibration, bandwidth)
+    return project_audit(audit, request, calibration, bandwidth, FairnessTestResult)
