@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import warnings
-from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,10 @@ from typing import Any
 import numpy as np
 
 import fairtrial
-from fuzz.tables import Generator
-from fuzz.tally import Tally
 from inside.trial import guess, load_results, load_spec, profile_file
 from inside.trial import writing_render as render
+from properties.random_tables import Generator
+from properties.tally import Tally
 
 ODD_BYTES = (
     b"\x00",
@@ -199,8 +198,3 @@ def _replace(node: Any, key: Any, generator: Generator) -> None:
         del node[key]
     else:
         node[key] = copy.deepcopy(ODD_VALUES[int(generator.integers(len(ODD_VALUES)))])
-
-
-FUZZERS: dict[str, Callable[[int, int, Path], Tally]] = {
-    "files": fuzz_files, "specs": fuzz_specs, "results": fuzz_results,
-}  # fmt: skip

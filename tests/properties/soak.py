@@ -1,4 +1,4 @@
-"""`python -m fuzz.soak`: a scan and a search on a cluster whose workers and whose main process are killed at random.
+"""`make soak`: a scan and a search on a cluster whose workers and whose main process are killed at random.
 
 Each run is taken up again until it ends; its numbers must be those of a run that nobody disturbed, on one process.
 """
@@ -11,17 +11,15 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 
-from fuzz.engines import equal
-from fuzz.tables import Generator
+from properties.engines import equal
+from properties.random_tables import Generator
 
 SPEC = """\
 [data]
@@ -183,20 +181,3 @@ def _results(place: Path) -> dict[str, Any]:
     """All but what tells of the run itself."""
     content: dict[str, Any] = json.loads((place / "out" / "results.json").read_text(encoding="utf-8"))
     return {name: part for name, part in content.items() if name not in ("run", "notes", "spec")}
-
-
-def main(
-    minutes: Annotated[float, typer.Option(help="How long runs are disturbed.")] = 20.0,
-    seed: Annotated[int, typer.Option(help="Who is killed when.")] = 0,
-) -> None:
-    """Kill for so many minutes, and fail where a number differs or nobody was killed."""
-    with tempfile.TemporaryDirectory() as folder:
-        done = soak(seed, 60 * minutes, Path(folder))
-    for line in done.wrong:
-        print(f"soak: {line}")
-    if done.wrong or not done.workers or not done.mains:
-        raise SystemExit(1)
-
-
-if __name__ == "__main__":
-    typer.run(main)

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from fuzz.engines import equal
-from fuzz.tables import Generator
-from fuzz.tally import Tally
+from properties.engines import equal
+from properties.random_tables import Generator
+from properties.tally import Tally
 
 SPEC = """\
 [data]

@@ -19,8 +19,8 @@ import numpy as np
 import pandas as pd
 
 import fairtrial
-from fuzz.tally import Tally
 from inside.methods import declared_methods
+from properties.tally import Tally
 
 ROLES: dict[str, Any] = {"decision": "d", "outcome": "y", "score": "s", "groups": ["g", "h"]}
 # Kept small: what is in question is what becomes of one odd value, not of the rest.

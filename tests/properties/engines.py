@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 import fairtrial
-from fuzz.calls import Call, draw_call
-from fuzz.tables import FRAMES, Table, as_arrow, draw_table
-from fuzz.tally import Tally
+from properties.odd_calls import Call, draw_call
+from properties.random_tables import FRAMES, Table, as_arrow, draw_table
+from properties.tally import Tally
 
 
 def fuzz_engines(seed: int, count: int, folder: Path) -> Tally:

@@ -8,14 +8,15 @@ import warnings
 from dataclasses import dataclass
 from functools import partial
 from inspect import signature
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import fairtrial
-from fuzz.tables import FRAMES, Generator, Table, draw_table
-from fuzz.tally import Tally
 from inside.ground import canonical
+from properties.random_tables import FRAMES, Generator, Table, draw_table
+from properties.tally import Tally
 
 METRICS = (
     "selection_rate", "base_rate", "tpr", "fpr", "tnr", "fnr", "ppv", "npv", "fdr", "for", "accuracy", "error_rate",
@@ -34,7 +35,7 @@ HOSTILE: dict[str, tuple[Any, ...]] = {
 }
 
 
-def fuzz_calls(seed: int, count: int) -> Tally:
+def fuzz_calls(seed: int, count: int, folder: Path) -> Tally:
     """Make `count` calls; every foreign error and every wrong number is listed."""
     tally = Tally()
     for index in range(count):

@@ -5,8 +5,8 @@ import warnings
 import pytest
 
 import fairtrial
-from fuzz.arguments import CALLS, _call
 from inside.ground import declared_arguments_of as arguments_of
+from properties.odd_arguments import CALLS, _call
 
 NUMBERS = (1e308, -1e308, 1e-308, {"A": 1e308, "B": -1e308})
 PLACES = [
@@ -47,7 +47,7 @@ def test_bounds_hold_for_a_number_and_inside_tables_and_lists(name, argument, nu
 
 def test_a_known_rate_of_next_to_nothing():
     """Both forms of the joint test: disjoint groups, and groups that overlap."""
-    from fuzz.arguments import ROLES, people
+    from properties.odd_arguments import ROLES, people
 
     for by in ("g", ["g", "h"]):
         joint = fairtrial.certify(

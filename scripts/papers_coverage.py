@@ -1,7 +1,4 @@
-"""Write what the product has of each paper, line by line, from docs/papers/coverage/<paper>.toml.
-
-    python scripts/write_coverage.py           write docs/papers/coverage/<paper>.md and index.md
-    python scripts/write_coverage.py --check   name what is not as the files say, and exit with 1
+"""What the product has of each paper, line by line: pages of the docs' site, from docs/papers/coverage/<paper>.toml.
 
 A file holds `paper`, `question`, `page` (the gallery page), `setup` (code that every line's call may use), and one
 [[definition]], [[theorem]], [[algorithm]], [[option]], [[table]], [[figure]] or [[claim]] per line of the paper:
@@ -19,7 +16,6 @@ A file holds `paper`, `question`, `page` (the gallery page), `setup` (code that 
 
 from __future__ import annotations
 
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -108,30 +104,7 @@ def index(papers: dict[str, Paper]) -> str:
     return "\n".join(text)
 
 
-def pages() -> dict[Path, str]:
-    """Every page with its text."""
+def pages() -> dict[str, str]:
+    """Every page's text by its name."""
     papers = {name: read(name) for name in written()}
-    texts = {FOLDER / f"{name}.md": page(name, paper) for name, paper in papers.items()}
-    return texts | {FOLDER / "index.md": index(papers)}
-
-
-def changes() -> list[Path]:
-    """The pages that are not as the files say."""
-    return [
-        path
-        for path, text in pages().items()
-        if not path.exists() or path.read_text(encoding="utf-8") != text
-    ]
-
-
-def main() -> None:
-    changed = changes()
-    if "--check" in sys.argv:
-        print("\n".join(str(path.relative_to(ROOT)) for path in changed))
-        sys.exit(bool(changed))
-    for path in changed:
-        path.write_text(pages()[path], encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
+    return {f"{name}.md": page(name, paper) for name, paper in papers.items()} | {"index.md": index(papers)}
