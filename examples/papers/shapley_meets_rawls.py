@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from parts.census import FEATURES, MEMBERS, Census, Fitted, Recorded, census, ensemble
-from parts.keeping import kept, spent
+from parts.keeping import kept, spent, with_own_code
 from parts.two_stages import scheme
 
 import fairtrial
@@ -268,7 +268,9 @@ def main(full: bool, out: Path | None) -> None:
     print(page)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
-        (out / "shapley_meets_rawls.md").write_text(page, encoding="utf-8")
+        (out / "shapley_meets_rawls.md").write_text(
+            with_own_code(page, "shapley_meets_rawls"), encoding="utf-8"
+        )
         (out / "shapley_meets_rawls_figure_1.svg").write_text(drawing, encoding="utf-8")
 
 

@@ -162,12 +162,24 @@ def explain(
     ----------
     audit : Audit
         The data and their roles.
+    baseline : {'random', 'prior'} or float, default 'random'
+        What rates are divided by: those of a coin (random), of a coin that shows 1 as often as the
+        outcome (prior), or a number.
+    reference : dict or None, default None
+        The group that the others are compared with, such as sex=Female.
+    better : {'higher', 'lower'} or None, default None
+        Which side of the metric is better for people; default: what the audit or the metric says.
+    interval : {'certify', 'paper'}, default 'certify'
+        Of the whole gap: as certify gives it, or the paper's, which does not hold its level.
     metric : str or Metric or dict
         The metric by name, such as fpr, or one of your own; or a criterion that joins some, such as
         separation or sufficiency.
     by : str or dict or list or None, default None
         Attributes whose groups are compared, or groups such as race=Caucasian; default: the audit's
         groups.
+    target : dict or None, default None
+        The reference group that the others are compared with, such as sex=Female; default: each with
+        each.
     model : {'logistic', 'tree', 'forest', 'boosting'} or SklearnClassifier or callable or None, default None
         The system that is explained: in Python a fitted model or a function of the features, as it is; a
         classifier to be fitted here: logistic, tree, forest, boosting or, in Python, any of scikit-
@@ -184,11 +196,6 @@ def explain(
     sensitive : {'player', 'always', 'absent'} or None, default None
         Whether models see the attributes of the groups: as a player (default when it is a feature),
         always, or not at all.
-    baseline : {'random', 'prior'} or float, default 'random'
-        What rates are divided by: those of a coin (random), of a coin that shows 1 as often as the
-        outcome (prior), or a number.
-    reference : dict or None, default None
-        The group that the others are compared with, such as sex=Female.
     test : float or str or list or ndarray or None, default None
         Rows that are evaluated: a share, a column of train/test, or booleans; default 0.3 when models are
         fitted.
@@ -200,10 +207,6 @@ def explain(
     background : int or None, default None
         Rows whose values stand in for the features that are left out when imputing; default 100, fewer
         (at least 10) where the model would be asked more than 10 million times.
-    better : {'higher', 'lower'} or None, default None
-        Which side of the metric is better for people; default: what the audit or the metric says.
-    interval : {'certify', 'paper'}, default 'certify'
-        Of the whole gap: as certify gives it, or the paper's, which does not hold its level.
     confidence_level : float, default 0.95
         Of the intervals.
     seed : int, default 0

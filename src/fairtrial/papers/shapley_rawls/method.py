@@ -79,6 +79,67 @@ def explain(
     Every coalition's classifier is refitted and sees the sensitive attribute; the gap has the pooled test and interval
     of Proposition B.1. `fairtrial.explain` asks the same question with intervals that hold.
 
+    Parameters
+    ----------
+    audit : Audit
+        The data and their roles.
+    metric : str or Metric or dict
+        The metric by name, such as fpr, or one of your own; or a criterion that joins some, such as
+        separation or sufficiency.
+    by : str or dict or list or None, default None
+        Attributes whose groups are compared, or groups such as race=Caucasian; default: the audit's
+        groups.
+    target : dict or None, default None
+        The reference group that the others are compared with, such as sex=Female; default: each with
+        each.
+    model : {'logistic', 'tree', 'forest', 'boosting'} or SklearnClassifier or callable or None, default 'logistic'
+        The system that is explained: in Python a fitted model or a function of the features, as it is; a
+        classifier to be fitted here: logistic, tree, forest, boosting or, in Python, any of scikit-
+        learn's; without one, a copy learned from the audited decisions or scores.
+    features : str or list or dict or None, default None
+        Columns the model sees, or players with their columns; default: the audit's features.
+    allocation : {'shapley', 'equal_surplus', 'solidarity', 'consensus', 'lsp'} or dict or callable, default 'shapley'
+        How the gap is shared out: one of the five ESL members, or sequences of your own.
+    coalitions : {'retrain', 'marginal'} or callable or dict or ndarray or list or None, default 'retrain'
+        What leaving a feature out means: impute it (marginal, the default where the system is there
+        already) or refit the model without it (retrain, the default for a model fitted here); in Python
+        also decisions made elsewhere: a function of the feature names, a matrix of rows × 2^features (bit
+        k of the column for feature k), or a dict of tuples of names.
+    sensitive : {'player', 'always', 'absent'} or None, default 'always'
+        Whether models see the attributes of the groups: as a player (default when it is a feature),
+        always, or not at all.
+    baseline : {'random', 'prior'} or float, default 'random'
+        What rates are divided by: those of a coin (random), of a coin that shows 1 as often as the
+        outcome (prior), or a number.
+    test : float or str or list or ndarray or None, default None
+        Rows that are evaluated: a share, a column of train/test, or booleans; default 0.3 when models are
+        fitted.
+    budget : int or None, default None
+        Coalitions to evaluate when there are too many features for all of them (more than 12): at least 2
+        for each feature and 49 more; default 129 more.
+    averaged : {'decisions', 'probabilities'}, default 'decisions'
+        What is averaged over the background rows when features are imputed.
+    background : int or None, default None
+        Rows whose values stand in for the features that are left out when imputing; default 100, fewer
+        (at least 10) where the model would be asked more than 10 million times.
+    better : {'higher', 'lower'} or None, default None
+        Which side of the metric is better for people; default: what the audit or the metric says.
+    interval : {'certify', 'paper'}, default 'paper'
+        Of the whole gap: the paper's, which does not hold its level, or as certify gives it.
+    confidence_level : float, default 0.95
+        Of the intervals.
+    seed : int, default 0
+        Same seed, same numbers.
+    jobs : int or None, default None
+        Parallel workers; numbers do not depend on it.
+    progress : callable or None, default None
+        Called as long loops go on. Python only: it is a function; the command line shows a progress bar.
+
+    Returns
+    -------
+    ShapleyRawlsResult
+        Every gap, each feature's contribution to it and to each group's value, and what mitigation would do.
+
     Examples
     --------
     >>> import fairtrial

@@ -97,6 +97,59 @@ def fairness_test(
     A criterion of one's own is ``{"cells": […], "contrasts": […], "event": role.decision}``: the U, W and T of the
     article. `fairtrial.transport` asks the same question with a p-value that holds its level.
 
+    Parameters
+    ----------
+    audit : Audit
+        The data and their roles.
+    criterion : str or Metric or dict or list
+        The criterion E[Tφ(U, E[U])] = 0: equal_opportunity, predictive_equality, equalized_odds,
+        statistical_parity, conditional_parity (with within), a metric such as fpr, or cells U, contrasts
+        and an event T of one's own.
+    by : str or dict or list or None, default None
+        Attributes whose groups are compared, or groups such as race=Caucasian; default: the audit's
+        groups.
+    target : dict or None, default None
+        The reference group, such as race=Caucasian; default: the largest.
+    within : str or list or None, default None
+        Columns people must be alike in, such as job and grade: gaps are compared within them.
+    distance : str or Role or dict or FittedModel or callable or None, default None
+        How far a person is from the other decision: score (the default), log-odds, a column, a linear
+        rule (coefficients and intercept; on the command line a .json file), a fitted classifier or a
+        predict function.
+    tolerance : float or dict or list, default 0.0
+        The rates may differ by this much, such as 0.05; by metric or group, such as tpr=0.05,fpr=0.02
+        (others not at all); or a list, one for each equality in the order of the table.
+    direction : {'differs', 'above', 'below'}, default 'differs'
+        Whether gaps to both sides of the reference group have to go, or only those above or below.
+    calibration : {'pooled', 'paper'}, default 'paper'
+        'paper' is the article's limit law, which does not hold its level for discrete scores; 'pooled'
+        the law that fairtrial.transport uses.
+    bandwidth : float or None, default None
+        Of the kernel that estimates S (Section 5.2); default N^(-1/5).
+    norm : {'l1', 'l2', 'linf'}, default 'l2'
+        How a move of several features is measured.
+    units : {'model', 'standard'} or None, default None
+        Whether features are measured as the model sees them or in standard deviations.
+    immutable : str or list, default ()
+        Features that may not move.
+    discrete : str or list, default ()
+        Features that jump, together, at step_cost: the cost (4).
+    step_cost : float or None, default None
+        δ of (4): what changing the discrete features costs.
+    group_cost : dict or None, default None
+        What a unit of distance costs in a group, such as Caucasian=2; 1 in the others.
+    minimum : int, default 30
+        Groups with fewer members are listed as not compared.
+    confidence_level : float, default 0.95
+        Of the intervals.
+    seed : int, default 0
+        Same seed, same numbers.
+
+    Returns
+    -------
+    FairnessTestResult
+        The projection: every group's rate now and after it, who moves and how far, and the p-value.
+
     Examples
     --------
     >>> import fairtrial
