@@ -264,6 +264,10 @@ def _agreement(request: ExplainRequest, explained: ExplainedRows, game: TwoStage
 
 
 # -- A criterion that joins metrics (separation, sufficiency): each is explained, and both are judged at once.
+#
+# Amri-Jouidel, Kemel and Mussard, Theorems 3.1 and 4.1: the criterion holds exactly when the groups' values
+# are equal for every one of its metrics, so it is rejected when one of them is, corrected by Holm over the
+# metrics.
 def judge_together(
     criterion: str, parts: Sequence[ExplainResult], result: type[ExplainResult] = ExplainResult
 ) -> ExplainResult:

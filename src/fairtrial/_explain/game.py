@@ -1,4 +1,4 @@
-"""The game that both stages of explain solve, what rates are divided by, and the form of the answers."""
+"""The game that both stages of explain solve: its coalitions, allocations and baseline, and the form of the answers."""
 
 from __future__ import annotations
 

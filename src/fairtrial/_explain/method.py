@@ -14,7 +14,6 @@ from fairtrial._explain.result import CompareResult, ExplainResult
 from fairtrial._method import arguments as a
 from fairtrial._method.declaration import Cost, method
 from fairtrial._metrics.groups import A_GROUP
-from fairtrial._metrics.metric import Metric
 from fairtrial._options import Option
 
 
@@ -29,14 +28,6 @@ class SklearnClassifier(Protocol):
 # b_1, b_2, … over the "groups" and over the "features"
 Sequences = Mapping[str, str | Sequence[float] | Callable[[int, int], float]]
 
-MetricOrCriterion = Annotated[
-    str | Metric | Mapping[str, Any],
-    Option(
-        "The metric by name, such as fpr, or one of your own; or a criterion that joins some, such as separation or "
-        "sufficiency.",
-        must="the name of a metric, such as fpr, or of a criterion, such as separation, or a metric of your own",
-    ),
-]
 Model = Annotated[
     Literal["logistic", "tree", "forest", "boosting"] | SklearnClassifier | Callable[[Any], Any] | None,
     Option(
@@ -136,7 +127,7 @@ Background = Annotated[
 )
 def explain(
     audit: Audit,
-    metric: MetricOrCriterion,
+    metric: a.MetricOrCriterion,
     *,
     by: a.By = None,
     target: ComparedWith = None,
@@ -162,18 +153,8 @@ def explain(
     ----------
     audit : Audit
         The data and their roles.
-    baseline : {'random', 'prior'} or float, default 'random'
-        What rates are divided by: those of a coin (random), of a coin that shows 1 as often as the
-        outcome (prior), or a number.
-    reference : dict or None, default None
-        The group that the others are compared with, such as sex=Female.
-    better : {'higher', 'lower'} or None, default None
-        Which side of the metric is better for people; default: what the audit or the metric says.
-    interval : {'certify', 'paper'}, default 'certify'
-        Of the whole gap: as certify gives it, or the paper's, which does not hold its level.
     metric : str or Metric or dict
-        The metric by name, such as fpr, or one of your own; or a criterion that joins some, such as
-        separation or sufficiency.
+        The metric by name, such as fpr, one of your own, or a criterion, such as separation.
     by : str or dict or list or None, default None
         Attributes whose groups are compared, or groups such as race=Caucasian; default: the audit's
         groups.

@@ -1,4 +1,4 @@
-"""What explain is asked, in one piece."""
+"""The request of explain, and what it means for where a coalition's decisions come from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""First stage: the groups' rates, the test that all are equal, and the gap of every pair, as certify gives them."""
+"""Both stages of explain: the groups' rates and gaps, as certify gives them, then what each feature contributes."""
 
 from __future__ import annotations
 

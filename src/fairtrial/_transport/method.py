@@ -129,11 +129,11 @@ def transport(
     metric: RatesOrCriterion,
     *,
     by: a.By = None,
-    distance: Distance = None,
     target: ReferenceGroup = None,
     within: a.Within = None,
     tolerance: AllowedGap = 0.0,
     direction: Direction = "differs",
+    distance: Distance = None,
     norm: Norm = "l2",
     units: Units = None,
     immutable: Immutable = (),
@@ -150,32 +150,12 @@ def transport(
     ----------
     audit : Audit
         The data and their roles.
-    criterion : str or Metric or dict or list
-        Which rates are to be equal: equal_opportunity, predictive_equality, equalized_odds,
-        statistical_parity, conditional_parity (with strata), accuracy_equality, fnr_parity, a metric such
-        as fpr, or cells and contrasts of one's own.
-    strata : str or list or None, default None
-        Compare within the strata of these columns.
-    calibration : {'pooled', 'paper'}, default 'pooled'
-        'paper' is the article's p-value, which does not hold its level for discrete scores.
-    bandwidth : float or None, default None
-        Of the article's p-value.
-    discrete : str or list, default ()
-        Features that jump, together, at step_cost.
-    step_cost : float or None, default None
-        What changing the discrete features costs.
-    group_cost : dict or None, default None
-        What a unit of distance costs in a group, such as Caucasian=2; 1 in the others.
     metric : str or Metric or dict or list
         Which rates are to be equal: a metric, such as fpr, or several; or a criterion, such as
         equal_opportunity, equalized_odds, statistical_parity, or conditional_parity (with within).
     by : str or dict or list or None, default None
         Attributes whose groups are compared, or groups such as race=Caucasian; default: the audit's
         groups.
-    distance : str or Role or dict or FittedModel or callable or None, default None
-        How far a person is from the other decision: score (the default), log-odds, a column, a linear
-        rule (coefficients and intercept; on the command line a .json file), a fitted classifier or a
-        predict function.
     target : dict or None, default None
         The reference group, such as race=Caucasian; default: the largest.
     within : str or list or None, default None
@@ -185,6 +165,10 @@ def transport(
         (others not at all); or a list, one for each equality in the order of the table.
     direction : {'differs', 'above', 'below'}, default 'differs'
         Whether gaps to both sides of the reference group have to go, or only those above or below.
+    distance : str or Role or dict or FittedModel or callable or None, default None
+        How far a person is from the other decision: score (the default), log-odds, a column, a linear
+        rule (coefficients and intercept; on the command line a .json file), a fitted classifier or a
+        predict function.
     norm : {'l1', 'l2', 'linf'}, default 'l2'
         How a move of several features is measured.
     units : {'model', 'standard'} or None, default None

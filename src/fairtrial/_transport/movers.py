@@ -1,4 +1,4 @@
-"""The smallest change and who moves: the plan, its sums, bands of distance, a histogram of signed distances."""
+"""The smallest change and who moves: the plan, its sums, bands of distance, a histogram, and the rows behind it."""
 
 from __future__ import annotations
 

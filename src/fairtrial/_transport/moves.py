@@ -1,4 +1,4 @@
-"""Where the people who move would move to: the nearest point of the other decision, feature by feature."""
+"""What may move, and where the people who move would move to, feature by feature."""
 
 from __future__ import annotations
 

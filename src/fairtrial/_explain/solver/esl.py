@@ -169,6 +169,13 @@ def cells_in(levels: Sequence[int], tuple_of_masks: Sequence[int]) -> list[int]:
 
 # -- Shapley values of many players from few coalitions: what is exact is evaluated, the rest drawn in pairs.
 # Fewer pairs do not tell the Monte-Carlo error: with 8 of 11 features' the intervals missed .13, with 24 .055.
+#
+# The empty coalition, every player alone, all but one, and all are evaluated. They give
+# a_k = ½[(v(k) − v(∅)) + (v(N) − v(N∖k))], which is the Shapley value of any game without interactions of three or more
+# players. What is left, r(S) = v(S) − v(∅) − Σ_{k∈S} a_k, is a game of its own whose coalitions of 2 … n−2 players are
+# drawn with chances proportional to 1/(s(n−s)) within sizes (Lundberg and Lee 2017), each with its complement
+# (Covert and Lee 2021). Each pair gives an unbiased estimate, so their spread is the Monte-Carlo error, and every
+# estimate adds up to v(N). All of it is linear in the worths.
 FEWEST_PAIRS = 24
 # Drawn where no budget is given.
 USUAL_PAIRS = 64

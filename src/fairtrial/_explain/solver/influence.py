@@ -1,4 +1,4 @@
-"""From rows' influence values to standard errors, intervals and tests.
+"""Standard errors, intervals and tests from rows' influence values.
 
 The error of an estimate is the sum of independent rows' influence values, so its variance is the sum, over
 strata, of n_s/(n_s−1)·Σ(influence − stratum mean)². Strata are the groups, or the groups among the rows that meet
@@ -105,6 +105,9 @@ def two_sided_p(estimate: Floats, spread: Spread) -> Floats:
 
 # -- One group's rows as linear forms of their decisions, and the variance of what is made of them.
 # How much of a person stands at either end of what is possible, in every group.
+#
+# A group's people are joined by a quarter of a person at either end of what is possible: the variance of few rows that
+# hardly differ says nothing, and a group that shows no variance must not pass for one that is known.
 QUARTER = 0.25
 LEAST_DF = 0.5
 # Up to this many columns one Gram matrix is cheaper than products pair by pair.

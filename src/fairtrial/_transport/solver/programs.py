@@ -1,4 +1,6 @@
-"""Overlapping cells (Example 6): the linear program (7) on buckets of rows, refined until it is exact.
+"""The projection programme: disjoint cells by one common rate, overlapping ones (Example 6) by a linear program.
+
+That is (7) on buckets of rows, refined until it is exact.
 
 Each class's sorted distances are cut into buckets priced at their mean; that small program's plan is feasible
 for the whole one and its multiplier γ gives the exact dual value from prefix sums. Buckets that γ crosses are
@@ -23,6 +25,10 @@ from scipy.optimize import linprog
 from fairtrial._transport.solver.rate_contrasts import Floats, Integers, Nearest, Prices
 
 # -- Disjoint cells: minimise Σ_c F_c(r_c) where every r_c lies within a band around one common rate r.
+#
+# F_c(r), the cost of bringing cell c to rate r, is convex and piecewise linear with its kinks at multiples of
+# 1/n_c, so the sum is too; a section search on its slope and a look at the few kinks that are left give the exact
+# minimum. Equalized odds and conditional parity are sums of such problems, two groups are the case of two cells.
 _FEW_KINKS = 256
 _SECTIONS = 64
 

@@ -6,7 +6,7 @@ the margin share it equally, which makes the plan independent of the row order.
 
 Routes: cells that are disjoint need no linear program (all rates meet at one common rate, or within a band of
 the reference's); a single contrast is a sort by distance per gain (the article's Algorithm 1, which however
-returns 0 when a useful row lies on the boundary); overlapping cells go to `bucket_refinement`.
+returns 0 when a useful row lies on the boundary); overlapping cells go to `refine`.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class ShapleyRawlsResult(ExplainResult):
 )
 def explain(
     audit: Audit,
-    metric: question.MetricOrCriterion,
+    metric: a.MetricOrCriterion,
     *,
     by: a.By = None,
     target: question.ComparedWith = None,
@@ -84,8 +84,7 @@ def explain(
     audit : Audit
         The data and their roles.
     metric : str or Metric or dict
-        The metric by name, such as fpr, or one of your own; or a criterion that joins some, such as
-        separation or sufficiency.
+        The metric by name, such as fpr, one of your own, or a criterion, such as separation.
     by : str or dict or list or None, default None
         Attributes whose groups are compared, or groups such as race=Caucasian; default: the audit's
         groups.
